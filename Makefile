@@ -1,0 +1,81 @@
+# Thin names for what the CMake presets do. `make run` is the shortest way to a first picture.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+DEMO := out/dam_break
+
+define build_preset
+cmake --preset $(1)
+cmake --build --preset $(1) -j $(JOBS)
+endef
+
+# the long tests, or those whose name matches one of ids="B1 H7 ..."
+CLAIM_FILTER = $(if $(ids),-R "($(subst $() ,|,$(strip $(ids))))")
+
+.PHONY: help build run test bench claims asan tsan cuda install format clean
+
+help:
+	@echo "make run      build, simulate a dam break, render it"
+	@echo "make build    build/kelpie"
+	@echo "make test     build in both precisions and run every test"
+	@echo "make bench    measure speed"
+	@echo "make claims   run the claims at full size: ids=\"B1 H7\" for some of them"
+	@echo "make asan | tsan | cuda | install (PREFIX=$(PREFIX)) | format | clean"
+
+build:
+	tools/install-deps core
+	$(call build_preset,release)
+	@if [ -x build/release/kelpie ]; then ln -sfn release/kelpie build/kelpie; fi
+
+run: build
+	rm -rf $(DEMO)
+	build/kelpie run scenes/demo/dam_break.lua -o $(DEMO)
+	build/kelpie render $(DEMO)
+	@echo "pictures: $(CURDIR)/$(DEMO)/images"
+	@find $(DEMO) -name '*.mp4' -printf 'video:    $(CURDIR)/%p\n'
+
+test:
+	tools/install-deps core test
+	tools/check-layers
+	tools/check-budgets
+	$(call build_preset,release)
+	@if [ -x build/release/kelpie ]; then ln -sfn release/kelpie build/kelpie; fi
+	$(call build_preset,double)
+	ctest --preset release -j $(JOBS)
+	ctest --preset double -j $(JOBS)
+
+bench: build
+	build/kelpie bench
+
+claims: build
+	tools/install-deps core test
+	$(call build_preset,release)
+	$(call build_preset,double)
+	mkdir -p claims/results
+	KELPIE_CLAIMS_DIR=$(CURDIR)/claims/results \
+	  ctest --test-dir build/release -L long --output-on-failure $(CLAIM_FILTER)
+	KELPIE_CLAIMS_DIR=$(CURDIR)/claims/results \
+	  ctest --test-dir build/double -L long --output-on-failure $(CLAIM_FILTER)
+
+asan:
+	tools/install-deps core test
+	$(call build_preset,asan)
+	ctest --preset asan -L fast -j $(JOBS)
+
+tsan:
+	tools/install-deps core test tsan
+	$(call build_preset,tsan)
+	ctest --preset tsan -L fast -j $(JOBS)
+
+cuda:
+	tools/install-deps core
+	$(call build_preset,cuda)
+
+install: build
+	cmake --install build/release --prefix $(PREFIX)
+
+format:
+	find include src cli cases tests bench examples -name '*.[ch]' -o -name '*.cu' | \
+	  xargs clang-format -i
+
+clean:
+	rm -rf build

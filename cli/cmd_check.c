@@ -1,0 +1,105 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "cli/commands.h"
+#include "run/scene_extras.h"
+#include "world/world.h"
+
+static const kp_option options[] = {
+  { "set", 's', "KEY=VALUE", "change a value of the scene, e.g. water.viscosity=0.1; repeatable" },
+};
+
+static const kp_command command = {
+  "check",
+  "SCENE [options]",
+  "Reads and checks a scene and prints what it holds and about how much memory and time it\n"
+  "will take. Nothing is simulated or written.",
+  "  kelpie check scenes/demo/dam_break.lua\n"
+  "  kelpie check scenes/demo/dam_break.lua --set water.spacing=0.005",
+  options,
+  sizeof options / sizeof options[0],
+  1,
+  1,
+};
+
+static void print_bytes(double bytes) {
+  static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+  size_t unit = 0;
+  while (bytes >= 1024.0 && unit + 1 < sizeof units / sizeof units[0]) {
+    bytes /= 1024.0;
+    ++unit;
+  }
+  (void)printf("%.1f %s\n", bytes, units[unit]);
+}
+
+static void print_seconds(double seconds) {
+  if (!isfinite(seconds)) {
+    (void)printf("unknown\n");
+  } else if (seconds < 120.0) {
+    (void)printf("%.1f s\n", seconds);
+  } else if (seconds < 7200.0) {
+    (void)printf("%.0f min\n", seconds / 60.0);
+  } else {
+    (void)printf("%.1f h\n", seconds / 3600.0);
+  }
+}
+
+static void print_scene(const kp_scene *scene, const kp_world_estimate *estimate) {
+  const kp_spec *spec = kp_scene_spec(scene);
+  const kp_output_def *output = kp_scene_output(scene);
+  kp_vec3 size = kp_vec3_sub(spec->domain.max, spec->domain.min);
+  (void)printf("domain      %g x %g x %g m, %lldD\n", size.x, size.y, size.z,
+               (long long)spec->domain.dimension);
+  (void)printf(
+      "liquids     %zu\ncolliders   %zu\nbodies      %zu\nemitters    %zu\nsinks       %zu\n",
+      spec->liquids.count, spec->colliders.count, spec->bodies.count, spec->emitters.count,
+      spec->sinks.count);
+  (void)printf("particles   %lld\nsamples     %lld on walls and bodies\n",
+               (long long)estimate->particles, (long long)estimate->samples);
+  (void)printf("frames      %lld at %g per second: %g s\n", (long long)output->frames, output->fps,
+               (double)output->frames / output->fps);
+  (void)printf("memory      ");
+  print_bytes(estimate->bytes);
+  (void)printf("time        about, on one core: ");
+  print_seconds(estimate->seconds_per_frame * (double)output->frames);
+}
+
+static kp_result check_scene(const char *path, const char *const *sets, size_t n_sets) {
+  kp_extras extras;
+  kp_scene *scene = NULL;
+  kp_world_estimate estimate;
+  kp_extras_init(&extras);
+  kp_scene_options scene_options = kp_extras_options(&extras, sets, n_sets);
+  KP_TRY(kp_scene_load(path, &scene_options, &scene));
+  kp_result result = kp_spec_check(kp_scene_spec(scene));
+  if (result == KP_OK) {
+    result = kp_render_check(&extras.render);
+  }
+  if (result == KP_OK) {
+    result = kp_spec_estimate(kp_scene_spec(scene), &estimate);
+  }
+  if (result == KP_OK) {
+    (void)printf("%s is fine\n", path);
+    print_scene(scene, &estimate);
+  }
+  kp_scene_free(&scene);
+  return result;
+}
+
+int cmd_check(int argc, char **argv) {
+  kp_arguments arguments;
+  int status;
+  if (!kp_cli_begin(&command, argc, argv, &arguments, &status)) {
+    return status;
+  }
+  const char **sets = NULL;
+  size_t n_sets;
+  kp_result result = kp_arguments_all(&arguments, "set", &sets, &n_sets);
+  if (result == KP_OK) {
+    result = check_scene(arguments.plain.data[0], sets, n_sets);
+  }
+  kp_free(sets);
+  kp_arguments_free(&arguments);
+  return kp_cli_report(result);
+}

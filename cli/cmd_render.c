@@ -1,0 +1,408 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/frames.h"
+#include "io/number.h"
+#include "par/parallel.h"
+#include "render/scene_from_frame.h"
+#include "render/video.h"
+#include "run/inputs.h"
+
+static const kp_option options[] = {
+  { "output", 'o', "DIR", "where to; <run>/images when missing" },
+  { "frames", 0, "A:B", "only these frames: A:B, A:, :B or one number" },
+  { "size", 0, "WxH", "width and height in pixels, e.g. 1920x1080" },
+  { "samples", 0, "N", "passes per picture: 1 is quick, 16 good, 64 for stills" },
+  { "preview", 0, NULL, "small and quick: 480x270, one sample" },
+  { "camera", 0, "A,E[,Z]", "look from azimuth A and elevation E in degrees, zoom Z" },
+  { "color-by", 0, "FIELD", "colour particles by a field such as speed, density or pressure" },
+  { "range", 0, "A:B", "values at the ends of the colour map; from each frame when missing" },
+  { "set", 's', "KEY=VALUE", "change a value of render or look, e.g. render.exposure=1" },
+  { "scene", 0, "FILE", "take render and look from this scene instead of the run's own" },
+  { "video", 0, NULL, "fail when no video can be made" },
+  { "no-video", 0, NULL, "pictures only" },
+  { "threads", 'j', "N", "threads to use; all of the machine when missing" },
+};
+
+static const kp_command command = {
+  "render",
+  "DIR [options]",
+  "Makes a picture of each frame of a run, and a video where ffmpeg is found. Cameras and looks\n"
+  "come from render { } and look \"name\" { } of the scene and may be changed at will: nothing is\n"
+  "simulated again.",
+  "  kelpie render out/dam_break\n"
+  "  kelpie render out/dam_break --preview --frames 0:30\n"
+  "  kelpie render out/dam_break --frames 60 --size 1920x1080 --samples 64 --color-by pressure",
+  options,
+  sizeof options / sizeof options[0],
+  1,
+  1,
+};
+
+typedef struct render_job {
+  const kp_arguments *arguments;
+  kp_frame_list frames;
+  kp_extras extras;
+  kp_scene *scene;
+  KP_ARRAY(kp_named_look) looks;
+  double particle_radius;
+  double fps;
+  char folder[KP_PATH_SIZE];
+  kp_picture picture;
+  kp_video *video;
+} render_job;
+
+// ---- looks
+
+static kp_result add_look(render_job *job, const char *name, const kp_look_def *look) {
+  kp_named_look item = { .look = *look };
+  kp_text_copy(item.name, sizeof item.name, name);
+  return kp_array_push(&job->looks, item);
+}
+
+static bool has_look(const render_job *job, const char *name) {
+  for (size_t i = 0; i < job->looks.count; ++i) {
+    if (strcmp(job->looks.data[i].name, name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static kp_look_def plain_look(kp_vec3 color) {
+  kp_look_def look = kp_default_look_def();
+  // defs hold light as it adds up, looks what an artist picks
+  look.color =
+      kp_vec3_make((double)kp_srgb_encode((float)color.x), (double)kp_srgb_encode((float)color.y),
+                   (double)kp_srgb_encode((float)color.z));
+  return look;
+}
+
+static bool is_same_color(kp_vec3 a, kp_vec3 b) {
+  return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+// What the scene gives a colour of its own is drawn in it; the rest is left to the renderer.
+static kp_result add_entity_looks(render_job *job) {
+  const kp_spec *spec = kp_scene_spec(job->scene);
+  kp_vec3 liquid = kp_default_liquid_def().color, collider = kp_default_collider_def().color;
+  kp_vec3 body = kp_default_body_def().color;
+  for (size_t i = 0; i < spec->liquids.count; ++i) {
+    const kp_liquid_def *def = &spec->liquids.data[i];
+    kp_look_def look = plain_look(def->color);
+    if (!is_same_color(def->color, liquid) && !has_look(job, def->name)) {
+      KP_TRY(add_look(job, def->name, &look));
+    }
+  }
+  for (size_t i = 0; i < spec->colliders.count; ++i) {
+    const kp_collider_def *def = &spec->colliders.data[i];
+    kp_look_def look = plain_look(def->color);
+    if (!is_same_color(def->color, collider) && !has_look(job, def->name)) {
+      KP_TRY(add_look(job, def->name, &look));
+    }
+  }
+  for (size_t i = 0; i < spec->bodies.count; ++i) {
+    const kp_body_def *def = &spec->bodies.data[i];
+    kp_look_def look = plain_look(def->color);
+    if (!is_same_color(def->color, body) && !has_look(job, def->name)) {
+      KP_TRY(add_look(job, def->name, &look));
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result color_liquids(render_job *job, const char *field, const char *range) {
+  const kp_spec *spec = kp_scene_spec(job->scene);
+  double low = 0.0, high = 0.0;
+  if (range != NULL) {
+    const char *colon = strchr(range, ':');
+    if (colon == NULL || !kp_number_parse(range, ":", &low) ||
+        !kp_number_parse(colon + 1, "", &high)) {
+      return kp_fail(KP_ERROR_ARGUMENT, "--range must be lowest:highest, not '%s'", range);
+    }
+  }
+  for (size_t i = 0; i < spec->liquids.count; ++i) {
+    const char *name = spec->liquids.data[i].name;
+    if (!has_look(job, name)) {
+      kp_look_def look = kp_default_look_def();
+      KP_TRY(add_look(job, name, &look));
+    }
+    for (size_t k = 0; k < job->looks.count; ++k) {
+      if (strcmp(job->looks.data[k].name, name) == 0) {
+        kp_look_def *look = &job->looks.data[k].look;
+        kp_text_copy(look->color_by, sizeof look->color_by, field);
+        look->range_min = low;
+        look->range_max = high;
+      }
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result gather_looks(render_job *job) {
+  const char *name;
+  const void *look;
+  for (size_t i = 0; (look = kp_scene_extra_at(job->scene, KP_EXTRA_LOOK, i, &name)) != NULL; ++i) {
+    KP_TRY(add_look(job, name, look));
+  }
+  // bodies are drawn as meshes; their centres are for exports
+  kp_look_def hidden = kp_default_look_def();
+  hidden.visible = false;
+  if (!has_look(job, "bodies")) {
+    KP_TRY(add_look(job, "bodies", &hidden));
+  }
+  KP_TRY(add_entity_looks(job));
+  const char *field = kp_arguments_get(job->arguments, "color-by");
+  const char *range = kp_arguments_get(job->arguments, "range");
+  if (field == NULL && range != NULL) {
+    return kp_fail(KP_ERROR_ARGUMENT, "--range needs --color-by");
+  }
+  return field != NULL ? color_liquids(job, field, range) : KP_OK;
+}
+
+// Half the spacing when all liquids agree on it; else each set's own is found from its particles.
+static double find_radius(const kp_spec *spec) {
+  double spacing = spec->liquids.count > 0 ? spec->liquids.data[0].spacing : 0.0;
+  for (size_t i = 1; i < spec->liquids.count; ++i) {
+    spacing = spec->liquids.data[i].spacing == spacing ? spacing : 0.0;
+  }
+  return 0.5 * spacing;
+}
+
+// ---- options
+
+static kp_result parse_size(const char *text, kp_render_def *def) {
+  char *end;
+  long width = strtol(text, &end, 10);
+  long height = *end == 'x' ? strtol(end + 1, &end, 10) : 0;
+  if (*end != '\0' || width < 1 || height < 1 || width > KP_PICTURE_SIZE_LIMIT ||
+      height > KP_PICTURE_SIZE_LIMIT) {
+    return kp_fail(KP_ERROR_ARGUMENT, "--size must be like 960x540, not '%s'", text);
+  }
+  def->width = width;
+  def->height = height;
+  return KP_OK;
+}
+
+static kp_result parse_camera(const char *text, kp_render_def *def) {
+  double values[3] = { 0.0, 0.0, def->camera_zoom };
+  const char *at = text;
+  int n = 0;
+  while (n < 3 && at != NULL && kp_number_parse(at, ",", &values[n])) {
+    ++n;
+    at = strchr(at, ',');
+    at = at != NULL ? at + 1 : NULL;
+  }
+  if (n < 2 || at != NULL) {
+    return kp_fail(KP_ERROR_ARGUMENT,
+                   "--camera must be azimuth,elevation or azimuth,elevation,zoom, not '%s'", text);
+  }
+  def->camera_azimuth_deg = values[0];
+  def->camera_elevation_deg = values[1];
+  def->camera_zoom = values[2];
+  // the framing camera, even where the scene places one
+  def->camera_position = def->camera_target = kp_vec3_make(0.0, 0.0, 0.0);
+  return KP_OK;
+}
+
+static kp_result apply_options(const kp_arguments *arguments, kp_render_def *def) {
+  const char *size = kp_arguments_get(arguments, "size");
+  const char *samples = kp_arguments_get(arguments, "samples");
+  const char *camera = kp_arguments_get(arguments, "camera");
+  if (kp_arguments_has(arguments, "preview")) {
+    def->width = 480;
+    def->height = 270;
+    def->samples = 1;
+  }
+  if (size != NULL) {
+    KP_TRY(parse_size(size, def));
+  }
+  if (samples != NULL) {
+    KP_TRY(kp_parse_int("--samples", samples, 1, 4096, &def->samples));
+  }
+  if (camera != NULL) {
+    KP_TRY(parse_camera(camera, def));
+  }
+  return kp_render_check(def);
+}
+
+// A flat world is looked at from the front unless somebody says otherwise.
+static void face_flat_world(const kp_scene *scene, kp_render_def *def) {
+  kp_render_def standard = kp_default_render_def();
+  if (kp_scene_spec(scene)->domain.dimension == 2 &&
+      def->camera_azimuth_deg == standard.camera_azimuth_deg &&
+      def->camera_elevation_deg == standard.camera_elevation_deg) {
+    def->camera_azimuth_deg = def->camera_elevation_deg = 0.0;
+  }
+}
+
+// ---- the scene
+
+static kp_result add_sets(const kp_arguments *arguments, kp_run_record *record) {
+  const char **sets = NULL;
+  size_t n;
+  kp_result result = kp_arguments_all(arguments, "set", &sets, &n);
+  for (size_t i = 0; result == KP_OK && i < n; ++i) {
+    char *copy = kp_strdup(sets[i], KP_MEMORY_BASE);
+    result = copy != NULL ? kp_array_push(&record->sets, copy) : KP_ERROR_MEMORY;
+    if (result != KP_OK) {
+      kp_free(copy);
+    }
+  }
+  kp_free(sets);
+  return result;
+}
+
+static kp_result load_scene(render_job *job) {
+  const char *other = kp_arguments_get(job->arguments, "scene");
+  kp_run_record record;
+  KP_TRY(kp_run_record_read(&job->frames.folder, &record));
+  job->fps = record.fps;
+  kp_extras_init(&job->extras);
+  kp_result result = add_sets(job->arguments, &record);
+  if (result == KP_OK && other != NULL) {
+    const char *const *sets = (const char *const *)record.sets.data;
+    kp_scene_options scene_options = kp_extras_options(&job->extras, sets, record.sets.count);
+    result = kp_scene_load(other, &scene_options, &job->scene);
+  } else if (result == KP_OK) {
+    result = kp_inputs_load(&job->frames.folder, &record, &job->extras, &job->scene);
+  }
+  kp_run_record_free(&record);
+  return result;
+}
+
+// ---- pictures
+
+static kp_result save_picture(render_job *job, uint64_t number) {
+  const kp_render_def *def = &job->extras.render;
+  char name[64], path[KP_PATH_SIZE];
+  kp_image image;
+  (void)snprintf(name, sizeof name, "frame_%06llu.png", (unsigned long long)number);
+  KP_TRY(kp_path_join(path, sizeof path, job->folder, name));
+  KP_TRY(kp_picture_encode(&job->picture, def->exposure, def->transparent, &image));
+  kp_result result = kp_png_write(path, &image);
+  if (result == KP_OK && job->video != NULL) {
+    result = kp_video_add(job->video, &image);
+  }
+  kp_image_free(&image);
+  return result;
+}
+
+static kp_result render_one(render_job *job, size_t index) {
+  char path[KP_PATH_SIZE];
+  kp_frame *frame = NULL;
+  kp_frame_scene *scene = NULL;
+  KP_TRY(kp_frame_list_path(&job->frames, index, path));
+  KP_TRY(kp_frame_load(path, &frame));
+  kp_result result =
+      kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius, &scene);
+  if (result == KP_OK) {
+    result = kp_render_frame(kp_frame_scene_get(scene), &job->extras.render, &job->picture);
+  }
+  if (result == KP_OK) {
+    result = save_picture(job, frame->frame);
+  }
+  kp_frame_scene_destroy(&scene);
+  kp_frame_free(&frame);
+  return result;
+}
+
+static kp_result open_video(render_job *job) {
+  const kp_arguments *arguments = job->arguments;
+  bool wants = kp_arguments_has(arguments, "video");
+  bool is_possible = kp_video_available(NULL) && job->frames.end - job->frames.begin > 1;
+  if (kp_arguments_has(arguments, "no-video") || (!wants && !is_possible)) {
+    return KP_OK;
+  }
+  char path[KP_PATH_SIZE];
+  KP_TRY(kp_path_join(path, sizeof path, job->folder, "video.mp4"));
+  kp_video_def def = kp_default_video_def();
+  def.path = path;
+  def.fps = job->fps > 0.0 ? job->fps : def.fps;
+  def.width = (int)job->extras.render.width;
+  def.height = (int)job->extras.render.height;
+  return kp_video_open(&def, &job->video);
+}
+
+static void tell(const render_job *job, size_t index) {
+  size_t done = index - job->frames.begin + 1, all = job->frames.end - job->frames.begin;
+  if (isatty(STDOUT_FILENO)) {
+    (void)printf("\rpicture %zu of %zu\033[K%s", done, all, done == all ? "\n" : "");
+  } else {
+    (void)printf("picture %zu of %zu\n", done, all);
+  }
+  (void)fflush(stdout);
+}
+
+static kp_result render_all(render_job *job) {
+  KP_TRY(open_video(job));
+  bool has_video = job->video != NULL;
+  kp_result result = KP_OK;
+  for (size_t i = job->frames.begin; result == KP_OK && i < job->frames.end; ++i) {
+    result = render_one(job, i);
+    if (result == KP_OK) {
+      tell(job, i);
+    }
+  }
+  if (has_video) {
+    // the sentence of an earlier failure is worth more than ffmpeg's
+    char sentence[1024];
+    kp_text_copy(sentence, sizeof sentence, kp_last_error());
+    kp_result closed = kp_video_close(&job->video);
+    result = result != KP_OK ? kp_fail(result, "%s", sentence) : closed;
+  }
+  if (result == KP_OK) {
+    (void)printf("pictures%s in %s\n", has_video ? " and video.mp4" : "", job->folder);
+  }
+  return result;
+}
+
+static kp_result set_up(render_job *job) {
+  const char *wanted = kp_arguments_get(job->arguments, "output");
+  const char *threads = kp_arguments_get(job->arguments, "threads");
+  if (threads != NULL) {
+    int64_t n;
+    KP_TRY(kp_parse_int("--threads", threads, 1, 4096, &n));
+    kp_parallel_set_threads((int)n);
+  }
+  KP_TRY(load_scene(job));
+  face_flat_world(job->scene, &job->extras.render);
+  KP_TRY(apply_options(job->arguments, &job->extras.render));
+  KP_TRY(gather_looks(job));
+  job->particle_radius = find_radius(kp_scene_spec(job->scene));
+  if (wanted != NULL) {
+    kp_text_copy(job->folder, sizeof job->folder, wanted);
+  } else {
+    KP_TRY(kp_run_path(&job->frames.folder, job->folder, "images"));
+  }
+  return kp_folder_make(job->folder);
+}
+
+int cmd_render(int argc, char **argv) {
+  kp_arguments arguments;
+  int status;
+  if (!kp_cli_begin(&command, argc, argv, &arguments, &status)) {
+    return status;
+  }
+  render_job job = { .arguments = &arguments };
+  kp_result result = kp_frame_list_find(arguments.plain.data[0],
+                                        kp_arguments_get(&arguments, "frames"), &job.frames);
+  if (result == KP_OK) {
+    result = set_up(&job);
+  }
+  if (result == KP_OK) {
+    result = render_all(&job);
+  }
+  kp_picture_free(&job.picture);
+  kp_array_free(&job.looks);
+  kp_scene_free(&job.scene);
+  kp_frame_list_free(&job.frames);
+  status = kp_cli_report(result);
+  kp_arguments_free(&arguments);
+  return status;
+}

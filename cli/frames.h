@@ -1,0 +1,20 @@
+// The frames of a run that a command is asked for.
+#pragma once
+
+#include "cli/options.h"
+#include "io/files.h"
+#include "run/run_folder.h"
+
+typedef struct kp_frame_list {
+  kp_run_folder folder;
+  kp_numbered_list all;
+  size_t begin, end;  // the chosen ones: all.files[begin .. end - 1]
+} kp_frame_list;
+
+// Frames of the run folder `path` within --frames (all when NULL). No frame at all is refused.
+KP_NODISCARD kp_result kp_frame_list_find(const char *path, const char *frames, kp_frame_list *out);
+void kp_frame_list_free(kp_frame_list *list);
+
+// Path of the frame's file.
+KP_NODISCARD kp_result kp_frame_list_path(const kp_frame_list *list, size_t index,
+                                          char out[KP_PATH_SIZE]);

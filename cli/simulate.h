@@ -1,0 +1,12 @@
+// What run and resume share: signals, and the last words of a run.
+#pragma once
+
+#include "cli/commands.h"
+#include "run/run.h"
+
+// --threads, --frames and --progress of the arguments into the def.
+KP_NODISCARD kp_result kp_cli_run_options(const kp_arguments *arguments, kp_run_def *def);
+
+// Run with Ctrl-C and SIGTERM caught, tell how it ended, and give the exit status.
+int kp_cli_simulate(kp_run_def *def,
+                    kp_result (*simulate)(const kp_run_def *def, kp_run_outcome *outcome));

@@ -1,0 +1,3 @@
+-- expect: %p is not the same everywhere
+-- exit: 3
+local seed = string.format("%p", {})

@@ -1,0 +1,3 @@
+-- expect: 'collectgarbage' is not available in scenes
+-- exit: 3
+collectgarbage("stop")

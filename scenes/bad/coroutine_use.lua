@@ -1,0 +1,3 @@
+-- expect: 'coroutine' is not available in scenes
+-- exit: 3
+coroutine.wrap(function() end)()

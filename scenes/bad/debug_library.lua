@@ -1,0 +1,3 @@
+-- expect: 'debug' is not available in scenes
+-- exit: 3
+debug.getregistry()

@@ -1,0 +1,3 @@
+-- expect: 'dofile' is not available in scenes
+-- exit: 3
+dofile("parts/broken.lua")

@@ -1,0 +1,3 @@
+-- expect: has no shape and no emitter feeds it
+-- exit: 3
+liquid "water" { empty = true }

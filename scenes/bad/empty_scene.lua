@@ -1,0 +1,3 @@
+-- expect: nothing can ever move: there is no liquid
+-- exit: 3
+

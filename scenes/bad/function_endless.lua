@@ -1,0 +1,4 @@
+-- expect: the scene takes too long
+-- exit: 3
+liquid "water" { shape = box { min = {0, 0, 0}, max = {0.4, 0.4, 0.4} } }
+collider "lid" { shape = sphere { radius = 0.1 }, position = function(t) while true do end end }

@@ -1,0 +1,4 @@
+-- expect: mesh: '../../README.md' lies outside the scene's folder
+-- exit: 3
+liquid "water" { shape = box { min = {0, 0, 0}, max = {0.4, 0.4, 0.4} } }
+collider "statue" { shape = mesh { file = "../../README.md" } }

@@ -1,0 +1,3 @@
+-- expect: 'getmetatable' is not available in scenes
+-- exit: 3
+getmetatable("").__index = nil

@@ -1,0 +1,3 @@
+-- expect: parts/broken.lua:2:
+-- exit: 3
+require "parts.broken"

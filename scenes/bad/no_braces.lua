@@ -1,0 +1,3 @@
+-- expect: domain is written domain { key = value, ... }
+-- exit: 3
+domain(5)

@@ -1,0 +1,3 @@
+-- expect: 'os' is not available in scenes
+-- exit: 3
+os.execute("true")

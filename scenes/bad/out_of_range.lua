@@ -1,0 +1,4 @@
+-- expect: restitution = 1.5 is out of range: 0 to 1
+-- exit: 3
+domain { restitution = 1.5 }
+liquid "water" { shape = box { min = {0, 0, 0}, max = {0.4, 0.4, 0.4} } }

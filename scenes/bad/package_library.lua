@@ -1,0 +1,3 @@
+-- expect: 'package' is not available in scenes
+-- exit: 3
+package.loadlib("libc.so", "system")

@@ -1,0 +1,3 @@
+-- expect: require: 'require_itself.lua' requires itself
+-- exit: 3
+require "require_itself"

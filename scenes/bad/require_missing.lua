@@ -1,0 +1,3 @@
+-- expect: require: there is no file 'parts/nothing.lua'
+-- exit: 3
+require "parts.nothing"

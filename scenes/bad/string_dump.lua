@@ -1,0 +1,3 @@
+-- expect: 'string.dump' is not available in scenes
+-- exit: 3
+string.dump(function() end)

@@ -1,0 +1,5 @@
+-- expect: syntax_error.lua:5: '}' expected
+-- exit: 3
+domain { min = {0, 0, 0}, max = {1, 1, 1}
+
+liquid "water" { shape = box { min = {0, 0, 0}, max = {0.4, 0.4, 0.4} } }

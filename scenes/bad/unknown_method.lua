@@ -1,0 +1,3 @@
+-- expect: unknown method 'magic'
+-- exit: 3
+liquid "water" { method = "magic", shape = box {} }

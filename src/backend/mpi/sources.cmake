@@ -1,0 +1,1 @@
+kp_sources()

@@ -1,0 +1,49 @@
+// Parameter tables: one row per member of a def struct. From a table follow the scene parser, the range
+// check, `kelpie params`, the reference manual and used.lua. Defaults come from the default function of the
+// def alone.
+#pragma once
+
+#include "kelpie/shape.h"
+
+typedef enum kp_param_type {
+  KP_PARAM_REAL,    // double
+  KP_PARAM_INT,     // int64_t
+  KP_PARAM_BOOL,    // bool
+  KP_PARAM_VEC3,    // kp_vec3; in a scene {x, y, z} or {x, y}
+  KP_PARAM_ENUM,    // int; `names` lists the words
+  KP_PARAM_TEXT,    // char[KP_PARAM_TEXT_SIZE]
+  KP_PARAM_CURVE,   // kp_curve of one value: a number or a function of time
+  KP_PARAM_CURVE3,  // kp_curve of three values: a vector or a function of time
+  KP_PARAM_SHAPE,   // kp_shape_def: box {...}, sphere {...}, ...
+  KP_PARAM_TYPE_COUNT
+} kp_param_type;
+
+#define KP_PARAM_TEXT_SIZE KP_TEXT_SIZE
+
+typedef struct kp_param {
+  const char *key;
+  kp_param_type type;
+  size_t offset;  // in the def
+  size_t size;    // of the member
+  const char *unit;
+  double lowest, highest;         // for numbers and every component of vectors; inclusive
+  const char *const *names;       // KP_PARAM_ENUM: words, NULL terminated
+  const char *text;               // a sentence for the manual
+} kp_param;
+
+typedef struct kp_param_table {
+  const char *name;  // "sph", "domain", "output", ...
+  const char *text;  // a sentence: what the entity is
+  const kp_param *rows;
+  size_t n_rows;
+  size_t def_size;
+  void (*set_default)(void *def);
+} kp_param_table;
+
+#define KP_PARAM(def_type, member, kind, unit, lowest, highest, text)                              \
+  { #member, KP_PARAM_##kind, offsetof(def_type, member), sizeof(((def_type *)0)->member), unit,   \
+    lowest, highest, NULL, text }
+
+#define KP_PARAM_WORDS(def_type, member, words, text)                                              \
+  { #member, KP_PARAM_ENUM, offsetof(def_type, member), sizeof(((def_type *)0)->member), "", 0.0,  \
+    0.0, words, text }

@@ -1,0 +1,12 @@
+kp_sources(
+  arena.c
+  array.c
+  assert.c
+  hash.c
+  log.c
+  memory.c
+  pool.c
+  random.c
+  result.c
+  text.c
+  timer.c)

@@ -1,0 +1,183 @@
+#include "data/bodies.h"
+
+#include "data/curve.h"
+
+static const kp_field_desc body_fields[] = {
+  { "position", KP_TYPE_F64, 3, "m", KP_FIELD_SAVE | KP_FIELD_EXPORT, 0.0 },
+  { "orientation", KP_TYPE_F64, 4, "", KP_FIELD_SAVE | KP_FIELD_EXPORT, 0.0 },
+  { "velocity", KP_TYPE_F64, 3, "m/s", KP_FIELD_SAVE | KP_FIELD_EXPORT, 0.0 },
+  { "angular_velocity", KP_TYPE_F64, 3, "1/s", KP_FIELD_SAVE | KP_FIELD_EXPORT, 0.0 },
+};
+
+kp_result kp_bodies_create(kp_registry *registry, kp_bodies **out) {
+  kp_bodies *bodies = kp_alloc_zero(sizeof *bodies, KP_MEMORY_WORLD);
+  if (bodies == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  kp_result result = kp_registry_add_space(registry, "bodies", KP_SPACE_BODIES, &bodies->space);
+  if (result == KP_OK) {
+    result = kp_space_add_fields(bodies->space, body_fields, 4);
+  }
+  if (result != KP_OK) {
+    kp_bodies_destroy(&bodies);
+    return result;
+  }
+  bodies->position = kp_space_find(bodies->space, "position");
+  bodies->orientation = kp_space_find(bodies->space, "orientation");
+  bodies->velocity = kp_space_find(bodies->space, "velocity");
+  bodies->angular_velocity = kp_space_find(bodies->space, "angular_velocity");
+  *out = bodies;
+  return KP_OK;
+}
+
+void kp_bodies_destroy(kp_bodies **bodies) {
+  if (*bodies != NULL) {
+    kp_array_free(&(*bodies)->models);
+    kp_array_free(&(*bodies)->forces);
+    kp_array_free(&(*bodies)->torques);
+    kp_free(*bodies);
+    *bodies = NULL;
+  }
+}
+
+kp_result kp_bodies_add(kp_bodies *bodies, const kp_body *model, const kp_frame3 *frame,
+                        kp_index *index) {
+  kp_vec3 p = frame->position;
+  kp_quat q = frame->orientation;
+  kp_vec3 v = frame->velocity;
+  kp_vec3 w = frame->angular_velocity;
+  const kp_append_value values[] = {
+    { bodies->position, { &p.x, &p.y, &p.z } },
+    { bodies->orientation, { &q.w, &q.x, &q.y, &q.z } },
+    { bodies->velocity, { &v.x, &v.y, &v.z } },
+    { bodies->angular_velocity, { &w.x, &w.y, &w.z } },
+  };
+  *index = (kp_index)bodies->space->n;
+  KP_TRY(kp_array_push(&bodies->models, *model));
+  KP_TRY(kp_array_push(&bodies->forces, (kp_vec3){ 0 }));
+  KP_TRY(kp_array_push(&bodies->torques, (kp_vec3){ 0 }));
+  return kp_space_append(bodies->space, 1, values, 4);
+}
+
+static double *item(kp_field *field, int component, kp_index i, kp_access access) {
+  double *data = kp_buffer_host(&field->buffers[component], access);
+  return data + i;
+}
+
+static kp_vec3 read3(kp_field *field, kp_index i) {
+  return kp_vec3_make(*item(field, 0, i, KP_ACCESS_READ), *item(field, 1, i, KP_ACCESS_READ),
+                      *item(field, 2, i, KP_ACCESS_READ));
+}
+
+static void write3(kp_field *field, kp_index i, kp_vec3 v) {
+  *item(field, 0, i, KP_ACCESS_WRITE) = v.x;
+  *item(field, 1, i, KP_ACCESS_WRITE) = v.y;
+  *item(field, 2, i, KP_ACCESS_WRITE) = v.z;
+}
+
+kp_frame3 kp_bodies_frame(kp_bodies *bodies, kp_index body) {
+  kp_field *q = bodies->orientation;
+  return (kp_frame3){
+    .position = read3(bodies->position, body),
+    .orientation = kp_quat_make(*item(q, 0, body, KP_ACCESS_READ), *item(q, 1, body, KP_ACCESS_READ),
+                                *item(q, 2, body, KP_ACCESS_READ), *item(q, 3, body, KP_ACCESS_READ)),
+    .velocity = read3(bodies->velocity, body),
+    .angular_velocity = read3(bodies->angular_velocity, body),
+  };
+}
+
+void kp_bodies_set_frame(kp_bodies *bodies, kp_index body, const kp_frame3 *frame) {
+  const double q[4] = { frame->orientation.w, frame->orientation.x, frame->orientation.y,
+                        frame->orientation.z };
+  write3(bodies->position, body, frame->position);
+  for (int c = 0; c < 4; ++c) {
+    *item(bodies->orientation, c, body, KP_ACCESS_WRITE) = q[c];
+  }
+  write3(bodies->velocity, body, frame->velocity);
+  write3(bodies->angular_velocity, body, frame->angular_velocity);
+}
+
+// Turn about x, then y, then z (fixed axes), in degrees.
+static kp_quat euler_deg(const double deg[3]) {
+  double s = 3.14159265358979323846 / 180.0;
+  kp_quat x = kp_quat_from_axis_angle(kp_vec3_make(1, 0, 0), deg[0] * s);
+  kp_quat y = kp_quat_from_axis_angle(kp_vec3_make(0, 1, 0), deg[1] * s);
+  kp_quat z = kp_quat_from_axis_angle(kp_vec3_make(0, 0, 1), deg[2] * s);
+  return kp_quat_mul(z, kp_quat_mul(y, x));
+}
+
+kp_frame3 kp_body_scripted_frame(const kp_body *model, double time) {
+  double place[3];
+  double rate[3];
+  double turn[3];
+  double turn_rate[3];
+  kp_curve_at(&model->position, time, place, rate);
+  kp_curve_at(&model->rotation_deg, time, turn, turn_rate);
+  kp_quat q = euler_deg(turn);
+  // angular velocity from the orientation a little later: exact for turns about one axis
+  double step = 1e-5;
+  double later[3] = { turn[0] + step * turn_rate[0], turn[1] + step * turn_rate[1],
+                      turn[2] + step * turn_rate[2] };
+  kp_quat dq = kp_quat_mul(euler_deg(later), kp_quat_conjugate(q));
+  kp_vec3 axis = kp_vec3_make(dq.x, dq.y, dq.z);
+  double sine = kp_vec3_length(axis);
+  double angle = 2.0 * atan2(sine, dq.w);
+  kp_vec3 omega = sine > 0.0 ? kp_vec3_scale(axis, angle / (sine * step)) : kp_vec3_make(0, 0, 0);
+  // the curve moves the shape's origin; the frame is that of the centre of mass
+  kp_vec3 arm = kp_quat_rotate(q, model->center);
+  kp_vec3 origin_velocity = kp_vec3_make(rate[0], rate[1], rate[2]);
+  return (kp_frame3){
+    .position = kp_vec3_add(kp_vec3_make(place[0], place[1], place[2]), arm),
+    .orientation = q,
+    .velocity = kp_vec3_add(origin_velocity, kp_vec3_cross(omega, arm)),
+    .angular_velocity = omega,
+  };
+}
+
+// World-axes product R A R^T v without forming it.
+static kp_vec3 rotated_mul(kp_quat q, const kp_mat3 *a, kp_vec3 v) {
+  kp_vec3 local = kp_quat_rotate(kp_quat_conjugate(q), v);
+  return kp_quat_rotate(q, kp_mat3_mul_vec3(a, local));
+}
+
+static kp_frame3 advance_free(const kp_body *model, kp_frame3 f, kp_vec3 acceleration, kp_vec3 torque,
+                              double dt) {
+  f.velocity = kp_vec3_madd(f.velocity, dt, acceleration);
+  f.position = kp_vec3_madd(f.position, dt, f.velocity);
+  // conserve angular momentum: L += dt tau, turn by the mid-step angular velocity
+  kp_vec3 momentum = rotated_mul(f.orientation, &model->inertia, f.angular_velocity);
+  momentum = kp_vec3_madd(momentum, dt, torque);
+  kp_vec3 omega = rotated_mul(f.orientation, &model->inverse_inertia, momentum);
+  kp_quat half = f.orientation;
+  double speed = kp_vec3_length(omega);
+  if (speed > 0.0) {
+    kp_vec3 axis = kp_vec3_scale(omega, 1.0 / speed);
+    half = kp_quat_mul(kp_quat_from_axis_angle(axis, 0.5 * dt * speed), f.orientation);
+    omega = rotated_mul(half, &model->inverse_inertia, momentum);
+    speed = kp_vec3_length(omega);
+    axis = kp_vec3_scale(omega, 1.0 / speed);
+    f.orientation = kp_quat_mul(kp_quat_from_axis_angle(axis, dt * speed), f.orientation);
+    f.orientation = kp_quat_normalize(f.orientation);
+  }
+  f.angular_velocity = rotated_mul(f.orientation, &model->inverse_inertia, momentum);
+  return f;
+}
+
+void kp_bodies_integrate(kp_bodies *bodies, kp_vec3 gravity, double dt) {
+  for (kp_index b = 0; b < (kp_index)bodies->models.count; ++b) {
+    const kp_body *model = &bodies->models.data[b];
+    if (model->kind == KP_BODY_FREE) {
+      kp_vec3 a = kp_vec3_madd(gravity, model->inverse_mass, bodies->forces.data[b]);
+      kp_frame3 f = kp_bodies_frame(bodies, b);
+      f = advance_free(model, f, a, bodies->torques.data[b], dt);
+      kp_bodies_set_frame(bodies, b, &f);
+    }
+  }
+}
+
+void kp_bodies_clear_forces(kp_bodies *bodies) {
+  for (size_t b = 0; b < bodies->forces.count; ++b) {
+    bodies->forces.data[b] = kp_vec3_make(0, 0, 0);
+    bodies->torques.data[b] = kp_vec3_make(0, 0, 0);
+  }
+}

@@ -1,0 +1,57 @@
+// Bodies: frames with mass properties. Static and scripted colliders are bodies of infinite mass; free bodies
+// move under gravity and what touches them. A body is a handful of numbers, so bodies live on the host; only
+// their frames travel to the device, when they moved, for the refresh of the interface samples.
+//
+// State (position of the centre of mass, orientation, velocities) is a space of the registry.
+#pragma once
+
+#include "data/field.h"
+#include "kelpie/types.h"
+
+typedef enum kp_body_kind { KP_BODY_STATIC, KP_BODY_SCRIPTED, KP_BODY_FREE } kp_body_kind;
+
+// The constant part of a body.
+typedef struct kp_body {
+  char name[KP_TEXT_SIZE];
+  kp_body_kind kind;
+  double inverse_mass;      // 0: infinite
+  kp_mat3 inertia;          // about the centre, body axes [kg m^2]
+  kp_mat3 inverse_inertia;  // zero for infinite mass
+  kp_vec3 center;           // centre of mass in shape coordinates
+  kp_curve position;        // scripted: of the shape's origin
+  kp_curve rotation_deg;    // scripted
+} kp_body;
+
+typedef struct kp_frame3 {
+  kp_vec3 position;  // of the centre of mass
+  kp_quat orientation;
+  kp_vec3 velocity;
+  kp_vec3 angular_velocity;
+} kp_frame3;
+
+typedef struct kp_bodies {
+  kp_space *space;
+  kp_field *position, *orientation, *velocity, *angular_velocity;  // F64 x 3, 4, 3, 3
+  KP_ARRAY(kp_body) models;
+  KP_ARRAY(kp_vec3) forces;   // of this sub-step, summed by couplings [N]
+  KP_ARRAY(kp_vec3) torques;  // about the centre [N m]
+} kp_bodies;
+
+KP_NODISCARD kp_result kp_bodies_create(kp_registry *registry, kp_bodies **out);
+void kp_bodies_destroy(kp_bodies **bodies);
+
+// Appends; the index is the body's number for its life.
+KP_NODISCARD kp_result kp_bodies_add(kp_bodies *bodies, const kp_body *model, const kp_frame3 *frame,
+                                     kp_index *index);
+
+kp_frame3 kp_bodies_frame(kp_bodies *bodies, kp_index body);
+void kp_bodies_set_frame(kp_bodies *bodies, kp_index body, const kp_frame3 *frame);
+
+// Frame of a scripted body at a time: place and turn from the curves, velocities from their derivatives.
+kp_frame3 kp_body_scripted_frame(const kp_body *model, double time);
+
+// Free bodies: v += dt F/m, then x += dt v; angular velocity with the gyroscopic term, orientation by the
+// exponential map (symplectic Euler; momentum is exact). `gravity` is added to the forces.
+void kp_bodies_integrate(kp_bodies *bodies, kp_vec3 gravity, double dt);
+
+void kp_bodies_clear_forces(kp_bodies *bodies);

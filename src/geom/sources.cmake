@@ -1,0 +1,12 @@
+kp_sources(
+  bvh.c
+  mesh.c
+  mesh_make.c
+  mesh_query.c
+  outline.c
+  sampler.c
+  sampler_surface.c
+  shape.c
+  shape_params.c
+  thinning.c
+)

@@ -1,0 +1,225 @@
+// VTK XML for ParaView: .vtu for particles, meshes and curves, .vti for volumes, and one .pvd per
+// object that gives every file its physical time.
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "io/export.h"
+#include "io/files.h"
+#include "io/number.h"
+#include "io/vtk_writer.h"
+
+enum { VTK_EMPTY_CELL = 0, VTK_VERTEX = 1, VTK_POLY_LINE = 4, VTK_TRIANGLE = 5 };
+
+// ---- cells
+
+static uint64_t count_cells(const kp_export_object *object) {
+  return object->triangles != NULL ? object->n_triangles
+         : object->offsets != NULL ? object->n_curves
+                                   : object->n_points;
+}
+
+static uint64_t count_corners(const kp_export_object *object) {
+  return object->triangles != NULL ? 3 * object->n_triangles : object->n_points;
+}
+
+// Point of each corner. Particles and curves use their points in order.
+static void fill_connectivity(const kp_vtk_source *source, uint64_t first, size_t n, void *out) {
+  const kp_export_object *object = source->data;
+  int64_t *to = out;
+  for (size_t i = 0; i < n; ++i) {
+    uint64_t corner = first + i;
+    to[i] = (int64_t)(object->triangles != NULL ? object->triangles[corner] : corner);
+  }
+}
+
+// First corner behind each cell.
+static void fill_offsets(const kp_vtk_source *source, uint64_t first, size_t n, void *out) {
+  const kp_export_object *object = source->data;
+  int64_t *to = out;
+  for (size_t i = 0; i < n; ++i) {
+    uint64_t next = first + i + 1;
+    to[i] = (int64_t)(object->triangles != NULL ? 3 * next
+                      : object->offsets != NULL ? object->offsets[next]
+                                                : next);
+  }
+}
+
+static void fill_types(const kp_vtk_source *source, uint64_t first, size_t n, void *out) {
+  const kp_export_object *object = source->data;
+  uint8_t *to = out;
+  if (object->offsets == NULL) {
+    memset(to, object->triangles != NULL ? VTK_TRIANGLE : VTK_VERTEX, n);
+    return;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    uint64_t n_points = object->offsets[first + i + 1] - object->offsets[first + i];
+    to[i] = n_points == 0 ? VTK_EMPTY_CELL : n_points == 1 ? VTK_VERTEX : VTK_POLY_LINE;
+  }
+}
+
+static void add_cells(kp_vtk *vtk, const kp_export_object *object) {
+  kp_vtk_source source = { .name = "connectivity",
+                           .unit = "",
+                           .type = KP_ITEM_I64,
+                           .n_components = 1,
+                           .n_tuples = count_corners(object),
+                           .fill = fill_connectivity,
+                           .data = object };
+  kp_vtk_text(vtk, "<Cells>\n");
+  kp_vtk_array(vtk, &source);
+  source.name = "offsets";
+  source.n_tuples = count_cells(object);
+  source.fill = fill_offsets;
+  kp_vtk_array(vtk, &source);
+  source.name = "types";
+  source.type = KP_ITEM_U8;
+  source.fill = fill_types;
+  kp_vtk_array(vtk, &source);
+  kp_vtk_text(vtk, "</Cells>\n");
+}
+
+// ---- files
+
+static kp_result write_object(const kp_frame *frame, const kp_export_object *object, uint32_t flags,
+                              const char *path) {
+  kp_vtk vtk;
+  kp_vtk_begin(&vtk, "UnstructuredGrid", flags);
+  kp_vtk_text(&vtk, "<UnstructuredGrid>\n");
+  kp_vtk_frame_data(&vtk, frame);
+  kp_vtk_text(&vtk, "<Piece NumberOfPoints=\"%" PRIu64 "\" NumberOfCells=\"%" PRIu64 "\">\n",
+              object->n_points, count_cells(object));
+  kp_vtk_text(&vtk, "<Points>\n");
+  kp_vtk_field(&vtk, &object->fields[0], object->n_points);
+  kp_vtk_text(&vtk, "</Points>\n<PointData>\n");
+  for (size_t i = 1; i < object->n_fields; ++i) {
+    kp_vtk_field(&vtk, &object->fields[i], object->n_points);
+  }
+  kp_vtk_text(&vtk, "</PointData>\n");
+  add_cells(&vtk, object);
+  kp_vtk_text(&vtk, "</Piece>\n</UnstructuredGrid>\n");
+  kp_result result = kp_vtk_write(&vtk, path);
+  kp_vtk_free(&vtk);
+  return result;
+}
+
+static kp_result write_objects(const kp_frame *frame, const char *folder, uint32_t flags,
+                               kp_export_list *list) {
+  kp_export_objects objects;
+  KP_TRY(kp_export_objects_make(frame, &objects));
+  kp_result result = KP_OK;
+  for (size_t i = 0; i < objects.count && result == KP_OK; ++i) {
+    kp_export_target target;
+    KP_TRY_GOTO(result, kp_export_target_make(frame, folder, objects.items[i].name, "vtu", &target),
+                done);
+    KP_TRY_GOTO(result, write_object(frame, &objects.items[i], flags, target.path), done);
+    result = kp_export_list_add(list, frame, &target);
+  }
+done:
+  kp_export_objects_free(&objects);
+  return result;
+}
+
+static kp_result write_volume_file(const kp_frame *frame, const kp_frame_volume *volume,
+                                   uint32_t flags, const char *path) {
+  kp_export_field *fields = kp_alloc(volume->fields.count * sizeof *fields, KP_MEMORY_IO);
+  if (fields == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  char spacing[KP_NUMBER_SIZE], origin[3][KP_NUMBER_SIZE];
+  kp_number_format(spacing, volume->spacing);
+  kp_number_format(origin[0], volume->origin.x);
+  kp_number_format(origin[1], volume->origin.y);
+  kp_number_format(origin[2], volume->origin.z);
+  const uint64_t *dims = volume->dims;
+
+  kp_vtk vtk;
+  kp_vtk_begin(&vtk, "ImageData", flags);
+  kp_vtk_text(&vtk, "<ImageData WholeExtent=\"0 %" PRIu64 " 0 %" PRIu64 " 0 %" PRIu64 "\"", dims[0],
+              dims[1], dims[2]);
+  kp_vtk_text(&vtk, " Origin=\"%s %s %s\" Spacing=\"%s %s %s\">\n", origin[0], origin[1], origin[2],
+              spacing, spacing, spacing);
+  kp_vtk_frame_data(&vtk, frame);
+  kp_vtk_text(&vtk, "<Piece Extent=\"0 %" PRIu64 " 0 %" PRIu64 " 0 %" PRIu64 "\">\n<CellData>\n",
+              dims[0], dims[1], dims[2]);
+  for (size_t i = 0; i < volume->fields.count; ++i) {
+    fields[i] = kp_export_field_view(&volume->fields.items[i]);
+    kp_vtk_field(&vtk, &fields[i], volume->fields.items[i].count);
+  }
+  kp_vtk_text(&vtk, "</CellData>\n</Piece>\n</ImageData>\n");
+  kp_result result = kp_vtk_write(&vtk, path);
+  kp_vtk_free(&vtk);
+  kp_free(fields);
+  return result;
+}
+
+static kp_result write_volumes(const kp_frame *frame, const char *folder, uint32_t flags,
+                               kp_export_list *list) {
+  for (size_t i = 0; i < frame->n_volumes; ++i) {
+    char clean[KP_SECTION_NAME_SIZE], object[KP_SECTION_NAME_SIZE + 16];
+    kp_export_clean_name(clean, sizeof clean, frame->volumes[i].name);
+    (void)snprintf(object, sizeof object, "%s_volume", clean);
+    kp_export_target target;
+    KP_TRY(kp_export_target_make(frame, folder, object, "vti", &target));
+    KP_TRY(write_volume_file(frame, &frame->volumes[i], flags, target.path));
+    KP_TRY(kp_export_list_add(list, frame, &target));
+  }
+  return KP_OK;
+}
+
+static kp_result write_vtu(const kp_frame *frame, const char *folder, uint32_t flags,
+                           kp_export_list *list) {
+  KP_TRY(write_objects(frame, folder, flags, list));
+  return write_volumes(frame, folder, flags, list);
+}
+
+// ---- the series
+
+static bool is_listed_before(const kp_export_list *list, size_t index) {
+  for (size_t i = 0; i < index; ++i) {
+    if (strcmp(list->files[i].object, list->files[index].object) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static kp_result write_series(const char *folder, const kp_export_list *list, const char *object) {
+  char name[KP_SECTION_NAME_SIZE + 64], path[4096];
+  (void)snprintf(name, sizeof name, "%s.pvd", object);
+  KP_TRY(kp_path_join(path, sizeof path, folder, name));
+  kp_file file;
+  KP_TRY(kp_file_begin(&file, path));
+  kp_file_print(&file, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\"");
+  kp_file_print(&file, " byte_order=\"%s\">\n<Collection>\n",
+                kp_export_is_little_endian() ? "LittleEndian" : "BigEndian");
+  for (size_t i = 0; i < list->count; ++i) {
+    if (strcmp(list->files[i].object, object) != 0) {
+      continue;
+    }
+    char time[KP_NUMBER_SIZE];
+    kp_number_format(time, list->files[i].time);
+    kp_file_print(&file, "<DataSet timestep=\"%s\" group=\"\" part=\"0\" file=\"%s\"/>\n", time,
+                  list->files[i].name);
+  }
+  kp_file_print(&file, "</Collection>\n</VTKFile>\n");
+  return kp_file_commit(&file);
+}
+
+static kp_result finish_vtu(const char *folder, const kp_export_list *list) {
+  for (size_t i = 0; i < list->count; ++i) {
+    if (!is_listed_before(list, i)) {
+      KP_TRY(write_series(folder, list, list->files[i].object));
+    }
+  }
+  return KP_OK;
+}
+
+const kp_exporter kp_export_vtu = {
+  .name = "vtu",
+  .extension = "vtu",
+  .text =
+      "VTK XML (.vtu, .vti) with a .pvd per object: everything, with physical time, for ParaView.",
+  .write = write_vtu,
+  .finish = finish_vtu,
+};

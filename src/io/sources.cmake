@@ -1,0 +1,20 @@
+kp_sources(
+  container.c
+  container_write.c
+  export.c
+  export_csv.c
+  export_ply.c
+  export_vtu.c
+  files.c
+  frame_data.c
+  frame_file.c
+  json.c
+  mesh_file.c
+  number.c
+  obj.c
+  ply.c
+  png.c
+  table.c
+  vtk_writer.c
+  words.c
+)

@@ -1,0 +1,252 @@
+#include "methods/common/integrate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "data/call.h"
+#include "par/kernel_define.h"
+
+INTEGRATE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+const char *const kp_integrator_names[] = { "euler",           "symplectic", "leapfrog", "velocity_verlet",
+                                            "position_verlet", "rk2",        "rk4",      NULL };
+
+// Butcher tableaus of the explicit Runge-Kutta schemes: a[s] leads to stage s, b to the end of the step.
+typedef struct tableau {
+  int stages;
+  double a[INTEGRATE_RK_STAGES][INTEGRATE_RK_STAGES];
+  double b[INTEGRATE_RK_STAGES];
+  double b_low[INTEGRATE_RK_STAGES];  // of the embedded lower order
+} tableau;
+
+static const tableau rk2 = { 2, { { 0 }, { 0.5 } }, { 0.0, 1.0 }, { 0 } };
+
+static const tableau rk4 = { 4,
+                             { { 0 }, { 0.5 }, { 0.0, 0.5 }, { 0.0, 0.0, 1.0 } },
+                             { 1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0 },
+                             { 0 } };
+
+// Fehlberg 1969, formula RK4(5)
+static const tableau rkf45 = {
+  6,
+  { { 0 },
+    { 1.0 / 4.0 },
+    { 3.0 / 32.0, 9.0 / 32.0 },
+    { 1932.0 / 2197.0, -7200.0 / 2197.0, 7296.0 / 2197.0 },
+    { 439.0 / 216.0, -8.0, 3680.0 / 513.0, -845.0 / 4104.0 },
+    { -8.0 / 27.0, 2.0, -3544.0 / 2565.0, 1859.0 / 4104.0, -11.0 / 40.0 } },
+  { 16.0 / 135.0, 0.0, 6656.0 / 12825.0, 28561.0 / 56430.0, -9.0 / 50.0, 2.0 / 55.0 },
+  { 25.0 / 216.0, 0.0, 1408.0 / 2565.0, 2197.0 / 4104.0, -1.0 / 5.0, 0.0 },
+};
+
+static const tableau *tableau_of(int kind) {
+  switch (kind) {
+    case KP_INTEGRATOR_RK2:
+      return &rk2;
+    case KP_INTEGRATOR_RK4:
+      return &rk4;
+    case KP_INTEGRATOR_RKF45:
+      return &rkf45;
+    default:
+      return NULL;
+  }
+}
+
+static kp_result add_field(kp_set *set, const char *name, kp_type type, int components, uint32_t flags,
+                           kp_field **out) {
+  kp_field_desc desc = { name, type, components, "", flags, 0.0 };
+  return kp_space_add_field(set->space, &desc, out);
+}
+
+static kp_result add_runge_kutta_fields(kp_integrate *s, const tableau *t) {
+  // stage arrays live inside a sub-step only: sorted with the particles, never saved
+  KP_TRY(add_field(s->set, "rk_x0", KP_TYPE_POS, 3, KP_FIELD_SORT, &s->x0));
+  KP_TRY(add_field(s->set, "rk_v0", KP_TYPE_REAL, 3, KP_FIELD_SORT, &s->v0));
+  for (int k = 0; k < t->stages; ++k) {
+    char name[16];
+    snprintf(name, sizeof name, "rk_kx%d", k);
+    KP_TRY(add_field(s->set, name, KP_TYPE_REAL, 3, KP_FIELD_SORT, &s->k_x[k]));
+    snprintf(name, sizeof name, "rk_kv%d", k);
+    KP_TRY(add_field(s->set, name, KP_TYPE_REAL, 3, KP_FIELD_SORT, &s->k_v[k]));
+  }
+  return KP_OK;
+}
+
+kp_result kp_integrate_create(kp_integrate *service, kp_set *set, int kind) {
+  *service = (kp_integrate){ .kind = kind, .set = set };
+  // velocity Verlet starts a step with the acceleration of the last one: state. For the others it is scratch
+  // that needs no sort, since every evaluation writes it whole.
+  uint32_t flags = kind == KP_INTEGRATOR_VELOCITY_VERLET ? KP_FIELD_STATE : 0;
+  KP_TRY(add_field(set, "acceleration", KP_TYPE_REAL, 3, flags, &service->acceleration));
+  const tableau *t = tableau_of(kind);
+  if (t != NULL) {
+    return add_runge_kutta_fields(service, t);
+  }
+  if (kind == KP_INTEGRATOR_LEAPFROG) {
+    KP_TRY(add_field(set, "half_velocity", KP_TYPE_REAL, 3, KP_FIELD_STATE, &service->half));
+  }
+  if (kind == KP_INTEGRATOR_POSITION_VERLET) {
+    KP_TRY(add_field(set, "last_position", KP_TYPE_POS, 3, KP_FIELD_STATE, &service->last));
+  }
+  if (service->half != NULL || service->last != NULL) {
+    kp_field_desc fresh = { "fresh", KP_TYPE_U8, 1, "", KP_FIELD_STATE, 1.0 };
+    KP_TRY(kp_space_add_field(set->space, &fresh, &service->fresh));
+  }
+  return KP_OK;
+}
+
+int kp_integrate_stages(const kp_integrate *service) {
+  const tableau *t = tableau_of(service->kind);
+  return t != NULL ? t->stages : 1;
+}
+
+// Whole component arrays on the device: to = from.
+static kp_result copy_field(kp_field *to, kp_field *from) {
+  for (int c = 0; c < 3; ++c) {
+    kp_buffer *source = &from->buffers[c];
+    const void *in = kp_buffer_device(source, KP_ACCESS_READ);
+    void *out = kp_buffer_device(&to->buffers[c], KP_ACCESS_OVERWRITE);
+    if (source->used > 0 && (in == NULL || out == NULL)) {
+      return KP_ERROR_MEMORY;
+    }
+    KP_TRY(source->backend->vt->copy(source->backend, out, in, source->used));
+  }
+  return KP_OK;
+}
+
+// x and v = start + dt sum of weights times the rates of the first n stages
+static kp_result combine(kp_integrate *s, double dt, const double *weights, int n) {
+  for (int c = 0; c < 3; ++c) {
+    integrate_rk_args a = { .dt = dt, .n = n };
+    kp_call call;
+    kp_call_init(&call, &integrate_rk_kernel, &a);
+    KP_BIND(&call, &a, x0, &s->x0->buffers[c], KP_ACCESS_READ);
+    KP_BIND(&call, &a, v0, &s->v0->buffers[c], KP_ACCESS_READ);
+    KP_BIND(&call, &a, x, &s->set->position->buffers[c], KP_ACCESS_OVERWRITE);
+    KP_BIND(&call, &a, v, &s->set->velocity->buffers[c], KP_ACCESS_OVERWRITE);
+    for (int k = 0; k < n; ++k) {
+      a.weights[k] = weights[k];
+      KP_BIND(&call, &a, k_x[k], &s->k_x[k]->buffers[c], KP_ACCESS_READ);
+      KP_BIND(&call, &a, k_v[k], &s->k_v[k]->buffers[c], KP_ACCESS_READ);
+    }
+    KP_TRY(kp_call_run(s->set->space->backend, &call, s->set->space->n));
+  }
+  return KP_OK;
+}
+
+// The kernels whose arguments begin with INTEGRATE_XVA.
+static kp_result run_xva(kp_integrate *s, const kp_kernel *kernel, double dt) {
+  integrate_euler_args a = { .dt = dt };
+  kp_call call;
+  kp_call_init(&call, kernel, &a);
+  KP_BIND3(&call, &a, , s->set->position, KP_ACCESS_WRITE);
+  KP_BIND3(&call, &a, v, s->set->velocity, KP_ACCESS_WRITE);
+  KP_BIND3(&call, &a, a, s->acceleration, KP_ACCESS_READ);
+  return kp_call_run(s->set->space->backend, &call, s->set->space->n);
+}
+
+static kp_result run_kick(kp_integrate *s, double dt) {
+  integrate_kick_args a = { .dt = dt };
+  kp_call call;
+  kp_call_init(&call, &integrate_kick_kernel, &a);
+  KP_BIND3(&call, &a, v, s->set->velocity, KP_ACCESS_WRITE);
+  KP_BIND3(&call, &a, a, s->acceleration, KP_ACCESS_READ);
+  return kp_call_run(s->set->space->backend, &call, s->set->space->n);
+}
+
+static kp_result run_leapfrog(kp_integrate *s, double dt) {
+  integrate_leapfrog_args a = { .dt = dt, .dt_last = s->dt_last };
+  kp_call call;
+  kp_call_init(&call, &integrate_leapfrog_kernel, &a);
+  KP_BIND3(&call, &a, , s->set->position, KP_ACCESS_WRITE);
+  KP_BIND3(&call, &a, v, s->set->velocity, KP_ACCESS_WRITE);
+  KP_BIND3(&call, &a, a, s->acceleration, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, h, s->half, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, fresh, &s->fresh->buffers[0], KP_ACCESS_WRITE);
+  return kp_call_run(s->set->space->backend, &call, s->set->space->n);
+}
+
+static kp_result run_position_verlet(kp_integrate *s, double dt) {
+  // before the first step no chord exists; every particle is fresh then and brings its own
+  double dt_last = s->dt_last > 0.0 ? s->dt_last : dt;
+  integrate_position_verlet_args a = { .dt = dt, .dt_last = dt_last };
+  kp_call call;
+  kp_call_init(&call, &integrate_position_verlet_kernel, &a);
+  KP_BIND3(&call, &a, , s->set->position, KP_ACCESS_WRITE);
+  KP_BIND3(&call, &a, v, s->set->velocity, KP_ACCESS_WRITE);
+  KP_BIND3(&call, &a, a, s->acceleration, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, last, s->last, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, fresh, &s->fresh->buffers[0], KP_ACCESS_WRITE);
+  return kp_call_run(s->set->space->backend, &call, s->set->space->n);
+}
+
+kp_result kp_integrate_begin(kp_integrate *service, int s, double dt) {
+  const tableau *t = tableau_of(service->kind);
+  if (t != NULL) {
+    if (s == 0) {
+      KP_TRY(copy_field(service->x0, service->set->position));
+      return copy_field(service->v0, service->set->velocity);
+    }
+    return combine(service, dt, t->a[s], s);
+  }
+  if (service->kind == KP_INTEGRATOR_VELOCITY_VERLET) {
+    return run_xva(service, &integrate_drift_kernel, dt);
+  }
+  return KP_OK;
+}
+
+kp_result kp_integrate_end(kp_integrate *service, int s, double dt) {
+  const tableau *t = tableau_of(service->kind);
+  if (t != NULL) {
+    KP_TRY(copy_field(service->k_x[s], service->set->velocity));
+    KP_TRY(copy_field(service->k_v[s], service->acceleration));
+    return s + 1 < t->stages ? KP_OK : combine(service, dt, t->b, t->stages);
+  }
+  kp_result result = KP_OK;
+  switch (service->kind) {
+    case KP_INTEGRATOR_EULER:
+      result = run_xva(service, &integrate_euler_kernel, dt);
+      break;
+    case KP_INTEGRATOR_LEAPFROG:
+      result = run_leapfrog(service, dt);
+      break;
+    case KP_INTEGRATOR_VELOCITY_VERLET:
+      result = run_kick(service, 0.5 * dt);
+      break;
+    case KP_INTEGRATOR_POSITION_VERLET:
+      result = run_position_verlet(service, dt);
+      break;
+    default:
+      result = run_xva(service, &integrate_symplectic_kernel, dt);
+      break;
+  }
+  service->dt_last = dt;
+  return result;
+}
+
+kp_result kp_integrate_error(kp_integrate *service, double dt, double *x_error, double *v_error) {
+  *x_error = 0.0;
+  *v_error = 0.0;
+  for (int c = 0; c < 3; ++c) {
+    const kp_real *kx[INTEGRATE_RK_STAGES];
+    const kp_real *kv[INTEGRATE_RK_STAGES];
+    for (int k = 0; k < rkf45.stages; ++k) {
+      kx[k] = kp_buffer_host(&service->k_x[k]->buffers[c], KP_ACCESS_READ);
+      kv[k] = kp_buffer_host(&service->k_v[k]->buffers[c], KP_ACCESS_READ);
+      if (kx[k] == NULL || kv[k] == NULL) {
+        return KP_ERROR_MEMORY;
+      }
+    }
+    for (int64_t i = 0; i < service->set->space->n; ++i) {
+      double ex = 0.0;
+      double ev = 0.0;
+      for (int k = 0; k < rkf45.stages; ++k) {
+        ex += (rkf45.b[k] - rkf45.b_low[k]) * (double)kx[k][i];
+        ev += (rkf45.b[k] - rkf45.b_low[k]) * (double)kv[k][i];
+      }
+      *x_error = fmax(*x_error, fabs(dt * ex));
+      *v_error = fmax(*v_error, fabs(dt * ev));
+    }
+  }
+  return KP_OK;
+}

@@ -1,0 +1,49 @@
+// The integrator service: explicit time integration of a particle set whose method gives accelerations.
+//
+//   euler            x += dt v, v += dt a                                     order 1
+//   symplectic       v += dt a, x += dt v (Euler-Cromer)                      order 1, energy bounded
+//   leapfrog         half-step velocities, with the half-step start           order 2, energy bounded
+//   velocity_verlet  x += dt v + dt^2/2 a, then v by the mean acceleration    order 2, energy bounded
+//   position_verlet  x_{n+1} = 2 x_n - x_{n-1} + dt^2 a                       order 2, energy bounded
+//   rk2, rk4         midpoint and classical Runge-Kutta                       orders 2, 4
+//   rkf45            Fehlberg 4(5) with an error estimate for adaptive steps  order 5
+//
+// A sub-step is `stages` times: begin (positions to where forces are wanted), the method's evaluation of
+// accelerations, end. Stage arrays are fields of the set, so the sort between stages takes them along.
+// (Lyes 2015 sections 2.5 and 5.2; Bayraktar 2010 section 5.6. The printed leapfrog listing 5.7 and the printed
+// k_x4 of Eq. 2.13 are wrong; tests show how.)
+#pragma once
+
+#include "data/set.h"
+#include "kelpie/types.h"
+#include "methods/common/integrate_kernels.h"
+
+#define KP_INTEGRATOR_RKF45 KP_INTEGRATOR_COUNT  // only through the service, not in scenes
+
+typedef struct kp_integrate {
+  int kind;
+  kp_set *set;
+  kp_field *acceleration;  // REAL x 3, written by the method
+  kp_field *half;          // leapfrog
+  kp_field *last;          // position Verlet
+  kp_field *fresh;         // leapfrog, position Verlet
+  kp_field *x0, *v0;       // Runge-Kutta: state at the start
+  kp_field *k_x[INTEGRATE_RK_STAGES], *k_v[INTEGRATE_RK_STAGES];
+  double dt_last;
+  bool has_acceleration;   // velocity Verlet: an evaluation was made at the present positions
+} kp_integrate;
+
+extern const char *const kp_integrator_names[];  // NULL terminated, in the order of kp_integrator
+
+// Adds the fields the scheme needs (and "acceleration") to the set.
+KP_NODISCARD kp_result kp_integrate_create(kp_integrate *service, kp_set *set, int kind);
+
+int kp_integrate_stages(const kp_integrate *service);
+
+// Stage s of a step of dt seconds: before and after the evaluation of accelerations.
+KP_NODISCARD kp_result kp_integrate_begin(kp_integrate *service, int s, double dt);
+KP_NODISCARD kp_result kp_integrate_end(kp_integrate *service, int s, double dt);
+
+// After the last stage of rkf45: largest |x5 - x4| and |v5 - v4| over all elements, on the host.
+KP_NODISCARD kp_result kp_integrate_error(kp_integrate *service, double dt, double *x_error,
+                                          double *v_error);

@@ -1,0 +1,82 @@
+// The table every method fills: which stages of a sub-step it takes part in (see world/step.c for the order).
+// Methods never include each other; what they share they find in kp_env.
+#pragma once
+
+#include "base/timer.h"
+#include "data/bodies.h"
+#include "data/interface.h"
+#include "kelpie/world.h"
+
+typedef enum kp_stage {
+  KP_STAGE_POPULATION,  // emit, kill, split, merge
+  KP_STAGE_SPACE,       // sort, ghosts, trees and grids
+  KP_STAGE_PREPARE,     // densities, factors: what needs the fresh neighbourhood
+  KP_STAGE_FORCES,      // external and internal, explicit
+  KP_STAGE_PREDICT,     // tentative velocities and positions
+  KP_STAGE_CONTACT,
+  KP_STAGE_SOLVE,       // pressure, constraints, implicit systems
+  KP_STAGE_CORRECT,     // final velocities and positions
+  KP_STAGE_CHECK,       // NaN, bounds, CFL
+  KP_STAGE_COUNT
+} kp_stage;
+
+extern const char *const kp_stage_names[KP_STAGE_COUNT];
+
+// What a method may see of the world.
+typedef struct kp_env {
+  kp_backend *backend;
+  kp_registry *registry;
+  kp_profile *profile;
+  kp_domain_def domain;
+  kp_simulation_def simulation;
+  int dimension;
+  kp_bodies *bodies;
+  kp_interface *walls;   // samples of still bodies and of the domain's faces; may be empty
+  kp_interface *movers;  // samples of moving bodies; may be empty
+  double time;           // at the start of the sub-step
+  double dt;             // of the sub-step
+  int evaluation;        // of a multi-stage integrator, from 0
+  kp_force_fn force;     // of the user, may be NULL
+  void *force_user;
+  kp_step_report report; // of this sub-step; methods add to it
+} kp_env;
+
+// The axis that points against gravity; y without gravity.
+static inline int kp_env_up_axis(const kp_env *env) {
+  kp_vec3 g = env->simulation.gravity;
+  if (fabs(g.z) > fabs(g.y) && fabs(g.z) >= fabs(g.x)) {
+    return 2;
+  }
+  return fabs(g.x) > fabs(g.y) ? 0 : 1;
+}
+
+// One population in a report: liquids, grains, ... one row each in stats.csv.
+typedef struct kp_population_stats {
+  char name[KP_NAME_SIZE];
+  int64_t count;
+  double mass;              // kg
+  kp_vec3 momentum;         // kg m/s
+  double kinetic_energy;    // J
+  double potential_energy;  // J, of gravity
+  kp_aabb bounds;           // m
+  double max_speed;         // m/s
+  double max_density_error; // share of the rest density, where the method has one
+} kp_population_stats;
+
+typedef kp_result (*kp_stage_fn)(void *self, kp_env *env);
+
+typedef struct kp_method {
+  const char *name;
+  const char *text;
+  kp_stage_fn stages[KP_STAGE_COUNT];  // NULL: takes no part
+  // How often space, prepare and forces run per sub-step (multi-stage integrators).
+  int (*evaluations)(const void *self);
+  // Before space of each evaluation: bring positions to where the forces are wanted.
+  kp_stage_fn begin;
+  double (*max_dt)(void *self, kp_env *env);  // s
+  int (*n_populations)(const void *self);
+  kp_result (*stats)(void *self, kp_env *env, int population, kp_population_stats *out);
+  // After a checkpoint or a snapshot was loaded: numbers kept outside the registry come back from it.
+  kp_result (*loaded)(void *self);
+  void (*destroy)(void **self);
+} kp_method;

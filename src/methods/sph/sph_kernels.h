@@ -1,0 +1,714 @@
+// What one particle does in weakly compressible SPH. Equation numbers: B = Bayraktar 2010, L = Lyes 2015; signs and
+// factors as corrected in the method's page (sph.md).
+//
+// Conventions: d = x_i - x_j, grad_i W = g d with g <= 0 (math/smoothing.h). Sums over j leave out the factor m_j,
+// which is one number per set and is applied in `store`.
+#pragma once
+
+#include "data/pairs.h"
+#include "math/smoothing.h"
+
+#ifdef __CUDACC__
+#define SPH_INLINE KP_FN
+#else
+#define SPH_INLINE KP_WIDE_FN
+#endif
+
+// ---- density: rho_i = sum_j m_j W(r_ij), the particle itself included (B 3.13, L 4.4) --------------------------
+
+#define SPH_NO_J(X)
+
+typedef struct sph_density_args {
+  kp_smooth w;
+  kp_real mass;     // of a j particle
+  int32_t add;      // 1: add to what other sets gave
+  kp_real *density;
+} sph_density_args;
+
+typedef struct sph_density_i {
+  kp_real before;
+} sph_density_i;
+
+typedef struct sph_density_acc {
+  kp_w sum;
+} sph_density_acc;
+
+KP_PAIR_J(sph_density, SPH_NO_J)
+
+SPH_INLINE void sph_density_load(int64_t i, const sph_density_args *a, sph_density_i *self,
+                                 sph_density_acc *acc) {
+  self->before = a->add ? a->density[i] : (kp_real)0;
+  acc->sum = kp_w_splat((kp_real)0);
+}
+
+SPH_INLINE void sph_density_store(int64_t i, const sph_density_acc *acc, const sph_density_i *self,
+                                  const sph_density_args *a) {
+  a->density[i] = self->before + a->mass * kp_w_sum(acc->sum);
+}
+
+SPH_INLINE void sph_density_body(int kind, sph_density_acc *acc, kp_w r2, const sph_density_args *a) {
+  acc->sum += kp_smooth_w(kind, r2, &a->w);
+}
+
+// ---- density from samples of walls: each stands for rho_0 V_b (Akinci et al. 2012, Eq. 4; B 5.1.1) --------------
+
+#define SPH_WALL_DENSITY_J(X) X(volume)
+
+typedef struct sph_wall_density_args {
+  kp_smooth w;
+  kp_real rest_density;
+  const kp_real *j_volume;
+  kp_real *density;
+} sph_wall_density_args;
+
+typedef sph_density_i sph_wall_density_i;
+typedef sph_density_acc sph_wall_density_acc;
+
+KP_PAIR_J(sph_wall_density, SPH_WALL_DENSITY_J)
+
+SPH_INLINE void sph_wall_density_load(int64_t i, const sph_wall_density_args *a, sph_wall_density_i *self,
+                                      sph_wall_density_acc *acc) {
+  self->before = a->density[i];
+  acc->sum = kp_w_splat((kp_real)0);
+}
+
+SPH_INLINE void sph_wall_density_store(int64_t i, const sph_wall_density_acc *acc,
+                                       const sph_wall_density_i *self, const sph_wall_density_args *a) {
+  a->density[i] = self->before + a->rest_density * kp_w_sum(acc->sum);
+}
+
+SPH_INLINE void sph_wall_density_body(int kind, sph_wall_density_acc *acc, kp_w volume, kp_w r2,
+                                      const sph_wall_density_args *a) {
+  acc->sum += volume * kp_smooth_w(kind, r2, &a->w);
+}
+
+// ---- equation of state ----------------------------------------------------------------------------------------
+
+typedef struct sph_state_args {
+  kp_real rest_density;
+  kp_real stiffness;  // linear: k [m^2/s^2] (B 3.18); tait: B [Pa]
+  kp_real exponent;
+  int32_t tait;
+  int32_t whole;      // the exponent when it is a small whole number, else 0
+  int32_t clamp;      // no negative pressure
+  int32_t squared;    // pressure / density^2 is stored instead of the pressure
+  const kp_real *density;
+  kp_real *pressure;
+  kp_real *inverse;   // 1 / density
+} sph_state_args;
+
+KP_FN kp_real sph_power(kp_real base, const sph_state_args *a) {
+  if (a->whole == 7) {
+    kp_real b2 = base * base;
+    kp_real b4 = b2 * b2;
+    return b4 * b2 * base;
+  }
+  return (kp_real)pow((double)base, (double)a->exponent);
+}
+
+// p = k (rho - rho_0), or p = B ((rho / rho_0)^gamma - 1)
+KP_FN void sph_state(int64_t i, const sph_state_args *a) {
+  kp_real rho = a->density[i];
+  kp_real inverse = (kp_real)1 / rho;
+  kp_real p = a->tait ? a->stiffness * (sph_power(rho / a->rest_density, a) - (kp_real)1)
+                      : a->stiffness * (rho - a->rest_density);
+  p = a->clamp && p < (kp_real)0 ? (kp_real)0 : p;
+  a->pressure[i] = a->squared ? p * inverse * inverse : p;
+  a->inverse[i] = inverse;
+}
+
+// ---- pressure and viscous acceleration ---------------------------------------------------------------------------
+
+#define SPH_FORCE_J(X) X(vx) X(vy) X(vz) X(p) X(inverse)
+
+typedef struct sph_force_args {
+  kp_smooth w;  // density kernel, for the fused form
+  kp_smooth g;  // gradient kernel
+  kp_real mass;
+  kp_real viscosity;   // mean dynamic viscosity of the two sets [Pa s]
+  kp_real artificial;  // alpha c H/2
+  kp_real eta2;        // 0.01 (H/2)^2
+  int32_t add;
+  const kp_real *vx, *vy, *vz, *p, *inverse;            // of the i set
+  const kp_real *j_vx, *j_vy, *j_vz, *j_p, *j_inverse;  // of the j set
+  kp_real *ax, *ay, *az;
+  kp_real *density;  // fused: the new density
+} sph_force_args;
+
+typedef struct sph_force_i {
+  kp_real vx, vy, vz, p, inverse;
+  kp_real ax, ay, az, density;
+} sph_force_i;
+
+typedef struct sph_force_acc {
+  kp_w x, y, z, density;
+} sph_force_acc;
+
+KP_PAIR_J(sph_force, SPH_FORCE_J)
+
+SPH_INLINE void sph_force_load(int64_t i, const sph_force_args *a, sph_force_i *self, sph_force_acc *acc) {
+  self->vx = a->vx[i];
+  self->vy = a->vy[i];
+  self->vz = a->vz[i];
+  self->p = a->p[i];
+  self->inverse = a->inverse[i];
+  self->ax = a->add ? a->ax[i] : (kp_real)0;
+  self->ay = a->add ? a->ay[i] : (kp_real)0;
+  self->az = a->add ? a->az[i] : (kp_real)0;
+  acc->x = acc->y = acc->z = acc->density = kp_w_splat((kp_real)0);
+}
+
+SPH_INLINE void sph_force_store(int64_t i, const sph_force_acc *acc, const sph_force_i *self,
+                                const sph_force_args *a) {
+  a->ax[i] = self->ax + a->mass * kp_w_sum(acc->x);
+  a->ay[i] = self->ay + a->mass * kp_w_sum(acc->y);
+  a->az[i] = self->az + a->mass * kp_w_sum(acc->z);
+  if (a->density) {
+    kp_real before = a->add ? a->density[i] : (kp_real)0;
+    a->density[i] = before + a->mass * kp_w_sum(acc->density);
+  }
+}
+
+typedef enum sph_form { SPH_FORM_MEAN, SPH_FORM_SQUARED } sph_form;
+typedef enum sph_viscosity { SPH_VISCOSITY_LAPLACIAN, SPH_VISCOSITY_ARTIFICIAL } sph_viscosity;
+
+// a_i = -sum_j m_j f_ij grad W with, antisymmetric in the pair,
+//   mean     f = (p_i + p_j) / (2 rho_i rho_j)       (B 3.21 with the missing 1/rho_i)
+//   squared  f = p_i/rho_i^2 + p_j/rho_j^2           (B 3.20, L 4.8; p holds p/rho^2)
+// and viscosity
+//   laplacian   a_i = sum_j m_j mu (v_j - v_i) Lap W / (rho_i rho_j)    (B 3.22 corrected, L 4.13)
+//   artificial  f += Pi, Pi = -alpha c (H/2) min(v.d, 0) / ((r^2 + eta^2) rho_ij)    (Monaghan 1992)
+SPH_INLINE void sph_force_body(int wk, int gk, int form, int viscosity, int fused, sph_force_acc *acc,
+                               const sph_force_i *self, const sph_force_j *j, kp_w dx, kp_w dy, kp_w dz,
+                               kp_w r2, const sph_force_args *a) {
+  kp_w g = kp_smooth_g(gk, r2, &a->g);
+  kp_w ux = self->vx - j->vx;
+  kp_w uy = self->vy - j->vy;
+  kp_w uz = self->vz - j->vz;
+  kp_w f = form == SPH_FORM_MEAN
+               ? (kp_real)0.5 * (self->p + j->p) * (self->inverse * j->inverse)
+               : self->p + j->p;
+  if (viscosity == SPH_VISCOSITY_ARTIFICIAL) {
+    kp_w approach = kp_w_min(ux * dx + uy * dy + uz * dz, kp_w_splat((kp_real)0));
+    kp_w mean = (kp_real)0.5 * (self->inverse + j->inverse);
+    f -= a->artificial * approach * mean / (r2 + a->eta2);
+    kp_w s = f * g;
+    acc->x -= s * dx;
+    acc->y -= s * dy;
+    acc->z -= s * dz;
+  } else {
+    kp_w s = f * g;
+    kp_w v = (a->viscosity * self->inverse) * j->inverse * kp_smooth_lap(gk, r2, g, &a->g);
+    acc->x -= s * dx + v * ux;
+    acc->y -= s * dy + v * uy;
+    acc->z -= s * dz + v * uz;
+  }
+  if (fused) {
+    acc->density += kp_smooth_w(wk, r2, &a->w);
+  }
+}
+
+// ---- continuity form: accelerations and the rate of density in one pass (scene B of the benchmarks) ---------------
+
+#define SPH_RATES_J(X) X(vx) X(vy) X(vz) X(p) X(density)
+
+typedef struct sph_rates_args {
+  kp_smooth g;
+  kp_real mass;
+  kp_real viscosity, artificial, eta2;
+  kp_real diffusion;  // 2 delta (H/2) c
+  int32_t add;
+  const kp_real *vx, *vy, *vz, *p, *density;
+  const kp_real *j_vx, *j_vy, *j_vz, *j_p, *j_density;
+  kp_real *ax, *ay, *az;
+  kp_real *rate;  // d rho / dt
+} sph_rates_args;
+
+typedef struct sph_rates_i {
+  kp_real vx, vy, vz, p, density, inverse;
+  kp_real ax, ay, az, rate;
+} sph_rates_i;
+
+typedef struct sph_rates_acc {
+  kp_w x, y, z, rate;
+} sph_rates_acc;
+
+KP_PAIR_J(sph_rates, SPH_RATES_J)
+
+SPH_INLINE void sph_rates_load(int64_t i, const sph_rates_args *a, sph_rates_i *self, sph_rates_acc *acc) {
+  self->vx = a->vx[i];
+  self->vy = a->vy[i];
+  self->vz = a->vz[i];
+  self->p = a->p[i];
+  self->density = a->density[i];
+  self->inverse = (kp_real)1 / a->density[i];
+  self->ax = a->add ? a->ax[i] : (kp_real)0;
+  self->ay = a->add ? a->ay[i] : (kp_real)0;
+  self->az = a->add ? a->az[i] : (kp_real)0;
+  self->rate = a->add ? a->rate[i] : (kp_real)0;
+  acc->x = acc->y = acc->z = acc->rate = kp_w_splat((kp_real)0);
+}
+
+SPH_INLINE void sph_rates_store(int64_t i, const sph_rates_acc *acc, const sph_rates_i *self,
+                                const sph_rates_args *a) {
+  a->ax[i] = self->ax + a->mass * kp_w_sum(acc->x);
+  a->ay[i] = self->ay + a->mass * kp_w_sum(acc->y);
+  a->az[i] = self->az + a->mass * kp_w_sum(acc->z);
+  a->rate[i] = self->rate + a->mass * kp_w_sum(acc->rate);
+}
+
+// d rho_i/dt = sum_j m_j (v_i - v_j).grad W + 2 delta (H/2) c sum_j (m_j/rho_j) (rho_i - rho_j) g
+// (Monaghan 1992; diffusion of Molteni & Colagrossi 2009, with x.grad W / x^2 = g)
+SPH_INLINE void sph_rates_body(int gk, int viscosity, sph_rates_acc *acc, const sph_rates_i *self,
+                               const sph_rates_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
+                               const sph_rates_args *a) {
+  kp_w g = kp_smooth_g(gk, r2, &a->g);
+  kp_w ux = self->vx - j->vx;
+  kp_w uy = self->vy - j->vy;
+  kp_w uz = self->vz - j->vz;
+  kp_w ud = ux * dx + uy * dy + uz * dz;
+  // padded lanes have zero density: keep the quotient finite, g is zero there
+  kp_w inverse = (kp_real)1 / kp_w_max(j->density, kp_w_splat((kp_real)1e-6));
+  kp_w f = self->p + j->p;
+  kp_w v = kp_w_splat((kp_real)0);
+  if (viscosity == SPH_VISCOSITY_ARTIFICIAL) {
+    kp_w mean = (kp_real)0.5 * (self->inverse + inverse);
+    f -= a->artificial * kp_w_min(ud, kp_w_splat((kp_real)0)) * mean / (r2 + a->eta2);
+  } else {
+    v = (a->viscosity * self->inverse) * inverse * kp_smooth_lap(gk, r2, g, &a->g);
+  }
+  kp_w s = f * g;
+  acc->x -= s * dx + v * ux;
+  acc->y -= s * dy + v * uy;
+  acc->z -= s * dz + v * uz;
+  acc->rate += g * (ud + a->diffusion * (self->density - j->density) * inverse);
+}
+
+typedef struct sph_advance_density_args {
+  kp_real dt;
+  kp_real floor;        // a density that fell below is set here
+  const kp_real *base;  // density at the start of the step
+  const kp_real *rate;
+  kp_real *density;
+} sph_advance_density_args;
+
+KP_FN void sph_advance_density(int64_t i, const sph_advance_density_args *a) {
+  kp_real rho = a->base[i] + a->dt * a->rate[i];
+  a->density[i] = rho > a->floor ? rho : a->floor;
+}
+
+// ---- walls: force of samples on fluid particles, and back -------------------------------------------------------
+//
+// The same inlined law serves both directions: i fluid and j sample, or i sample and j fluid. Written as an
+// acceleration of the fluid particle per unit of its own mass, so the force on the sample is -m times it.
+
+typedef enum sph_wall_law { SPH_WALL_PRESSURE, SPH_WALL_LENNARD_JONES, SPH_WALL_DEM } sph_wall_law;
+
+typedef struct sph_wall_law_args {
+  kp_smooth g;
+  kp_real rest_density;
+  kp_real viscosity;  // (1 - slip) mu / rho_0, the rest_density of the sample cancels
+  kp_real strength;   // Lennard-Jones D [m^2/s^2]; DEM k/m [1/s^2]
+  kp_real distance;   // reach d_0
+  kp_real damping;    // DEM c/m [1/s]
+  kp_real friction;   // DEM, Coulomb
+  kp_real grip;       // DEM: friction grows with the tangential speed at this rate [1/s], up to Coulomb
+} sph_wall_law_args;
+
+// s: along d = x_fluid - x_sample; t: along the relative velocity u = v_fluid - v_sample.
+SPH_INLINE void sph_wall_term(int law, int gk, const sph_wall_law_args *w, kp_w p_fluid, kp_w p_wall,
+                              kp_w inverse, kp_w volume, kp_w ud, kp_w u2, kp_w r2, kp_w *s, kp_w *t) {
+  if (law == SPH_WALL_PRESSURE) {
+    // a = -rho_0 V_b (p_i/rho_i^2 + p_b/rho_b^2) grad W, drag against the wall's velocity (B 5.1.1, 5.2)
+    kp_w g = kp_smooth_g(gk, r2, &w->g);
+    *s = -w->rest_density * volume * (p_fluid + p_wall) * g;
+    *t = -w->rest_density * w->viscosity * volume * inverse * kp_smooth_lap(gk, r2, g, &w->g);
+  } else if (law == SPH_WALL_LENNARD_JONES) {
+    // a = D/r ((d0/r)^12 - (d0/r)^6) e, repulsive part only, r floored at d0/2 (B 5.3)
+    kp_w d2 = kp_w_splat(w->distance * w->distance);
+    kp_w near2 = kp_w_max(r2, (kp_real)0.25 * d2);
+    kp_w q = d2 / near2;
+    kp_w q6 = q * q * q;
+    kp_w inside = kp_w_select(kp_w_less(r2, d2), kp_w_splat((kp_real)1), kp_w_splat((kp_real)0));
+    *s = inside * w->strength * (q6 * q6 - q6) / near2;
+    *t = -inside * w->viscosity * inverse;
+  } else {
+    // spring and dashpot along e, Coulomb friction along the tangential velocity (B 4.8-4.10, signs corrected)
+    kp_w r = kp_w_max(kp_w_sqrt(r2), kp_w_splat((kp_real)1e-4 * w->distance));
+    kp_w overlap = kp_w_max(w->distance - r, kp_w_splat((kp_real)0));
+    kp_w inside = kp_w_select(kp_w_less(r, kp_w_splat(w->distance)), kp_w_splat((kp_real)1),
+                              kp_w_splat((kp_real)0));
+    kp_w normal_speed = ud / r;
+    kp_w push = kp_w_max(w->strength * overlap - inside * w->damping * normal_speed,
+                         kp_w_splat((kp_real)0));
+    kp_w tangent2 = kp_w_max(u2 - normal_speed * normal_speed, kp_w_splat((kp_real)0));
+    kp_w tangent = kp_w_max(kp_w_sqrt(tangent2), kp_w_splat((kp_real)1e-12));
+    kp_w rub = inside * kp_w_min(w->friction * w->strength * overlap / tangent, kp_w_splat(w->grip));
+    // -rub u_t = -rub (u - normal_speed e)
+    *s = (push + rub * normal_speed) / r;
+    *t = -rub;
+  }
+}
+
+#define SPH_WALL_FORCE_J(X) X(vx) X(vy) X(vz) X(volume) X(p)
+
+typedef struct sph_wall_force_args {
+  sph_wall_law_args law;
+  const kp_real *vx, *vy, *vz, *p, *inverse;
+  const kp_real *j_vx, *j_vy, *j_vz, *j_volume, *j_p;  // j_p: p_b / rho_b^2
+  kp_real *ax, *ay, *az;
+} sph_wall_force_args;
+
+typedef struct sph_wall_force_i {
+  kp_real vx, vy, vz, p, inverse;
+} sph_wall_force_i;
+
+typedef struct sph_wall_force_acc {
+  kp_w x, y, z;
+} sph_wall_force_acc;
+
+KP_PAIR_J(sph_wall_force, SPH_WALL_FORCE_J)
+
+SPH_INLINE void sph_wall_force_load(int64_t i, const sph_wall_force_args *a, sph_wall_force_i *self,
+                                    sph_wall_force_acc *acc) {
+  self->vx = a->vx[i];
+  self->vy = a->vy[i];
+  self->vz = a->vz[i];
+  self->p = a->p[i];
+  self->inverse = a->inverse[i];
+  acc->x = acc->y = acc->z = kp_w_splat((kp_real)0);
+}
+
+SPH_INLINE void sph_wall_force_store(int64_t i, const sph_wall_force_acc *acc, const sph_wall_force_i *self,
+                                     const sph_wall_force_args *a) {
+  (void)self;
+  a->ax[i] += kp_w_sum(acc->x);
+  a->ay[i] += kp_w_sum(acc->y);
+  a->az[i] += kp_w_sum(acc->z);
+}
+
+SPH_INLINE void sph_wall_force_body(int law, int gk, sph_wall_force_acc *acc, const sph_wall_force_i *self,
+                                    const sph_wall_force_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
+                                    const sph_wall_force_args *a) {
+  kp_w ux = self->vx - j->vx;
+  kp_w uy = self->vy - j->vy;
+  kp_w uz = self->vz - j->vz;
+  kp_w s;
+  kp_w t;
+  sph_wall_term(law, gk, &a->law, kp_w_splat(self->p), j->p, kp_w_splat(self->inverse), j->volume,
+                ux * dx + uy * dy + uz * dz, ux * ux + uy * uy + uz * uz, r2, &s, &t);
+  acc->x += s * dx + t * ux;
+  acc->y += s * dy + t * uy;
+  acc->z += s * dz + t * uz;
+}
+
+// i sample, j fluid: the force on the sample is minus what the fluid particles feel, times their mass
+#define SPH_WALL_REACT_J(X) X(vx) X(vy) X(vz) X(p) X(inverse)
+
+typedef struct sph_wall_react_args {
+  sph_wall_law_args law;
+  kp_real mass;  // of a fluid particle
+  const kp_real *vx, *vy, *vz, *volume, *p;             // of the sample
+  const kp_real *j_vx, *j_vy, *j_vz, *j_p, *j_inverse;  // of the fluid
+  kp_real *fx, *fy, *fz;
+} sph_wall_react_args;
+
+typedef struct sph_wall_react_i {
+  kp_real vx, vy, vz, volume, p;
+} sph_wall_react_i;
+
+typedef sph_wall_force_acc sph_wall_react_acc;
+
+KP_PAIR_J(sph_wall_react, SPH_WALL_REACT_J)
+
+SPH_INLINE void sph_wall_react_load(int64_t i, const sph_wall_react_args *a, sph_wall_react_i *self,
+                                    sph_wall_react_acc *acc) {
+  self->vx = a->vx[i];
+  self->vy = a->vy[i];
+  self->vz = a->vz[i];
+  self->volume = a->volume[i];
+  self->p = a->p[i];
+  acc->x = acc->y = acc->z = kp_w_splat((kp_real)0);
+}
+
+SPH_INLINE void sph_wall_react_store(int64_t i, const sph_wall_react_acc *acc, const sph_wall_react_i *self,
+                                     const sph_wall_react_args *a) {
+  (void)self;
+  a->fx[i] -= a->mass * kp_w_sum(acc->x);
+  a->fy[i] -= a->mass * kp_w_sum(acc->y);
+  a->fz[i] -= a->mass * kp_w_sum(acc->z);
+}
+
+SPH_INLINE void sph_wall_react_body(int law, int gk, sph_wall_react_acc *acc, const sph_wall_react_i *self,
+                                    const sph_wall_react_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
+                                    const sph_wall_react_args *a) {
+  // d and u of the law run from the sample to the fluid particle
+  kp_w ux = j->vx - self->vx;
+  kp_w uy = j->vy - self->vy;
+  kp_w uz = j->vz - self->vz;
+  kp_w s;
+  kp_w t;
+  sph_wall_term(law, gk, &a->law, j->p, kp_w_splat(self->p), j->inverse, kp_w_splat(self->volume),
+                -(ux * dx + uy * dy + uz * dz), ux * ux + uy * uy + uz * uz, r2, &s, &t);
+  acc->x += t * ux - s * dx;
+  acc->y += t * uy - s * dy;
+  acc->z += t * uz - s * dz;
+}
+
+// ---- point kernels ------------------------------------------------------------------------------------------------
+
+typedef struct sph_gravity_args {
+  kp_real gx, gy, gz;
+  kp_real *ax, *ay, *az;
+} sph_gravity_args;
+
+KP_FN void sph_gravity(int64_t i, const sph_gravity_args *a) {
+  a->ax[i] += a->gx;
+  a->ay[i] += a->gy;
+  a->az[i] += a->gz;
+}
+
+// Samples: V_b = 1 / sum_b' W (Akinci et al. 2012); `density` holds the sum.
+typedef struct sph_sample_volume_args {
+  const kp_real *density;
+  kp_real *volume;
+} sph_sample_volume_args;
+
+KP_FN void sph_sample_volume(int64_t i, const sph_sample_volume_args *a) {
+  a->volume[i] = (kp_real)1 / a->density[i];
+}
+
+// The faces of the domain as exact planes: a particle past a closed face is put back, its normal velocity
+// reflected with restitution, its tangential velocity rubbed.
+typedef struct sph_domain_args {
+  double lo[3], hi[3];      // where centres may be
+  int32_t closed_lo[3], closed_hi[3];
+  kp_real restitution, keep;  // keep = 1 - friction
+  kp_pos *x, *y, *z;
+  kp_real *vx, *vy, *vz;
+} sph_domain_args;
+
+KP_FN int sph_domain_axis(int axis, const sph_domain_args *a, kp_pos *x, kp_real *v) {
+  int hit = 0;
+  if (a->closed_lo[axis] && *x < a->lo[axis]) {
+    *x = a->lo[axis];
+    *v = *v < (kp_real)0 ? -a->restitution * *v : *v;
+    hit = 1;
+  }
+  if (a->closed_hi[axis] && *x > a->hi[axis]) {
+    *x = a->hi[axis];
+    *v = *v > (kp_real)0 ? -a->restitution * *v : *v;
+    hit = 1;
+  }
+  return hit;
+}
+
+KP_FN void sph_domain(int64_t i, const sph_domain_args *a) {
+  int hit_x = sph_domain_axis(0, a, &a->x[i], &a->vx[i]);
+  int hit_y = sph_domain_axis(1, a, &a->y[i], &a->vy[i]);
+  int hit_z = sph_domain_axis(2, a, &a->z[i], &a->vz[i]);
+  a->vx[i] *= hit_y | hit_z ? a->keep : (kp_real)1;
+  a->vy[i] *= hit_x | hit_z ? a->keep : (kp_real)1;
+  a->vz[i] *= hit_x | hit_y ? a->keep : (kp_real)1;
+}
+
+// Which particles stay: not past an open face, not in a sink.
+#define SPH_SINKS 8
+
+typedef struct sph_keep_args {
+  double lo[3], hi[3];                    // infinite where a face is not open
+  double sink_lo[SPH_SINKS][3], sink_hi[SPH_SINKS][3];  // boxes; a ball is a box with radius > 0
+  double sink_center[SPH_SINKS][3], sink_radius[SPH_SINKS];
+  int32_t n_sinks;
+  const kp_pos *x, *y, *z;
+  uint32_t *keep;
+} sph_keep_args;
+
+KP_FN int sph_in_sink(double x, double y, double z, int s, const sph_keep_args *a) {
+  if (a->sink_radius[s] > 0.0) {
+    double dx = x - a->sink_center[s][0];
+    double dy = y - a->sink_center[s][1];
+    double dz = z - a->sink_center[s][2];
+    return dx * dx + dy * dy + dz * dz < a->sink_radius[s] * a->sink_radius[s];
+  }
+  return x > a->sink_lo[s][0] && x < a->sink_hi[s][0] && y > a->sink_lo[s][1] && y < a->sink_hi[s][1] &&
+         z > a->sink_lo[s][2] && z < a->sink_hi[s][2];
+}
+
+KP_FN void sph_keep(int64_t i, const sph_keep_args *a) {
+  double x = a->x[i];
+  double y = a->y[i];
+  double z = a->z[i];
+  int out = x < a->lo[0] || y < a->lo[1] || z < a->lo[2] || x > a->hi[0] || y > a->hi[1] || z > a->hi[2];
+  for (int s = 0; s < a->n_sinks; ++s) {
+    out |= sph_in_sink(x, y, z, s, a);
+  }
+  a->keep[i] = out ? 0u : 1u;
+}
+
+// ---- what the host looks at once per sub-step --------------------------------------------------------------------
+
+typedef struct sph_report_args {
+  double lo[3], hi[3];  // closed faces: outside is an escape
+  double rest_density;
+  const kp_pos *x, *y, *z;
+  const kp_real *vx, *vy, *vz, *ax, *ay, *az, *density;
+} sph_report_args;
+
+#define SPH_REPORT_OPS                                                                             \
+  KP_REDUCE_MAX, KP_REDUCE_MAX, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_MIN, KP_REDUCE_MIN,        \
+      KP_REDUCE_MIN, KP_REDUCE_MAX, KP_REDUCE_MAX, KP_REDUCE_MAX, KP_REDUCE_MAX
+
+// max v^2, max a^2, bad, escaped, bounds, max |rho/rho_0 - 1|
+KP_FN void sph_report(int64_t i, const sph_report_args *a, double *v) {
+  double x = a->x[i];
+  double y = a->y[i];
+  double z = a->z[i];
+  double vx = (double)a->vx[i];
+  double vy = (double)a->vy[i];
+  double vz = (double)a->vz[i];
+  double ax = (double)a->ax[i];
+  double ay = (double)a->ay[i];
+  double az = (double)a->az[i];
+  v[0] = vx * vx + vy * vy + vz * vz;
+  v[1] = ax * ax + ay * ay + az * az;
+  double all = x + y + z + v[0] + v[1];
+  v[2] = all - all == 0.0 ? 0.0 : 1.0;  // NaN and infinity fail this
+  int out = x < a->lo[0] || y < a->lo[1] || z < a->lo[2] || x > a->hi[0] || y > a->hi[1] || z > a->hi[2];
+  v[3] = out ? 1.0 : 0.0;
+  v[4] = v[7] = x;
+  v[5] = v[8] = y;
+  v[6] = v[9] = z;
+  double error = (double)a->density[i] / a->rest_density - 1.0;
+  v[10] = error < 0.0 ? -error : error;
+}
+
+typedef struct sph_stats_args {
+  double gx, gy, gz;
+  const kp_pos *x, *y, *z;
+  const kp_real *vx, *vy, *vz;
+} sph_stats_args;
+
+#define SPH_STATS_OPS KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM
+
+// per unit mass: momentum, kinetic energy, potential energy of gravity
+KP_FN void sph_stats(int64_t i, const sph_stats_args *a, double *v) {
+  v[0] = (double)a->vx[i];
+  v[1] = (double)a->vy[i];
+  v[2] = (double)a->vz[i];
+  v[3] = 0.5 * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+  v[4] = -(a->gx * a->x[i] + a->gy * a->y[i] + a->gz * a->z[i]);
+}
+
+// ---- variants ---------------------------------------------------------------------------------------------------
+//
+// Sets of smoothing kernels: name, density kernel, gradient kernel.
+
+#define SPH_KERNEL_SETS(X)                                                                         \
+  X(mueller, KP_SMOOTH_POLY6, KP_SMOOTH_SPIKY)                                                     \
+  X(cubic, KP_SMOOTH_CUBIC, KP_SMOOTH_CUBIC)                                                       \
+  X(wendland, KP_SMOOTH_WENDLAND, KP_SMOOTH_WENDLAND)                                              \
+  X(desbrun, KP_SMOOTH_SPIKY, KP_SMOOTH_SPIKY)                                                     \
+  X(poly6, KP_SMOOTH_POLY6, KP_SMOOTH_POLY6)
+
+#define SPH_FORCE_VARIANT(name, wk, gk, form, viscosity, fused)                                    \
+  KP_PAIR_VARIANT(sph_##name, sph_force)                                                           \
+  SPH_INLINE void sph_##name##_pair(sph_force_acc *acc, const sph_force_i *self,                   \
+                                    const sph_force_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,      \
+                                    const sph_force_args *a) {                                     \
+    sph_force_body(wk, gk, form, viscosity, fused, acc, self, j, dx, dy, dz, r2, a);               \
+  }
+
+#define SPH_WALL_VARIANT(name, law, gk)                                                            \
+  KP_PAIR_VARIANT(sph_wall_force_##name, sph_wall_force)                                           \
+  KP_PAIR_VARIANT(sph_wall_react_##name, sph_wall_react)                                           \
+  SPH_INLINE void sph_wall_force_##name##_pair(                                                    \
+      sph_wall_force_acc *acc, const sph_wall_force_i *self, const sph_wall_force_j *j, kp_w dx,   \
+      kp_w dy, kp_w dz, kp_w r2, const sph_wall_force_args *a) {                                   \
+    sph_wall_force_body(law, gk, acc, self, j, dx, dy, dz, r2, a);                                 \
+  }                                                                                                \
+  SPH_INLINE void sph_wall_react_##name##_pair(                                                    \
+      sph_wall_react_acc *acc, const sph_wall_react_i *self, const sph_wall_react_j *j, kp_w dx,   \
+      kp_w dy, kp_w dz, kp_w r2, const sph_wall_react_args *a) {                                   \
+    sph_wall_react_body(law, gk, acc, self, j, dx, dy, dz, r2, a);                                 \
+  }
+
+#define SPH_SET_VARIANTS(set, wk, gk)                                                              \
+  KP_PAIR_VARIANT(sph_density_##set, sph_density)                                                  \
+  KP_PAIR_VARIANT(sph_wall_density_##set, sph_wall_density)                                        \
+  SPH_INLINE void sph_density_##set##_pair(sph_density_acc *acc, const sph_density_i *self,        \
+                                           const sph_density_j *j, kp_w dx, kp_w dy, kp_w dz,      \
+                                           kp_w r2, const sph_density_args *a) {                   \
+    (void)self, (void)j, (void)dx, (void)dy, (void)dz;                                             \
+    sph_density_body(wk, acc, r2, a);                                                              \
+  }                                                                                                \
+  SPH_INLINE void sph_wall_density_##set##_pair(                                                   \
+      sph_wall_density_acc *acc, const sph_wall_density_i *self, const sph_wall_density_j *j,      \
+      kp_w dx, kp_w dy, kp_w dz, kp_w r2, const sph_wall_density_args *a) {                        \
+    (void)self, (void)dx, (void)dy, (void)dz;                                                      \
+    sph_wall_density_body(wk, acc, j->volume, r2, a);                                              \
+  }                                                                                                \
+  SPH_FORCE_VARIANT(force_##set##_mean, wk, gk, SPH_FORM_MEAN, SPH_VISCOSITY_LAPLACIAN, 0)         \
+  SPH_FORCE_VARIANT(force_##set##_squared, wk, gk, SPH_FORM_SQUARED, SPH_VISCOSITY_LAPLACIAN, 0)   \
+  SPH_FORCE_VARIANT(force_##set##_mean_av, wk, gk, SPH_FORM_MEAN, SPH_VISCOSITY_ARTIFICIAL, 0)     \
+  SPH_FORCE_VARIANT(force_##set##_squared_av, wk, gk, SPH_FORM_SQUARED, SPH_VISCOSITY_ARTIFICIAL,  \
+                    0)                                                                             \
+  SPH_FORCE_VARIANT(fused_##set##_mean, wk, gk, SPH_FORM_MEAN, SPH_VISCOSITY_LAPLACIAN, 1)         \
+  SPH_FORCE_VARIANT(fused_##set##_squared, wk, gk, SPH_FORM_SQUARED, SPH_VISCOSITY_LAPLACIAN, 1)   \
+  SPH_WALL_VARIANT(set, SPH_WALL_PRESSURE, gk)
+
+SPH_KERNEL_SETS(SPH_SET_VARIANTS)
+SPH_WALL_VARIANT(lj, SPH_WALL_LENNARD_JONES, KP_SMOOTH_CUBIC)
+SPH_WALL_VARIANT(dem, SPH_WALL_DEM, KP_SMOOTH_CUBIC)
+
+#define SPH_RATES_VARIANT(name, gk, viscosity)                                                     \
+  KP_PAIR_VARIANT(sph_rates_##name, sph_rates)                                                     \
+  SPH_INLINE void sph_rates_##name##_pair(sph_rates_acc *acc, const sph_rates_i *self,             \
+                                          const sph_rates_j *j, kp_w dx, kp_w dy, kp_w dz,         \
+                                          kp_w r2, const sph_rates_args *a) {                      \
+    sph_rates_body(gk, viscosity, acc, self, j, dx, dy, dz, r2, a);                                \
+  }
+
+SPH_RATES_VARIANT(cubic, KP_SMOOTH_CUBIC, SPH_VISCOSITY_LAPLACIAN)
+SPH_RATES_VARIANT(cubic_av, KP_SMOOTH_CUBIC, SPH_VISCOSITY_ARTIFICIAL)
+SPH_RATES_VARIANT(wendland, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_LAPLACIAN)
+SPH_RATES_VARIANT(wendland_av, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_ARTIFICIAL)
+
+// ---- the list ------------------------------------------------------------------------------------------------------
+
+#define SPH_POINT_KERNELS(POINT, REDUCE)                                                           \
+  POINT(sph, state)                                                                                \
+  POINT(sph, advance_density)                                                                      \
+  POINT(sph, gravity)                                                                              \
+  POINT(sph, sample_volume)                                                                        \
+  POINT(sph, domain)                                                                               \
+  POINT(sph, keep)                                                                                 \
+  REDUCE(sph, report, SPH_REPORT_OPS)                                                              \
+  REDUCE(sph, stats, SPH_STATS_OPS)
+
+#define SPH_SET_KERNELS(PAIR, set)                                                                 \
+  PAIR(sph, density_##set, sph_density_args, SPH_NO_J)                                \
+  PAIR(sph, wall_density_##set, sph_wall_density_args, SPH_WALL_DENSITY_J)       \
+  PAIR(sph, force_##set##_mean, sph_force_args, SPH_FORCE_J)                            \
+  PAIR(sph, force_##set##_squared, sph_force_args, SPH_FORCE_J)                         \
+  PAIR(sph, force_##set##_mean_av, sph_force_args, SPH_FORCE_J)                         \
+  PAIR(sph, force_##set##_squared_av, sph_force_args, SPH_FORCE_J)                      \
+  PAIR(sph, fused_##set##_mean, sph_force_args, SPH_FORCE_J)                            \
+  PAIR(sph, fused_##set##_squared, sph_force_args, SPH_FORCE_J)                         \
+  PAIR(sph, wall_force_##set, sph_wall_force_args, SPH_WALL_FORCE_J)               \
+  PAIR(sph, wall_react_##set, sph_wall_react_args, SPH_WALL_REACT_J)
+
+#define SPH_PAIR_KERNELS(PAIR)                                                                     \
+  SPH_SET_KERNELS(PAIR, mueller)                                                                   \
+  SPH_SET_KERNELS(PAIR, cubic)                                                                     \
+  SPH_SET_KERNELS(PAIR, wendland)                                                                  \
+  SPH_SET_KERNELS(PAIR, desbrun)                                                                   \
+  SPH_SET_KERNELS(PAIR, poly6)                                                                     \
+  PAIR(sph, wall_force_lj, sph_wall_force_args, SPH_WALL_FORCE_J)                  \
+  PAIR(sph, wall_react_lj, sph_wall_react_args, SPH_WALL_REACT_J)                  \
+  PAIR(sph, wall_force_dem, sph_wall_force_args, SPH_WALL_FORCE_J)                 \
+  PAIR(sph, wall_react_dem, sph_wall_react_args, SPH_WALL_REACT_J)                 \
+  PAIR(sph, rates_cubic, sph_rates_args, SPH_RATES_J)                                   \
+  PAIR(sph, rates_cubic_av, sph_rates_args, SPH_RATES_J)                                \
+  PAIR(sph, rates_wendland, sph_rates_args, SPH_RATES_J)                                \
+  PAIR(sph, rates_wendland_av, sph_rates_args, SPH_RATES_J)

@@ -1,0 +1,59 @@
+// Parameter table of sph { }: settings shared by all SPH liquids of a world.
+#include "base/param.h"
+#include "kelpie/types.h"
+
+extern const kp_param_table kp_sph_params;
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_sph_def, member, kind, unit, lowest, highest, text)
+#define WORDS(member, words, text) KP_PARAM_WORDS(kp_sph_def, member, words, text)
+
+static const char *const kernel_words[] = {
+  "mueller", "cubic", "wendland", "desbrun", "poly6", NULL
+};
+static const char *const integrator_words[] = {
+  "euler", "symplectic", "leapfrog", "velocity_verlet", "position_verlet", "rk2", "rk4", NULL,
+};
+static const char *const pressure_words[] = { "mean", "squared", NULL };
+static const char *const viscosity_words[] = { "laplacian", "artificial", NULL };
+static const char *const density_words[] = { "summation", "continuity", NULL };
+static const char *const wall_words[] = { "mirror", "sph", "lennard_jones", "dem", NULL };
+static const char *const domain_wall_words[] = { "samples", "planes", NULL };
+
+static const kp_param rows[] = {
+  WORDS(kernel, kernel_words,
+        "Smoothing kernel; mueller takes poly6 for density, spiky for pressure and its own for "
+        "viscosity."),
+  ROW(support, REAL, "spacings", 1.1, 8, "Radius of the kernel."),
+  WORDS(integrator, integrator_words, "Advances positions and velocities in time."),
+  WORDS(pressure, pressure_words,
+        "Pair form: mean (p_i + p_j) / (2 rho_i rho_j), or squared p_i/rho_i^2 + p_j/rho_j^2."),
+  WORDS(viscosity_model, viscosity_words,
+        "laplacian uses the liquid's viscosity, artificial (Monaghan) its artificial_viscosity."),
+  WORDS(density, density_words, "Summed over neighbours, or advanced by the continuity equation."),
+  ROW(density_diffusion, REAL, "", 0, 1, "Delta of the continuity form; smooths density noise."),
+  ROW(fused, BOOL, "", 0, 0, "One pass over neighbours with the density of the last step."),
+  WORDS(wall, wall_words, "Force between particles and boundary samples."),
+  WORDS(domain_walls, domain_wall_words,
+        "Closed faces of the domain: samples like other walls, or exact planes alone."),
+  ROW(slip, REAL, "", 0, 1, "At boundary samples: 0 sticks, 1 slips freely."),
+  ROW(wall_strength, REAL, "", 0, 1e6,
+      "lennard_jones: D over gravity times depth; dem: factor on the contact stiffness."),
+  ROW(wall_distance, REAL, "spacings", 0.01, 8, "Reach of lennard_jones, contact diameter of dem."),
+  ROW(wall_restitution, REAL, "", 0, 1, "dem: share of the normal speed kept."),
+  ROW(wall_friction, REAL, "", 0, 10, "dem: Coulomb coefficient."),
+  ROW(cfl, REAL, "", 1e-4, 2, "Share of the kernel radius sound and flow may cross in one step."),
+};
+
+static void set_default(void *def) {
+  *(kp_sph_def *)def = kp_default_sph_def();
+}
+
+const kp_param_table kp_sph_params = {
+  "sph",
+  "Smoothed particle hydrodynamics: settings shared by all its liquids.",
+  rows,
+  sizeof rows / sizeof rows[0],
+  sizeof(kp_sph_def),
+  set_default,
+};

@@ -1,0 +1,406 @@
+// The passes over pairs: densities (prepare) and accelerations (forces), for every pair of sets that may touch.
+#include "methods/sph/sph.h"
+
+#include <math.h>
+
+#include "data/call.h"
+#include "methods/sph/sph_kernels.h"
+#include "par/kernel_define.h"
+
+SPH_POINT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE)
+SPH_PAIR_KERNELS(KP_DEFINE_PAIR)
+
+// ---- kernels by setting, in the order of kp_sph_kernel ----------------------------------------------------------------
+
+static const kp_kernel *const density_kernels[KP_SPH_KERNEL_COUNT] = {
+  &sph_density_mueller_kernel, &sph_density_cubic_kernel, &sph_density_wendland_kernel,
+  &sph_density_desbrun_kernel, &sph_density_poly6_kernel
+};
+
+static const kp_kernel *const wall_density_kernels[KP_SPH_KERNEL_COUNT] = {
+  &sph_wall_density_mueller_kernel, &sph_wall_density_cubic_kernel, &sph_wall_density_wendland_kernel,
+  &sph_wall_density_desbrun_kernel, &sph_wall_density_poly6_kernel
+};
+
+// [kernel][viscosity model][pressure form]
+#define FORCE_ROW(set)                                                                             \
+  {                                                                                                \
+    { &sph_force_##set##_mean_kernel, &sph_force_##set##_squared_kernel },                         \
+        { &sph_force_##set##_mean_av_kernel, &sph_force_##set##_squared_av_kernel },               \
+  }
+static const kp_kernel *const force_kernels[KP_SPH_KERNEL_COUNT][2][2] = {
+  FORCE_ROW(mueller), FORCE_ROW(cubic), FORCE_ROW(wendland), FORCE_ROW(desbrun), FORCE_ROW(poly6)
+};
+
+#define FUSED_ROW(set)                                                                             \
+  { &sph_fused_##set##_mean_kernel, &sph_fused_##set##_squared_kernel }
+static const kp_kernel *const fused_kernels[KP_SPH_KERNEL_COUNT][2] = {
+  FUSED_ROW(mueller), FUSED_ROW(cubic), FUSED_ROW(wendland), FUSED_ROW(desbrun), FUSED_ROW(poly6)
+};
+
+static const kp_kernel *const rates_kernels[KP_SPH_KERNEL_COUNT][2] = {
+  [KP_SPH_CUBIC] = { &sph_rates_cubic_kernel, &sph_rates_cubic_av_kernel },
+  [KP_SPH_WENDLAND] = { &sph_rates_wendland_kernel, &sph_rates_wendland_av_kernel },
+};
+
+static const kp_kernel *const wall_force_kernels[KP_SPH_KERNEL_COUNT] = {
+  &sph_wall_force_mueller_kernel, &sph_wall_force_cubic_kernel, &sph_wall_force_wendland_kernel,
+  &sph_wall_force_desbrun_kernel, &sph_wall_force_poly6_kernel
+};
+
+static const kp_kernel *const wall_react_kernels[KP_SPH_KERNEL_COUNT] = {
+  &sph_wall_react_mueller_kernel, &sph_wall_react_cubic_kernel, &sph_wall_react_wendland_kernel,
+  &sph_wall_react_desbrun_kernel, &sph_wall_react_poly6_kernel
+};
+
+// ---- one side of a pair ---------------------------------------------------------------------------------------------
+
+// A liquid or its periodic images: what the j side of a pass reads.
+typedef struct source {
+  kp_set *set;
+  kp_cells *cells;
+  kp_field *pressure, *inverse, *density;
+} source;
+
+static source source_of(kp_sph_fluid *fluid, bool ghosts) {
+  kp_set *set = ghosts ? kp_ghosts_set(fluid->ghosts) : fluid->set;
+  return (source){
+    .set = set,
+    .cells = ghosts ? kp_ghosts_cells(fluid->ghosts) : fluid->cells,
+    .pressure = ghosts ? kp_space_find(set->space, "pressure") : fluid->pressure,
+    .inverse = ghosts ? kp_space_find(set->space, "inverse_density") : fluid->inverse,
+    .density = ghosts ? kp_space_find(set->space, "density") : fluid->density,
+  };
+}
+
+// Runs a call over the pairs (i set, j set) within the support; nothing to do when a side is empty, except that a
+// first pass must still write its sums.
+static kp_result run_pairs(kp_sph *sph, kp_call *call, kp_cells *i, kp_cells *j, double radius) {
+  kp_pair_job job;
+  (void)sph;
+  KP_TRY(kp_pair_job_make(i, j, radius, &job));
+  return kp_call_pairs(i->set->space->backend, call, &job);
+}
+
+// ---- densities -------------------------------------------------------------------------------------------------------
+
+static kp_result density_from(kp_sph *sph, kp_sph_fluid *fluid, kp_cells *j, double mass, bool add) {
+  sph_density_args a = { .w = sph->w, .mass = (kp_real)mass, .add = add };
+  kp_call call;
+  kp_call_init(&call, density_kernels[sph->def.kernel], &a);
+  KP_BIND(&call, &a, density, &fluid->density->buffers[0], add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE);
+  return run_pairs(sph, &call, fluid->cells, j, sph->support);
+}
+
+static bool samples_have_density(const kp_sph *sph) {
+  return sph->def.wall == KP_SPH_WALL_MIRROR || sph->def.wall == KP_SPH_WALL_SPH;
+}
+
+static kp_result density_from_walls(kp_sph *sph, kp_sph_fluid *fluid) {
+  for (int w = 0; w < 2 && samples_have_density(sph); ++w) {
+    kp_sph_wall_fields *wall = &sph->walls[w];
+    if (wall->cells == NULL) {
+      continue;
+    }
+    sph_wall_density_args a = { .w = sph->w, .rest_density = (kp_real)fluid->def.rest_density };
+    kp_call call;
+    kp_call_init(&call, wall_density_kernels[sph->def.kernel], &a);
+    KP_BIND(&call, &a, density, &fluid->density->buffers[0], KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, j_volume, &wall->interface->volume->buffers[0], KP_ACCESS_READ);
+    KP_TRY(run_pairs(sph, &call, fluid->cells, wall->cells, sph->support));
+  }
+  return KP_OK;
+}
+
+static kp_result sum_density(kp_sph *sph, kp_sph_fluid *fluid) {
+  KP_TRY(density_from(sph, fluid, fluid->cells, fluid->mass, false));
+  for (size_t k = 0; k < sph->fluids.count; ++k) {
+    kp_sph_fluid *other = &sph->fluids.data[k];
+    if (other != fluid) {
+      // volumes add up, not masses: a heavy neighbour counts as the same share of space (Solenthaler 2008)
+      double mass = other->mass * fluid->def.rest_density / other->def.rest_density;
+      KP_TRY(density_from(sph, fluid, other->cells, mass, true));
+    }
+    if (other->ghosts != NULL) {
+      double mass = other->mass * fluid->def.rest_density / other->def.rest_density;
+      KP_TRY(density_from(sph, fluid, kp_ghosts_cells(other->ghosts), mass, true));
+    }
+  }
+  return density_from_walls(sph, fluid);
+}
+
+static kp_result evaluate_state(kp_sph *sph, kp_sph_fluid *fluid) {
+  const kp_liquid_def *def = &fluid->def;
+  sph_state_args a = {
+    .rest_density = (kp_real)def->rest_density,
+    .stiffness = (kp_real)fluid->stiffness,
+    .exponent = (kp_real)def->exponent,
+    .tait = def->eos == 1,
+    .whole = def->exponent == 7.0 ? 7 : 0,
+    .clamp = def->clamp_negative_pressure,
+    .squared = sph->def.pressure == SPH_FORM_SQUARED || sph->def.density == 1,
+  };
+  kp_call call;
+  kp_call_init(&call, &sph_state_kernel, &a);
+  KP_BIND(&call, &a, density, &fluid->density->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, pressure, &fluid->pressure->buffers[0], KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, inverse, &fluid->inverse->buffers[0], KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(fluid->set->space->backend, &call, fluid->set->space->n));
+  if (fluid->ghosts != NULL) {
+    KP_TRY(kp_ghosts_refresh(fluid->ghosts, fluid->pressure));
+    KP_TRY(kp_ghosts_refresh(fluid->ghosts, fluid->inverse));
+    KP_TRY(kp_ghosts_refresh(fluid->ghosts, fluid->density));
+  }
+  return KP_OK;
+}
+
+// Wall form `sph`: samples get density and pressure from the fluid around them and from themselves (B 5.1.1).
+static kp_result sample_state(kp_sph *sph, kp_sph_wall_fields *wall, const kp_sph_fluid *fluid) {
+  kp_backend *backend = wall->interface->set->space->backend;
+  sph_density_args d = { .w = sph->w, .mass = (kp_real)fluid->mass };
+  kp_call call;
+  kp_call_init(&call, density_kernels[sph->def.kernel], &d);
+  KP_BIND(&call, &d, density, &wall->density->buffers[0], KP_ACCESS_OVERWRITE);
+  KP_TRY(run_pairs(sph, &call, wall->cells, fluid->cells, sph->support));
+  sph_wall_density_args b = { .w = sph->w, .rest_density = (kp_real)fluid->def.rest_density };
+  kp_call_init(&call, wall_density_kernels[sph->def.kernel], &b);
+  KP_BIND(&call, &b, density, &wall->density->buffers[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &b, j_volume, &wall->interface->volume->buffers[0], KP_ACCESS_READ);
+  KP_TRY(run_pairs(sph, &call, wall->cells, wall->cells, sph->support));
+  sph_state_args s = { .rest_density = (kp_real)fluid->def.rest_density,
+                       .stiffness = (kp_real)fluid->stiffness,
+                       .exponent = (kp_real)fluid->def.exponent,
+                       .tait = fluid->def.eos == 1,
+                       .whole = fluid->def.exponent == 7.0 ? 7 : 0,
+                       .clamp = 1,
+                       .squared = 1 };
+  kp_call_init(&call, &sph_state_kernel, &s);
+  KP_BIND(&call, &s, density, &wall->density->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &s, pressure, &wall->pressure->buffers[0], KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &s, inverse, &wall->inverse->buffers[0], KP_ACCESS_OVERWRITE);
+  return kp_call_run(backend, &call, wall->interface->set->space->n);
+}
+
+kp_result kp_sph_prepare(void *self, kp_env *env) {
+  kp_sph *sph = self;
+  (void)env;
+  bool summed = sph->def.density == 0 && !(sph->def.fused && sph->has_density);
+  for (size_t f = 0; f < sph->fluids.count; ++f) {
+    if (summed) {
+      KP_TRY(sum_density(sph, &sph->fluids.data[f]));
+    }
+    KP_TRY(evaluate_state(sph, &sph->fluids.data[f]));
+  }
+  sph->has_density = true;
+  for (int w = 0; w < 2 && sph->def.wall == KP_SPH_WALL_SPH; ++w) {
+    if (sph->walls[w].cells != NULL && sph->fluids.count > 0) {
+      KP_TRY(sample_state(sph, &sph->walls[w], &sph->fluids.data[0]));
+    }
+  }
+  return KP_OK;
+}
+
+// ---- accelerations ----------------------------------------------------------------------------------------------------
+
+static double artificial_of(const kp_sph *sph, const kp_sph_fluid *a, const kp_sph_fluid *b) {
+  double alpha = 0.5 * (a->def.artificial_viscosity + b->def.artificial_viscosity);
+  return alpha * 0.5 * (a->sound_speed + b->sound_speed) * 0.5 * sph->support;
+}
+
+static kp_result force_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *other, bool ghosts, bool add) {
+  source j = source_of(other, ghosts);
+  double h = 0.5 * sph->support;
+  sph_force_args a = {
+    .w = sph->w,
+    .g = sph->g,
+    .mass = (kp_real)other->mass,
+    .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity)),
+    .artificial = (kp_real)artificial_of(sph, fluid, other),
+    .eta2 = (kp_real)(0.01 * h * h),
+    .add = add,
+  };
+  kp_access access = add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE;
+  const kp_kernel *kernel =
+      sph->def.fused ? fused_kernels[sph->def.kernel][sph->def.pressure]
+                     : force_kernels[sph->def.kernel][sph->def.viscosity_model][sph->def.pressure];
+  kp_call call;
+  kp_call_init(&call, kernel, &a);
+  KP_BIND3(&call, &a, v, fluid->set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, j_v, j.set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_p, &j.pressure->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_inverse, &j.inverse->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, a, fluid->integrate.acceleration, access);
+  if (sph->def.fused) {
+    KP_BIND(&call, &a, density, &fluid->density->buffers[0], access);
+  }
+  return run_pairs(sph, &call, fluid->cells, j.cells, sph->support);
+}
+
+static kp_result rates_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *other, bool ghosts, bool add) {
+  source j = source_of(other, ghosts);
+  double h = 0.5 * sph->support;
+  sph_rates_args a = {
+    .g = sph->g,
+    .mass = (kp_real)other->mass,
+    .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity)),
+    .artificial = (kp_real)artificial_of(sph, fluid, other),
+    .eta2 = (kp_real)(0.01 * h * h),
+    .diffusion = (kp_real)(fluid == other ? 2.0 * sph->def.density_diffusion * h * fluid->sound_speed : 0.0),
+    .add = add,
+  };
+  kp_access access = add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE;
+  kp_call call;
+  kp_call_init(&call, rates_kernels[sph->def.kernel][sph->def.viscosity_model], &a);
+  KP_BIND3(&call, &a, v, fluid->set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, density, &fluid->density->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, j_v, j.set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_p, &j.pressure->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_density, &j.density->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, a, fluid->integrate.acceleration, access);
+  KP_BIND(&call, &a, rate, &fluid->rate->buffers[0], access);
+  return run_pairs(sph, &call, fluid->cells, j.cells, sph->support);
+}
+
+// Numbers of the wall law for one liquid; see sph_wall_term.
+static sph_wall_law_args wall_law(const kp_sph *sph, const kp_sph_fluid *fluid, const kp_env *env) {
+  double c = fluid->sound_speed;
+  double distance = sph->def.wall_distance * sph->spacing;
+  double slip = sph->def.slip;
+  // contact time: a tenth of the time sound takes over the kernel is resolved by the CFL step
+  double contact = 10.0 * sph->def.cfl * 0.5 * sph->support / c;
+  double k = pow(KP_SMOOTH_PI / contact, 2.0) * sph->def.wall_strength;
+  double e = fmin(fmax(sph->def.wall_restitution, 1e-3), 1.0);
+  double log_e = log(e);
+  double damping = -2.0 * log_e * sqrt(k / (KP_SMOOTH_PI * KP_SMOOTH_PI + log_e * log_e));
+  double lennard_jones = sph->def.wall_strength * 0.01 * c * c;
+  bool lj = sph->def.wall == KP_SPH_WALL_LENNARD_JONES;
+  // Lennard-Jones walls drag like a layer of fluid one spacing away
+  double drag = (1.0 - slip) * fluid->def.viscosity;
+  double viscosity = lj ? drag * 2.0 / (sph->spacing * sph->spacing) : drag / fluid->def.rest_density;
+  return (sph_wall_law_args){
+    .g = sph->g,
+    .rest_density = (kp_real)fluid->def.rest_density,
+    .viscosity = (kp_real)viscosity,
+    .strength = (kp_real)(lj ? lennard_jones : k),
+    .distance = (kp_real)distance,
+    .damping = (kp_real)damping,
+    .friction = (kp_real)sph->def.wall_friction,
+    .grip = (kp_real)(0.2 / fmax(env->dt, 1e-12)),
+  };
+}
+
+static const kp_kernel *wall_kernel(const kp_sph *sph, bool react) {
+  switch (sph->def.wall) {
+    case KP_SPH_WALL_LENNARD_JONES:
+      return react ? &sph_wall_react_lj_kernel : &sph_wall_force_lj_kernel;
+    case KP_SPH_WALL_DEM:
+      return react ? &sph_wall_react_dem_kernel : &sph_wall_force_dem_kernel;
+    default:
+      return react ? wall_react_kernels[sph->def.kernel] : wall_force_kernels[sph->def.kernel];
+  }
+}
+
+static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid, kp_sph_wall_fields *wall) {
+  sph_wall_force_args a = { .law = wall_law(sph, fluid, env) };
+  kp_interface *samples = wall->interface;
+  kp_call call;
+  kp_call_init(&call, wall_kernel(sph, false), &a);
+  KP_BIND3(&call, &a, v, fluid->set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, j_v, samples->set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_volume, &samples->volume->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_p, &wall->pressure->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, a, fluid->integrate.acceleration, KP_ACCESS_WRITE);
+  return run_pairs(sph, &call, fluid->cells, wall->cells, sph->support);
+}
+
+// What the fluid does to the samples of moving bodies: the same law seen from the other side.
+static kp_result wall_react(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid, kp_sph_wall_fields *wall) {
+  sph_wall_react_args a = { .law = wall_law(sph, fluid, env), .mass = (kp_real)fluid->mass };
+  kp_interface *samples = wall->interface;
+  kp_call call;
+  kp_call_init(&call, wall_kernel(sph, true), &a);
+  KP_BIND3(&call, &a, v, samples->set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, volume, &samples->volume->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, p, &wall->pressure->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, j_v, fluid->set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, f, samples->force, KP_ACCESS_WRITE);
+  return run_pairs(sph, &call, wall->cells, fluid->cells, sph->support);
+}
+
+static kp_result add_gravity(kp_sph_fluid *fluid, kp_env *env) {
+  kp_vec3 g = env->simulation.gravity;
+  sph_gravity_args a = { .gx = (kp_real)g.x,
+                         .gy = (kp_real)g.y,
+                         .gz = env->dimension == 2 ? (kp_real)0 : (kp_real)g.z };
+  kp_call call;
+  kp_call_init(&call, &sph_gravity_kernel, &a);
+  KP_BIND3(&call, &a, a, fluid->integrate.acceleration, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, fluid->set->space->n);
+}
+
+static kp_result add_user_force(kp_sph_fluid *fluid, kp_env *env) {
+  kp_set *set = fluid->set;
+  kp_field *acceleration = fluid->integrate.acceleration;
+  kp_force_view view = {
+    .set = set->space->name,
+    .n = set->space->n,
+    .time = env->time,
+    .x = kp_buffer_host(&set->position->buffers[0], KP_ACCESS_READ),
+    .y = kp_buffer_host(&set->position->buffers[1], KP_ACCESS_READ),
+    .z = kp_buffer_host(&set->position->buffers[2], KP_ACCESS_READ),
+    .vx = kp_buffer_host(&set->velocity->buffers[0], KP_ACCESS_READ),
+    .vy = kp_buffer_host(&set->velocity->buffers[1], KP_ACCESS_READ),
+    .vz = kp_buffer_host(&set->velocity->buffers[2], KP_ACCESS_READ),
+    .ax = kp_buffer_host(&acceleration->buffers[0], KP_ACCESS_WRITE),
+    .ay = kp_buffer_host(&acceleration->buffers[1], KP_ACCESS_WRITE),
+    .az = kp_buffer_host(&acceleration->buffers[2], KP_ACCESS_WRITE),
+  };
+  if (view.n > 0 && (view.x == NULL || view.vx == NULL || view.ax == NULL)) {
+    return KP_ERROR_MEMORY;
+  }
+  env->force(&view, env->force_user);
+  return KP_OK;
+}
+
+static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
+  kp_result (*pass)(kp_sph *, kp_sph_fluid *, kp_sph_fluid *, bool, bool) =
+      sph->def.density == 1 ? rates_from : force_from;
+  KP_TRY(pass(sph, fluid, fluid, false, false));
+  for (size_t k = 0; k < sph->fluids.count; ++k) {
+    kp_sph_fluid *other = &sph->fluids.data[k];
+    if (other != fluid) {
+      KP_TRY(pass(sph, fluid, other, false, true));
+    }
+    if (other->ghosts != NULL) {
+      KP_TRY(pass(sph, fluid, other, true, true));
+    }
+  }
+  for (int w = 0; w < 2; ++w) {
+    if (sph->walls[w].cells != NULL) {
+      KP_TRY(wall_force(sph, env, fluid, &sph->walls[w]));
+    }
+  }
+  if (sph->walls[1].cells != NULL) {
+    KP_TRY(wall_react(sph, env, fluid, &sph->walls[1]));
+  }
+  if (sph->def.fused) {
+    KP_TRY(density_from_walls(sph, fluid));
+  }
+  KP_TRY(add_gravity(fluid, env));
+  return env->force != NULL ? add_user_force(fluid, env) : KP_OK;
+}
+
+kp_result kp_sph_forces(void *self, kp_env *env) {
+  kp_sph *sph = self;
+  for (size_t f = 0; f < sph->fluids.count; ++f) {
+    KP_TRY(fluid_forces(sph, env, &sph->fluids.data[f]));
+  }
+  return KP_OK;
+}

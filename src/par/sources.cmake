@@ -1,0 +1,5 @@
+kp_sources(
+  backend.c
+  comm.c
+  isa.c
+  parallel.c)

@@ -1,0 +1,80 @@
+#include "render/colormap.h"
+
+#include <math.h>
+
+static const double degree = 3.14159265358979323846 / 180.0;
+
+const char *const kp_colormap_words[] = {
+#define X(name, word, text) word,
+  KP_COLORMAPS(X)
+#undef X
+      NULL
+};
+
+float kp_srgb_encode(float linear) {
+  float v = linear < 0.0f ? 0.0f : linear > 1.0f ? 1.0f : linear;
+  return v <= 0.0031308f ? 12.92f * v : 1.055f * powf(v, 1.0f / 2.4f) - 0.055f;
+}
+
+float kp_srgb_decode(float encoded) {
+  float v = encoded < 0.0f ? 0.0f : encoded > 1.0f ? 1.0f : encoded;
+  return v <= 0.04045f ? v / 12.92f : powf((v + 0.055f) / 1.055f, 2.4f);
+}
+
+kp_rgb kp_rgb_from_oklch(double lightness, double chroma, double hue_deg) {
+  double a = chroma * cos(hue_deg * degree), b = chroma * sin(hue_deg * degree);
+  double l = lightness + 0.3963377774 * a + 0.2158037573 * b;
+  double m = lightness - 0.1055613458 * a - 0.0638541728 * b;
+  double s = lightness - 0.0894841775 * a - 1.2914855480 * b;
+  l = l * l * l;
+  m = m * m * m;
+  s = s * s * s;
+  double red = 4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s;
+  double green = -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s;
+  double blue = -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s;
+  return kp_rgb_make((float)fmax(red, 0.0), (float)fmax(green, 0.0), (float)fmax(blue, 0.0));
+}
+
+// Chromaticity of the Planckian locus by the rational fit of Krystek (1985), CIE 1960 (u, v), good
+// from 1000 K to 15000 K, then to linear sRGB.
+kp_rgb kp_rgb_from_blackbody(double kelvin) {
+  double t = kelvin < 1000.0 ? 1000.0 : kelvin > 15000.0 ? 15000.0 : kelvin;
+  double u = (0.860117757 + 1.54118254e-4 * t + 1.28641212e-7 * t * t) /
+             (1.0 + 8.42420235e-4 * t + 7.08145163e-7 * t * t);
+  double v = (0.317398726 + 4.22806245e-5 * t + 4.20481691e-8 * t * t) /
+             (1.0 - 2.89741816e-5 * t + 1.61456053e-7 * t * t);
+  double x = 3.0 * u / (2.0 * u - 8.0 * v + 4.0), y = 2.0 * v / (2.0 * u - 8.0 * v + 4.0);
+  double big_x = x / y, big_z = (1.0 - x - y) / y;
+  double r = fmax(3.2406 * big_x - 1.5372 - 0.4986 * big_z, 0.0);
+  double g = fmax(-0.9689 * big_x + 1.8758 + 0.0415 * big_z, 0.0);
+  double b = fmax(0.0557 * big_x - 0.2040 + 1.0570 * big_z, 0.0);
+  double peak = fmax(r, fmax(g, b));
+  return kp_rgb_make((float)(r / peak), (float)(g / peak), (float)(b / peak));
+}
+
+// Lightness, chroma and hue along each map; the numbers were picked by eye inside the sRGB gamut.
+kp_rgb kp_colormap_eval(kp_colormap map, double t) {
+  if (isnan(t)) {
+    return kp_rgb_make(1.0f, 0.0f, 1.0f);
+  }
+  double s = t < 0.0 ? 0.0 : t > 1.0 ? 1.0 : t;
+  switch (map) {
+  case KP_COLORMAP_WATER:
+    return kp_rgb_from_oklch(0.40 + 0.58 * pow(s, 0.8), 0.135 * pow(1.0 - s, 0.75) + 0.004,
+                             254.0 - 40.0 * s);
+  case KP_COLORMAP_HEAT:
+    return kp_rgb_from_oklch(0.12 + 0.87 * s,
+                             0.78 * s * pow(1.0 - s, 0.9) * (1.0 - 0.35 * s) + 0.01,
+                             22.0 + 85.0 * s * s);
+  case KP_COLORMAP_GREY:
+    return kp_rgb_from_oklch(0.20 + 0.78 * s, 0.0, 0.0);
+  case KP_COLORMAP_DIVERGE: {
+    double d = fabs(2.0 * s - 1.0);
+    return kp_rgb_from_oklch(0.96 - 0.46 * d, 0.17 * pow(d, 0.8), s < 0.5 ? 256.0 : 27.0);
+  }
+  case KP_COLORMAP_VIRIDIS:
+  case KP_COLORMAP_COUNT:
+    break;
+  }
+  return kp_rgb_from_oklch(0.27 + 0.64 * s, 0.105 + 0.09 * pow(s, 3.0), 305.0 - 197.0 * s);
+}

@@ -1,0 +1,60 @@
+#include "render/light.h"
+
+#include "render/render.h"
+
+typedef struct background_colors {
+  kp_rgb zenith, horizon, ground, sun, sky;
+} background_colors;
+
+static const background_colors backgrounds[KP_BACKGROUND_COUNT] = {
+  [KP_BACKGROUND_STUDIO] = { { 0.50f, 0.60f, 0.70f },
+                             { 0.86f, 0.89f, 0.92f },
+                             { 0.66f, 0.67f, 0.68f },
+                             { 1.00f, 0.95f, 0.87f },
+                             { 0.80f, 0.92f, 1.06f } },
+  [KP_BACKGROUND_SKY] = { { 0.10f, 0.24f, 0.56f },
+                          { 0.66f, 0.78f, 0.90f },
+                          { 0.40f, 0.38f, 0.34f },
+                          { 1.06f, 0.95f, 0.80f },
+                          { 0.62f, 0.84f, 1.20f } },
+  [KP_BACKGROUND_DARK] = { { 0.008f, 0.010f, 0.014f },
+                           { 0.040f, 0.046f, 0.055f },
+                           { 0.050f, 0.052f, 0.056f },
+                           { 1.00f, 0.95f, 0.88f },
+                           { 0.55f, 0.62f, 0.72f } },
+};
+
+kp_light kp_light_make(const kp_light_def *def) {
+  const background_colors *b = &backgrounds[def->background];
+  float sun = (float)def->sun_strength, sky = (float)def->sky_strength;
+  kp_light light;
+  light.up = def->up;
+  light.sun = def->sun;
+  light.zenith = b->zenith;
+  light.horizon = b->horizon;
+  light.ground = b->ground;
+  light.sun_color = kp_rgb_scale(b->sun, 0.95f * sun);
+  light.ambient_up = kp_rgb_scale(b->sky, 0.55f * sky);
+  light.ambient_side = kp_rgb_scale(b->sky, 0.36f * sky);
+  // what the lit ground throws back from below
+  float height = (float)kp_vec3_dot(def->sun, def->up);
+  kp_rgb on_ground = kp_rgb_scale(light.sun_color, height > 0.0f ? height : 0.0f);
+  on_ground = kp_rgb_add(on_ground, light.ambient_up);
+  light.ambient_down = kp_rgb_scale(kp_rgb_mul(on_ground, b->ground), 0.30f);
+  return light;
+}
+
+kp_rgb kp_light_background(const kp_light *light, float upness) {
+  // begins under the horizon, because cameras look down and the far ground shows this colour too;
+  // quick at first, slow above, as haze is
+  float t = (upness + 0.15f) / 1.15f;
+  t = t < 0.0f ? 0.0f : t;
+  t = 1.0f - (1.0f - t) * (1.0f - t) * (1.0f - t);
+  return kp_rgb_mix(light->horizon, light->zenith, t);
+}
+
+kp_rgb kp_light_ambient(const kp_light *light, float upness) {
+  float t = upness < 0.0f ? -upness : upness;
+  return kp_rgb_mix(light->ambient_side, upness < 0.0f ? light->ambient_down : light->ambient_up,
+                    t);
+}

@@ -1,0 +1,244 @@
+// What the files of the renderer share while one frame is made. Private to src/render.
+//
+//   render.c      checks, camera, passes, sum           shadow.c     depth from the sun
+//   primitives.c  the scene as flat lists of balls,     cover.c      nearest surface per pixel
+//                 triangles and segments                smooth.c     particle bodies, occlusion
+//   points.c triangles.c lines.c                        shade.c      light, see-through layers
+//                 project, bin, cover                   volume.c     smoke and fire
+//                                                       ground.c     plane and pattern
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/array.h"
+#include "render/bins.h"
+#include "render/light.h"
+#include "render/render.h"
+#include "render/view.h"
+
+// Materials 0 and 1 are sky and ground, then come point sets, meshes and lines in scene order.
+#define KP_MATERIAL_SKY 0
+#define KP_MATERIAL_GROUND 1
+#define KP_MATERIAL_FIRST 2
+#define KP_COLOR_STEPS 256
+
+typedef struct kp_material {
+  const float *scalar;  // per element of the set, or NULL
+  float scalar_min, scalar_scale;
+  kp_rgb color;
+  kp_rgb steps[KP_COLOR_STEPS];  // colour map of the scalar
+  float opacity, gloss, smooth;
+  float radius;  // typical size of a particle [m]; 0 for meshes
+} kp_material;
+
+// A particle in view space.
+typedef struct kp_ball {
+  float x, y, z, r;
+} kp_ball;
+
+// A piece of a polyline between vertices `vertex` and `vertex + 1`.
+typedef struct kp_segment {
+  uint32_t vertex;
+  uint32_t line;  // counted over the whole scene
+  uint32_t set;
+} kp_segment;
+
+typedef struct kp_volume_state kp_volume_state;
+
+// All sets of a kind one after the other; offsets[k] is the first element of set k.
+typedef struct kp_primitives {
+  int64_t n_balls, n_vertices, n_triangles, n_line_vertices, n_segments;
+  int64_t *ball_offsets, *vertex_offsets, *triangle_offsets, *line_offsets;
+  kp_ball *balls;  // view space, as are the next two; rewritten for each view
+  kp_f3 *vertices;
+  kp_ball *line_vertices;  // r: radius of the stroke
+  uint32_t *triangles;     // 3 per triangle, into `vertices`
+  kp_f3 *normals;          // world space per vertex; zero where the shading is flat
+  kp_segment *segments;
+  kp_bin_rect *rects;  // room for the largest list
+  bool has_clear;      // some mesh is see-through
+} kp_primitives;
+
+// Surfaces seen by the camera, one value per pixel.
+typedef struct kp_surfaces {
+  float *depth;
+  kp_f3 *normals;  // view space
+  kp_rgb *albedo;
+  uint16_t *materials;
+  float *occlusion;  // 1 open, 0 closed
+  float *smooth_a, *smooth_b;
+} kp_surfaces;
+
+typedef struct kp_shadow_map {
+  float *depth;
+  int64_t capacity;
+  float from_view[3][4];  // camera view space to (pixel x, pixel y, depth)
+  float texel;            // [m]
+  float spread;           // radius of the filter [pixels]
+} kp_shadow_map;
+
+#define KP_TAPS_MOST 16
+
+// Places around a pixel where a filter looks, on the unit disc, before they are turned by noise.
+// Many passes make up for few taps.
+typedef struct kp_taps {
+  int n;
+  kp_f3 at[KP_TAPS_MOST];  // z unused
+} kp_taps;
+
+typedef struct kp_ground_plane {
+  bool on;
+  kp_f3 normal;   // view space
+  float offset;   // normal . p = offset on the plane
+  double height;  // world
+  double square;  // edge of a checker square [m]
+  double fade;    // distance over which the ground turns into the horizon [m]
+} kp_ground_plane;
+
+typedef struct kp_pass {
+  const kp_render_scene *scene;
+  const kp_render_def *def;
+  kp_camera camera;
+  kp_aabb bounds;   // of the scene, never empty
+  kp_aabb casters;  // what throws shadows
+  kp_view view, sun_view;
+  kp_light light;
+  kp_f3 up, sun;  // view space
+  kp_material *materials;
+  int n_materials;
+  kp_primitives primitives;
+  kp_bins ball_bins, triangle_bins, segment_bins;
+  kp_surfaces surfaces;
+  kp_shadow_map shadow;
+  kp_ground_plane ground;
+  kp_taps shadow_taps;
+  kp_taps occlusion_taps;  // unit vectors: their distance varies
+  kp_volume_state *volumes;
+  int n_volumes;
+  int outline;            // the set of lines that draws the bounds and throws no shadow, or -1
+  int index, count;       // this pass, and how many there will be
+  float occlusion_reach;  // [m]
+  kp_picture *picture;
+  atomic_bool out_of_memory;  // set inside parallel loops
+} kp_pass;
+
+typedef enum kp_primitive_kind {
+  KP_PRIMITIVE_NONE,
+  KP_PRIMITIVE_BALL,
+  KP_PRIMITIVE_TRIANGLE,
+  KP_PRIMITIVE_SEGMENT
+} kp_primitive_kind;
+
+// Nearest primitive per pixel of one tile.
+typedef struct kp_tile {
+  kp_tile_box box;
+  float depth[KP_TILE_PIXELS];
+  uint32_t primitive[KP_TILE_PIXELS];
+  uint8_t kind[KP_TILE_PIXELS];
+} kp_tile;
+
+// A surface point as the shader wants it.
+typedef struct kp_surface_point {
+  kp_f3 position, normal;  // view space
+  kp_rgb albedo;
+  float occlusion;
+  uint16_t material;
+} kp_surface_point;
+
+// A see-through layer in front of the opaque surface.
+typedef struct kp_fragment {
+  float depth, alpha;
+  kp_rgb color;
+  uint16_t pixel;  // in the tile
+  uint32_t order;  // ties in depth
+  uint32_t line;   // the polyline it belongs to; UINT32_MAX for triangles
+} kp_fragment;
+
+typedef struct kp_fragments {
+  KP_ARRAY(kp_fragment) list;
+  uint32_t last[KP_TILE_PIXELS];  // newest fragment of a pixel + 1
+} kp_fragments;
+
+KP_FN int kp_tile_pixel(const kp_tile *tile, int x, int y) {
+  return (y - tile->box.y0) * KP_TILE_SIZE + (x - tile->box.x0);
+}
+
+// A fixed pseudo-random number in [0, 1) of pixel and pass.
+KP_FN float kp_pass_noise(const kp_pass *pass, int x, int y, uint32_t use) {
+  uint32_t h = (uint32_t)x * 0x8da6b343u ^ (uint32_t)y * 0xd8163841u;
+  h ^= ((uint32_t)pass->index * 8u + use) * 0xcb1ab31fu;
+  h = (h ^ (h >> 16)) * 0x7feb352du;
+  h = (h ^ (h >> 15)) * 0x846ca68bu;
+  return (float)((h ^ (h >> 16)) >> 8) * (1.0f / 16777216.0f);
+}
+
+// primitives.c
+KP_NODISCARD kp_result kp_primitives_create(kp_pass *pass);
+void kp_primitives_free(kp_pass *pass);
+void kp_primitives_project(kp_pass *pass, const kp_view *view);
+int kp_primitives_set(const int64_t *offsets, int n_sets, int64_t index);
+kp_rgb kp_material_color(const kp_material *material, float scalar);
+
+// points.c, triangles.c, lines.c: find tiles, cover a tile, describe a covered pixel
+KP_NODISCARD kp_result kp_points_bin(kp_pass *pass, const kp_view *view);
+void kp_points_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);
+void kp_points_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
+void kp_points_resolve(const kp_pass *pass, uint32_t ball, kp_surface_point *point);
+
+KP_NODISCARD kp_result kp_triangles_bin(kp_pass *pass, const kp_view *view);
+void kp_triangles_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);
+void kp_triangles_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
+void kp_triangles_resolve(const kp_pass *pass, uint32_t triangle, kp_surface_point *point);
+void kp_triangles_see_through(kp_pass *pass, int64_t tile_index, kp_tile_box box,
+                              kp_fragments *fragments);
+
+KP_NODISCARD kp_result kp_lines_bin(kp_pass *pass, const kp_view *view);
+void kp_lines_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);
+void kp_lines_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
+void kp_lines_resolve(const kp_pass *pass, uint32_t segment, int x, int y, kp_surface_point *point);
+void kp_lines_see_through(kp_pass *pass, int64_t tile_index, kp_tile_box box,
+                          kp_fragments *fragments);
+
+// ground.c
+void kp_ground_set(kp_pass *pass);
+float kp_ground_depth(const kp_pass *pass, float u, float v);
+kp_rgb kp_ground_albedo(const kp_pass *pass, kp_f3 position);
+float kp_ground_fade(const kp_pass *pass, kp_f3 position);
+
+// shadow.c
+void kp_shadow_set_taps(kp_pass *pass);
+KP_NODISCARD kp_result kp_shadow_render(kp_pass *pass, kp_vec3 sun);
+float kp_shadow_light(const kp_pass *pass, const kp_surface_point *point, float noise);
+float kp_shadow_at(const kp_pass *pass, kp_f3 position);
+
+// cover.c, smooth.c, shade.c
+void kp_cover_render(kp_pass *pass);
+void kp_smooth_set_taps(kp_pass *pass);
+void kp_smooth_render(kp_pass *pass);
+void kp_shade_render(kp_pass *pass);
+kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, float noise);
+void kp_shade_add_fragment(kp_pass *pass, kp_fragments *fragments, const kp_fragment *fragment);
+
+// volume.c
+typedef struct kp_volume_ray {
+  kp_f3 start, step;   // grid coordinates at depth z: start + z step
+  float enter, leave;  // depth; enter >= leave misses
+} kp_volume_ray;
+
+typedef struct kp_march {
+  kp_f3 direction;  // (u, v, 1)
+  kp_volume_ray *rays;
+  float length;  // of direction
+  float noise;
+  kp_rgb color;  // gathered so far
+  float transmittance;
+} kp_march;
+
+KP_NODISCARD kp_result kp_volumes_create(kp_pass *pass);
+void kp_volumes_free(kp_pass *pass);
+void kp_volumes_project(kp_pass *pass);
+bool kp_volumes_aim(const kp_pass *pass, kp_march *march);
+void kp_volumes_march(const kp_pass *pass, kp_march *march, float from, float to);
+
+// Share of sunlight that reaches a view point through all volumes.
+float kp_volumes_sunlight(const kp_pass *pass, kp_f3 position);

@@ -1,0 +1,167 @@
+// Particles as exact spheres: each pixel's ray is met with the ball, so depth and normal are those
+// of the sphere and not of a disc (sphere impostors).
+#include <math.h>
+
+#include "par/parallel.h"
+#include "render/pass.h"
+
+#define CHUNK 8192
+
+// A ball thinner than a pixel would be hit by chance; widen it to just be seen.
+#define LEAST_PIXELS 0.6f
+
+typedef struct pixel_bounds {
+  float x0, y0, x1, y1;
+} pixel_bounds;
+
+static float drawn_radius(const kp_view *view, const kp_ball *ball) {
+  float pixel = view->parallel ? 1.0f / view->scale : ball->z / view->scale;
+  return kp_maxf(ball->r, LEAST_PIXELS * pixel);
+}
+
+// Slopes of the two planes through the eye that touch a circle at (c, z): Mara and McGuire 2013,
+// "2D Polyhedral Bounds of a Clipped, Perspective-Projected 3D Sphere".
+static void tangent_slopes(float c, float z, float r, float *low, float *high) {
+  float square = z * z - r * r;
+  float root = r * sqrtf(kp_maxf(c * c + square, 0.0f));
+  *low = (c * z - root) / square;
+  *high = (c * z + root) / square;
+}
+
+// False when the ball is behind, around or too near to the eye, or not finite.
+static bool find_bounds(const kp_view *view, const kp_ball *ball, float r, pixel_bounds *b) {
+  if (view->parallel) {
+    b->x0 = (ball->x - r) * view->scale + view->axis_x;
+    b->x1 = (ball->x + r) * view->scale + view->axis_x;
+    b->y0 = (ball->y - r) * view->scale + view->axis_y;
+    b->y1 = (ball->y + r) * view->scale + view->axis_y;
+    return isfinite(ball->z);
+  }
+  if (!(ball->z - r > view->nearest) || !isfinite(ball->z)) {
+    return false;
+  }
+  tangent_slopes(ball->x, ball->z, r, &b->x0, &b->x1);
+  tangent_slopes(ball->y, ball->z, r, &b->y0, &b->y1);
+  b->x0 = b->x0 * view->scale + view->axis_x;
+  b->x1 = b->x1 * view->scale + view->axis_x;
+  b->y0 = b->y0 * view->scale + view->axis_y;
+  b->y1 = b->y1 * view->scale + view->axis_y;
+  return true;
+}
+
+typedef struct bin_context {
+  kp_pass *pass;
+  const kp_view *view;
+} bin_context;
+
+static void find_rects(int64_t begin, int64_t end, void *context) {
+  const bin_context *c = context;
+  for (int64_t i = begin; i < end; ++i) {
+    const kp_ball *ball = &c->pass->primitives.balls[i];
+    pixel_bounds b;
+    kp_bin_rect rect = { 0, 0, -1, -1 };
+    if (ball->r > 0.0f && find_bounds(c->view, ball, drawn_radius(c->view, ball), &b)) {
+      rect = kp_bins_rect(b.x0, b.y0, b.x1, b.y1, c->view->width, c->view->height);
+    }
+    c->pass->primitives.rects[i] = rect;
+  }
+}
+
+kp_result kp_points_bin(kp_pass *pass, const kp_view *view) {
+  bin_context context = { pass, view };
+  kp_parallel_for(pass->primitives.n_balls, CHUNK, find_rects, &context);
+  return kp_bins_build(&pass->ball_bins, pass->primitives.rects, pass->primitives.n_balls,
+                       kp_view_tiles_x(view), kp_view_tiles_y(view));
+}
+
+// Pixels of the box inside the bounds; a pixel counts when its middle is inside.
+static kp_tile_box clip_bounds(const pixel_bounds *b, kp_tile_box box) {
+  kp_tile_box r;
+  r.x0 = b->x0 > (float)box.x0 ? (int)ceilf(b->x0 - 0.5f) : box.x0;
+  r.y0 = b->y0 > (float)box.y0 ? (int)ceilf(b->y0 - 0.5f) : box.y0;
+  r.x1 = b->x1 < (float)box.x1 ? (int)floorf(b->x1 - 0.5f) + 1 : box.x1;
+  r.y1 = b->y1 < (float)box.y1 ? (int)floorf(b->y1 - 0.5f) + 1 : box.y1;
+  return r;
+}
+
+// Depth of the ray z (u, v, 1) where it enters the ball: with d = (u, v, 1), q = d x c and
+// D = |d|^2 r^2 - |q|^2, z = (d.c - sqrt(D)) / |d|^2. The cross product keeps D accurate in float
+// for balls much smaller than their distance; the textbook b^2 - a c does not.
+static void cover_ball(const kp_view *view, const kp_ball *ball, uint32_t index, kp_tile *tile) {
+  float r = drawn_radius(view, ball), r2 = r * r;
+  pixel_bounds bounds;
+  if (!find_bounds(view, ball, r, &bounds)) {
+    return;
+  }
+  kp_tile_box box = clip_bounds(&bounds, tile->box);
+  for (int y = box.y0; y < box.y1; ++y) {
+    float v = kp_view_slope_y(view, y);
+    float qx = v * ball->z - ball->y;
+    for (int x = box.x0; x < box.x1; ++x) {
+      float u = kp_view_slope_x(view, x);
+      float qy = ball->x - u * ball->z, qz = u * ball->y - v * ball->x;
+      float d2 = u * u + v * v + 1.0f;
+      float inside = d2 * r2 - (qx * qx + qy * qy + qz * qz);
+      if (inside < 0.0f) {
+        continue;
+      }
+      float z = (u * ball->x + v * ball->y + ball->z - sqrtf(inside)) / d2;
+      int pixel = kp_tile_pixel(tile, x, y);
+      if (z < tile->depth[pixel]) {
+        tile->depth[pixel] = z;
+        tile->primitive[pixel] = index;
+        tile->kind[pixel] = KP_PRIMITIVE_BALL;
+      }
+    }
+  }
+}
+
+void kp_points_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile) {
+  const kp_bins *bins = &pass->ball_bins;
+  for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
+    cover_ball(&pass->view, &pass->primitives.balls[bins->items[i]], bins->items[i], tile);
+  }
+}
+
+void kp_points_resolve(const kp_pass *pass, uint32_t ball_index, kp_surface_point *point) {
+  const kp_primitives *p = &pass->primitives;
+  const kp_ball *ball = &p->balls[ball_index];
+  int set = kp_primitives_set(p->ball_offsets, pass->scene->n_points, ball_index);
+  const kp_material *material = &pass->materials[KP_MATERIAL_FIRST + set];
+  kp_f3 center = kp_f3_make(ball->x, ball->y, ball->z);
+  point->normal = kp_f3_normalize(kp_f3_sub(point->position, center));
+  point->material = (uint16_t)(KP_MATERIAL_FIRST + set);
+  point->albedo = material->color;
+  if (material->scalar != NULL) {
+    int64_t i = (int64_t)ball_index - p->ball_offsets[set];
+    point->albedo = kp_material_color(material, material->scalar[i]);
+  }
+}
+
+static void shadow_ball(const kp_pass *pass, const kp_ball *ball, kp_tile_box tile) {
+  const kp_view *view = &pass->sun_view;
+  float r = drawn_radius(view, ball);
+  pixel_bounds bounds;
+  if (!find_bounds(view, ball, r, &bounds)) {
+    return;
+  }
+  kp_tile_box box = clip_bounds(&bounds, tile);
+  for (int y = box.y0; y < box.y1; ++y) {
+    float dy = kp_view_slope_y(view, y) - ball->y;
+    float *row = pass->shadow.depth + (int64_t)y * view->width;
+    for (int x = box.x0; x < box.x1; ++x) {
+      float dx = kp_view_slope_x(view, x) - ball->x;
+      float inside = r * r - dx * dx - dy * dy;
+      if (inside >= 0.0f) {
+        row[x] = kp_minf(row[x], ball->z - sqrtf(inside));
+      }
+    }
+  }
+}
+
+void kp_points_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box) {
+  const kp_bins *bins = &pass->ball_bins;
+  for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
+    shadow_ball(pass, &pass->primitives.balls[bins->items[i]], box);
+  }
+}

@@ -1,0 +1,548 @@
+#include "render/render.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "par/parallel.h"
+#include "render/pass.h"
+
+#define PI 3.14159265358979323846
+
+static const char *const ground_words[] = { "none", "plain", "checker", "grid", NULL };
+static const char *const background_words[] = { "studio", "sky", "dark", NULL };
+
+#define R(member, kind, unit, low, high, text)                                                     \
+  KP_PARAM(kp_render_def, member, kind, unit, low, high, text)
+
+static const kp_param render_rows[] = {
+  R(width, INT, "pixel", 1, KP_PICTURE_SIZE_LIMIT, "Width of the picture."),
+  R(height, INT, "pixel", 1, KP_PICTURE_SIZE_LIMIT, "Height of the picture."),
+  R(samples, INT, "", 1, 4096,
+    "Passes per picture: 1 for a preview, 16 for film frames, 64 for stills."),
+  R(camera_position, VEC3, "m", -1e9, 1e9,
+    "Where the camera stands; equal to the target, it frames the domain by itself."),
+  R(camera_target, VEC3, "m", -1e9, 1e9, "The point in the middle of the picture."),
+  R(camera_fov_deg, REAL, "degree", 1, 150, "Vertical angle of view."),
+  R(camera_azimuth_deg, REAL, "degree", -360, 360,
+    "Framing camera: turn about the up axis, positive to the right."),
+  R(camera_elevation_deg, REAL, "degree", -89, 89, "Framing camera: height above the horizon."),
+  R(camera_zoom, REAL, "", 0.01, 100, "Framing camera: 1 shows the whole domain, 2 half of it."),
+  R(sun, VEC3, "", -1e9, 1e9,
+    "Direction towards the sun; {0, 0, 0} puts it over the camera's left shoulder."),
+  R(sun_strength, REAL, "", 0, 100, "Brightness of the sun; 1 is a clear day."),
+  R(sun_size_deg, REAL, "degree", 0, 60, "Width of the sun's disc: larger is softer."),
+  R(sky_strength, REAL, "", 0, 100, "Brightness of the light from all around."),
+  R(occlusion, REAL, "", 0, 1, "How much crevices darken."),
+  R(exposure, REAL, "stops", -20, 20, "Brightness of the picture; +1 doubles it."),
+  R(ground_height, REAL, "m", -1e9, 1e9, "Ground above the bottom of the domain."),
+  KP_PARAM_WORDS(kp_render_def, ground, ground_words, "The plane under the scene."),
+  KP_PARAM_WORDS(kp_render_def, background, background_words, "What lies behind, and its light."),
+  R(box, BOOL, "", 0, 1, "Draw the edges of the domain."),
+  R(transparent, BOOL, "", 0, 1, "Leave out sky and ground: alpha 0, for compositing."),
+};
+
+#define L(member, kind, unit, low, high, text)                                                     \
+  KP_PARAM(kp_look_def, member, kind, unit, low, high, text)
+
+static const kp_param look_rows[] = {
+  L(color, VEC3, "sRGB", 0, 1, "Colour where no field gives it."),
+  L(range_min, REAL, "", -1e300, 1e300, "Field value at the start of the colour map."),
+  L(range_max, REAL, "", -1e300, 1e300,
+    "Field value at its end; equal to range_min takes both from the frame."),
+  L(radius_scale, REAL, "", 1e-3, 1e3, "Factor on the radii of particles and strokes."),
+  L(opacity, REAL, "", 0, 1, "1 hides what is behind; a glass wall has 0.1."),
+  L(smooth, REAL, "", 0, 1, "Particles: 0 single balls, 1 one smooth body."),
+  L(gloss, REAL, "", 0, 1, "0 matt, 1 polished."),
+  L(density, REAL, "1/m", 0, 1e6, "Volumes: extinction per unit of the density field."),
+  L(emission, REAL, "1/m", 0, 1e6, "Volumes: light given off per unit of the emission field."),
+  KP_PARAM_WORDS(kp_look_def, color_map, kp_colormap_words, "Colours of the field's values."),
+  L(color_by, TEXT, "", 0, 0, "Field that colours the set; a vector counts by its length."),
+  L(visible, BOOL, "", 0, 1, "Draw it at all."),
+};
+
+static void set_render_default(void *def) {
+  kp_render_def d = {
+    .width = 960,
+    .height = 540,
+    .samples = 16,
+    .camera_fov_deg = 32.0,
+    .camera_azimuth_deg = 28.0,
+    .camera_elevation_deg = 18.0,
+    .camera_zoom = 1.0,
+    .sun_strength = 1.0,
+    .sun_size_deg = 4.0,
+    .sky_strength = 1.0,
+    .occlusion = 1.0,
+    .ground = KP_GROUND_CHECKER,
+    .background = KP_BACKGROUND_STUDIO,
+    .box = true,
+  };
+  memcpy(def, &d, sizeof d);
+}
+
+static void set_look_default(void *def) {
+  kp_look_def d = {
+    .color = { 0.62, 0.66, 0.70 },
+    .radius_scale = 1.0,
+    .opacity = 1.0,
+    .smooth = 0.6,
+    .gloss = 0.25,
+    .density = 8.0,
+    .emission = 4.0,
+    .color_map = KP_COLORMAP_VIRIDIS,
+    .visible = true,
+  };
+  memcpy(def, &d, sizeof d);
+}
+
+const kp_param_table kp_render_params = { "image",
+                                          "How frames are turned into pictures.",
+                                          render_rows,
+                                          sizeof render_rows / sizeof render_rows[0],
+                                          sizeof(kp_render_def),
+                                          set_render_default };
+
+const kp_param_table kp_look_params = { "look",
+                                        "How one set, mesh, bundle of curves or volume is drawn.",
+                                        look_rows,
+                                        sizeof look_rows / sizeof look_rows[0],
+                                        sizeof(kp_look_def),
+                                        set_look_default };
+
+kp_render_def kp_default_render_def(void) {
+  kp_render_def def;
+  set_render_default(&def);
+  return def;
+}
+
+kp_look_def kp_default_look_def(void) {
+  kp_look_def def;
+  set_look_default(&def);
+  return def;
+}
+
+static kp_result check_number(const kp_param_table *table, const kp_param *row, double value) {
+  if (!(value >= row->lowest && value <= row->highest)) {
+    return kp_fail(KP_ERROR_ARGUMENT, "%s: %s is %g; it must be %g to %g", table->name, row->key,
+                   value, row->lowest, row->highest);
+  }
+  return KP_OK;
+}
+
+static kp_result check_row(const kp_param_table *table, const kp_param *row, const void *def) {
+  const char *member = (const char *)def + row->offset;
+  if (row->type == KP_PARAM_REAL) {
+    return check_number(table, row, *(const double *)(const void *)member);
+  }
+  if (row->type == KP_PARAM_INT) {
+    return check_number(table, row, (double)*(const int64_t *)(const void *)member);
+  }
+  if (row->type == KP_PARAM_VEC3) {
+    const kp_vec3 *v = (const void *)member;
+    KP_TRY(check_number(table, row, v->x));
+    KP_TRY(check_number(table, row, v->y));
+    return check_number(table, row, v->z);
+  }
+  if (row->type == KP_PARAM_ENUM) {
+    int value = *(const int *)(const void *)member, count = 0;
+    while (row->names[count] != NULL) {
+      ++count;
+    }
+    if (value < 0 || value >= count) {
+      return kp_fail(KP_ERROR_ARGUMENT, "%s: %s has no word number %d", table->name, row->key,
+                     value);
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result check_table(const kp_param_table *table, const void *def) {
+  for (size_t i = 0; i < table->n_rows; ++i) {
+    KP_TRY(check_row(table, &table->rows[i], def));
+  }
+  return KP_OK;
+}
+
+kp_result kp_render_check(const kp_render_def *def) {
+  return check_table(&kp_render_params, def);
+}
+
+static kp_result check_positions(const kp_render_positions *p, int64_t n, const char *what, int k) {
+  if (n > 0 && (p->x == NULL || p->y == NULL || p->z == NULL || p->stride < 1)) {
+    return kp_fail(KP_ERROR_ARGUMENT, "%s %d: positions are missing", what, k);
+  }
+  return KP_OK;
+}
+
+static kp_result check_mesh(const kp_render_mesh *mesh, int k) {
+  if (mesh->n_vertices < 0 || mesh->n_triangles < 0 ||
+      (mesh->n_triangles > 0 && mesh->triangles == NULL)) {
+    return kp_fail(KP_ERROR_ARGUMENT, "mesh %d: triangles are missing", k);
+  }
+  KP_TRY(check_positions(&mesh->positions, mesh->n_vertices, "mesh", k));
+  for (int64_t i = 0; i < 3 * mesh->n_triangles; ++i) {
+    if (mesh->triangles[i] >= (uint64_t)mesh->n_vertices) {
+      return kp_fail(KP_ERROR_ARGUMENT, "mesh %d: triangle %lld names vertex %u of %lld", k,
+                     (long long)(i / 3), mesh->triangles[i], (long long)mesh->n_vertices);
+    }
+  }
+  return check_table(&kp_look_params, &mesh->look);
+}
+
+static kp_result check_lines(const kp_render_lines *lines, int k) {
+  if (lines->n_lines < 0 || lines->first == NULL) {
+    return kp_fail(KP_ERROR_ARGUMENT, "polylines %d: the list of first vertices is missing", k);
+  }
+  for (int64_t i = 0; i < lines->n_lines; ++i) {
+    if (lines->first[i] > lines->first[i + 1] || lines->first[i + 1] > UINT32_MAX) {
+      return kp_fail(KP_ERROR_ARGUMENT, "polylines %d: first vertices do not ascend at %lld", k,
+                     (long long)i);
+    }
+  }
+  KP_TRY(check_positions(&lines->positions, (int64_t)lines->first[lines->n_lines], "polylines", k));
+  return check_table(&kp_look_params, &lines->look);
+}
+
+static kp_result check_volume(const kp_render_volume *volume, int k) {
+  bool sized = volume->nx > 0 && volume->ny > 0 && volume->nz > 0 && volume->cell > 0.0;
+  if (!sized || volume->density == NULL) {
+    return kp_fail(KP_ERROR_ARGUMENT, "volume %d: size, cell or density is missing", k);
+  }
+  return check_table(&kp_look_params, &volume->look);
+}
+
+static kp_result check_scene(const kp_render_scene *scene) {
+  int n_sets = scene->n_points + scene->n_meshes + scene->n_lines;
+  if (n_sets > UINT16_MAX - KP_MATERIAL_FIRST) {
+    return kp_fail(KP_ERROR_ARGUMENT, "a frame of %d sets; at most %d can be drawn", n_sets,
+                   UINT16_MAX - KP_MATERIAL_FIRST);
+  }
+  for (int k = 0; k < scene->n_points; ++k) {
+    const kp_render_points *points = &scene->points[k];
+    KP_TRY(check_positions(&points->positions, points->n, "point set", k));
+    KP_TRY(check_table(&kp_look_params, &points->look));
+  }
+  for (int k = 0; k < scene->n_meshes; ++k) {
+    KP_TRY(check_mesh(&scene->meshes[k], k));
+  }
+  for (int k = 0; k < scene->n_lines; ++k) {
+    KP_TRY(check_lines(&scene->lines[k], k));
+  }
+  for (int k = 0; k < scene->n_volumes; ++k) {
+    KP_TRY(check_volume(&scene->volumes[k], k));
+  }
+  return KP_OK;
+}
+
+static bool is_empty(kp_aabb box) {
+  return !(box.min.x <= box.max.x && box.min.y <= box.max.y && box.min.z <= box.max.z);
+}
+
+static kp_aabb grow_by_positions(kp_aabb box, const kp_render_positions *p, int64_t n,
+                                 double radius) {
+  kp_vec3 r = kp_vec3_make(radius, radius, radius);
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t j = i * p->stride;
+    kp_vec3 v = kp_vec3_make(p->x[j], p->y[j], p->z[j]);
+    if (isfinite(v.x + v.y + v.z)) {
+      box = kp_aabb_grow(kp_aabb_grow(box, kp_vec3_sub(v, r)), kp_vec3_add(v, r));
+    }
+  }
+  return box;
+}
+
+// What stops the sun: everything visible but volumes and clear glass.
+static kp_aabb caster_bounds(const kp_render_scene *scene, int outline) {
+  kp_aabb box = kp_aabb_empty();
+  for (int k = 0; k < scene->n_points; ++k) {
+    const kp_render_points *p = &scene->points[k];
+    double radius = p->radii != NULL && p->n > 0 ? (double)p->radii[0] : p->radius;
+    if (p->look.visible) {
+      box = grow_by_positions(box, &p->positions, p->n, radius * p->look.radius_scale);
+    }
+  }
+  for (int k = 0; k < scene->n_meshes; ++k) {
+    const kp_render_mesh *m = &scene->meshes[k];
+    if (m->look.visible && m->look.opacity >= 0.5) {
+      box = grow_by_positions(box, &m->positions, m->n_vertices, 0.0);
+    }
+  }
+  for (int k = 0; k < scene->n_lines; ++k) {
+    const kp_render_lines *l = &scene->lines[k];
+    if (l->look.visible && k != outline) {
+      box = grow_by_positions(box, &l->positions, (int64_t)l->first[l->n_lines], l->radius);
+    }
+  }
+  return box;
+}
+
+kp_aabb kp_render_scene_bounds(const kp_render_scene *scene) {
+  kp_aabb box = caster_bounds(scene, -1);
+  for (int k = 0; k < scene->n_meshes; ++k) {
+    const kp_render_mesh *m = &scene->meshes[k];
+    if (m->look.visible && m->look.opacity < 0.5) {
+      box = grow_by_positions(box, &m->positions, m->n_vertices, 0.0);
+    }
+  }
+  for (int k = 0; k < scene->n_volumes; ++k) {
+    const kp_render_volume *v = &scene->volumes[k];
+    kp_vec3 size = kp_vec3_make(v->nx * v->cell, v->ny * v->cell, v->nz * v->cell);
+    if (v->look.visible) {
+      box = kp_aabb_grow(kp_aabb_grow(box, v->origin), kp_vec3_add(v->origin, size));
+    }
+  }
+  return box;
+}
+
+// The scene's own bounds, else those of its data, else a unit box: never empty, never a point.
+static kp_aabb framed_bounds(const kp_render_scene *scene) {
+  kp_aabb box = is_empty(scene->bounds) ? kp_render_scene_bounds(scene) : scene->bounds;
+  if (is_empty(box)) {
+    box.min = kp_vec3_make(0.0, 0.0, 0.0);
+    box.max = kp_vec3_make(1.0, 1.0, 1.0);
+  }
+  if (!(kp_vec3_length(kp_vec3_sub(box.max, box.min)) > 0.0)) {
+    kp_vec3 half = kp_vec3_make(0.5, 0.5, 0.5);
+    box.min = kp_vec3_sub(box.min, half);
+    box.max = kp_vec3_add(box.max, half);
+  }
+  return box;
+}
+
+static kp_vec3 up_axis(kp_axis_up up) {
+  return kp_vec3_make(0.0, up == KP_UP_Y ? 1.0 : 0.0, up == KP_UP_Z ? 1.0 : 0.0);
+}
+
+kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def *def) {
+  kp_vec3 up = up_axis(scene->up);
+  kp_vec3 line = kp_vec3_sub(def->camera_target, def->camera_position);
+  if (kp_vec3_length(line) > 0.0) {
+    return (kp_camera){ def->camera_position, def->camera_target, up, def->camera_fov_deg };
+  }
+  kp_aabb bounds = framed_bounds(scene);
+  kp_vec3 size = kp_vec3_sub(bounds.max, bounds.min);
+  double depth = scene->up == KP_UP_Y ? size.z : size.y;
+  // a flat domain is seen straight on
+  bool flat = depth < 1e-3 * kp_vec3_length(size);
+  kp_camera_framing framing = { .up = up,
+                                .azimuth_deg = flat ? 0.0 : def->camera_azimuth_deg,
+                                .elevation_deg = flat ? 0.0 : def->camera_elevation_deg,
+                                .fov_deg = def->camera_fov_deg,
+                                .aspect = (double)def->width / (double)def->height,
+                                .zoom = def->camera_zoom };
+  return kp_camera_frame_box(bounds, &framing);
+}
+
+static kp_vec3 sun_direction(const kp_camera *camera, const kp_render_def *def) {
+  if (kp_vec3_length(def->sun) > 0.0) {
+    return kp_vec3_normalize(def->sun);
+  }
+  kp_camera_frame frame = kp_camera_get_frame(camera);
+  kp_vec3 level = kp_vec3_cross(camera->up, frame.right);  // forward along the ground
+  kp_vec3 sun = kp_vec3_scale(camera->up, 1.0);
+  sun = kp_vec3_madd(sun, -0.62, frame.right);
+  return kp_vec3_normalize(kp_vec3_madd(sun, -0.30, level));
+}
+
+// Value k >= 1 of the van der Corput sequence in a base: the coordinates of Halton's points.
+static double halton(int k, int base) {
+  double value = 0.0, digit = 1.0;
+  for (; k > 0; k /= base) {
+    digit /= base;
+    value += digit * (k % base);
+  }
+  return value;
+}
+
+// Shift of the pixel grid in pass k, distributed as a tent one pixel to either side; none in the
+// first.
+static double pixel_shift(int k, int base) {
+  if (k == 0) {
+    return 0.0;
+  }
+  double u = 2.0 * halton(k, base) - 1.0;
+  return 0.9 * (u < 0.0 ? sqrt(1.0 + u) - 1.0 : 1.0 - sqrt(1.0 - u));
+}
+
+static void set_view(kp_pass *pass) {
+  kp_view *view = &pass->view;
+  const kp_render_def *def = pass->def;
+  kp_vec3 size = kp_vec3_sub(pass->bounds.max, pass->bounds.min);
+  view->parallel = false;
+  view->origin = pass->camera.position;
+  view->frame = kp_camera_get_frame(&pass->camera);
+  view->width = (int)def->width;
+  view->height = (int)def->height;
+  view->scale = (float)(0.5 * (double)def->height / tan(0.5 * def->camera_fov_deg * PI / 180.0));
+  view->axis_x = (float)(0.5 * (double)def->width + pixel_shift(pass->index, 2));
+  view->axis_y = (float)(0.5 * (double)def->height + pixel_shift(pass->index, 3));
+  view->nearest = (float)(1e-3 * kp_vec3_length(size));
+  pass->up = kp_view_vector(view, pass->light.up);
+}
+
+// A point of the sun's disc: golden-angle spiral over the passes.
+static kp_vec3 sun_of_pass(const kp_pass *pass) {
+  kp_vec3 sun = pass->light.sun;
+  if (pass->count == 1) {
+    return sun;
+  }
+  double reach = tan(0.5 * pass->def->sun_size_deg * PI / 180.0);
+  double r = reach * sqrt(((double)pass->index + 0.5) / (double)pass->count);
+  double angle = 2.399963229728653 * (double)pass->index;
+  kp_camera_frame frame = kp_camera_frame_along(sun, pass->light.up);
+  sun = kp_vec3_madd(sun, r * cos(angle), frame.right);
+  return kp_vec3_normalize(kp_vec3_madd(sun, r * sin(angle), frame.up));
+}
+
+static kp_result create_surfaces(kp_pass *pass) {
+  kp_surfaces *s = &pass->surfaces;
+  size_t n = (size_t)pass->def->width * (size_t)pass->def->height;
+  s->depth = kp_alloc(n * sizeof *s->depth, KP_MEMORY_RENDER);
+  s->normals = kp_alloc(n * sizeof *s->normals, KP_MEMORY_RENDER);
+  s->albedo = kp_alloc(n * sizeof *s->albedo, KP_MEMORY_RENDER);
+  s->materials = kp_alloc(n * sizeof *s->materials, KP_MEMORY_RENDER);
+  s->occlusion = kp_alloc(n * sizeof *s->occlusion, KP_MEMORY_RENDER);
+  s->smooth_a = kp_alloc(n * sizeof *s->smooth_a, KP_MEMORY_RENDER);
+  s->smooth_b = kp_alloc(n * sizeof *s->smooth_b, KP_MEMORY_RENDER);
+  bool ok = s->depth != NULL && s->normals != NULL && s->albedo != NULL && s->materials != NULL &&
+            s->occlusion != NULL && s->smooth_a != NULL && s->smooth_b != NULL;
+  return ok ? KP_OK : KP_ERROR_MEMORY;
+}
+
+static void free_pass(kp_pass *pass) {
+  kp_surfaces *s = &pass->surfaces;
+  kp_free(s->depth);
+  kp_free(s->normals);
+  kp_free(s->albedo);
+  kp_free(s->materials);
+  kp_free(s->occlusion);
+  kp_free(s->smooth_a);
+  kp_free(s->smooth_b);
+  kp_free(pass->shadow.depth);
+  kp_bins_free(&pass->ball_bins);
+  kp_bins_free(&pass->triangle_bins);
+  kp_bins_free(&pass->segment_bins);
+  kp_volumes_free(pass);
+  kp_primitives_free(pass);
+}
+
+// Casters far outside the bounds (a lost particle) must not spoil the resolution of the shadows.
+static kp_aabb limited_casters(const kp_render_scene *scene, int outline, kp_aabb bounds) {
+  kp_aabb box = caster_bounds(scene, outline);
+  if (is_empty(box)) {
+    return bounds;
+  }
+  kp_vec3 size = kp_vec3_sub(bounds.max, bounds.min);
+  double room = 0.5 * kp_vec3_length(size);
+  kp_vec3 grown = kp_vec3_make(room, room, room);
+  kp_aabb clipped;
+  clipped.min = kp_vec3_max(box.min, kp_vec3_sub(bounds.min, grown));
+  clipped.max = kp_vec3_min(box.max, kp_vec3_add(bounds.max, grown));
+  double least = 1e-3 * kp_vec3_length(size);
+  kp_vec3 thin = kp_vec3_make(least, least, least);
+  clipped.min = kp_vec3_sub(clipped.min, thin);
+  clipped.max = kp_vec3_add(clipped.max, thin);
+  return is_empty(clipped) ? bounds : clipped;
+}
+
+static kp_result render_pass(kp_pass *pass) {
+  set_view(pass);
+  pass->sun = kp_view_vector(&pass->view, pass->light.sun);
+  KP_TRY(kp_shadow_render(pass, sun_of_pass(pass)));
+  kp_ground_set(pass);
+  kp_volumes_project(pass);
+  kp_primitives_project(pass, &pass->view);
+  KP_TRY(kp_points_bin(pass, &pass->view));
+  KP_TRY(kp_triangles_bin(pass, &pass->view));
+  KP_TRY(kp_lines_bin(pass, &pass->view));
+  kp_cover_render(pass);
+  kp_smooth_render(pass);
+  kp_shade_render(pass);
+  return atomic_load(&pass->out_of_memory) ? KP_ERROR_MEMORY : KP_OK;
+}
+
+// The twelve edges of the bounds as polylines.
+typedef struct box_outline {
+  kp_vec3 points[24];
+  uint64_t first[13];
+} box_outline;
+
+static kp_render_lines make_outline(kp_aabb box, box_outline *outline) {
+  double size = kp_vec3_length(kp_vec3_sub(box.max, box.min));
+  for (int edge = 0; edge < 12; ++edge) {
+    int axis = edge / 4, side_a = edge & 1, side_b = (edge >> 1) & 1;
+    for (int end = 0; end < 2; ++end) {
+      bool high[3];
+      high[axis] = end == 1;
+      high[(axis + 1) % 3] = side_a == 1;
+      high[(axis + 2) % 3] = side_b == 1;
+      outline->points[2 * edge + end] =
+          kp_vec3_make(high[0] ? box.max.x : box.min.x, high[1] ? box.max.y : box.min.y,
+                       high[2] ? box.max.z : box.min.z);
+    }
+    outline->first[edge] = (uint64_t)(2 * edge);
+  }
+  outline->first[12] = 24;
+  kp_render_lines lines = { .n_lines = 12, .first = outline->first, .radius = 0.0011 * size };
+  lines.positions = (kp_render_positions){ &outline->points[0].x, &outline->points[0].y,
+                                           &outline->points[0].z, 3 };
+  lines.look = kp_default_look_def();
+  lines.look.color = kp_vec3_make(0.50, 0.54, 0.58);
+  lines.look.gloss = 0.0;
+  return lines;
+}
+
+static kp_result render_passes(const kp_render_scene *scene, int outline, const kp_render_def *def,
+                               kp_picture *picture) {
+  kp_pass pass = { .scene = scene, .def = def, .count = (int)def->samples, .picture = picture };
+  pass.outline = outline;
+  pass.camera = kp_render_get_camera(scene, def);
+  pass.bounds = framed_bounds(scene);
+  pass.casters = limited_casters(scene, outline, pass.bounds);
+  pass.occlusion_reach =
+      0.07f * (float)kp_vec3_length(kp_vec3_sub(pass.bounds.max, pass.bounds.min));
+  kp_light_def light = { .up = up_axis(scene->up),
+                         .sun = sun_direction(&pass.camera, def),
+                         .sun_strength = def->sun_strength,
+                         .sky_strength = def->sky_strength,
+                         .background = def->background };
+  pass.light = kp_light_make(&light);
+  kp_shadow_set_taps(&pass);
+  kp_smooth_set_taps(&pass);
+  kp_result result;
+  KP_TRY_GOTO(result, kp_picture_resize(picture, (int)def->width, (int)def->height), done);
+  KP_TRY_GOTO(result, create_surfaces(&pass), done);
+  KP_TRY_GOTO(result, kp_primitives_create(&pass), done);
+  KP_TRY_GOTO(result, kp_volumes_create(&pass), done);
+  for (pass.index = 0; pass.index < pass.count && result == KP_OK; ++pass.index) {
+    result = render_pass(&pass);
+  }
+done:
+  free_pass(&pass);
+  return result;
+}
+
+kp_result kp_render_frame(const kp_render_scene *scene, const kp_render_def *def,
+                          kp_picture *picture) {
+  KP_TRY(kp_render_check(def));
+  KP_TRY(check_scene(scene));
+  if (!def->box || is_empty(scene->bounds)) {
+    return render_passes(scene, -1, def, picture);
+  }
+  size_t n = (size_t)scene->n_lines;
+  kp_render_lines *lines = kp_alloc((n + 1) * sizeof *lines, KP_MEMORY_RENDER);
+  if (lines == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  if (n > 0) {
+    memcpy(lines, scene->lines, n * sizeof *lines);
+  }
+  box_outline outline;
+  lines[n] = make_outline(scene->bounds, &outline);
+  kp_render_scene with_box = *scene;
+  with_box.lines = lines;
+  ++with_box.n_lines;
+  kp_result result = render_passes(&with_box, scene->n_lines, def, picture);
+  kp_free(lines);
+  return result;
+}

@@ -1,0 +1,157 @@
+// The offline renderer: plain arrays in, a picture out. No window, no GL, no files.
+//
+// Method. A frame is the mean of `samples` passes (accumulation buffer, Haeberli and Akeley 1990);
+// each pass moves the pixel grid by a fraction of a pixel and the sun by a fraction of its disc,
+// which gives anti-aliasing and soft shadows together. A pass is:
+//
+//   bin      spheres, triangles and strokes into tiles of the picture and of the sun's view
+//   shadow   depth from the sun
+//   cover    nearest opaque surface per pixel: depth, normal, colour (ground and sky included)
+//   smooth   particles of one set become one body: normals from filtered depth; ambient occlusion
+//   shade    light each pixel, then lay see-through triangles, stroke edges and volumes over it
+//
+// Every picture is the same bytes for any thread count: tiles do not share data, and ties in depth
+// go to the smaller index. The scene's arrays are only read and stay the caller's.
+#pragma once
+
+#include "base/param.h"
+#include "render/camera.h"
+#include "render/picture.h"
+
+typedef enum kp_axis_up { KP_UP_Y, KP_UP_Z, KP_UP_COUNT } kp_axis_up;
+
+// How a set is drawn. Colours are sRGB as an artist picks them, each channel 0..1.
+typedef struct kp_look_def {
+  kp_vec3 color;                      // used where no field colours the set
+  double range_min;                   // value at the start of the colour map
+  double range_max;                   // value at its end; equal to range_min: both from the data
+  double radius_scale;                // factor on particle and stroke radii
+  double opacity;                     // 1 opaque; less lets meshes be seen through (glass 0.1)
+  double smooth;                      // particles: 0 single balls ... 1 one smooth body
+  double gloss;                       // 0 matt ... 1 mirror-like highlights and sky reflection
+  double density;                     // volumes: extinction per unit of the density field [1/m]
+  double emission;                    // volumes: light given off per unit of the emission field
+  int color_map;                      // kp_colormap
+  char color_by[KP_PARAM_TEXT_SIZE];  // field name; "" = constant colour
+  bool visible;
+} kp_look_def;
+
+kp_look_def kp_default_look_def(void);
+extern const kp_param_table kp_look_params;
+
+// Coordinates [m] of element i are x[i * stride], y[i * stride], z[i * stride]: stride 1 for three
+// arrays, 3 for one array of kp_vec3.
+typedef struct kp_render_positions {
+  const double *x, *y, *z;
+  int64_t stride;
+} kp_render_positions;
+
+// Particles.
+typedef struct kp_render_points {
+  int64_t n;
+  kp_render_positions positions;
+  const float *radii;   // [m], or NULL: `radius` for all
+  const float *scalar;  // value to colour by, or NULL
+  double radius;        // [m]
+  kp_look_def look;
+} kp_render_points;
+
+// Triangles, seen from both sides.
+typedef struct kp_render_mesh {
+  int64_t n_vertices, n_triangles;
+  kp_render_positions positions;
+  const uint32_t *triangles;  // 3 per triangle
+  const float *normals;       // 3 per vertex, or NULL: made here when `smooth_shading`
+  const float *scalar;        // per vertex, or NULL
+  bool smooth_shading;        // false: flat
+  kp_look_def look;
+} kp_render_mesh;
+
+// Polylines: line k has vertices first[k] .. first[k + 1] - 1. Each is a round stroke.
+typedef struct kp_render_lines {
+  int64_t n_lines;
+  const uint64_t *first;  // n_lines + 1
+  kp_render_positions positions;
+  const float *radii;   // [m] per vertex, or NULL: `radius` for all
+  const float *scalar;  // per vertex, or NULL
+  double radius;        // [m]; may be thinner than a pixel
+  kp_look_def look;
+} kp_render_lines;
+
+// A dense grid of cell-centred values, x fastest.
+typedef struct kp_render_volume {
+  int nx, ny, nz;
+  kp_vec3 origin;         // corner of cell (0, 0, 0)
+  double cell;            // edge [m]
+  const float *density;   // >= 0
+  const float *emission;  // >= 0, or NULL
+  const float
+      *scalar;       // temperature or what colours the emission (through look.color_map), or NULL
+  kp_look_def look;  // color is the scattering colour
+} kp_render_volume;
+
+typedef struct kp_render_scene {
+  const kp_render_points *points;
+  const kp_render_mesh *meshes;
+  const kp_render_lines *lines;
+  const kp_render_volume *volumes;
+  int n_points, n_meshes, n_lines, n_volumes;
+  kp_aabb bounds;  // what the camera frames and the ground lies under: the domain; empty = from the
+                   // data
+  kp_axis_up up;
+} kp_render_scene;
+
+typedef enum kp_render_background {
+  KP_BACKGROUND_STUDIO,
+  KP_BACKGROUND_SKY,
+  KP_BACKGROUND_DARK,
+  KP_BACKGROUND_COUNT
+} kp_render_background;
+
+typedef enum kp_render_ground {
+  KP_GROUND_NONE,
+  KP_GROUND_PLAIN,
+  KP_GROUND_CHECKER,
+  KP_GROUND_GRID,
+  KP_GROUND_COUNT
+} kp_render_ground;
+
+typedef struct kp_render_def {
+  int64_t width, height;    // pixels
+  int64_t samples;          // passes: 1 preview, 16 good, 64 for stills
+  kp_vec3 camera_position;  // equal to the target: the camera frames the bounds
+  kp_vec3 camera_target;
+  double camera_fov_deg;        // vertical
+  double camera_azimuth_deg;    // framing camera: about the up axis
+  double camera_elevation_deg;  // framing camera: above the horizon
+  double camera_zoom;           // framing camera: 1 fits the bounds
+  kp_vec3 sun;                  // direction towards the sun; zero = over the camera's left shoulder
+  double sun_strength;          // 1 = a clear day
+  double sun_size_deg;          // disc: softness of shadows
+  double sky_strength;          // ambient light
+  double occlusion;             // 0 off ... 1 full ambient occlusion
+  double exposure;              // stops
+  double ground_height;         // offset from the bottom of the bounds [m]
+  int ground;                   // kp_render_ground
+  int background;               // kp_render_background
+  bool box;                     // outline of the bounds
+  bool transparent;             // no sky and ground: alpha 0 there, for compositing
+} kp_render_def;
+
+kp_render_def kp_default_render_def(void);
+extern const kp_param_table kp_render_params;
+
+// Check the values of a def against its table and each other.
+KP_NODISCARD kp_result kp_render_check(const kp_render_def *def);
+
+// Render one frame. `picture` is resized; start from a zeroed struct, reuse it between frames.
+// Fails on a scene whose arrays are missing or whose indices are out of range, on a wrong def and
+// without memory. Points that are not finite are left out.
+KP_NODISCARD kp_result kp_render_frame(const kp_render_scene *scene, const kp_render_def *def,
+                                       kp_picture *picture);
+
+// Box around everything visible in the scene; empty when there is nothing.
+kp_aabb kp_render_scene_bounds(const kp_render_scene *scene);
+
+// The camera a frame will be seen through.
+kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def *def);

@@ -1,0 +1,402 @@
+#include "render/scene_from_frame.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+
+// Temperatures between which a gas begins to glow and burns white [K].
+#define GLOW_FROM 700.0
+#define GLOW_TO 2200.0
+
+struct kp_frame_scene {
+  kp_render_scene scene;
+  KP_ARRAY(void *) blocks;  // copies made here
+  kp_render_points *points;
+  kp_render_mesh *meshes;
+  kp_render_lines *lines;
+  kp_render_volume *volumes;
+};
+
+// What a look is applied to.
+typedef struct element {
+  const char *kind, *name;
+  const kp_frame_fields *fields;
+  const kp_vec3 *velocities;  // meshes and curves; NULL when they have none
+  uint64_t count;
+} element;
+
+static void *take(kp_frame_scene *s, uint64_t count, size_t size) {
+  void *memory = kp_alloc_zero((size_t)(count > 0 ? count : 1) * size, KP_MEMORY_RENDER);
+  if (memory != NULL && kp_array_push(&s->blocks, memory) != KP_OK) {
+    kp_free(memory);
+    memory = NULL;
+  }
+  return memory;
+}
+
+static const kp_look_def *find_look(const kp_named_look *looks, size_t n, const char *name) {
+  const kp_look_def *all = NULL;
+  for (size_t i = 0; i < n; ++i) {
+    if (strcmp(looks[i].name, name) == 0) {
+      return &looks[i].look;
+    }
+    all = strcmp(looks[i].name, "*") == 0 ? &looks[i].look : all;
+  }
+  return all;
+}
+
+static kp_result no_such_field(const element *e, const char *wanted) {
+  const char *nearest = NULL;
+  const char **names = kp_alloc((e->fields->count + 1) * sizeof *names, KP_MEMORY_RENDER);
+  if (names == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (size_t i = 0; i < e->fields->count; ++i) {
+    names[i] = e->fields->items[i].name;
+  }
+  nearest = kp_text_nearest(wanted, names, e->fields->count);
+  kp_result result =
+      nearest != NULL ? kp_fail(KP_ERROR_ARGUMENT,
+                                "%s \"%s\" has no field \"%s\" to colour it by; did you mean "
+                                "\"%s\"?",
+                                e->kind, e->name, wanted, nearest)
+                      : kp_fail(KP_ERROR_ARGUMENT, "%s \"%s\" has no field \"%s\" to colour it by",
+                                e->kind, e->name, wanted);
+  kp_free(names);
+  return result;
+}
+
+// A field as one float per element; vectors by their length.
+static kp_result field_as_scalar(kp_frame_scene *s, const element *e, const kp_frame_field *field,
+                                 const float **out) {
+  if (field->count != e->count || field->n_components < 1) {
+    return kp_fail(KP_ERROR_FORMAT, "%s \"%s\": field \"%s\" has %llu values for %llu elements",
+                   e->kind, e->name, field->name, (unsigned long long)field->count,
+                   (unsigned long long)e->count);
+  }
+  float *values = take(s, e->count, sizeof *values);
+  if (values == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  *out = values;
+  if (field->n_components == 1) {
+    kp_frame_to_float(field, 0, values);
+    return KP_OK;
+  }
+  for (uint64_t i = 0; i < e->count; ++i) {
+    double sum = 0.0;
+    for (int c = 0; c < field->n_components; ++c) {
+      double v = kp_frame_value(field, c, i);
+      sum += v * v;
+    }
+    values[i] = (float)sqrt(sum);
+  }
+  return KP_OK;
+}
+
+static float *speeds(kp_frame_scene *s, const kp_vec3 *velocities, uint64_t count) {
+  float *out = take(s, count, sizeof *out);
+  for (uint64_t i = 0; out != NULL && i < count; ++i) {
+    out[i] = (float)kp_vec3_length(velocities[i]);
+  }
+  return out;
+}
+
+// The values that colour an element; *out is NULL when its look names no field. "speed" is the
+// length of the velocity where no field has that name.
+static kp_result find_scalar(kp_frame_scene *s, const element *e, const kp_look_def *look,
+                             const float **out) {
+  *out = NULL;
+  if (look->color_by[0] == '\0') {
+    return KP_OK;
+  }
+  const char *name = look->color_by;
+  const kp_frame_field *field = kp_frame_find_field(e->fields, name);
+  bool speed = strcmp(name, "speed") == 0 || strcmp(name, "velocity") == 0;
+  if (field == NULL && speed && e->velocities != NULL) {
+    *out = speeds(s, e->velocities, e->count);
+    return *out != NULL ? KP_OK : KP_ERROR_MEMORY;
+  }
+  if (field == NULL && speed) {
+    field = kp_frame_find_field(e->fields, "velocity");
+  }
+  if (field == NULL) {
+    return no_such_field(e, name);
+  }
+  return field_as_scalar(s, e, field, out);
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+// Half the median distance to the nearest neighbour over a few particles spread through the set.
+static double guess_radius(const kp_render_positions *p, uint64_t count) {
+  enum { PROBES = 31 };
+  double nearest[PROBES];
+  size_t n = 0;
+  for (uint64_t k = 0; k < PROBES && count > 1; ++k) {
+    uint64_t i = k * (count - 1) / (PROBES - 1);
+    double best = HUGE_VAL;
+    for (uint64_t j = 0; j < count; ++j) {
+      double dx = p->x[j] - p->x[i], dy = p->y[j] - p->y[i], dz = p->z[j] - p->z[i];
+      double square = dx * dx + dy * dy + dz * dz;
+      best = j != i && square > 0.0 && square < best ? square : best;
+    }
+    if (isfinite(best)) {
+      nearest[n++] = sqrt(best);
+    }
+  }
+  if (n == 0) {
+    return 0.01;
+  }
+  qsort(nearest, n, sizeof nearest[0], compare_doubles);
+  return 0.5 * nearest[n / 2];
+}
+
+static kp_result get_component(kp_frame_scene *s, const kp_frame_field *field, int c,
+                               uint64_t count, const double **out) {
+  if (field->type == KP_ITEM_F64) {
+    *out = field->data[c];
+    return KP_OK;
+  }
+  double *copy = take(s, count, sizeof *copy);
+  if (copy == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  kp_frame_to_double(field, c, copy);
+  *out = copy;
+  return KP_OK;
+}
+
+static kp_result add_set(kp_frame_scene *s, const kp_frame_set *set, const kp_look_def *look,
+                         double radius) {
+  kp_render_points *points = &s->points[s->scene.n_points++];
+  const kp_frame_field *position = kp_frame_find_field(&set->fields, "position");
+  if (position == NULL || position->n_components != 3) {
+    return kp_fail(KP_ERROR_FORMAT, "set \"%s\" has no positions", set->name);
+  }
+  points->n = (int64_t)set->count;
+  points->positions.stride = 1;
+  KP_TRY(get_component(s, position, 0, set->count, &points->positions.x));
+  KP_TRY(get_component(s, position, 1, set->count, &points->positions.y));
+  KP_TRY(get_component(s, position, 2, set->count, &points->positions.z));
+  if (look != NULL) {
+    points->look = *look;
+  } else {
+    points->look = kp_default_look_def();
+    points->look.color = kp_vec3_make(0.22, 0.48, 0.78);
+    points->look.color_map = KP_COLORMAP_WATER;
+    points->look.gloss = 0.5;
+    if (kp_frame_find_field(&set->fields, "velocity") != NULL) {
+      kp_text_copy(points->look.color_by, sizeof points->look.color_by, "velocity");
+    }
+  }
+  element e = { "set", set->name, &set->fields, NULL, set->count };
+  KP_TRY(find_scalar(s, &e, &points->look, &points->scalar));
+  const kp_frame_field *radii = kp_frame_find_field(&set->fields, "radius");
+  if (radii != NULL) {
+    return field_as_scalar(s, &e, radii, &points->radii);
+  }
+  points->radius = radius > 0.0 ? radius : guess_radius(&points->positions, set->count);
+  return KP_OK;
+}
+
+static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp_look_def *look) {
+  kp_render_mesh *out = &s->meshes[s->scene.n_meshes++];
+  out->n_vertices = (int64_t)mesh->n_vertices;
+  out->n_triangles = (int64_t)mesh->n_triangles;
+  if (mesh->n_vertices > 0) {
+    out->positions = (kp_render_positions){ &mesh->vertices[0].x, &mesh->vertices[0].y,
+                                            &mesh->vertices[0].z, 3 };
+  }
+  out->triangles = mesh->triangles;
+  out->smooth_shading = true;
+  if (look != NULL) {
+    out->look = *look;
+  } else {
+    out->look = kp_default_look_def();
+    out->look.color = kp_vec3_make(0.72, 0.76, 0.80);
+    out->look.gloss = 0.4;
+  }
+  element e = { "mesh", mesh->name, &mesh->fields, mesh->velocities, mesh->n_vertices };
+  return find_scalar(s, &e, &out->look, &out->scalar);
+}
+
+static kp_result add_curves(kp_frame_scene *s, const kp_frame_curves *curves,
+                            const kp_look_def *look, double size) {
+  kp_render_lines *out = &s->lines[s->scene.n_lines++];
+  out->n_lines = (int64_t)curves->n_curves;
+  out->first = curves->offsets;
+  if (curves->n_points > 0) {
+    out->positions = (kp_render_positions){ &curves->points[0].x, &curves->points[0].y,
+                                            &curves->points[0].z, 3 };
+  }
+  if (look != NULL) {
+    out->look = *look;
+  } else {
+    out->look = kp_default_look_def();
+    out->look.color = kp_vec3_make(0.50, 0.34, 0.20);
+    out->look.gloss = 0.5;
+  }
+  element e = { "curves", curves->name, &curves->fields, curves->velocities, curves->n_points };
+  KP_TRY(find_scalar(s, &e, &out->look, &out->scalar));
+  const kp_frame_field *radii = kp_frame_find_field(&curves->fields, "radius");
+  if (radii != NULL) {
+    return field_as_scalar(s, &e, radii, &out->radii);
+  }
+  out->radius = 1e-3 * size;
+  return KP_OK;
+}
+
+// Light given off: a flame field as it is; a temperature by how far it is on the way from first
+// glow to white heat, to the fourth power as Stefan and Boltzmann have it.
+static kp_result find_emission(kp_frame_scene *s, const kp_frame_volume *volume, uint64_t count,
+                               kp_render_volume *out) {
+  const char *name = out->look.color_by;
+  const kp_frame_field *field = NULL;
+  element e = { "volume", volume->name, &volume->fields, NULL, count };
+  if (name[0] != '\0') {
+    field = kp_frame_find_field(&volume->fields, name);
+    if (field == NULL) {
+      return no_such_field(&e, name);
+    }
+  } else {
+    field = kp_frame_find_field(&volume->fields, "flame");
+    const kp_frame_field *heat = kp_frame_find_field(&volume->fields, "temperature");
+    if (field == NULL && heat != NULL && strcmp(heat->unit, "K") == 0) {
+      field = heat;
+    }
+  }
+  if (field == NULL) {
+    return KP_OK;
+  }
+  const float *values;
+  KP_TRY(field_as_scalar(s, &e, field, &values));
+  float *light = take(s, count, sizeof *light);
+  if (light == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  bool kelvin = strcmp(field->unit, "K") == 0;
+  if (kelvin && out->look.range_min == out->look.range_max) {
+    out->look.range_min = GLOW_FROM;
+    out->look.range_max = GLOW_TO;
+  }
+  double span = out->look.range_max - out->look.range_min;
+  for (uint64_t i = 0; i < count; ++i) {
+    double t = kelvin ? ((double)values[i] - out->look.range_min) / span : (double)values[i];
+    t = t > 0.0 ? t : 0.0;
+    light[i] = (float)(kelvin ? t * t * t * t : t);
+  }
+  out->emission = light;
+  out->scalar = values;
+  return KP_OK;
+}
+
+static kp_result add_volume(kp_frame_scene *s, const kp_frame_volume *volume,
+                            const kp_look_def *look) {
+  uint64_t count = volume->dims[0] * volume->dims[1] * volume->dims[2];
+  bool fits =
+      volume->dims[0] <= INT32_MAX && volume->dims[1] <= INT32_MAX && volume->dims[2] <= INT32_MAX;
+  if (count == 0 || !fits) {
+    return KP_OK;
+  }
+  kp_render_volume out = { .nx = (int)volume->dims[0],
+                           .ny = (int)volume->dims[1],
+                           .nz = (int)volume->dims[2],
+                           .origin = volume->origin,
+                           .cell = volume->spacing,
+                           .density = volume->density };
+  if (look != NULL) {
+    out.look = *look;
+  } else {
+    out.look = kp_default_look_def();
+    out.look.color = kp_vec3_make(0.93, 0.93, 0.94);
+    out.look.color_map = KP_COLORMAP_HEAT;
+  }
+  KP_TRY(find_emission(s, volume, count, &out));
+  if (out.density == NULL && out.emission == NULL) {
+    return KP_OK;
+  }
+  if (out.density == NULL) {
+    out.density = take(s, count, sizeof(float));
+    if (out.density == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+  }
+  s->volumes[s->scene.n_volumes++] = out;
+  return KP_OK;
+}
+
+static kp_result fill_scene(kp_frame_scene *s, const kp_frame *frame, const kp_named_look *looks,
+                            size_t n_looks, double radius) {
+  s->points = take(s, frame->n_sets, sizeof *s->points);
+  s->meshes = take(s, frame->n_meshes, sizeof *s->meshes);
+  s->lines = take(s, frame->n_curves, sizeof *s->lines);
+  s->volumes = take(s, frame->n_volumes, sizeof *s->volumes);
+  if (s->points == NULL || s->meshes == NULL || s->lines == NULL || s->volumes == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  s->scene = (kp_render_scene){ .points = s->points,
+                                .meshes = s->meshes,
+                                .lines = s->lines,
+                                .volumes = s->volumes,
+                                .bounds = frame->domain,
+                                .up = frame->up_axis == 2 ? KP_UP_Z : KP_UP_Y };
+  for (size_t i = 0; i < frame->n_sets; ++i) {
+    const kp_frame_set *set = &frame->sets[i];
+    KP_TRY(add_set(s, set, find_look(looks, n_looks, set->name), radius));
+  }
+  for (size_t i = 0; i < frame->n_meshes; ++i) {
+    const kp_frame_mesh *mesh = &frame->meshes[i];
+    KP_TRY(add_mesh(s, mesh, find_look(looks, n_looks, mesh->name)));
+  }
+  double size = kp_vec3_length(kp_vec3_sub(frame->domain.max, frame->domain.min));
+  for (size_t i = 0; i < frame->n_curves; ++i) {
+    const kp_frame_curves *curves = &frame->curves[i];
+    KP_TRY(add_curves(s, curves, find_look(looks, n_looks, curves->name),
+                      isfinite(size) && size > 0.0 ? size : 1.0));
+  }
+  for (size_t i = 0; i < frame->n_volumes; ++i) {
+    const kp_frame_volume *volume = &frame->volumes[i];
+    KP_TRY(add_volume(s, volume, find_look(looks, n_looks, volume->name)));
+  }
+  return KP_OK;
+}
+
+kp_result kp_frame_scene_create(const kp_frame *frame, const kp_named_look *looks, size_t n_looks,
+                                double particle_radius, kp_frame_scene **out) {
+  *out = NULL;
+  kp_frame_scene *s = kp_alloc_zero(sizeof *s, KP_MEMORY_RENDER);
+  if (s == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  kp_result result = fill_scene(s, frame, looks, n_looks, particle_radius);
+  if (result != KP_OK) {
+    kp_frame_scene_destroy(&s);
+    return result;
+  }
+  *out = s;
+  return KP_OK;
+}
+
+const kp_render_scene *kp_frame_scene_get(const kp_frame_scene *scene) {
+  return &scene->scene;
+}
+
+void kp_frame_scene_destroy(kp_frame_scene **scene) {
+  kp_frame_scene *s = *scene;
+  if (s == NULL) {
+    return;
+  }
+  for (size_t i = 0; i < s->blocks.count; ++i) {
+    kp_free(s->blocks.data[i]);
+  }
+  kp_array_free(&s->blocks);
+  kp_free(s);
+  *scene = NULL;
+}

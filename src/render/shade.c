@@ -1,0 +1,196 @@
+// Light on surfaces, and the layers in front of them put together from front to back.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "par/parallel.h"
+#include "render/pass.h"
+
+// Highlight of the sun (Blinn 1977, normalised) and mirrored sky with Schlick's Fresnel term.
+static kp_rgb add_gloss(const kp_pass *pass, const kp_surface_point *point, kp_rgb diffuse,
+                        float gloss, float sunlight) {
+  kp_f3 eye = kp_f3_normalize(kp_f3_scale(point->position, -1.0f));
+  float facing = kp_clampf(kp_f3_dot(point->normal, eye), 0.0f, 1.0f);
+  float grazing = 1.0f - facing;
+  float fresnel = 0.04f + 0.96f * grazing * grazing * grazing * grazing * grazing;
+  fresnel *= gloss;
+  kp_f3 mirrored = kp_f3_sub(kp_f3_scale(point->normal, 2.0f * kp_f3_dot(point->normal, eye)), eye);
+  kp_rgb sky = kp_light_background(&pass->light, kp_f3_dot(mirrored, pass->up));
+  kp_rgb color = kp_rgb_mix(diffuse, sky, fresnel * point->occlusion);
+
+  kp_f3 half = kp_f3_normalize(kp_f3_add(eye, pass->sun));
+  float exponent = exp2f(3.0f + 6.0f * gloss);
+  float peak = kp_clampf(kp_f3_dot(point->normal, half), 0.0f, 1.0f);
+  float shine = gloss * 0.04f * (exponent + 8.0f) / 8.0f * powf(peak, exponent) * sunlight;
+  return kp_rgb_add(color, kp_rgb_scale(pass->light.sun_color, shine));
+}
+
+kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, float noise) {
+  const kp_material *material = &pass->materials[point->material];
+  float cosine = kp_f3_dot(point->normal, pass->sun), sunlight = 0.0f;
+  if (cosine > 0.0f) {
+    sunlight = cosine * kp_shadow_light(pass, point, noise);
+    if (sunlight > 0.0f && pass->n_volumes > 0) {
+      sunlight *= kp_volumes_sunlight(pass, point->position);
+    }
+  }
+  kp_rgb light = kp_rgb_scale(pass->light.sun_color, sunlight);
+  kp_rgb ambient = kp_light_ambient(&pass->light, kp_f3_dot(point->normal, pass->up));
+  light = kp_rgb_add(light, kp_rgb_scale(ambient, point->occlusion));
+  kp_rgb color = kp_rgb_mul(point->albedo, light);
+  return material->gloss > 0.0f ? add_gloss(pass, point, color, material->gloss, sunlight) : color;
+}
+
+// Consecutive pieces of a polyline overlap at their joint: count it once.
+void kp_shade_add_fragment(kp_pass *pass, kp_fragments *fragments, const kp_fragment *fragment) {
+  uint32_t last = fragments->last[fragment->pixel];
+  if (last > 0 && fragment->line != UINT32_MAX) {
+    kp_fragment *before = &fragments->list.data[last - 1];
+    if (before->line == fragment->line && fragment->order - before->order <= 2) {
+      if (fragment->alpha > before->alpha) {
+        *before = *fragment;
+      }
+      return;
+    }
+  }
+  if (kp_array_push(&fragments->list, *fragment) != KP_OK) {
+    atomic_store(&pass->out_of_memory, true);
+    return;
+  }
+  fragments->last[fragment->pixel] = (uint32_t)fragments->list.count;
+}
+
+static int compare_fragments(const void *a, const void *b) {
+  const kp_fragment *f = a, *g = b;
+  if (f->pixel != g->pixel) {
+    return f->pixel < g->pixel ? -1 : 1;
+  }
+  if (f->depth != g->depth) {
+    return f->depth < g->depth ? -1 : 1;
+  }
+  bool f_line = f->line != UINT32_MAX, g_line = g->line != UINT32_MAX;
+  if (f_line != g_line) {
+    return f_line ? 1 : -1;
+  }
+  return f->order < g->order ? -1 : f->order > g->order;
+}
+
+// Colour of the opaque surface or the background; alpha is 0 where nothing is and nothing shall be.
+static kp_rgb shade_base(const kp_pass *pass, int x, int y, kp_f3 direction, float *alpha) {
+  const kp_surfaces *s = &pass->surfaces;
+  int64_t i = (int64_t)y * pass->view.width + x;
+  kp_f3 unit = kp_f3_normalize(direction);
+  *alpha = 1.0f;
+  if (s->materials[i] == KP_MATERIAL_SKY) {
+    if (pass->def->transparent) {
+      *alpha = 0.0f;
+      return kp_rgb_make(0.0f, 0.0f, 0.0f);
+    }
+    return kp_light_background(&pass->light, kp_f3_dot(unit, pass->up));
+  }
+  kp_surface_point point = { .position = kp_f3_scale(direction, s->depth[i]),
+                             .normal = s->normals[i],
+                             .albedo = s->albedo[i],
+                             .occlusion = s->occlusion[i],
+                             .material = s->materials[i] };
+  kp_rgb color = kp_shade_surface(pass, &point, kp_pass_noise(pass, x, y, 0));
+  if (point.material == KP_MATERIAL_GROUND) {
+    kp_rgb far = kp_light_background(&pass->light, kp_f3_dot(unit, pass->up));
+    color = kp_rgb_mix(color, far, kp_ground_fade(pass, point.position));
+  }
+  return color;
+}
+
+typedef struct layers {
+  const kp_fragment *first;  // of this pixel, nearest first
+  int64_t count;
+} layers;
+
+// Front to back: volume up to the next layer, the layer, ..., volume up to the surface, the
+// surface.
+static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_volume_ray *rays) {
+  kp_march march = { .rays = rays, .transmittance = 1.0f };
+  march.direction =
+      kp_f3_make(kp_view_slope_x(&pass->view, x), kp_view_slope_y(&pass->view, y), 1.0f);
+  march.length = sqrtf(kp_f3_dot(march.direction, march.direction));
+  march.noise = pass->count > 1 ? kp_pass_noise(pass, x, y, 5) : 0.5f;
+  bool misty = pass->n_volumes > 0 && kp_volumes_aim(pass, &march);
+  float at = 0.0f;
+  for (int64_t k = 0; k < in_front.count; ++k) {
+    const kp_fragment *f = &in_front.first[k];
+    if (misty) {
+      kp_volumes_march(pass, &march, at, f->depth);
+      at = f->depth;
+    }
+    march.color = kp_rgb_add(march.color, kp_rgb_scale(f->color, f->alpha * march.transmittance));
+    march.transmittance *= 1.0f - f->alpha;
+  }
+  int64_t i = (int64_t)y * pass->view.width + x;
+  if (misty) {
+    kp_volumes_march(pass, &march, at, pass->surfaces.depth[i]);
+  }
+  float alpha;
+  kp_rgb base = shade_base(pass, x, y, march.direction, &alpha);
+  kp_rgb color = kp_rgb_add(march.color, kp_rgb_scale(base, march.transmittance));
+  float weight = 1.0f / (float)pass->count;
+  float *out = pass->picture->rgba + 4 * i;
+  out[0] += weight * color.r;
+  out[1] += weight * color.g;
+  out[2] += weight * color.b;
+  out[3] += weight * (1.0f - march.transmittance * (1.0f - alpha));
+  if (pass->index == 0) {
+    pass->picture->depth[i] = pass->surfaces.depth[i];
+  }
+}
+
+static void shade_tile(kp_pass *pass, int64_t tile, kp_volume_ray *rays) {
+  kp_tile_box box = kp_view_tile(&pass->view, tile);
+  kp_fragments fragments;
+  memset(&fragments, 0, sizeof fragments);
+  if (pass->primitives.has_clear) {
+    kp_triangles_see_through(pass, tile, box, &fragments);
+  }
+  if (pass->primitives.n_segments > 0) {
+    kp_lines_see_through(pass, tile, box, &fragments);
+  }
+  size_t count = fragments.list.count, next = 0;
+  if (count > 1) {
+    qsort(fragments.list.data, count, sizeof(kp_fragment), compare_fragments);
+  }
+  for (int y = box.y0; y < box.y1; ++y) {
+    for (int x = box.x0; x < box.x1; ++x) {
+      int pixel = (y - box.y0) * KP_TILE_SIZE + (x - box.x0);
+      size_t first = next;
+      while (next < count && fragments.list.data[next].pixel == pixel) {
+        ++next;
+      }
+      layers in_front = { NULL, (int64_t)(next - first) };
+      if (in_front.count > 0) {
+        in_front.first = &fragments.list.data[first];
+      }
+      compose_pixel(pass, x, y, in_front, rays);
+    }
+  }
+  kp_array_free(&fragments.list);
+}
+
+static void shade_tiles(int64_t begin, int64_t end, void *context) {
+  kp_pass *pass = context;
+  kp_volume_ray *rays = NULL;
+  if (pass->n_volumes > 0) {
+    rays = kp_alloc((size_t)pass->n_volumes * sizeof *rays, KP_MEMORY_RENDER);
+    if (rays == NULL) {
+      atomic_store(&pass->out_of_memory, true);
+      return;
+    }
+  }
+  for (int64_t tile = begin; tile < end; ++tile) {
+    shade_tile(pass, tile, rays);
+  }
+  kp_free(rays);
+}
+
+void kp_shade_render(kp_pass *pass) {
+  int64_t n_tiles = (int64_t)kp_view_tiles_x(&pass->view) * kp_view_tiles_y(&pass->view);
+  kp_parallel_for(n_tiles, 2, shade_tiles, pass);
+}

@@ -1,0 +1,19 @@
+kp_sources(
+  bins.c
+  camera.c
+  colormap.c
+  cover.c
+  ground.c
+  light.c
+  lines.c
+  picture.c
+  points.c
+  primitives.c
+  render.c
+  scene_from_frame.c
+  shade.c
+  shadow.c
+  smooth.c
+  triangles.c
+  video.c
+  volume.c)

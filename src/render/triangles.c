@@ -1,0 +1,394 @@
+// Triangles, seen from both sides. Corners are snapped to 1/256 pixel and edges are tested in
+// integers with a tie rule, so that triangles with a common edge cover each pixel along it exactly
+// once (Pineda 1988, "A Parallel Algorithm for Polygon Rasterization"). Depth and barycentric
+// weights follow from the unsnapped corners in homogeneous form (Olano and Greer 1997), which needs
+// no clipping of them.
+#include <math.h>
+
+#include "par/parallel.h"
+#include "render/pass.h"
+
+#define CHUNK 4096
+#define SUBPIXEL 256
+#define COORDINATE_LIMIT 536870912.0  // 2^29: products of two coordinate differences fit 64 bits
+
+// A triangle after the near plane has cut it: up to four corners in 1/256 pixel, interior on the
+// positive side of each edge.
+typedef struct polygon {
+  int n;
+  int64_t x[4], y[4];
+} polygon;
+
+// Depth over the picture: numerator / (a u + b v + c) for the camera, the denominator alone for the
+// sun.
+typedef struct depth_plane {
+  double a, b, c, numerator, low, high;
+} depth_plane;
+
+static int64_t to_fixed(double pixels) {
+  double v = pixels * SUBPIXEL;
+  return llrint(v < -COORDINATE_LIMIT  ? -COORDINATE_LIMIT
+                : v > COORDINATE_LIMIT ? COORDINATE_LIMIT
+                                       : v);
+}
+
+static void add_corner(const kp_view *view, polygon *out, double x, double y, double z) {
+  double scale = view->parallel ? (double)view->scale : (double)view->scale / z;
+  out->x[out->n] = to_fixed(x * scale + (double)view->axis_x);
+  out->y[out->n] = to_fixed(y * scale + (double)view->axis_y);
+  ++out->n;
+}
+
+static int64_t doubled_area(const polygon *p) {
+  int64_t area = 0;
+  for (int i = 1; i + 1 < p->n; ++i) {
+    area += (p->x[i] - p->x[0]) * (p->y[i + 1] - p->y[0]) -
+            (p->x[i + 1] - p->x[0]) * (p->y[i] - p->y[0]);
+  }
+  return area;
+}
+
+static void reverse(polygon *p) {
+  for (int i = 0; i < p->n / 2; ++i) {
+    int j = p->n - 1 - i;
+    int64_t x = p->x[i], y = p->y[i];
+    p->x[i] = p->x[j];
+    p->y[i] = p->y[j];
+    p->x[j] = x;
+    p->y[j] = y;
+  }
+}
+
+// False when nothing of the triangle can be seen.
+static bool make_polygon(const kp_view *view, const kp_f3 *corners, polygon *out) {
+  out->n = 0;
+  double nearest = view->parallel ? -HUGE_VAL : (double)view->nearest;
+  for (int i = 0; i < 3; ++i) {
+    kp_f3 p = corners[i], q = corners[(i + 1) % 3];
+    if (!isfinite(p.x) || !isfinite(p.y) || !isfinite(p.z)) {
+      return false;
+    }
+    bool p_in = (double)p.z >= nearest, q_in = (double)q.z >= nearest;
+    if (p_in) {
+      add_corner(view, out, (double)p.x, (double)p.y, (double)p.z);
+    }
+    if (p_in != q_in) {
+      // always from the inner end, so that both triangles of an edge cut it at the same point
+      kp_f3 in = p_in ? p : q, away = p_in ? q : p;
+      double t = ((double)in.z - nearest) / ((double)in.z - (double)away.z);
+      add_corner(view, out, (double)in.x + t * ((double)away.x - (double)in.x),
+                 (double)in.y + t * ((double)away.y - (double)in.y), nearest);
+    }
+  }
+  if (out->n < 3) {
+    return false;
+  }
+  int64_t area = doubled_area(out);
+  if (area < 0) {
+    reverse(out);
+  }
+  return area != 0;
+}
+
+static int64_t floor_divide(int64_t a, int64_t b) {
+  int64_t q = a / b;
+  return q * b > a ? q - 1 : q;
+}
+
+// Pixels [*x0, *x1) of row y whose middles lie in the polygon, within the given range.
+static void find_span(const polygon *p, int y, int *x0, int *x1) {
+  int64_t low = *x0, high = *x1 - 1;
+  int64_t row = (int64_t)y * SUBPIXEL + SUBPIXEL / 2;
+  for (int i = 0; i < p->n; ++i) {
+    int j = i + 1 < p->n ? i + 1 : 0;
+    int64_t dx = p->x[j] - p->x[i], dy = p->y[j] - p->y[i];
+    // inside where slope * x + constant >= least; an edge owns its own pixels in one direction only
+    int64_t slope = -dy * SUBPIXEL;
+    int64_t constant = dx * (row - p->y[i]) - dy * (SUBPIXEL / 2 - p->x[i]);
+    int64_t least = dy < 0 || (dy == 0 && dx > 0) ? 0 : 1;
+    if (slope == 0) {
+      if (constant < least) {
+        high = low - 1;
+      }
+    } else if (slope > 0) {
+      int64_t first = -floor_divide(constant - least, slope);
+      low = first > low ? first : low;
+    } else {
+      int64_t last = floor_divide(constant - least, -slope);
+      high = last < high ? last : high;
+    }
+  }
+  if (high < low) {
+    *x1 = *x0;
+    return;
+  }
+  *x0 = (int)low;
+  *x1 = (int)high + 1;
+}
+
+static void pixel_rows(const polygon *p, int *y0, int *y1) {
+  int64_t low = p->y[0], high = p->y[0];
+  for (int i = 1; i < p->n; ++i) {
+    low = p->y[i] < low ? p->y[i] : low;
+    high = p->y[i] > high ? p->y[i] : high;
+  }
+  int64_t first = floor_divide(low, SUBPIXEL), last = floor_divide(high, SUBPIXEL) + 1;
+  *y0 = first > *y0 ? (int)first : *y0;
+  *y1 = last < *y1 ? (int)last : *y1;
+}
+
+static kp_vec3 to_double(kp_f3 v) {
+  return kp_vec3_make((double)v.x, (double)v.y, (double)v.z);
+}
+
+static depth_plane make_plane(const kp_view *view, const kp_f3 *corners) {
+  kp_vec3 a = to_double(corners[0]), b = to_double(corners[1]), c = to_double(corners[2]);
+  kp_vec3 n = kp_vec3_cross(kp_vec3_sub(b, a), kp_vec3_sub(c, a));
+  depth_plane plane;
+  plane.low = fmin(a.z, fmin(b.z, c.z));
+  plane.high = fmax(a.z, fmax(b.z, c.z));
+  if (view->parallel) {
+    double k = n.z != 0.0 ? 1.0 / n.z : 0.0;
+    plane.a = -n.x * k;
+    plane.b = -n.y * k;
+    plane.c = a.z - plane.a * a.x - plane.b * a.y;
+    plane.numerator = 0.0;
+  } else {
+    plane.a = n.x;
+    plane.b = n.y;
+    plane.c = n.z;
+    plane.numerator = kp_vec3_dot(a, n);
+    plane.low = fmax(plane.low, (double)view->nearest);
+  }
+  return plane;
+}
+
+// Snapping can put a pixel just outside the true triangle, where a steep plane runs away: clamp.
+static float plane_depth(const depth_plane *plane, bool parallel, float u, float v) {
+  double d = plane->a * (double)u + plane->b * (double)v + plane->c;
+  double z = parallel ? d : plane->numerator / d;
+  return (float)(z > plane->low ? (z < plane->high ? z : plane->high) : plane->low);
+}
+
+static void get_corners(const kp_primitives *p, uint32_t triangle, kp_f3 *corners) {
+  for (int i = 0; i < 3; ++i) {
+    corners[i] = p->vertices[p->triangles[3 * (size_t)triangle + (size_t)i]];
+  }
+}
+
+static const kp_material *get_material(const kp_pass *pass, uint32_t triangle, int *mesh) {
+  *mesh = kp_primitives_set(pass->primitives.triangle_offsets, pass->scene->n_meshes, triangle);
+  return &pass->materials[KP_MATERIAL_FIRST + pass->scene->n_points + *mesh];
+}
+
+typedef struct bin_context {
+  kp_pass *pass;
+  const kp_view *view;
+} bin_context;
+
+static void find_rects(int64_t begin, int64_t end, void *context) {
+  const bin_context *c = context;
+  for (int64_t i = begin; i < end; ++i) {
+    kp_f3 corners[3];
+    polygon p;
+    kp_bin_rect rect = { 0, 0, -1, -1 };
+    get_corners(&c->pass->primitives, (uint32_t)i, corners);
+    if (make_polygon(c->view, corners, &p)) {
+      int64_t x0 = p.x[0], y0 = p.y[0], x1 = p.x[0], y1 = p.y[0];
+      for (int k = 1; k < p.n; ++k) {
+        x0 = p.x[k] < x0 ? p.x[k] : x0;
+        x1 = p.x[k] > x1 ? p.x[k] : x1;
+        y0 = p.y[k] < y0 ? p.y[k] : y0;
+        y1 = p.y[k] > y1 ? p.y[k] : y1;
+      }
+      const float k = 1.0f / SUBPIXEL;
+      rect = kp_bins_rect((float)x0 * k - 1.0f, (float)y0 * k - 1.0f, (float)x1 * k + 1.0f,
+                          (float)y1 * k + 1.0f, c->view->width, c->view->height);
+    }
+    c->pass->primitives.rects[i] = rect;
+  }
+}
+
+kp_result kp_triangles_bin(kp_pass *pass, const kp_view *view) {
+  bin_context context = { pass, view };
+  kp_parallel_for(pass->primitives.n_triangles, CHUNK, find_rects, &context);
+  return kp_bins_build(&pass->triangle_bins, pass->primitives.rects, pass->primitives.n_triangles,
+                       kp_view_tiles_x(view), kp_view_tiles_y(view));
+}
+
+static void cover_triangle(const kp_pass *pass, uint32_t triangle, kp_tile *tile) {
+  kp_f3 corners[3];
+  polygon p;
+  get_corners(&pass->primitives, triangle, corners);
+  if (!make_polygon(&pass->view, corners, &p)) {
+    return;
+  }
+  depth_plane plane = make_plane(&pass->view, corners);
+  int y0 = tile->box.y0, y1 = tile->box.y1;
+  pixel_rows(&p, &y0, &y1);
+  for (int y = y0; y < y1; ++y) {
+    int x0 = tile->box.x0, x1 = tile->box.x1;
+    find_span(&p, y, &x0, &x1);
+    float v = kp_view_slope_y(&pass->view, y);
+    for (int x = x0; x < x1; ++x) {
+      float z = plane_depth(&plane, false, kp_view_slope_x(&pass->view, x), v);
+      int pixel = kp_tile_pixel(tile, x, y);
+      if (z < tile->depth[pixel]) {
+        tile->depth[pixel] = z;
+        tile->primitive[pixel] = triangle;
+        tile->kind[pixel] = KP_PRIMITIVE_TRIANGLE;
+      }
+    }
+  }
+}
+
+void kp_triangles_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile) {
+  const kp_bins *bins = &pass->triangle_bins;
+  for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
+    int mesh;
+    if (get_material(pass, bins->items[i], &mesh)->opacity >= 1.0f) {
+      cover_triangle(pass, bins->items[i], tile);
+    }
+  }
+}
+
+// Weights of the corners at a point of the triangle's plane, clamped to the triangle.
+static void find_weights(const kp_f3 *corners, kp_f3 position, float *weights) {
+  kp_vec3 c[3] = { to_double(corners[0]), to_double(corners[1]), to_double(corners[2]) };
+  kp_vec3 d = to_double(position);
+  double w[3], sum = 0.0;
+  double sign = kp_vec3_dot(c[0], kp_vec3_cross(c[1], c[2])) < 0.0 ? -1.0 : 1.0;
+  for (int i = 0; i < 3; ++i) {
+    w[i] = fmax(sign * kp_vec3_dot(d, kp_vec3_cross(c[(i + 1) % 3], c[(i + 2) % 3])), 0.0);
+    sum += w[i];
+  }
+  for (int i = 0; i < 3; ++i) {
+    weights[i] = sum > 0.0 ? (float)(w[i] / sum) : 1.0f / 3.0f;
+  }
+}
+
+static kp_f3 find_normal(const kp_pass *pass, uint32_t triangle, const kp_f3 *corners,
+                         const float *weights, kp_f3 position) {
+  const kp_primitives *p = &pass->primitives;
+  kp_f3 face = kp_f3_cross(kp_f3_sub(corners[1], corners[0]), kp_f3_sub(corners[2], corners[0]));
+  face = kp_f3_normalize(face);
+  if (kp_f3_dot(face, position) > 0.0f) {
+    face = kp_f3_scale(face, -1.0f);
+  }
+  kp_f3 sum = { 0.0f, 0.0f, 0.0f };
+  for (int i = 0; i < 3; ++i) {
+    kp_f3 n = kp_f3_normalize(p->normals[p->triangles[3 * (size_t)triangle + (size_t)i]]);
+    sum = kp_f3_madd(sum, weights[i], n);
+  }
+  if (kp_f3_dot(sum, sum) < 1e-6f) {
+    return face;
+  }
+  kp_f3 smooth = kp_f3_normalize(kp_view_vector(&pass->view, to_double(sum)));
+  return kp_f3_dot(smooth, face) < 0.0f ? kp_f3_scale(smooth, -1.0f) : smooth;
+}
+
+void kp_triangles_resolve(const kp_pass *pass, uint32_t triangle, kp_surface_point *point) {
+  const kp_primitives *p = &pass->primitives;
+  int mesh;
+  const kp_material *material = get_material(pass, triangle, &mesh);
+  kp_f3 corners[3];
+  float weights[3];
+  get_corners(p, triangle, corners);
+  find_weights(corners, point->position, weights);
+  point->normal = find_normal(pass, triangle, corners, weights, point->position);
+  point->material = (uint16_t)(material - pass->materials);
+  point->albedo = material->color;
+  if (material->scalar != NULL) {
+    float scalar = 0.0f;
+    for (int i = 0; i < 3; ++i) {
+      int64_t vertex = p->triangles[3 * (size_t)triangle + (size_t)i];
+      scalar += weights[i] * material->scalar[vertex - p->vertex_offsets[mesh]];
+    }
+    point->albedo = kp_material_color(material, scalar);
+  }
+}
+
+static void shadow_triangle(const kp_pass *pass, uint32_t triangle, kp_tile_box box) {
+  const kp_view *view = &pass->sun_view;
+  kp_f3 corners[3];
+  polygon p;
+  get_corners(&pass->primitives, triangle, corners);
+  if (!make_polygon(view, corners, &p)) {
+    return;
+  }
+  depth_plane plane = make_plane(view, corners);
+  int y0 = box.y0, y1 = box.y1;
+  pixel_rows(&p, &y0, &y1);
+  for (int y = y0; y < y1; ++y) {
+    int x0 = box.x0, x1 = box.x1;
+    find_span(&p, y, &x0, &x1);
+    float v = kp_view_slope_y(view, y);
+    float *row = pass->shadow.depth + (int64_t)y * view->width;
+    for (int x = x0; x < x1; ++x) {
+      row[x] = kp_minf(row[x], plane_depth(&plane, true, kp_view_slope_x(view, x), v));
+    }
+  }
+}
+
+// Glass lets the sun through; what is more opaque than clear throws a full shadow.
+void kp_triangles_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box) {
+  const kp_bins *bins = &pass->triangle_bins;
+  for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
+    int mesh;
+    if (get_material(pass, bins->items[i], &mesh)->opacity >= 0.5f) {
+      shadow_triangle(pass, bins->items[i], box);
+    }
+  }
+}
+
+// A clear pane reflects more the flatter it is seen (Schlick 1994).
+static kp_fragment shade_clear(const kp_pass *pass, uint32_t triangle, int x, int y, float z) {
+  kp_surface_point point = { .position = kp_view_unproject(&pass->view, x, y, z),
+                             .occlusion = 1.0f };
+  kp_triangles_resolve(pass, triangle, &point);
+  const kp_material *material = &pass->materials[point.material];
+  float facing = fabsf(kp_f3_dot(point.normal, kp_f3_normalize(point.position)));
+  float grazing = powf(1.0f - facing, 5.0f) * material->gloss;
+  kp_fragment f = { .depth = z, .order = triangle, .line = UINT32_MAX };
+  f.alpha = kp_clampf(material->opacity + 0.5f * grazing, 0.0f, 1.0f);
+  f.color = kp_shade_surface(pass, &point, kp_pass_noise(pass, x, y, 3));
+  return f;
+}
+
+static void see_through_triangle(kp_pass *pass, uint32_t triangle, kp_tile_box box,
+                                 kp_fragments *fragments) {
+  kp_f3 corners[3];
+  polygon p;
+  get_corners(&pass->primitives, triangle, corners);
+  if (!make_polygon(&pass->view, corners, &p)) {
+    return;
+  }
+  depth_plane plane = make_plane(&pass->view, corners);
+  int y0 = box.y0, y1 = box.y1;
+  pixel_rows(&p, &y0, &y1);
+  for (int y = y0; y < y1; ++y) {
+    int x0 = box.x0, x1 = box.x1;
+    find_span(&p, y, &x0, &x1);
+    float v = kp_view_slope_y(&pass->view, y);
+    for (int x = x0; x < x1; ++x) {
+      float z = plane_depth(&plane, false, kp_view_slope_x(&pass->view, x), v);
+      if (z < pass->surfaces.depth[(int64_t)y * pass->view.width + x]) {
+        kp_fragment f = shade_clear(pass, triangle, x, y, z);
+        f.pixel = (uint16_t)((y - box.y0) * KP_TILE_SIZE + (x - box.x0));
+        kp_shade_add_fragment(pass, fragments, &f);
+      }
+    }
+  }
+}
+
+void kp_triangles_see_through(kp_pass *pass, int64_t tile_index, kp_tile_box box,
+                              kp_fragments *fragments) {
+  const kp_bins *bins = &pass->triangle_bins;
+  for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
+    int mesh;
+    float opacity = get_material(pass, bins->items[i], &mesh)->opacity;
+    if (opacity < 1.0f && opacity > 0.0f) {
+      see_through_triangle(pass, bins->items[i], box, fragments);
+    }
+  }
+}

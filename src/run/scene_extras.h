@@ -1,0 +1,22 @@
+// What a scene may say beyond the simulation: render { } and look "water" { }. Every command that
+// loads a scene gives these to the loader, so that all of them accept the same scenes.
+#pragma once
+
+#include "render/render.h"
+#include "scene/scene.h"
+
+typedef struct kp_extras {
+  kp_render_def render;  // filled by the load
+  kp_scene_extra items[2];
+} kp_extras;
+
+#define KP_EXTRA_LOOK "look"
+
+// Points into *extras, which must not move until the scene is loaded.
+void kp_extras_init(kp_extras *extras);
+
+// Options for kp_scene_load with these extras.
+kp_scene_options kp_extras_options(const kp_extras *extras, const char *const *sets, size_t n_sets);
+
+// The look of the named set, or the defaults when the scene has none for it.
+kp_look_def kp_extras_look(const kp_scene *scene, const char *name);

@@ -1,0 +1,13 @@
+kp_sources(
+  batch.c
+  frame.c
+  inputs.c
+  json_read.c
+  progress.c
+  record.c
+  rows.c
+  run.c
+  run_folder.c
+  scene_extras.c
+  shape_meshes.c
+  writer.c)

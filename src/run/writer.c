@@ -1,0 +1,209 @@
+#include "run/writer.h"
+
+#include <pthread.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "base/timer.h"
+#include "par/parallel.h"
+
+#define N_JOBS 2
+#define N_CHECKPOINTS 2  // kept: should the newest be damaged, the one before serves
+
+typedef enum job_state { JOB_FREE, JOB_QUEUED } job_state;
+
+struct kp_writer {
+  kp_writer_def def;
+  pthread_t thread;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  kp_frame_job jobs[N_JOBS];
+  job_state states[N_JOBS];
+  int next_fill;  // jobs go round in order, so frames are written in order
+  bool is_leaving;
+  kp_result result;    // of the first failure; nothing is written after it
+  char message[2048];  // its sentence, carried over from the writer's thread
+  double checkpoint_seconds;
+  double unreported_checkpoint;  // for the next row of perf.csv
+};
+
+// True when the file holds the same already. Another content is an error; a damaged file is
+// replaced.
+static kp_result compare_frame(const kp_batch *batch, const char *path, bool *is_there) {
+  *is_there = false;
+  kp_container *container;
+  if (!kp_file_exists(path)) {
+    return KP_OK;
+  }
+  if (kp_container_open(path, &container) != KP_OK) {
+    kp_log(KP_LOG_WARN, "run", "%s; it is written again", kp_last_error());
+    return KP_OK;
+  }
+  *is_there = kp_container_hash(container) == kp_batch_hash(batch);
+  kp_container_close(&container);
+  if (!*is_there) {
+    return kp_fail(KP_ERROR_FORMAT,
+                   "%s holds something else than this run computes: another build or machine "
+                   "made it; remove the frames after the checkpoint to go on from there",
+                   path);
+  }
+  return KP_OK;
+}
+
+static kp_result write_batch(const kp_batch *batch, const char *path) {
+  return kp_container_write(path, &batch->head, batch->sections.data, batch->sections.count);
+}
+
+static kp_result write_frame(kp_writer *w, kp_frame_job *job) {
+  char path[KP_PATH_SIZE];
+  bool is_there = false;
+  KP_TRY(kp_run_frame_path(w->def.folder, job->frame, path));
+  if (w->def.verify_frames) {
+    KP_TRY(compare_frame(&job->frame_batch, path, &is_there));
+  }
+  return is_there ? KP_OK : write_batch(&job->frame_batch, path);
+}
+
+static kp_result write_checkpoint(kp_writer *w, kp_frame_job *job) {
+  char path[KP_PATH_SIZE];
+  KP_TRY(kp_run_checkpoint_path(w->def.folder, job->frame, path));
+  KP_TRY(write_batch(&job->state_batch, path));
+  return kp_run_prune(w->def.folder, N_CHECKPOINTS);
+}
+
+static kp_result write_job(kp_writer *w, kp_frame_job *job) {
+  double start = kp_time_now();
+  if (job->has_frame) {
+    KP_TRY(write_frame(w, job));
+  }
+  job->perf.data[w->def.perf_write] = kp_time_now() - start;
+  job->perf.data[w->def.perf_checkpoint] = w->unreported_checkpoint;
+  w->unreported_checkpoint = 0.0;
+  KP_TRY(kp_table_row(w->def.stats, job->stats.data));
+  KP_TRY(kp_table_row(w->def.perf, job->perf.data));
+  if (job->has_checkpoint) {
+    start = kp_time_now();
+    KP_TRY(write_checkpoint(w, job));
+    double seconds = kp_time_now() - start;
+    w->unreported_checkpoint = seconds;
+    pthread_mutex_lock(&w->mutex);
+    w->checkpoint_seconds = seconds;
+    pthread_mutex_unlock(&w->mutex);
+  }
+  return KP_OK;
+}
+
+static void *write_jobs(void *user) {
+  kp_writer *w = user;
+  kp_parallel_set_threads(w->def.threads);
+  pthread_mutex_lock(&w->mutex);
+  for (int next = 0;; next = (next + 1) % N_JOBS) {
+    while (w->states[next] != JOB_QUEUED && !w->is_leaving) {
+      pthread_cond_wait(&w->changed, &w->mutex);
+    }
+    if (w->states[next] != JOB_QUEUED) {
+      break;
+    }
+    if (w->result == KP_OK) {
+      pthread_mutex_unlock(&w->mutex);
+      kp_result result = write_job(w, &w->jobs[next]);
+      pthread_mutex_lock(&w->mutex);
+      if (result != KP_OK) {
+        w->result = result;
+        kp_text_copy(w->message, sizeof w->message, kp_last_error());
+      }
+    }
+    w->states[next] = JOB_FREE;
+    pthread_cond_broadcast(&w->changed);
+  }
+  pthread_mutex_unlock(&w->mutex);
+  return NULL;
+}
+
+kp_result kp_writer_create(const kp_writer_def *def, kp_writer **out) {
+  *out = NULL;
+  kp_writer *w = kp_alloc_zero(sizeof *w, KP_MEMORY_IO);
+  if (w == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  w->def = *def;
+  pthread_mutex_init(&w->mutex, NULL);
+  pthread_cond_init(&w->changed, NULL);
+  if (pthread_create(&w->thread, NULL, write_jobs, w) != 0) {
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->mutex);
+    kp_free(w);
+    return kp_fail(KP_ERROR_INTERNAL, "cannot start the writer's thread");
+  }
+  *out = w;
+  return KP_OK;
+}
+
+// Called with the mutex held.
+static kp_result report(const kp_writer *w) {
+  return w->result == KP_OK ? KP_OK : kp_fail(w->result, "%s", w->message);
+}
+
+kp_result kp_writer_take(kp_writer *w, kp_frame_job **job) {
+  pthread_mutex_lock(&w->mutex);
+  while (w->states[w->next_fill] != JOB_FREE) {
+    pthread_cond_wait(&w->changed, &w->mutex);
+  }
+  kp_result result = report(w);
+  pthread_mutex_unlock(&w->mutex);
+  *job = &w->jobs[w->next_fill];
+  (*job)->has_frame = (*job)->has_checkpoint = false;
+  kp_batch_clear(&(*job)->frame_batch);
+  kp_batch_clear(&(*job)->state_batch);
+  (*job)->stats.count = (*job)->perf.count = 0;
+  return result;
+}
+
+void kp_writer_submit(kp_writer *w, kp_frame_job *job) {
+  pthread_mutex_lock(&w->mutex);
+  w->states[job - w->jobs] = JOB_QUEUED;
+  w->next_fill = (w->next_fill + 1) % N_JOBS;
+  pthread_cond_broadcast(&w->changed);
+  pthread_mutex_unlock(&w->mutex);
+}
+
+kp_result kp_writer_finish(kp_writer *w) {
+  pthread_mutex_lock(&w->mutex);
+  for (int i = 0; i < N_JOBS; ++i) {
+    while (w->states[i] != JOB_FREE) {
+      pthread_cond_wait(&w->changed, &w->mutex);
+    }
+  }
+  kp_result result = report(w);
+  pthread_mutex_unlock(&w->mutex);
+  return result;
+}
+
+double kp_writer_checkpoint_seconds(kp_writer *w) {
+  pthread_mutex_lock(&w->mutex);
+  double seconds = w->checkpoint_seconds;
+  pthread_mutex_unlock(&w->mutex);
+  return seconds;
+}
+
+void kp_writer_destroy(kp_writer **writer) {
+  kp_writer *w = *writer;
+  if (w == NULL) {
+    return;
+  }
+  pthread_mutex_lock(&w->mutex);
+  w->is_leaving = true;
+  pthread_cond_broadcast(&w->changed);
+  pthread_mutex_unlock(&w->mutex);
+  pthread_join(w->thread, NULL);
+  for (int i = 0; i < N_JOBS; ++i) {
+    kp_batch_free(&w->jobs[i].frame_batch);
+    kp_batch_free(&w->jobs[i].state_batch);
+    kp_array_free(&w->jobs[i].stats);
+    kp_array_free(&w->jobs[i].perf);
+  }
+  pthread_cond_destroy(&w->changed);
+  pthread_mutex_destroy(&w->mutex);
+  kp_free(w);
+  *writer = NULL;
+}

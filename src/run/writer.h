@@ -1,0 +1,44 @@
+// The writer: one thread that puts frames on the disk while the next one is simulated.
+//
+// Two jobs go round: the loop fills one while the other is written. What belongs to a frame is
+// written in this order, so that a run killed at any moment can go on from its newest checkpoint:
+// the frame, its rows in stats.csv and perf.csv, the checkpoint. A failure is kept and given to the
+// loop at the next take.
+#pragma once
+
+#include "io/table.h"
+#include "run/batch.h"
+#include "run/run_folder.h"
+
+typedef struct kp_frame_job {
+  uint64_t frame;
+  bool has_frame, has_checkpoint;
+  kp_batch frame_batch, state_batch;
+  KP_ARRAY(double) stats, perf;  // one value per column
+} kp_frame_job;
+
+typedef struct kp_writer_def {
+  const kp_run_folder *folder;
+  kp_table *stats, *perf;  // used by the writer's thread alone until finish; stay the caller's
+  int threads;             // for compression
+  // true: a frame file that is there already must hold the same, and stays
+  bool verify_frames;
+  int perf_write, perf_checkpoint;  // columns of perf that the writer fills in [s]
+} kp_writer_def;
+
+typedef struct kp_writer kp_writer;
+
+KP_NODISCARD kp_result kp_writer_create(const kp_writer_def *def, kp_writer **out);
+
+// An empty job to fill. Waits while both are under way.
+KP_NODISCARD kp_result kp_writer_take(kp_writer *writer, kp_frame_job **job);
+void kp_writer_submit(kp_writer *writer, kp_frame_job *job);
+
+// Waits until all is written.
+KP_NODISCARD kp_result kp_writer_finish(kp_writer *writer);
+
+// Seconds the newest checkpoint took to write; 0 before the first.
+double kp_writer_checkpoint_seconds(kp_writer *writer);
+
+// Finishes what was submitted. NULL is fine.
+void kp_writer_destroy(kp_writer **writer);

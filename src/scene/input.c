@@ -1,0 +1,146 @@
+// The files a scene is made of. None of them may lie outside the scene's folder.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "geom/shape.h"
+#include "io/files.h"
+#include "scene/scene_state.h"
+
+#define MODULES "kelpie modules"
+#define MODULE_LIMIT ((size_t)1 << 20)  // bytes
+#define PATH_SIZE 2048
+
+kp_result kp_scene_add_input(kp_scene *scene, const char *name, uint64_t hash) {
+  for (size_t i = 0; i < scene->inputs.count; ++i) {
+    if (strcmp(scene->inputs.data[i].name, name) == 0) {
+      return KP_OK;
+    }
+  }
+  kp_scene_input input = { kp_strdup(name, KP_MEMORY_SCENE), hash };
+  if (input.name == NULL || kp_array_push(&scene->inputs, input) != KP_OK) {
+    kp_free(input.name);
+    return KP_ERROR_MEMORY;
+  }
+  return KP_OK;
+}
+
+// ---- meshes
+
+static kp_result add_mesh(kp_scene *scene, const char *file) {
+  char path[PATH_SIZE];
+  if (file[0] == '\0') {
+    return kp_fail(KP_ERROR_SCENE, "mesh: file is missing");
+  }
+  if (file[0] == '/' || !kp_path_inside(scene->folder, file)) {
+    return kp_fail(KP_ERROR_SCENE, "mesh: '%s' lies outside the scene's folder", file);
+  }
+  KP_TRY(kp_path_join(path, sizeof path, scene->folder, file));
+  if (!kp_file_exists(path)) {
+    return kp_fail(KP_ERROR_SCENE, "mesh: there is no file '%s' in the scene's folder", file);
+  }
+  uint64_t hash;
+  KP_TRY(kp_file_hash(path, &hash));
+  return kp_scene_add_input(scene, file, hash);
+}
+
+kp_result kp_scene_add_meshes(kp_scene *scene) {
+  for (size_t i = 0; i < scene->entities.count; ++i) {
+    const kp_scene_entity *entity = scene->entities.data[i];
+    const kp_param_table *table = entity->kind->table;
+    for (size_t k = 0; k < table->n_rows; ++k) {
+      const kp_shape_def *shape = (const kp_shape_def *)(entity->def + table->rows[k].offset);
+      if (table->rows[k].type != KP_PARAM_SHAPE || shape->kind != KP_SHAPE_MESH) {
+        continue;
+      }
+      kp_result result = add_mesh(scene, shape->file);
+      if (result != KP_OK) {
+        return kp_fail_in(result, "%s: %s \"%s\"", entity->where, entity->kind->word, entity->name);
+      }
+    }
+  }
+  return KP_OK;
+}
+
+// ---- require
+
+// "lib.tank" is lib/tank.lua in the scene's folder.
+static kp_result module_file(const kp_scene *scene, const char *name, size_t length,
+                             char file[KP_TEXT_SIZE]) {
+  const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+  char quoted[KP_SANDBOX_WHERE_SIZE];
+  kp_sandbox_quote(name, quoted);
+  // a zero byte inside is no letter either
+  if (length == 0 || length + 5 > KP_TEXT_SIZE || strspn(name, letters) != length) {
+    return kp_fail(KP_ERROR_SCENE, "require: '%s' is no name of a module", quoted);
+  }
+  bool climbs = name[0] == '/' || name[0] == '.' || strstr(name, "..") != NULL;
+  (void)snprintf(file, KP_TEXT_SIZE, "%s.lua", name);
+  for (size_t i = 0; i < length; ++i) {
+    file[i] = name[i] == '.' ? '/' : name[i];
+  }
+  if (climbs || !kp_path_inside(scene->folder, file)) {
+    return kp_fail(KP_ERROR_SCENE, "require: '%s' lies outside the scene's folder", quoted);
+  }
+  return KP_OK;
+}
+
+// The chunk, compiled, on top of the stack. The bytes are given back before anything can raise.
+static kp_result load_module(lua_State *lua, const char *file) {
+  kp_scene *scene = kp_scene_of(lua);
+  char path[PATH_SIZE];
+  KP_TRY(kp_path_join(path, sizeof path, scene->folder, file));
+  if (!kp_file_exists(path)) {
+    return kp_fail(KP_ERROR_SCENE, "require: there is no file '%s' in the scene's folder", file);
+  }
+  const char *chunk = lua_pushfstring(lua, "@%s", file);
+  char *text = NULL;
+  size_t n_bytes = 0;
+  KP_TRY(kp_file_read(path, MODULE_LIMIT, &text, &n_bytes));
+  uint64_t hash = kp_hash_bytes(text, n_bytes, 0);
+  int status = luaL_loadbufferx(lua, text, n_bytes, chunk, "t");
+  kp_free(text);
+  if (status == LUA_ERRMEM) {
+    return kp_fail(KP_ERROR_SCENE, "require: '%s' needs too much memory", file);
+  }
+  if (status != LUA_OK) {
+    return kp_fail(KP_ERROR_SCENE, "require: %s", lua_tostring(lua, -1));
+  }
+  return kp_scene_add_input(scene, file, hash);
+}
+
+int kp_scene_require(lua_State *lua) {
+  if (kp_scene_of(lua)->is_closed) {
+    return luaL_error(lua, "require can only be used while the scene is read");
+  }
+  char file[KP_TEXT_SIZE];
+  size_t length;
+  const char *name = luaL_checklstring(lua, 1, &length);
+  kp_result result = module_file(kp_scene_of(lua), name, length, file);
+  if (result != KP_OK) {
+    return kp_sandbox_raise(lua, result);
+  }
+  // what a module returned is kept; false marks one that is still being read
+  luaL_getsubtable(lua, LUA_REGISTRYINDEX, MODULES);
+  int modules = lua_gettop(lua);
+  int type = lua_getfield(lua, modules, file);
+  if (type == LUA_TBOOLEAN && !lua_toboolean(lua, -1)) {
+    return luaL_error(lua, "require: '%s' requires itself", file);
+  }
+  if (type != LUA_TNIL) {
+    return 1;
+  }
+  lua_pushboolean(lua, 0);
+  lua_setfield(lua, modules, file);
+  result = load_module(lua, file);
+  if (result != KP_OK) {
+    return kp_sandbox_raise(lua, result);
+  }
+  lua_call(lua, 0, 1);
+  if (!lua_toboolean(lua, -1)) {
+    lua_pushboolean(lua, 1);
+  }
+  lua_pushvalue(lua, -1);
+  lua_setfield(lua, modules, file);
+  return 1;
+}

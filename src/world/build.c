@@ -1,0 +1,328 @@
+#include "world/build.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "couple/fluid_rigid.h"
+#include "geom/sampler.h"
+#include "methods/rigid/rigid.h"
+#include "methods/sph/sph.h"
+
+// ---- spec -------------------------------------------------------------------------------------------------------------
+
+// Adding goes through the same door as by hand: checks are repeated, curves copied.
+#define COPY_ALL(kind, array)                                                                      \
+  for (size_t i = 0; i < spec->array.count; ++i) {                                                 \
+    KP_TRY(kp_spec_add_##kind(out, &spec->array.data[i]));                                         \
+  }
+
+kp_result kp_spec_copy(kp_spec *out, const kp_spec *spec) {
+  kp_spec_init(out);
+  out->domain = spec->domain;
+  out->simulation = spec->simulation;
+  out->sph = spec->sph;
+  memcpy(out->folder, spec->folder, sizeof out->folder);
+  COPY_ALL(liquid, liquids)
+  COPY_ALL(collider, colliders)
+  COPY_ALL(body, bodies)
+  COPY_ALL(emitter, emitters)
+  COPY_ALL(sink, sinks)
+  return KP_OK;
+}
+
+static double finest_spacing(const kp_spec *spec) {
+  double spacing = HUGE_VAL;
+  for (size_t l = 0; l < spec->liquids.count; ++l) {
+    spacing = fmin(spacing, spec->liquids.data[l].spacing);
+  }
+  return spacing;
+}
+
+kp_result kp_spec_estimate(const kp_spec *spec, kp_world_estimate *out) {
+  *out = (kp_world_estimate){ 0 };
+  bool flat = spec->domain.dimension == 2;
+  for (size_t l = 0; l < spec->liquids.count; ++l) {
+    const kp_liquid_def *def = &spec->liquids.data[l];
+    if (def->empty) {
+      continue;
+    }
+    kp_shape *shape = NULL;
+    KP_TRY(kp_shape_build(&def->shape, spec->folder, &shape));
+    kp_result result = flat ? kp_shape_flatten(shape) : KP_OK;
+    double volume = result == KP_OK && kp_shape_is_bounded(shape) ? kp_shape_volume(shape) : 0.0;
+    kp_shape_destroy(&shape);
+    KP_TRY(result);
+    double cell = flat ? def->spacing * def->spacing : pow(def->spacing, 3.0);
+    out->particles += (int64_t)(volume / cell);
+  }
+  kp_vec3 size = kp_vec3_sub(spec->domain.max, spec->domain.min);
+  double spacing = finest_spacing(spec);
+  double layers = ceil(spec->sph.support - 0.5);
+  double faces = flat ? 2.0 * (size.x + size.y) / spacing
+                      : 2.0 * (size.x * size.y + size.y * size.z + size.z * size.x) / (spacing * spacing);
+  bool sampled = spec->sph.domain_walls == 0 && isfinite(spacing);
+  out->samples = sampled ? (int64_t)(faces * layers) : 0;
+  out->bytes = 220.0 * (double)out->particles + 180.0 * (double)out->samples;
+  // c = 10 sqrt(2 g H), dt = cfl h / c, about 1.5 million particle-steps per second and core
+  double speed = sqrt(2.0 * kp_vec3_length(spec->simulation.gravity) * fmax(size.y, size.z));
+  double dt = spec->sph.cfl * 0.5 * spec->sph.support * spacing / fmax(10.0 * speed, 1e-3);
+  out->seconds_per_frame = (1.0 / 60.0) / dt * (double)out->particles / 1.5e6;
+  return KP_OK;
+}
+
+// ---- bodies -----------------------------------------------------------------------------------------------------------
+
+// Where the shape's origin is, for a body whose frame is that of the centre of mass.
+static kp_vec3 origin_of(const kp_body *model, const kp_frame3 *frame) {
+  return kp_vec3_sub(frame->position, kp_quat_rotate(frame->orientation, model->center));
+}
+
+static kp_result add_samples(kp_world *world, kp_index body, const kp_shape *shape, double spacing,
+                             int64_t layers) {
+  const kp_body *model = &world->bodies->models.data[body];
+  kp_frame3 frame = kp_bodies_frame(world->bodies, body);
+  kp_vec3 origin = origin_of(model, &frame);
+  double reach = world->spec.sph.support * spacing;
+  kp_vec3 margin = kp_vec3_make(reach, reach, reach);
+  kp_surface_def how = kp_default_surface_def(spacing);
+  how.layers = (kp_index)layers;
+  how.seed = (uint64_t)world->spec.simulation.seed;
+  how.clip = (kp_aabb){ kp_vec3_sub(world->spec.domain.min, margin),
+                        kp_vec3_add(world->spec.domain.max, margin) };
+  kp_surface_samples samples = { 0 };
+  KP_ARRAY(kp_vec3) positions = { 0 };
+  KP_ARRAY(kp_vec3) normals = { 0 };
+  KP_ARRAY(double) areas = { 0 };
+  kp_result result = kp_sampler_surface(shape, &how, &samples);
+  for (size_t i = 0; i < samples.count && result == KP_OK; ++i) {
+    kp_vec3 p = kp_vec3_add(origin, kp_quat_rotate(frame.orientation, samples.data[i].position));
+    KP_TRY_GOTO(result, kp_array_push(&positions, p), done);
+    KP_TRY_GOTO(result,
+                kp_array_push(&normals, kp_quat_rotate(frame.orientation, samples.data[i].normal)), done);
+    KP_TRY_GOTO(result, kp_array_push(&areas, samples.data[i].area), done);
+  }
+  if (result == KP_OK && positions.count > 0) {
+    kp_interface_samples all = { (int64_t)positions.count, positions.data, normals.data, areas.data };
+    bool still = model->kind == KP_BODY_STATIC;
+    result = kp_interface_add(still ? world->walls : world->movers, world->bodies, body, &all);
+  }
+done:
+  kp_array_free(&samples);
+  kp_array_free(&positions);
+  kp_array_free(&normals);
+  kp_array_free(&areas);
+  return result;
+}
+
+static kp_result keep_shape(kp_world *world, const kp_shape_def *def, bool visible, kp_vec3 color,
+                            kp_shape **out) {
+  KP_TRY(kp_shape_build(def, world->spec.folder, out));
+  kp_world_body entry = { .shape = *out, .body = -1, .visible = visible, .color = color };
+  KP_TRY(kp_array_push(&world->shapes, entry));
+  return world->env.dimension == 2 ? kp_shape_flatten(*out) : KP_OK;
+}
+
+static kp_result build_collider(kp_world *world, const kp_collider_def *def) {
+  kp_shape *shape;
+  KP_TRY(keep_shape(world, &def->shape, def->visible, def->color, &shape));
+  bool moves = def->position.n > 0 || def->rotation_deg.n > 0;
+  kp_body model = { .kind = moves ? KP_BODY_SCRIPTED : KP_BODY_STATIC,
+                    .position = def->position,
+                    .rotation_deg = def->rotation_deg };
+  memcpy(model.name, def->name, sizeof model.name);
+  kp_frame3 frame = kp_body_scripted_frame(&model, 0.0);
+  kp_index body;
+  KP_TRY(kp_bodies_add(world->bodies, &model, &frame, &body));
+  world->shapes.data[world->shapes.count - 1].body = body;
+  double spacing = isnan(def->spacing) ? finest_spacing(&world->spec) : def->spacing;
+  return isfinite(spacing) ? add_samples(world, body, shape, spacing, def->layers) : KP_OK;
+}
+
+static kp_mat3 inverse3(const kp_mat3 *a) {
+  const double(*m)[3] = a->m;
+  kp_mat3 r;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      int i1 = (i + 1) % 3;
+      int i2 = (i + 2) % 3;
+      int j1 = (j + 1) % 3;
+      int j2 = (j + 2) % 3;
+      r.m[j][i] = m[i1][j1] * m[i2][j2] - m[i1][j2] * m[i2][j1];
+    }
+  }
+  double det = m[0][0] * r.m[0][0] + m[0][1] * r.m[1][0] + m[0][2] * r.m[2][0];
+  for (int i = 0; i < 9; ++i) {
+    r.m[i / 3][i % 3] /= det;
+  }
+  return r;
+}
+
+static kp_result build_body(kp_world *world, const kp_body_def *def) {
+  kp_shape *shape;
+  kp_mass_properties mass;
+  KP_TRY(keep_shape(world, &def->shape, def->visible, def->color, &shape));
+  KP_TRY(kp_shape_mass_properties(shape, &mass));
+  kp_body model = { .kind = KP_BODY_FREE,
+                    .inverse_mass = 1.0 / (def->density * mass.volume),
+                    .inertia = mass.inertia,
+                    .center = mass.center };
+  for (int i = 0; i < 9; ++i) {
+    model.inertia.m[i / 3][i % 3] *= def->density;
+  }
+  model.inverse_inertia = inverse3(&model.inertia);
+  memcpy(model.name, def->name, sizeof model.name);
+  kp_frame3 frame = { .position = kp_vec3_add(def->position, mass.center),
+                      .orientation = kp_quat_identity(),
+                      .velocity = def->velocity,
+                      .angular_velocity = def->angular_velocity };
+  kp_index body;
+  KP_TRY(kp_bodies_add(world->bodies, &model, &frame, &body));
+  world->shapes.data[world->shapes.count - 1].body = body;
+  double spacing = isnan(def->spacing) ? finest_spacing(&world->spec) : def->spacing;
+  if (!isfinite(spacing)) {
+    return kp_fail(KP_ERROR_SCENE, "body \"%s\": spacing is needed when the world has no liquid", def->name);
+  }
+  return add_samples(world, body, shape, spacing, def->layers);
+}
+
+// Bodies that start inside each other are let be: contact pushes them apart gently.
+static void warn_overlaps(kp_world *world) {
+  for (size_t r = 0; r < world->movers->ranges.count; ++r) {
+    const kp_interface_range *range = &world->movers->ranges.data[r];
+    const kp_pos *x[3];
+    for (int c = 0; c < 3; ++c) {
+      x[c] = kp_buffer_host(&world->movers->set->position->buffers[c], KP_ACCESS_READ);
+    }
+    for (size_t s = 0; s < world->shapes.count; ++s) {
+      const kp_world_body *other = &world->shapes.data[s];
+      const kp_body *model = &world->bodies->models.data[other->body];
+      kp_frame3 frame = kp_bodies_frame(world->bodies, other->body);
+      kp_vec3 origin = origin_of(model, &frame);
+      bool inside = false;
+      for (int64_t i = range->first; other->body != range->body && i < range->first + range->count; ++i) {
+        kp_vec3 p = kp_vec3_sub(kp_vec3_make(x[0][i], x[1][i], x[2][i]), origin);
+        kp_vec3 local = kp_quat_rotate(kp_quat_conjugate(frame.orientation), p);
+        inside = inside || kp_shape_distance(other->shape, local) < 0.0;
+      }
+      if (inside) {
+        kp_log(KP_LOG_WARN, "world", "bodies \"%s\" and \"%s\" overlap at the start",
+               world->bodies->models.data[range->body].name, model->name);
+      }
+    }
+  }
+}
+
+static kp_result build_bodies(kp_world *world) {
+  for (size_t i = 0; i < world->spec.colliders.count; ++i) {
+    KP_TRY(build_collider(world, &world->spec.colliders.data[i]));
+  }
+  for (size_t i = 0; i < world->spec.bodies.count; ++i) {
+    KP_TRY(build_body(world, &world->spec.bodies.data[i]));
+  }
+  double spacing = finest_spacing(&world->spec);
+  if (world->spec.sph.domain_walls == 0 && isfinite(spacing)) {
+    kp_body domain = { .name = "domain", .kind = KP_BODY_STATIC };
+    kp_frame3 frame = { .orientation = kp_quat_identity() };
+    kp_index body;
+    KP_TRY(kp_bodies_add(world->bodies, &domain, &frame, &body));
+    KP_TRY(kp_sph_wall_samples(&world->env, &world->spec.sph, spacing, world->walls, body));
+  }
+  warn_overlaps(world);
+  return KP_OK;
+}
+
+// ---- systems -----------------------------------------------------------------------------------------------------------
+
+static kp_result add_system(kp_world *world, const kp_method *method, void *self) {
+  kp_system system = { .method = method, .self = self };
+  strncpy(system.name, method->name, sizeof system.name - 1);
+  return kp_array_push(&world->systems, system);
+}
+
+static kp_result build_rigid(kp_world *world) {
+  KP_ARRAY(kp_rigid_shape) shapes = { 0 };
+  kp_result result = KP_OK;
+  for (size_t s = 0; s < world->shapes.count && result == KP_OK; ++s) {
+    const kp_world_body *entry = &world->shapes.data[s];
+    bool is_free = world->bodies->models.data[entry->body].kind == KP_BODY_FREE;
+    kp_rigid_shape shape = { entry->shape, entry->body, is_free };
+    result = kp_array_push(&shapes, shape);
+  }
+  kp_rigid *rigid = NULL;
+  if (result == KP_OK) {
+    result = kp_rigid_create(&world->env, shapes.data, shapes.count, &rigid);
+  }
+  kp_array_free(&shapes);
+  KP_TRY(result);
+  return add_system(world, &kp_rigid_method, rigid);
+}
+
+static kp_result build_sph(kp_world *world) {
+  const kp_spec *spec = &world->spec;
+  KP_ARRAY(kp_sph_solid) solids = { 0 };
+  kp_result result = KP_OK;
+  for (size_t s = 0; s < world->shapes.count && result == KP_OK; ++s) {
+    const kp_world_body *entry = &world->shapes.data[s];
+    kp_frame3 frame = kp_bodies_frame(world->bodies, entry->body);
+    kp_vec3 origin = origin_of(&world->bodies->models.data[entry->body], &frame);
+    kp_sph_solid solid = { entry->shape, origin, frame.orientation };
+    result = kp_array_push(&solids, solid);
+  }
+  kp_sph_setup setup = {
+    .def = &spec->sph,
+    .liquids = spec->liquids.data,
+    .n_liquids = spec->liquids.count,
+    .emitters = spec->emitters.data,
+    .n_emitters = spec->emitters.count,
+    .sinks = spec->sinks.data,
+    .n_sinks = spec->sinks.count,
+    .solids = solids.data,
+    .n_solids = solids.count,
+    .folder = spec->folder,
+  };
+  kp_sph *sph = NULL;
+  if (result == KP_OK) {
+    result = kp_sph_create(&world->env, &setup, &sph);
+  }
+  kp_array_free(&solids);
+  KP_TRY(result);
+  return add_system(world, &kp_sph_method, sph);
+}
+
+static kp_result build_clock(kp_world *world) {
+  kp_field_desc numbers = { "numbers", KP_TYPE_F64, 3, "", KP_FIELD_SAVE, 0.0 };
+  kp_field *field;
+  KP_TRY(kp_registry_add_space(world->registry, "clock", KP_SPACE_GLOBAL, &world->clock));
+  KP_TRY(kp_space_add_field(world->clock, &numbers, &field));
+  return kp_space_append(world->clock, 1, NULL, 0);
+}
+
+kp_result kp_world_build_all(kp_world *world) {
+  const kp_spec *spec = &world->spec;
+  int dimension = (int)spec->domain.dimension;
+  KP_TRY(build_clock(world));
+  KP_TRY(kp_bodies_create(world->registry, &world->bodies));
+  KP_TRY(kp_interface_create(world->registry, "walls", dimension, false, &world->walls));
+  KP_TRY(kp_interface_create(world->registry, "movers", dimension, true, &world->movers));
+  // the user's force may have been set before
+  kp_force_fn force = world->env.force;
+  void *force_user = world->env.force_user;
+  world->env = (kp_env){ .backend = world->backend,
+                         .registry = world->registry,
+                         .profile = &world->profile,
+                         .domain = spec->domain,
+                         .simulation = spec->simulation,
+                         .dimension = dimension,
+                         .bodies = world->bodies,
+                         .walls = world->walls,
+                         .movers = world->movers,
+                         .force = force,
+                         .force_user = force_user };
+  KP_TRY(build_bodies(world));
+  KP_TRY(build_rigid(world));
+  if (spec->liquids.count > 0) {
+    KP_TRY(build_sph(world));
+  }
+  return add_system(world, &kp_fluid_rigid, NULL);
+}

@@ -1,0 +1,146 @@
+// Default values of every def. The only place they are written: tables, manual and used.lua ask
+// here.
+#include "kelpie/types.h"
+#include "world/cookie.h"
+
+// A box without volume, which means "not said yet". The members of the other kinds have the values
+// that change nothing, so that a program only sets what its kind needs.
+static kp_shape_def no_shape(void) {
+  return (kp_shape_def){
+    .kind = KP_SHAPE_BOX,
+    .normal = { 0.0, 1.0, 0.0 },
+    .scale = 1.0,
+  };
+}
+
+kp_domain_def kp_default_domain_def(void) {
+  return (kp_domain_def){
+    .cookie = KP_DEF_COOKIE,
+    .min = { 0.0, 0.0, 0.0 },
+    .max = { 1.0, 1.0, 1.0 },
+    .dimension = 3,
+    .boundary_x = KP_BOUNDARY_CLOSED,
+    .boundary_y = KP_BOUNDARY_CLOSED,
+    .boundary_z = KP_BOUNDARY_CLOSED,
+    .open_top = false,
+    .restitution = 0.0,
+    .friction = 0.0,
+  };
+}
+
+kp_simulation_def kp_default_simulation_def(void) {
+  return (kp_simulation_def){
+    .cookie = KP_DEF_COOKIE,
+    .gravity = { 0.0, -9.81, 0.0 },
+    .dt = KP_AUTO,
+    .dt_max = 0.01,
+    .dt_min = 1e-8,
+    .policy = KP_POLICY_RETRY,
+    .retries = 6,
+    .seed = 1,
+  };
+}
+
+kp_sph_def kp_default_sph_def(void) {
+  return (kp_sph_def){
+    .cookie = KP_DEF_COOKIE,
+    .kernel = KP_SPH_CUBIC,
+    .support = 2.4,
+    .integrator = KP_INTEGRATOR_SYMPLECTIC,
+    .pressure = 1,
+    .viscosity_model = 0,
+    .density = 0,
+    .density_diffusion = 0.1,
+    .fused = false,
+    .wall = 0,
+    .slip = 0.0,
+    .wall_strength = 1.0,
+    .wall_distance = 1.0,
+    .wall_restitution = 0.3,
+    .wall_friction = 0.2,
+    .cfl = 0.4,
+  };
+}
+
+kp_liquid_def kp_default_liquid_def(void) {
+  return (kp_liquid_def){
+    .cookie = KP_DEF_COOKIE,
+    .method = 0,
+    .shape = no_shape(),
+    .empty = false,
+    .spacing = 0.02,
+    .velocity = { 0.0, 0.0, 0.0 },
+    .jitter = 0.0,
+    .rest_density = 1000.0,
+    .viscosity = 0.05,
+    .artificial_viscosity = 0.1,
+    .eos = 1,
+    .exponent = 7.0,
+    .stiffness = KP_AUTO,
+    .sound_speed = KP_AUTO,
+    .clamp_negative_pressure = true,
+    .color = { 0.10, 0.35, 0.70 },
+  };
+}
+
+kp_collider_def kp_default_collider_def(void) {
+  return (kp_collider_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .position = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .rotation_deg = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .spacing = KP_AUTO,
+    .layers = 2,
+    .visible = true,
+    .color = { 0.60, 0.60, 0.62 },
+  };
+}
+
+kp_body_def kp_default_body_def(void) {
+  return (kp_body_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .density = 500.0,
+    .position = { 0.0, 0.0, 0.0 },
+    .velocity = { 0.0, 0.0, 0.0 },
+    .angular_velocity = { 0.0, 0.0, 0.0 },
+    .spacing = KP_AUTO,
+    .layers = 2,
+    .visible = true,
+    .color = { 0.85, 0.45, 0.15 },
+  };
+}
+
+kp_emitter_def kp_default_emitter_def(void) {
+  return (kp_emitter_def){
+    .cookie = KP_DEF_COOKIE,
+    .position = { 0.0, 0.0, 0.0 },
+    .direction = { 0.0, -1.0, 0.0 },
+    .radius = 0.05,
+    .speed = kp_curve_constant(1.0),
+    .start = 0.0,
+    .stop = 1e9,
+    .limit = 1000000000,
+  };
+}
+
+kp_sink_def kp_default_sink_def(void) {
+  return (kp_sink_def){ .cookie = KP_DEF_COOKIE, .shape = no_shape() };
+}
+
+kp_output_def kp_default_output_def(void) {
+  return (kp_output_def){
+    .cookie = KP_DEF_COOKIE,
+    .frames = 120,
+    .fps = 60.0,
+    .checkpoint_every = 0,
+  };
+}
+
+kp_curve kp_curve_constant(double value) {
+  return (kp_curve){ .components = 1, .constant = { value } };
+}
+
+kp_curve kp_curve_constant3(kp_vec3 value) {
+  return (kp_curve){ .components = 3, .constant = { value.x, value.y, value.z } };
+}

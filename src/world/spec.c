@@ -1,0 +1,264 @@
+#include "world/spec.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "geom/shape.h"
+#include "world/cookie.h"
+
+#define NAME_LIMIT 64  // names become file names and columns of tables
+
+void kp_spec_init(kp_spec *spec) {
+  *spec = (kp_spec){
+    .domain = kp_default_domain_def(),
+    .simulation = kp_default_simulation_def(),
+    .sph = kp_default_sph_def(),
+    .folder = ".",
+  };
+}
+
+void kp_spec_free(kp_spec *spec) {
+  for (size_t i = 0; i < spec->owned.count; ++i) {
+    kp_free(spec->owned.data[i]);
+  }
+  kp_array_free(&spec->owned);
+  kp_array_free(&spec->liquids);
+  kp_array_free(&spec->colliders);
+  kp_array_free(&spec->bodies);
+  kp_array_free(&spec->emitters);
+  kp_array_free(&spec->sinks);
+}
+
+// ---- range check
+
+// A member of another kind of value has its own check; this one is for every number.
+static kp_result check_number(const kp_param *row, double value, bool may_be_auto) {
+  if (isnan(value) && may_be_auto) {
+    return KP_OK;
+  }
+  if (!isfinite(value)) {
+    return kp_fail(KP_ERROR_SCENE, "%s is %s, which is no number", row->key,
+                   isnan(value) ? "NaN" : "infinite");
+  }
+  if (value < row->lowest || value > row->highest) {
+    const char *space = row->unit[0] != '\0' ? " " : "";
+    return kp_fail(KP_ERROR_SCENE, "%s = %.10g is out of range: %.10g to %.10g%s%s", row->key,
+                   value, row->lowest, row->highest, space, row->unit);
+  }
+  return KP_OK;
+}
+
+static kp_result check_numbers(const kp_param *row, const double *values, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    KP_TRY(check_number(row, values[i], false));
+  }
+  return KP_OK;
+}
+
+static kp_result check_curve(const kp_param *row, const kp_curve *curve, int32_t components) {
+  if (curve->components != components || curve->n < 0 || (curve->n > 0 && curve->samples == NULL)) {
+    return kp_fail(KP_ERROR_SCENE, "%s is no curve of %" PRId32 " values", row->key, components);
+  }
+  if (curve->n == 0) {
+    return check_numbers(row, curve->constant, (size_t)components);
+  }
+  if (!isfinite(curve->start) || !isfinite(curve->interval) || curve->interval <= 0.0) {
+    return kp_fail(KP_ERROR_SCENE, "%s needs samples at a positive interval", row->key);
+  }
+  return check_numbers(row, curve->samples, (size_t)curve->n * (size_t)components);
+}
+
+static kp_result check_word(const kp_param *row, int value) {
+  int n_words = 0;
+  while (row->names[n_words] != NULL) {
+    ++n_words;
+  }
+  if (value < 0 || value >= n_words) {
+    return kp_fail(KP_ERROR_SCENE, "%s = %d is none of the %d choices", row->key, value, n_words);
+  }
+  return KP_OK;
+}
+
+static kp_result check_shape(const kp_param *row, const kp_shape_def *shape) {
+  size_t n_kinds;
+  const kp_param_table *const *tables = kp_shape_tables(&n_kinds);
+  if ((unsigned)shape->kind >= n_kinds) {
+    return kp_fail(KP_ERROR_SCENE, "%s has the unknown kind %d", row->key, (int)shape->kind);
+  }
+  kp_result result = kp_params_check(tables[shape->kind], shape, NULL);
+  return result == KP_OK ? KP_OK : kp_fail_in(result, "%s", row->key);
+}
+
+// `standard` is the same member of the default def: where it is NaN, NaN means "choose for me".
+static kp_result check_member(const kp_param *row, const void *member, const void *standard) {
+  switch (row->type) {
+  case KP_PARAM_REAL:
+    return check_number(row, *(const double *)member, isnan(*(const double *)standard));
+  case KP_PARAM_INT:
+    return check_number(row, (double)*(const int64_t *)member, false);
+  case KP_PARAM_VEC3:
+    return check_numbers(row, member, 3);
+  case KP_PARAM_ENUM:
+    return check_word(row, *(const int *)member);
+  case KP_PARAM_TEXT:
+    return memchr(member, '\0', row->size) != NULL
+               ? KP_OK
+               : kp_fail(KP_ERROR_SCENE, "%s is too long", row->key);
+  case KP_PARAM_CURVE:
+    return check_curve(row, member, 1);
+  case KP_PARAM_CURVE3:
+    return check_curve(row, member, 3);
+  case KP_PARAM_SHAPE:
+    return check_shape(row, member);
+  case KP_PARAM_BOOL:
+  case KP_PARAM_TYPE_COUNT:
+    break;
+  }
+  return KP_OK;
+}
+
+// "liquid \"water\": " or "domain: " before the sentence.
+static kp_result blame(kp_result code, const char *word, const char *name) {
+  if (name != NULL && name[0] != '\0') {
+    return kp_fail_in(code, "%s \"%s\"", word, name);
+  }
+  return kp_fail_in(code, "%s", word);
+}
+
+kp_result kp_params_check(const kp_param_table *table, const void *def, const char *name) {
+  char *standard = kp_alloc_zero(table->def_size, KP_MEMORY_WORLD);
+  if (standard == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  table->set_default(standard);
+  kp_result result = KP_OK;
+  for (size_t i = 0; i < table->n_rows && result == KP_OK; ++i) {
+    const kp_param *row = &table->rows[i];
+    result = check_member(row, (const char *)def + row->offset, standard + row->offset);
+  }
+  kp_free(standard);
+  return result == KP_OK ? KP_OK : blame(result, table->name, name);
+}
+
+// ---- adding entities
+
+static bool is_name(const char *name) {
+  const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  size_t length = strnlen(name, KP_TEXT_SIZE);
+  return length > 0 && length <= NAME_LIMIT && strspn(name, letters) == length;
+}
+
+// Names are few, so a walk over all of them per entity costs nothing.
+static const char *kind_of_name(const kp_spec *spec, const char *name) {
+#define LOOK(array, word)                                                                          \
+  for (size_t i = 0; i < spec->array.count; ++i) {                                                 \
+    if (strcmp(spec->array.data[i].name, name) == 0) {                                             \
+      return word;                                                                                 \
+    }                                                                                              \
+  }
+  LOOK(liquids, "liquid")
+  LOOK(colliders, "collider")
+  LOOK(bodies, "body")
+  LOOK(emitters, "emitter")
+  LOOK(sinks, "sink")
+#undef LOOK
+  return NULL;
+}
+
+static kp_result check_entity(const kp_spec *spec, const kp_param_table *table, const void *def,
+                              uint32_t cookie, const char *name) {
+  if (cookie != KP_DEF_COOKIE) {
+    return kp_fail(KP_ERROR_ARGUMENT, "%s: the def was not made by kp_default_%s_def", table->name,
+                   table->name);
+  }
+  if (!is_name(name)) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "%s: a name has 1 to %d letters, digits, '_' or '-', unlike \"%.*s\"",
+                   table->name, NAME_LIMIT, NAME_LIMIT, name);
+  }
+  const char *kind = kind_of_name(spec, name);
+  if (kind != NULL) {
+    return kp_fail(KP_ERROR_SCENE, "%s \"%s\": the name is taken by a %s", table->name, name, kind);
+  }
+  return kp_params_check(table, def, name);
+}
+
+// The default shape of every def is a box without volume: nobody has said a shape.
+static kp_result need_shape(const kp_shape_def *shape, const char *word, const char *name) {
+  if (shape->kind == KP_SHAPE_BOX && shape->min.x == shape->max.x && shape->min.y == shape->max.y &&
+      shape->min.z == shape->max.z) {
+    return kp_fail(KP_ERROR_SCENE, "%s \"%s\": the shape is missing", word, name);
+  }
+  return KP_OK;
+}
+
+// Let the curve point to a copy of its samples that lives as long as the spec.
+static kp_result own_curve(kp_spec *spec, kp_curve *curve) {
+  if (curve->n == 0) {
+    curve->samples = NULL;
+    return KP_OK;
+  }
+  size_t size = (size_t)curve->n * (size_t)curve->components * sizeof(double);
+  double *copy = kp_alloc(size, KP_MEMORY_WORLD);
+  if (copy == NULL || kp_array_push(&spec->owned, copy) != KP_OK) {
+    kp_free(copy);
+    return KP_ERROR_MEMORY;
+  }
+  memcpy(copy, curve->samples, size);
+  curve->samples = copy;
+  return KP_OK;
+}
+
+// Append, then sink to its place by name.
+#define INSERT(array, def)                                                                         \
+  do {                                                                                             \
+    KP_TRY(kp_array_push(array, *(def)));                                                          \
+    for (size_t k = (array)->count - 1;                                                            \
+         k > 0 && strcmp((array)->data[k - 1].name, (def)->name) > 0; --k) {                       \
+      (array)->data[k] = (array)->data[k - 1];                                                     \
+      (array)->data[k - 1] = *(def);                                                               \
+    }                                                                                              \
+  } while (0)
+
+kp_result kp_spec_add_liquid(kp_spec *spec, const kp_liquid_def *def) {
+  KP_TRY(check_entity(spec, &kp_liquid_params, def, def->cookie, def->name));
+  if (!def->empty) {
+    KP_TRY(need_shape(&def->shape, "liquid", def->name));
+  }
+  INSERT(&spec->liquids, def);
+  return KP_OK;
+}
+
+kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def) {
+  KP_TRY(check_entity(spec, &kp_collider_params, def, def->cookie, def->name));
+  KP_TRY(need_shape(&def->shape, "collider", def->name));
+  kp_collider_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.position));
+  KP_TRY(own_curve(spec, &copy.rotation_deg));
+  INSERT(&spec->colliders, &copy);
+  return KP_OK;
+}
+
+kp_result kp_spec_add_body(kp_spec *spec, const kp_body_def *def) {
+  KP_TRY(check_entity(spec, &kp_body_params, def, def->cookie, def->name));
+  KP_TRY(need_shape(&def->shape, "body", def->name));
+  INSERT(&spec->bodies, def);
+  return KP_OK;
+}
+
+kp_result kp_spec_add_emitter(kp_spec *spec, const kp_emitter_def *def) {
+  KP_TRY(check_entity(spec, &kp_emitter_params, def, def->cookie, def->name));
+  kp_emitter_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.speed));
+  INSERT(&spec->emitters, &copy);
+  return KP_OK;
+}
+
+kp_result kp_spec_add_sink(kp_spec *spec, const kp_sink_def *def) {
+  KP_TRY(check_entity(spec, &kp_sink_params, def, def->cookie, def->name));
+  KP_TRY(need_shape(&def->shape, "sink", def->name));
+  INSERT(&spec->sinks, def);
+  return KP_OK;
+}

@@ -1,0 +1,333 @@
+// Checks that need the whole spec: what fits, what names what, and whether the machine can hold it.
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "geom/shape.h"
+#include "world/cookie.h"
+#include "world/spec.h"
+
+#define BYTES_PER_PARTICLE 200.0  // fields, sorted copies and cells, rounded up
+#define COUNT_LIMIT 2147483647.0  // kp_index
+
+typedef struct census {
+  kp_aabb domain;
+  int dimension;
+  double n_particles, n_samples;  // estimates
+  double largest;                 // of one entity
+  const char *largest_name;
+  double finest;  // spacing of the finest liquid, for samples that follow it
+} census;
+
+static double component(kp_vec3 v, int axis) {
+  return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
+
+static void count(census *c, double *sum, double n, const char *name) {
+  *sum += n;
+  if (n > c->largest) {
+    c->largest = n;
+    c->largest_name = name;
+  }
+}
+
+// ---- domain and simulation
+
+static kp_result check_cookie(uint32_t cookie, const char *word) {
+  return cookie == KP_DEF_COOKIE
+             ? KP_OK
+             : kp_fail(KP_ERROR_ARGUMENT, "%s: the def was not made by kp_default_%s_def", word,
+                       word);
+}
+
+static kp_result check_domain(const kp_domain_def *domain) {
+  KP_TRY(check_cookie(domain->cookie, "domain"));
+  KP_TRY(kp_params_check(&kp_domain_params, domain, NULL));
+  static const char axes[] = "xyz";
+  for (int axis = 0; axis < (int)domain->dimension; ++axis) {
+    double low = component(domain->min, axis), high = component(domain->max, axis);
+    if (!(low < high)) {
+      return kp_fail(KP_ERROR_SCENE,
+                     "domain: it has no volume, since min.%c = %g is not below max.%c = %g",
+                     axes[axis], low, axes[axis], high);
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result check_settings(const kp_spec *spec) {
+  KP_TRY(check_domain(&spec->domain));
+  KP_TRY(check_cookie(spec->simulation.cookie, "simulation"));
+  KP_TRY(kp_params_check(&kp_simulation_params, &spec->simulation, NULL));
+  KP_TRY(check_cookie(spec->sph.cookie, "sph"));
+  KP_TRY(kp_params_check(&kp_sph_params, &spec->sph, NULL));
+  if (spec->simulation.dt_min > spec->simulation.dt_max) {
+    return kp_fail(KP_ERROR_SCENE, "simulation: dt_min = %g is above dt_max = %g",
+                   spec->simulation.dt_min, spec->simulation.dt_max);
+  }
+  return KP_OK;
+}
+
+// In two dimensions z stays zero, so nothing may push along it.
+static kp_result check_flat(const census *c, const char *what, const char *name, kp_vec3 v) {
+  if (c->dimension == 2 && v.z != 0.0) {
+    return kp_fail(KP_ERROR_SCENE, "%s%s%s: the z component must be 0 in two dimensions", what,
+                   name[0] != '\0' ? " of " : "", name);
+  }
+  return KP_OK;
+}
+
+// ---- shapes
+
+static kp_result build_shape(const kp_spec *spec, const census *c, const kp_shape_def *def,
+                             kp_shape **shape) {
+  KP_TRY(kp_shape_build(def, spec->folder, shape));
+  kp_result result = c->dimension == 2 ? kp_shape_flatten(*shape) : KP_OK;
+  if (result != KP_OK) {
+    kp_shape_destroy(shape);
+  }
+  return result;
+}
+
+// A mesh that is missing or broken is the scene's fault; only memory is not.
+static kp_result blame(kp_result code, const char *word, const char *name) {
+  return kp_fail_in(code == KP_ERROR_MEMORY ? code : KP_ERROR_SCENE, "%s \"%s\"", word, name);
+}
+
+// The part of a box that lies in the domain; false when there is none.
+static bool clip(const census *c, kp_aabb *box) {
+  box->min = kp_vec3_max(box->min, c->domain.min);
+  box->max = kp_vec3_min(box->max, c->domain.max);
+  for (int axis = 0; axis < c->dimension; ++axis) {
+    if (!(component(box->min, axis) < component(box->max, axis))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static double volume_of(const census *c, kp_aabb box) {
+  double volume = 1.0;
+  for (int axis = 0; axis < c->dimension; ++axis) {
+    volume *= component(box.max, axis) - component(box.min, axis);
+  }
+  return volume;
+}
+
+// ---- liquids
+
+static kp_result check_spacing(const census *c, const kp_liquid_def *liquid) {
+  for (int axis = 0; axis < c->dimension; ++axis) {
+    double extent = component(c->domain.max, axis) - component(c->domain.min, axis);
+    if (liquid->spacing > extent) {
+      return kp_fail(KP_ERROR_SCENE,
+                     "liquid \"%s\": spacing = %g m does not fit the domain, which is %g m wide",
+                     liquid->name, liquid->spacing, extent);
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result check_liquid(const kp_spec *spec, census *c, const kp_liquid_def *liquid) {
+  KP_TRY(check_spacing(c, liquid));
+  KP_TRY(check_flat(c, "velocity", liquid->name, liquid->velocity));
+  c->finest = fmin(c->finest, liquid->spacing);
+  if (liquid->empty) {
+    return KP_OK;
+  }
+  kp_shape *shape = NULL;
+  kp_result result = build_shape(spec, c, &liquid->shape, &shape);
+  if (result != KP_OK) {
+    return blame(result, "liquid", liquid->name);
+  }
+  // an unbounded solid fills what it can reach of the domain
+  kp_aabb box = kp_shape_is_bounded(shape) ? kp_shape_bounds(shape) : c->domain;
+  if (!clip(c, &box)) {
+    result =
+        kp_fail(KP_ERROR_SCENE, "liquid \"%s\": its shape lies outside the domain", liquid->name);
+  } else {
+    double volume = volume_of(c, box);
+    volume = kp_shape_is_bounded(shape) ? fmin(volume, kp_shape_volume(shape)) : volume;
+    count(c, &c->n_particles, volume / pow(liquid->spacing, c->dimension), liquid->name);
+  }
+  kp_shape_destroy(&shape);
+  return result;
+}
+
+static bool is_fed(const kp_spec *spec, const char *name) {
+  for (size_t i = 0; i < spec->emitters.count; ++i) {
+    if (strcmp(spec->emitters.data[i].into, name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Something must be able to hold particles, now or later.
+static kp_result check_not_empty(const kp_spec *spec) {
+  size_t n_alive = 0;
+  for (size_t i = 0; i < spec->liquids.count; ++i) {
+    const kp_liquid_def *liquid = &spec->liquids.data[i];
+    if (!liquid->empty || is_fed(spec, liquid->name)) {
+      ++n_alive;
+    } else {
+      kp_log(KP_LOG_WARN, "world", "liquid \"%s\" has no shape and no emitter feeds it",
+             liquid->name);
+    }
+  }
+  if (n_alive > 0) {
+    return KP_OK;
+  }
+  return spec->liquids.count == 0
+             ? kp_fail(KP_ERROR_SCENE, "nothing can ever move: there is no liquid")
+             : kp_fail(KP_ERROR_SCENE,
+                       "nothing can ever move: liquid \"%s\" has no shape and no "
+                       "emitter feeds it",
+                       spec->liquids.data[0].name);
+}
+
+// ---- emitters
+
+static kp_result check_target(const kp_spec *spec, const kp_emitter_def *emitter) {
+  KP_ARRAY(const char *) names = { 0 };
+  bool is_known = false;
+  for (size_t i = 0; i < spec->liquids.count; ++i) {
+    const char *name = spec->liquids.data[i].name;
+    is_known = is_known || strcmp(name, emitter->into) == 0;
+    if (kp_array_push(&names, name) != KP_OK) {
+      kp_array_free(&names);
+      return KP_ERROR_MEMORY;
+    }
+  }
+  kp_result result = KP_OK;
+  if (!is_known && emitter->into[0] == '\0') {
+    result = kp_fail(KP_ERROR_SCENE, "emitter \"%s\": into = \"liquid to feed\" is missing",
+                     emitter->name);
+  } else if (!is_known) {
+    const char *nearest = kp_text_nearest(emitter->into, names.data, names.count);
+    result = kp_fail(KP_ERROR_SCENE, "emitter \"%s\": there is no liquid \"%s\"%s%s%s",
+                     emitter->name, emitter->into, nearest != NULL ? ", did you mean \"" : "",
+                     nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
+  }
+  kp_array_free(&names);
+  return result;
+}
+
+static kp_result check_emitter(const kp_spec *spec, const census *c,
+                               const kp_emitter_def *emitter) {
+  KP_TRY(check_target(spec, emitter));
+  KP_TRY(check_flat(c, "direction", emitter->name, emitter->direction));
+  if (kp_vec3_length(emitter->direction) == 0.0) {
+    return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": direction has no length", emitter->name);
+  }
+  if (emitter->stop < emitter->start) {
+    return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": it stops at %g s, before its start at %g s",
+                   emitter->name, emitter->stop, emitter->start);
+  }
+  for (int axis = 0; axis < c->dimension; ++axis) {
+    double x = component(emitter->position, axis);
+    if (x < component(c->domain.min, axis) || x > component(c->domain.max, axis)) {
+      return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": its position lies outside the domain",
+                     emitter->name);
+    }
+  }
+  return KP_OK;
+}
+
+// ---- solids
+
+typedef struct solid {
+  const char *word, *name;
+  const kp_shape_def *shape;
+  double spacing;  // of the boundary samples
+  int64_t layers;  // 0: has none
+  bool needs_mass;
+} solid;
+
+// About as many samples as the box around the solid would need, as far as it is bounded.
+static void count_samples(census *c, kp_aabb box, const solid *s) {
+  double x = fmin(box.max.x - box.min.x, c->domain.max.x - c->domain.min.x);
+  double y = fmin(box.max.y - box.min.y, c->domain.max.y - c->domain.min.y);
+  double z = fmin(box.max.z - box.min.z, c->domain.max.z - c->domain.min.z);
+  double step = isnan(s->spacing) ? c->finest : s->spacing;
+  double n =
+      c->dimension == 2 ? 2.0 * (x + y) / step : 2.0 * (x * y + y * z + z * x) / (step * step);
+  count(c, &c->n_samples, n * (double)s->layers, s->name);
+}
+
+static kp_result check_solid(const kp_spec *spec, census *c, const solid *s) {
+  kp_shape *shape = NULL;
+  kp_result result = build_shape(spec, c, s->shape, &shape);
+  if (result != KP_OK) {
+    return blame(result, s->word, s->name);
+  }
+  if (s->needs_mass && !kp_shape_is_bounded(shape)) {
+    result = kp_fail(KP_ERROR_SCENE, "%s \"%s\": its shape has no end, so it has no mass", s->word,
+                     s->name);
+  }
+  count_samples(c, kp_shape_bounds(shape), s);
+  kp_shape_destroy(&shape);
+  return result;
+}
+
+static kp_result check_solids(const kp_spec *spec, census *c) {
+  for (size_t i = 0; i < spec->colliders.count; ++i) {
+    const kp_collider_def *def = &spec->colliders.data[i];
+    solid s = { "collider", def->name, &def->shape, def->spacing, def->layers, false };
+    KP_TRY(check_solid(spec, c, &s));
+  }
+  for (size_t i = 0; i < spec->bodies.count; ++i) {
+    const kp_body_def *def = &spec->bodies.data[i];
+    solid s = { "body", def->name, &def->shape, def->spacing, def->layers, true };
+    KP_TRY(check_flat(c, "velocity", def->name, def->velocity));
+    KP_TRY(check_solid(spec, c, &s));
+  }
+  for (size_t i = 0; i < spec->sinks.count; ++i) {
+    const kp_sink_def *def = &spec->sinks.data[i];
+    solid s = { "sink", def->name, &def->shape, KP_AUTO, 0, false };
+    KP_TRY(check_solid(spec, c, &s));
+  }
+  return KP_OK;
+}
+
+// ---- memory
+
+static kp_result check_memory(const census *c) {
+  double n = c->n_particles + c->n_samples;
+  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  double have = pages > 0 && page > 0 ? (double)pages * (double)page : HUGE_VAL;
+  double need = n * BYTES_PER_PARTICLE;
+  if (need > have) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "about %.3g particles need %.3g GB of memory and this machine has %.3g GB; "
+                   "\"%s\" alone has %.3g, so make its spacing larger",
+                   n, need / 1e9, have / 1e9, c->largest_name, c->largest);
+  }
+  if (c->largest > COUNT_LIMIT) {
+    return kp_fail(KP_ERROR_SCENE, "\"%s\" would have about %.3g particles, of at most %.3g",
+                   c->largest_name, c->largest, COUNT_LIMIT);
+  }
+  return KP_OK;
+}
+
+kp_result kp_spec_check(const kp_spec *spec) {
+  KP_TRY(check_settings(spec));
+  census c = {
+    .domain = { spec->domain.min, spec->domain.max },
+    .dimension = (int)spec->domain.dimension,
+    .largest_name = "",
+    .finest = HUGE_VAL,
+  };
+  KP_TRY(check_flat(&c, "gravity", "", spec->simulation.gravity));
+  for (size_t i = 0; i < spec->emitters.count; ++i) {
+    KP_TRY(check_emitter(spec, &c, &spec->emitters.data[i]));
+  }
+  KP_TRY(check_not_empty(spec));
+  for (size_t i = 0; i < spec->liquids.count; ++i) {
+    KP_TRY(check_liquid(spec, &c, &spec->liquids.data[i]));
+  }
+  KP_TRY(check_solids(spec, &c));
+  return check_memory(&c);
+}

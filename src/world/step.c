@@ -1,0 +1,178 @@
+// One sub-step, and advancing by an interval. This file is the order of events; the arithmetic is elsewhere.
+#include "world/step.h"
+
+#include <math.h>
+
+#include "base/log.h"
+#include "base/timer.h"
+
+// A timer around each stage of each sub-step.
+static kp_result run_stage(kp_world *world, kp_stage stage) {
+  double start = kp_time_now();
+  kp_result result = KP_OK;
+  for (size_t s = 0; s < world->systems.count && result == KP_OK; ++s) {
+    kp_system *system = &world->systems.data[s];
+    if (system->method->stages[stage] != NULL) {
+      result = system->method->stages[stage](system->self, &world->env);
+    }
+  }
+  kp_profile_add(&world->profile, kp_profile_slot(&world->profile, kp_stage_names[stage]),
+                 kp_time_now() - start);
+  return result;
+}
+
+static kp_result begin_evaluation(kp_world *world) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    kp_system *system = &world->systems.data[s];
+    if (system->method->begin != NULL) {
+      KP_TRY(system->method->begin(system->self, &world->env));
+    }
+  }
+  return KP_OK;
+}
+
+static int evaluations(const kp_world *world) {
+  int most = 1;
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    const kp_system *system = &world->systems.data[s];
+    int n = system->method->evaluations != NULL ? system->method->evaluations(system->self) : 1;
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
+// The smallest limit any method asks for.
+static double step_limit(kp_world *world) {
+  const kp_simulation_def *def = &world->spec.simulation;
+  if (!isnan(def->dt)) {
+    return def->dt * world->dt_scale;
+  }
+  double dt = def->dt_max;
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    kp_system *system = &world->systems.data[s];
+    if (system->method->max_dt != NULL) {
+      dt = fmin(dt, system->method->max_dt(system->self, &world->env));
+    }
+  }
+  return dt * world->dt_scale;
+}
+
+// Cut so that the interval ends exactly, with no sliver at its end: two limits left become two halves.
+static double cut_step(double limit, double left) {
+  if (left <= limit * (1.0 + 1e-9)) {
+    return left;
+  }
+  return left < 2.0 * limit ? 0.5 * left : limit;
+}
+
+static kp_result check_report(kp_world *world) {
+  const kp_step_report *r = &world->env.report;
+  if (r->n_bad > 0) {
+    return kp_fail(KP_ERROR_PHYSICS, "%lld particles or bodies have no finite state at t = %g s",
+                   (long long)r->n_bad, world->env.time);
+  }
+  if (r->n_escaped > 0) {
+    return kp_fail(KP_ERROR_PHYSICS, "%lld particles escaped from the domain at t = %g s",
+                   (long long)r->n_escaped, world->env.time);
+  }
+  double dt_min = world->spec.simulation.dt_min;
+  if (r->dt_limit < dt_min) {
+    return kp_fail(KP_ERROR_PHYSICS, "the time step fell to %g s at t = %g s, below dt_min = %g s",
+                   r->dt_limit, world->env.time, dt_min);
+  }
+  return KP_OK;
+}
+
+kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report) {
+  kp_env *env = &world->env;
+  env->report = (kp_step_report){ 0 };
+  env->report.dt_limit = step_limit(world);
+  env->dt = cut_step(env->report.dt_limit, longest);
+  env->report.dt = env->dt;
+  env->evaluation = 0;
+
+  KP_TRY(run_stage(world, KP_STAGE_POPULATION));
+  int n = evaluations(world);
+  for (env->evaluation = 0; env->evaluation < n; ++env->evaluation) {
+    KP_TRY(begin_evaluation(world));
+    KP_TRY(run_stage(world, KP_STAGE_SPACE));
+    KP_TRY(run_stage(world, KP_STAGE_PREPARE));
+    KP_TRY(run_stage(world, KP_STAGE_FORCES));
+    KP_TRY(run_stage(world, KP_STAGE_PREDICT));
+  }
+  KP_TRY(run_stage(world, KP_STAGE_CONTACT));
+  KP_TRY(run_stage(world, KP_STAGE_SOLVE));
+  KP_TRY(run_stage(world, KP_STAGE_CORRECT));
+  KP_TRY(run_stage(world, KP_STAGE_CHECK));
+
+  env->time += env->dt;
+  world->n_steps += 1;
+  env->report.steps = 1;
+  KP_TRY(kp_world_store_clock(world));
+  if (report != NULL) {
+    *report = env->report;
+  }
+  return check_report(world);
+}
+
+static void add_report(kp_step_report *sum, const kp_step_report *one) {
+  int64_t steps = sum->steps + one->steps;
+  int64_t removed = sum->n_removed + one->n_removed;
+  int64_t emitted = sum->n_emitted + one->n_emitted;
+  int64_t retries = sum->retries;
+  double fastest = fmax(sum->max_speed, one->max_speed);
+  *sum = *one;
+  sum->steps = steps;
+  sum->n_removed = removed;
+  sum->n_emitted = emitted;
+  sum->retries = retries;
+  sum->max_speed = fastest;
+}
+
+// Sub-steps until the end of the interval or the first trouble.
+static kp_result advance_to(kp_world *world, double end, kp_step_report *sum) {
+  while (world->env.time < end) {
+    double left = end - world->env.time;
+    kp_step_report one = { 0 };
+    kp_result result = kp_world_step(world, left, &one);
+    add_report(sum, &one);
+    if (result == KP_ERROR_PHYSICS && world->spec.simulation.policy == KP_POLICY_WARN &&
+        world->env.report.n_bad == 0) {
+      kp_log(KP_LOG_WARN, "world", "%s", kp_last_error());
+    } else if (result != KP_OK) {
+      return result;
+    }
+    if (one.dt >= left) {
+      // the last step was cut to end exactly here; leave no rounding behind
+      world->env.time = end;
+    }
+  }
+  return kp_world_store_clock(world);
+}
+
+kp_result kp_world_advance(kp_world *world, double seconds, kp_step_report *report) {
+  double end = world->env.time + seconds;
+  const kp_simulation_def *def = &world->spec.simulation;
+  bool may_retry = def->policy == KP_POLICY_RETRY;
+  kp_step_report sum = { 0 };
+  if (may_retry) {
+    KP_TRY(kp_registry_save(world->registry, &world->snapshot));
+  }
+  kp_result result = advance_to(world, end, &sum);
+  for (int64_t r = 0; may_retry && result == KP_ERROR_PHYSICS && r < def->retries; ++r) {
+    kp_log(KP_LOG_WARN, "world", "%s; trying again with half the step", kp_last_error());
+    KP_TRY(kp_registry_rewind(world->registry, world->snapshot));
+    KP_TRY(kp_world_after_load(world));
+    world->dt_scale *= 0.5;
+    int64_t retries = sum.retries + 1;
+    sum = (kp_step_report){ .retries = retries };
+    result = advance_to(world, end, &sum);
+  }
+  // a calm interval earns the step back
+  world->dt_scale = sum.retries == 0 ? fmin(1.0, 2.0 * world->dt_scale) : world->dt_scale;
+  if (report != NULL) {
+    *report = sum;
+  }
+  KP_TRY(kp_world_store_clock(world));
+  return result;
+}

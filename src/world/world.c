@@ -1,0 +1,243 @@
+#include "world/world.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "geom/shape.h"
+#include "world/build.h"
+#include "world/step.h"
+
+// ---- life -------------------------------------------------------------------------------------------------------------
+
+kp_result kp_world_create(const char *backend, kp_world **out) {
+  kp_backend_kind kind;
+  *out = NULL;
+  KP_TRY(kp_backend_parse(backend, &kind));
+  kp_world *world = kp_alloc_zero(sizeof *world, KP_MEMORY_WORLD);
+  if (world == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  kp_spec_init(&world->spec);
+  world->dt_scale = 1.0;
+  kp_result result = kp_backend_create(kind, &world->backend);
+  if (result == KP_OK) {
+    result = kp_registry_create(world->backend, &world->registry);
+  }
+  if (result != KP_OK) {
+    kp_world_destroy(&world);
+    return result;
+  }
+  *out = world;
+  return KP_OK;
+}
+
+void kp_world_destroy(kp_world **world_pointer) {
+  kp_world *world = *world_pointer;
+  if (world == NULL) {
+    return;
+  }
+  kp_snapshot_free(&world->snapshot);
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    kp_system *system = &world->systems.data[s];
+    if (system->method->destroy != NULL) {
+      system->method->destroy(&system->self);
+    }
+  }
+  for (size_t s = 0; s < world->shapes.count; ++s) {
+    kp_shape_destroy(&world->shapes.data[s].shape);
+  }
+  kp_array_free(&world->systems);
+  kp_array_free(&world->shapes);
+  kp_interface_destroy(&world->walls);
+  kp_interface_destroy(&world->movers);
+  kp_bodies_destroy(&world->bodies);
+  kp_registry_destroy(&world->registry);
+  kp_backend_destroy(&world->backend);
+  kp_spec_free(&world->spec);
+  kp_free(world);
+  *world_pointer = NULL;
+}
+
+// ---- the spec ------------------------------------------------------------------------------------------------------------
+
+static kp_result not_built(const kp_world *world) {
+  return world->built ? kp_fail(KP_ERROR_ARGUMENT, "the world is built: its defs are fixed") : KP_OK;
+}
+
+#define SET_DEF(member, type, table)                                                               \
+  kp_result kp_world_set_##member(kp_world *world, const type *def) {                              \
+    KP_TRY(not_built(world));                                                                      \
+    KP_TRY(kp_params_check(&table, def, #member));                                                 \
+    world->spec.member = *def;                                                                     \
+    return KP_OK;                                                                                  \
+  }
+
+SET_DEF(domain, kp_domain_def, kp_domain_params)
+SET_DEF(simulation, kp_simulation_def, kp_simulation_params)
+SET_DEF(sph, kp_sph_def, kp_sph_params)
+
+#define ADD_DEF(kind)                                                                              \
+  kp_result kp_world_add_##kind(kp_world *world, const kp_##kind##_def *def) {                     \
+    KP_TRY(not_built(world));                                                                      \
+    return kp_spec_add_##kind(&world->spec, def);                                                  \
+  }
+
+ADD_DEF(liquid)
+ADD_DEF(collider)
+ADD_DEF(body)
+ADD_DEF(emitter)
+ADD_DEF(sink)
+
+kp_result kp_world_set_folder(kp_world *world, const char *folder) {
+  KP_TRY(not_built(world));
+  if (strlen(folder) >= sizeof world->spec.folder) {
+    return kp_fail(KP_ERROR_ARGUMENT, "the folder's name is too long");
+  }
+  kp_text_copy(world->spec.folder, sizeof world->spec.folder, folder);
+  return KP_OK;
+}
+
+kp_result kp_world_set_spec(kp_world *world, const kp_spec *spec) {
+  KP_TRY(not_built(world));
+  kp_spec_free(&world->spec);
+  return kp_spec_copy(&world->spec, spec);
+}
+
+kp_result kp_world_build(kp_world *world) {
+  KP_TRY(not_built(world));
+  KP_TRY(kp_spec_check(&world->spec));
+  KP_TRY(kp_world_build_all(world));
+  world->built = true;
+  return kp_world_store_clock(world);
+}
+
+// ---- reading ------------------------------------------------------------------------------------------------------------
+
+double kp_world_time(const kp_world *world) {
+  return world->env.time;
+}
+
+int64_t kp_world_steps(const kp_world *world) {
+  return world->n_steps;
+}
+
+int64_t kp_world_count(const kp_world *world, const char *set) {
+  const kp_space *space = kp_registry_find(world->registry, set);
+  return space != NULL ? space->n : -1;
+}
+
+static double item_as_double(const void *data, kp_type type, int64_t i) {
+  switch (type) {
+    case KP_TYPE_REAL:
+      return (double)((const kp_real *)data)[i];
+    case KP_TYPE_POS:
+    case KP_TYPE_F64:
+      return ((const double *)data)[i];
+    case KP_TYPE_U8:
+      return ((const uint8_t *)data)[i];
+    case KP_TYPE_I32:
+      return ((const int32_t *)data)[i];
+    case KP_TYPE_U32:
+      return ((const uint32_t *)data)[i];
+    default:
+      return (double)((const uint64_t *)data)[i];
+  }
+}
+
+kp_result kp_world_read(kp_world *world, const char *set, const char *field, int component, double *out,
+                        int64_t n) {
+  kp_space *space = kp_registry_find(world->registry, set);
+  if (space == NULL) {
+    return kp_fail(KP_ERROR_ARGUMENT, "there is no set \"%s\"", set);
+  }
+  kp_field *f = kp_space_find(space, field);
+  if (f == NULL || component < 0 || component >= f->components) {
+    return kp_fail(KP_ERROR_ARGUMENT, "set \"%s\" has no field \"%s\" component %d", set, field, component);
+  }
+  const void *data = kp_buffer_host(&f->buffers[component], KP_ACCESS_READ);
+  if (data == NULL && space->n > 0) {
+    return KP_ERROR_MEMORY;
+  }
+  for (int64_t i = 0; i < space->n && i < n; ++i) {
+    out[i] = item_as_double(data, f->type, i);
+  }
+  return KP_OK;
+}
+
+kp_result kp_world_hash(kp_world *world, uint64_t *out) {
+  return kp_registry_hash(world->registry, out);
+}
+
+void kp_world_set_force(kp_world *world, kp_force_fn fn, void *user) {
+  world->env.force = fn;
+  world->env.force_user = user;
+}
+
+// ---- the clock ------------------------------------------------------------------------------------------------------------
+
+static double *clock_item(kp_world *world, int component, kp_access access) {
+  return kp_buffer_host(&kp_space_find(world->clock, "numbers")->buffers[component], access);
+}
+
+kp_result kp_world_store_clock(kp_world *world) {
+  const double values[3] = { world->env.time, (double)world->n_steps, world->dt_scale };
+  for (int c = 0; c < 3; ++c) {
+    *clock_item(world, c, KP_ACCESS_WRITE) = values[c];
+  }
+  return KP_OK;
+}
+
+kp_result kp_world_load_clock(kp_world *world) {
+  world->env.time = *clock_item(world, 0, KP_ACCESS_READ);
+  world->n_steps = (int64_t)*clock_item(world, 1, KP_ACCESS_READ);
+  world->dt_scale = *clock_item(world, 2, KP_ACCESS_READ);
+  return KP_OK;
+}
+
+kp_result kp_world_after_load(kp_world *world) {
+  KP_TRY(kp_world_load_clock(world));
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    kp_system *system = &world->systems.data[s];
+    if (system->method->loaded != NULL) {
+      KP_TRY(system->method->loaded(system->self));
+    }
+  }
+  return KP_OK;
+}
+
+// ---- reports ------------------------------------------------------------------------------------------------------------
+
+kp_result kp_world_schedule(const kp_world *world, kp_text *out) {
+  for (int stage = 0; stage < KP_STAGE_COUNT; ++stage) {
+    KP_TRY(kp_text_add(out, "%2d  %-11s", stage + 2, kp_stage_names[stage]));
+    for (size_t s = 0; s < world->systems.count; ++s) {
+      if (world->systems.data[s].method->stages[stage] != NULL) {
+        KP_TRY(kp_text_add(out, " %s", world->systems.data[s].name));
+      }
+    }
+    KP_TRY(kp_text_add(out, "\n"));
+  }
+  return KP_OK;
+}
+
+int kp_world_n_populations(const kp_world *world) {
+  int n = 0;
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    const kp_system *system = &world->systems.data[s];
+    n += system->method->n_populations != NULL ? system->method->n_populations(system->self) : 0;
+  }
+  return n;
+}
+
+kp_result kp_world_stats(kp_world *world, int population, kp_population_stats *out) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    kp_system *system = &world->systems.data[s];
+    int n = system->method->n_populations != NULL ? system->method->n_populations(system->self) : 0;
+    if (population < n) {
+      return system->method->stats(system->self, &world->env, population, out);
+    }
+    population -= n;
+  }
+  return kp_fail(KP_ERROR_ARGUMENT, "there is no such population");
+}

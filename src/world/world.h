@@ -1,0 +1,61 @@
+// The inside of a world: ownership, and what run, io and tests need beyond the public kelpie/world.h.
+#pragma once
+
+#include "base/array.h"
+#include "base/text.h"
+#include "data/field.h"
+#include "kelpie/world.h"
+#include "methods/method.h"
+#include "world/spec.h"
+
+typedef struct kp_system {
+  const kp_method *method;
+  void *self;
+  char name[KP_NAME_SIZE];
+} kp_system;
+
+typedef struct kp_world_body {
+  struct kp_shape *shape;  // for pictures and contact with analytic shapes
+  kp_index body;
+  bool visible;
+  kp_vec3 color;
+} kp_world_body;
+
+struct kp_world {
+  kp_backend *backend;
+  kp_spec spec;
+  bool built;
+  kp_registry *registry;
+  kp_env env;
+  kp_profile profile;
+  kp_bodies *bodies;
+  kp_interface *walls, *movers;
+  KP_ARRAY(kp_system) systems;  // in schedule order
+  KP_ARRAY(kp_world_body) shapes;
+  kp_space *clock;              // GLOBAL space: time, step, next ids, emitter states: part of the state
+  kp_snapshot *snapshot;        // last good state, with policy retry
+  double dt_scale;              // halved by each retry, restored slowly
+  int64_t n_steps;
+};
+
+// Build a world from a whole spec (the scene's way in): replaces what was set by hand. The spec is copied.
+KP_NODISCARD kp_result kp_world_set_spec(kp_world *world, const kp_spec *spec);
+
+// Stages x systems as text, for `kelpie info --schedule`.
+KP_NODISCARD kp_result kp_world_schedule(const kp_world *world, kp_text *out);
+
+// One row per population of all systems, then one per free body.
+int kp_world_n_populations(const kp_world *world);
+KP_NODISCARD kp_result kp_world_stats(kp_world *world, int population, kp_population_stats *out);
+
+// Estimates before building: particles per liquid, wall samples, bytes, for `kelpie check`.
+typedef struct kp_world_estimate {
+  int64_t particles, samples;
+  double bytes;
+  double seconds_per_frame;  // rough, one core
+} kp_world_estimate;
+KP_NODISCARD kp_result kp_spec_estimate(const kp_spec *spec, kp_world_estimate *out);
+
+// The state as registry loops: everything with KP_FIELD_SAVE is a checkpoint, everything with
+// KP_FIELD_EXPORT a frame. After a load, derived data is rebuilt.
+KP_NODISCARD kp_result kp_world_after_load(kp_world *world);

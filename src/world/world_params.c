@@ -1,0 +1,244 @@
+// Parameter tables of the entities every world has. Ranges are those beyond which a value is a slip
+// of the pen, not taste: one micrometre to a thousand kilometres, and so on.
+#include "world/spec.h"
+
+#define FAR 1e6          // m, the farthest coordinate
+#define SMALLEST 1e-6    // m, the smallest length
+#define FASTEST 1e6      // m/s
+#define MANY 2147483647  // of anything that is counted
+
+#define ROWS(array) array, sizeof(array) / sizeof((array)[0])
+
+static const char *const boundary_words[] = { "closed", "open", "periodic", NULL };
+static const char *const policy_words[] = { "stop", "retry", "warn", NULL };
+static const char *const method_words[] = { "sph", NULL };
+static const char *const eos_words[] = { "linear", "tait", NULL };
+
+// ---- domain
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_domain_def, member, kind, unit, lowest, highest, text)
+#define WORDS(member, words, text) KP_PARAM_WORDS(kp_domain_def, member, words, text)
+
+static const kp_param domain_rows[] = {
+  ROW(min, VEC3, "m", -FAR, FAR, "Lower corner of the box everything happens in."),
+  ROW(max, VEC3, "m", -FAR, FAR, "Upper corner."),
+  ROW(dimension, INT, "", 2, 3,
+      "2 is one layer of particles at z = 0 that stands for 1 m of depth."),
+  WORDS(boundary_x, boundary_words,
+        "Both faces across x: a closed wall, open (what leaves is removed) or periodic."),
+  WORDS(boundary_y, boundary_words, "Both faces across y."),
+  WORDS(boundary_z, boundary_words, "Both faces across z; without meaning in 2D."),
+  ROW(open_top, BOOL, "", 0, 0,
+      "Opens the upper face although its axis is closed: a tank without lid."),
+  ROW(restitution, REAL, "", 0, 1, "Share of the normal speed kept at a closed face."),
+  ROW(friction, REAL, "", 0, 1,
+      "Share of the sliding speed lost at a closed face; 0 slips freely."),
+};
+
+static void set_domain(void *def) {
+  *(kp_domain_def *)def = kp_default_domain_def();
+}
+
+const kp_param_table kp_domain_params = {
+  "domain",          "The box everything happens in, and what its faces do.",
+  ROWS(domain_rows), sizeof(kp_domain_def),
+  set_domain,
+};
+
+#undef ROW
+#undef WORDS
+
+// ---- simulation
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_simulation_def, member, kind, unit, lowest, highest, text)
+#define WORDS(member, words, text) KP_PARAM_WORDS(kp_simulation_def, member, words, text)
+
+static const kp_param simulation_rows[] = {
+  ROW(gravity, VEC3, "m/s^2", -1e4, 1e4, "Acceleration of everything that has mass."),
+  ROW(dt, REAL, "s", 1e-9, 1.0,
+      "Length of every sub-step; auto follows the limits of the methods."),
+  ROW(dt_max, REAL, "s", 1e-9, 1.0, "No sub-step is longer."),
+  ROW(dt_min, REAL, "s", 0.0, 1.0, "A limit below this counts as trouble."),
+  WORDS(
+      policy, policy_words,
+      "What trouble does (NaN, escape, broken step limit): stop the run, retry with half the step, "
+      "or warn and go on."),
+  ROW(retries, INT, "", 0, 30, "Halvings of the step before retry gives up."),
+  ROW(seed, INT, "", 0, MANY, "Of all random numbers."),
+};
+
+static void set_simulation(void *def) {
+  *(kp_simulation_def *)def = kp_default_simulation_def();
+}
+
+const kp_param_table kp_simulation_params = {
+  "simulation",          "Gravity, step length and what happens in case of trouble.",
+  ROWS(simulation_rows), sizeof(kp_simulation_def),
+  set_simulation,
+};
+
+#undef ROW
+#undef WORDS
+
+// ---- liquid
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_liquid_def, member, kind, unit, lowest, highest, text)
+#define WORDS(member, words, text) KP_PARAM_WORDS(kp_liquid_def, member, words, text)
+
+static const kp_param liquid_rows[] = {
+  WORDS(method, method_words, "How it is computed."),
+  ROW(shape, SHAPE, "", 0, 0,
+      "Filled with liquid at the start; a liquid without shape must be fed by an emitter."),
+  ROW(empty, BOOL, "", 0, 0, "Starts with nothing, to be filled by emitters."),
+  ROW(spacing, REAL, "m", SMALLEST, FAR, "Distance between neighbouring particles at the start."),
+  ROW(velocity, VEC3, "m/s", -FASTEST, FASTEST, "At the start."),
+  ROW(jitter, REAL, "spacings", 0, 0.5, "Random shift of every particle at the start."),
+  ROW(rest_density, REAL, "kg/m^3", 1e-3, 1e6, "Density without pressure."),
+  ROW(viscosity, REAL, "Pa s", 0, 1e6, "Used by the laplacian viscosity model; water has 0.001."),
+  ROW(artificial_viscosity, REAL, "", 0, 100, "Alpha of the artificial viscosity model."),
+  WORDS(eos, eos_words,
+        "Equation of state: linear p = k (rho - rho0), or tait p = B ((rho/rho0)^gamma - 1)."),
+  ROW(exponent, REAL, "", 1, 20, "Gamma of tait."),
+  ROW(stiffness, REAL, "m^2/s^2 or Pa", 0, 1e15,
+      "k of linear or B of tait; auto follows from the speed of sound."),
+  ROW(sound_speed, REAL, "m/s", 1e-6, FASTEST,
+      "Numerical speed of sound; auto is 10 times the largest speed expected from gravity and "
+      "depth."),
+  ROW(clamp_negative_pressure, BOOL, "", 0, 0, "No tension: pressure never pulls."),
+  ROW(color, VEC3, "", 0, 1, "Linear red, green, blue for pictures."),
+};
+
+static void set_liquid(void *def) {
+  *(kp_liquid_def *)def = kp_default_liquid_def();
+}
+
+const kp_param_table kp_liquid_params = {
+  "liquid",   "A population of liquid particles.", ROWS(liquid_rows), sizeof(kp_liquid_def),
+  set_liquid,
+};
+
+#undef ROW
+#undef WORDS
+
+// ---- collider
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_collider_def, member, kind, unit, lowest, highest, text)
+
+static const kp_param collider_rows[] = {
+  ROW(shape, SHAPE, "", 0, 0, "The solid, where it is when position and rotation are zero."),
+  ROW(position, CURVE3, "m", -FAR, FAR, "Shift of the shape; may be a function of time."),
+  ROW(rotation_deg, CURVE3, "deg", -1e9, 1e9,
+      "Turn about x, y, z through the shape's origin; may be a function of time."),
+  ROW(spacing, REAL, "m", SMALLEST, FAR,
+      "Distance between boundary samples; auto is that of the finest liquid."),
+  ROW(layers, INT, "", 1, 8, "Layers of samples, going inward."),
+  ROW(visible, BOOL, "", 0, 0, "Drawn in pictures."),
+  ROW(color, VEC3, "", 0, 1, "Linear red, green, blue for pictures."),
+};
+
+static void set_collider(void *def) {
+  *(kp_collider_def *)def = kp_default_collider_def();
+}
+
+const kp_param_table kp_collider_params = {
+  "collider",          "A solid that stands still or moves as the scene says.",
+  ROWS(collider_rows), sizeof(kp_collider_def),
+  set_collider,
+};
+
+#undef ROW
+
+// ---- body
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_body_def, member, kind, unit, lowest, highest, text)
+
+static const kp_param body_rows[] = {
+  ROW(shape, SHAPE, "", 0, 0, "The solid; its centre of mass follows from it."),
+  ROW(density, REAL, "kg/m^3", 1e-3, 1e6, "Lighter than the liquid floats."),
+  ROW(position, VEC3, "m", -FAR, FAR, "Shift of the shape at the start."),
+  ROW(velocity, VEC3, "m/s", -FASTEST, FASTEST, "At the start."),
+  ROW(angular_velocity, VEC3, "rad/s", -1e6, 1e6, "At the start."),
+  ROW(spacing, REAL, "m", SMALLEST, FAR,
+      "Distance between boundary samples; auto is that of the finest liquid."),
+  ROW(layers, INT, "", 1, 8, "Layers of samples, going inward."),
+  ROW(visible, BOOL, "", 0, 0, "Drawn in pictures."),
+  ROW(color, VEC3, "", 0, 1, "Linear red, green, blue for pictures."),
+};
+
+static void set_body(void *def) {
+  *(kp_body_def *)def = kp_default_body_def();
+}
+
+const kp_param_table kp_body_params = {
+  "body", "A rigid body that moves freely.", ROWS(body_rows), sizeof(kp_body_def), set_body,
+};
+
+#undef ROW
+
+// ---- emitter
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_emitter_def, member, kind, unit, lowest, highest, text)
+
+static const kp_param emitter_rows[] = {
+  ROW(into, TEXT, "", 0, 0, "Name of the liquid that is fed."),
+  ROW(position, VEC3, "m", -FAR, FAR, "Centre of the disc the jet comes from."),
+  ROW(direction, VEC3, "", -FAR, FAR, "Of the jet; its length does not matter."),
+  ROW(radius, REAL, "m", SMALLEST, FAR, "Of the disc."),
+  ROW(speed, CURVE, "m/s", 0, FASTEST,
+      "Of the jet; one layer comes every spacing / speed. May be a function of time."),
+  ROW(start, REAL, "s", 0, 1e9, "Nothing is emitted before."),
+  ROW(stop, REAL, "s", 0, 1e9, "Nothing is emitted after."),
+  ROW(limit, INT, "", 0, MANY, "Particles at most."),
+};
+
+static void set_emitter(void *def) {
+  *(kp_emitter_def *)def = kp_default_emitter_def();
+}
+
+const kp_param_table kp_emitter_params = {
+  "emitter",          "A disc that pours particles into a liquid.",
+  ROWS(emitter_rows), sizeof(kp_emitter_def),
+  set_emitter,
+};
+
+#undef ROW
+
+// ---- sink
+
+static const kp_param sink_rows[] = {
+  KP_PARAM(kp_sink_def, shape, SHAPE, "", 0, 0, "Particles inside it are removed."),
+};
+
+static void set_sink(void *def) {
+  *(kp_sink_def *)def = kp_default_sink_def();
+}
+
+const kp_param_table kp_sink_params = {
+  "sink", "A place where particles disappear.", ROWS(sink_rows), sizeof(kp_sink_def), set_sink,
+};
+
+// ---- output
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_output_def, member, kind, unit, lowest, highest, text)
+
+static const kp_param output_rows[] = {
+  ROW(frames, INT, "", 1, 1000000, "Frames after the first picture at t = 0."),
+  ROW(fps, REAL, "1/s", 1e-6, 1e9, "Frames per second of simulated time."),
+  ROW(checkpoint_every, INT, "frames", 0, 1000000,
+      "0 chooses: every frame, or more rarely where that would cost 5 % of the run."),
+};
+
+static void set_output(void *def) {
+  *(kp_output_def *)def = kp_default_output_def();
+}
+
+const kp_param_table kp_output_params = {
+  "output", "What is kept, and how often.", ROWS(output_rows), sizeof(kp_output_def), set_output,
+};

@@ -1,0 +1,3 @@
+-- expect: a table cannot be written
+-- exit: 3
+local seed = string.format("%s", {})

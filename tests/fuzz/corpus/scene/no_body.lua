@@ -1,0 +1,3 @@
+-- expect: liquid "water" has no { } with its values
+-- exit: 3
+local _ = liquid "water"

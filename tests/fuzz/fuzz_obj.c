@@ -1,0 +1,11 @@
+#include "io/obj.h"
+
+#include "fuzz/fuzz.h"
+#include "fuzz/fuzz_mesh.h"
+
+const char kp_fuzz_corpus[] = "obj";
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes) {
+  fuzz_mesh(kp_obj_parse, bytes, n_bytes);
+  return 0;
+}

@@ -1,0 +1,5 @@
+# kp_test(name SOURCES file.c LABELS fast)
+kp_test(fuzz_obj SOURCES fuzz_obj.c replay.c LABELS fast)
+kp_test(fuzz_ply SOURCES fuzz_ply.c replay.c LABELS fast)
+kp_test(fuzz_container SOURCES fuzz_container.c replay.c LABELS fast)
+kp_test(fuzz_scene SOURCES fuzz_scene.c replay.c LABELS fast)

@@ -1,0 +1,653 @@
+// The renderer against geometry that can be worked out by hand.
+#include "support/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "par/parallel.h"
+#include "render/render.h"
+
+#define PI 3.14159265358979323846
+
+// A square picture of one sample without ground, sky and outline, seen from (0, 0, 5) along -z.
+static kp_render_def plain_def(int size) {
+  kp_render_def def = kp_default_render_def();
+  def.width = def.height = size;
+  def.samples = 1;
+  def.camera_position = kp_vec3_make(0.0, 0.0, 5.0);
+  def.camera_fov_deg = 40.0;
+  def.ground = KP_GROUND_NONE;
+  def.box = false;
+  def.transparent = true;
+  return def;
+}
+
+static kp_render_scene plain_scene(void) {
+  kp_render_scene scene = { .up = KP_UP_Y, .bounds = kp_aabb_empty() };
+  return scene;
+}
+
+static double focal_pixels(const kp_render_def *def) {
+  return 0.5 * (double)def->height / tan(0.5 * def->camera_fov_deg * PI / 180.0);
+}
+
+static float alpha_at(const kp_picture *picture, int x, int y) {
+  return picture->rgba[4 * (y * picture->width + x) + 3];
+}
+
+static void ball_has_its_outline_and_depth(void **state) {
+  (void)state;
+  double origin[1] = { 0.0 };
+  kp_render_points points = { .n = 1, .positions = { origin, origin, origin, 1 }, .radius = 0.75 };
+  points.look = kp_default_look_def();
+  kp_render_scene scene = plain_scene();
+  scene.points = &points;
+  scene.n_points = 1;
+  kp_render_def def = plain_def(401);
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+
+  int covered = 0;
+  for (int i = 0; i < 401 * 401; ++i) {
+    covered += picture.depth[i] < HUGE_VALF ? 1 : 0;
+  }
+  double radius = focal_pixels(&def) * 0.75 / sqrt(25.0 - 0.75 * 0.75);
+  assert_near_relative(covered, PI * radius * radius, 0.003);
+  // the middle pixel looks along the axis
+  assert_near(picture.depth[200 * 401 + 200], 5.0 - 0.75, 1e-5);
+  // depth of an oblique ray: |z (u, 0, 1) - c| = r
+  double u = 60.0 / focal_pixels(&def), d2 = 1.0 + u * u;
+  double z = (5.0 - sqrt(25.0 - d2 * (25.0 - 0.75 * 0.75))) / d2;
+  assert_near(picture.depth[200 * 401 + 260], z, 1e-4);
+  kp_picture_free(&picture);
+}
+
+// A ball thousands of radii away must still be round: the textbook formula fails here in float.
+static void far_ball_is_round(void **state) {
+  (void)state;
+  double origin[1] = { 0.0 };
+  kp_render_points points = { .n = 1, .positions = { origin, origin, origin, 1 }, .radius = 0.01 };
+  points.look = kp_default_look_def();
+  kp_render_scene scene = plain_scene();
+  scene.points = &points;
+  scene.n_points = 1;
+  kp_render_def def = plain_def(301);
+  def.camera_position = kp_vec3_make(0.0, 0.0, 100.0);
+  def.camera_fov_deg = 1.0;
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  int covered = 0;
+  for (int i = 0; i < 301 * 301; ++i) {
+    covered += picture.depth[i] < HUGE_VALF ? 1 : 0;
+  }
+  double radius = focal_pixels(&def) * 0.01 / 100.0;
+  assert_near(covered, PI * radius * radius, 0.12 * PI * radius * radius);
+  kp_picture_free(&picture);
+}
+
+static void nearest_wins_and_ties_go_to_the_first(void **state) {
+  (void)state;
+  double x[4] = { 0.0, 0.0, 0.0, 0.0 }, z[4] = { -1.0, 1.0, 1.0, 0.0 };
+  float value[4] = { 0.0f, 0.5f, 1.0f, 0.2f };
+  kp_render_points points = { .n = 4, .positions = { x, x, z, 1 }, .radius = 0.5, .scalar = value };
+  points.look = kp_default_look_def();
+  points.look.color_map = KP_COLORMAP_GREY;
+  points.look.smooth = points.look.gloss = 0.0;
+  points.look.range_max = 1.0;
+  double tx[3] = { -3.0, 3.0, 0.0 }, ty[3] = { -3.0, -3.0, 3.0 }, tz[3] = { 0.7, 0.7, 0.7 };
+  uint32_t triangle[3] = { 0, 1, 2 };
+  kp_render_mesh mesh = { .n_vertices = 3, .n_triangles = 1, .positions = { tx, ty, tz, 1 } };
+  mesh.triangles = triangle;
+  mesh.look = kp_default_look_def();
+  kp_render_scene scene = plain_scene();
+  scene.points = &points;
+  scene.n_points = 1;
+  scene.meshes = &mesh;
+  scene.n_meshes = 1;
+  kp_render_def def = plain_def(101);
+  def.sun_strength = 0.0;
+  def.occlusion = 0.0;
+  kp_picture picture = { 0 }, alone = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  int middle = 50 * 101 + 50, aside = 50 * 101 + 50 - 22;
+  assert_near(picture.depth[middle], 5.0 - 1.5, 1e-5);
+  assert_near(picture.depth[aside], 5.0 - 0.7, 1e-5);
+  // balls 1 and 2 coincide: the picture is that of ball 1 alone
+  points.positions = (kp_render_positions){ x + 1, x + 1, z + 1, 1 };
+  points.scalar = value + 1;
+  points.n = 1;
+  assert_ok(kp_render_frame(&scene, &def, &alone));
+  assert_memory_equal(&picture.rgba[4 * middle], &alone.rgba[4 * middle], 4 * sizeof(float));
+  kp_picture_free(&picture);
+  kp_picture_free(&alone);
+}
+
+#define FAN 41
+
+// A jagged disc of half-clear triangles round random inner points: if any pixel along a common edge
+// were covered twice or never, its alpha would not be one half.
+static void shared_edges_are_covered_once(kp_test_random *random, void *user) {
+  (void)user;
+  double x[2 * FAN + 1], y[2 * FAN + 1], z[2 * FAN + 1];
+  uint32_t triangles[9 * FAN];
+  x[0] = y[0] = z[0] = 0.0;
+  for (int i = 0; i < FAN; ++i) {
+    double angle = 2.0 * PI * i / FAN;
+    double inner = kp_test_uniform(random, 0.3, 0.6);
+    int a = 1 + i, b = 1 + FAN + i, a_next = 1 + (i + 1) % FAN, b_next = 1 + FAN + (i + 1) % FAN;
+    x[a] = inner * cos(angle);
+    y[a] = inner * sin(angle);
+    z[a] = kp_test_uniform(random, -0.05, 0.05);
+    x[b] = 1.5 * cos(angle);
+    y[b] = 1.5 * sin(angle);
+    z[b] = 0.0;
+    uint32_t t[9] = { 0,           (uint32_t)a,      (uint32_t)a_next,
+                      (uint32_t)a, (uint32_t)b,      (uint32_t)b_next,
+                      (uint32_t)a, (uint32_t)b_next, (uint32_t)a_next };
+    memcpy(triangles + 9 * i, t, sizeof t);
+  }
+  kp_render_mesh mesh = { .n_vertices = 2 * FAN + 1, .n_triangles = 3 * FAN };
+  mesh.positions = (kp_render_positions){ x, y, z, 1 };
+  mesh.triangles = triangles;
+  mesh.look = kp_default_look_def();
+  mesh.look.opacity = 0.5;
+  mesh.look.gloss = 0.0;
+  kp_render_scene scene = plain_scene();
+  scene.meshes = &mesh;
+  scene.n_meshes = 1;
+  kp_render_def def = plain_def(200);
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  double inside = 1.49 * cos(PI / FAN), pixel = 5.0 / focal_pixels(&def);
+  for (int j = 0; j < 200; ++j) {
+    for (int i = 0; i < 200; ++i) {
+      float alpha = alpha_at(&picture, i, j);
+      double r = pixel * hypot(i - 99.5, j - 99.5);
+      assert_true(alpha == 0.0f || alpha == 0.5f);
+      assert_true(r > inside || alpha == 0.5f);
+      assert_true(r < 1.52 || alpha == 0.0f);
+    }
+  }
+  kp_picture_free(&picture);
+}
+
+static void triangles_share_their_edges(void **state) {
+  (void)state;
+  kp_test_for_seeds(5, shared_edges_are_covered_once, NULL);
+}
+
+// A floor that runs from behind the camera to far away is cut at the near plane and covers the
+// lower half of the picture.
+static void near_plane_cuts_triangles(void **state) {
+  (void)state;
+  double x[4] = { -500.0, 500.0, 500.0, -500.0 }, y[4] = { -1.0, -1.0, -1.0, -1.0 };
+  double z[4] = { 50.0, 50.0, -5000.0, -5000.0 };
+  uint32_t triangles[6] = { 0, 1, 2, 0, 2, 3 };
+  kp_render_mesh mesh = { .n_vertices = 4, .n_triangles = 2, .positions = { x, y, z, 1 } };
+  mesh.triangles = triangles;
+  mesh.look = kp_default_look_def();
+  kp_render_scene scene = plain_scene();
+  scene.meshes = &mesh;
+  scene.n_meshes = 1;
+  scene.bounds = (kp_aabb){ { -1.0, -1.0, -1.0 }, { 1.0, 1.0, 1.0 } };
+  kp_render_def def = plain_def(100);
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  for (int j = 0; j < 100; ++j) {
+    for (int i = 0; i < 100; ++i) {
+      assert_near(alpha_at(&picture, i, j), j >= 51 ? 1.0 : 0.0, j == 50 ? 1.0 : 0.0);
+    }
+  }
+  double slope = 49.5 / focal_pixels(&def);
+  assert_near_relative(picture.depth[99 * 100 + 50], 1.0 / slope, 1e-4);
+  kp_picture_free(&picture);
+}
+
+static void strokes_cover_their_width(void **state) {
+  (void)state;
+  double x[2] = { -3.0, 3.0 }, zero[2] = { 0.0, 0.0 };
+  uint64_t first[2] = { 0, 2 };
+  kp_render_lines lines = { .n_lines = 1, .first = first, .positions = { x, zero, zero, 1 } };
+  lines.look = kp_default_look_def();
+  kp_render_scene scene = plain_scene();
+  scene.lines = &lines;
+  scene.n_lines = 1;
+  kp_render_def def = plain_def(100);
+  kp_picture picture = { 0 };
+  // from a fifth of a pixel to ten pixels: alpha summed over a column is the width
+  for (double pixels = 0.2; pixels < 12.0; pixels *= 1.7) {
+    lines.radius = 0.5 * pixels * 5.0 / focal_pixels(&def);
+    assert_ok(kp_render_frame(&scene, &def, &picture));
+    double sum = 0.0;
+    for (int j = 0; j < 100; ++j) {
+      sum += (double)alpha_at(&picture, 50, j);
+    }
+    assert_near(sum, pixels, 0.02 + 0.02 * pixels);
+  }
+  kp_picture_free(&picture);
+}
+
+// A bent half-clear stroke has one alpha everywhere on its middle line, also at the joints.
+static void joints_are_counted_once(void **state) {
+  (void)state;
+  double x[5] = { -1.2, -0.5, 0.1, 0.6, 1.2 }, y[5] = { 0.0, 0.3, -0.2, 0.4, 0.0 }, z[5] = { 0.0 };
+  uint64_t first[2] = { 0, 5 };
+  kp_render_lines lines = { .n_lines = 1, .first = first, .positions = { x, y, z, 1 } };
+  lines.radius = 0.05;
+  lines.look = kp_default_look_def();
+  lines.look.opacity = 0.5;
+  kp_render_scene scene = plain_scene();
+  scene.lines = &lines;
+  scene.n_lines = 1;
+  kp_render_def def = plain_def(200);
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  for (int i = 0; i < 200 * 200; ++i) {
+    assert_true(picture.rgba[4 * i + 3] <= 0.5f);
+  }
+  kp_picture_free(&picture);
+}
+
+enum { N = 20 };
+
+static void volumes_follow_beer_and_lambert(void **state) {
+  (void)state;
+  static float density[N * N * N];
+  for (int i = 0; i < N * N * N; ++i) {
+    density[i] = 2.0f;
+  }
+  kp_render_volume volume = { .nx = N, .ny = N, .nz = N, .cell = 1.0 / N, .density = density };
+  volume.origin = kp_vec3_make(-0.5, -0.5, -0.5);
+  volume.look = kp_default_look_def();
+  kp_render_scene scene = plain_scene();
+  scene.volumes = &volume;
+  scene.n_volumes = 1;
+  kp_render_def def = plain_def(81);
+  kp_picture picture = { 0 };
+  for (int pass = 0; pass < 2; ++pass) {
+    def.samples = pass == 0 ? 1 : 9;
+    for (double sigma = 0.1; sigma < 3.0; sigma *= 2.0) {
+      volume.look.density = sigma;
+      assert_ok(kp_render_frame(&scene, &def, &picture));
+      assert_near_relative(1.0f - alpha_at(&picture, 40, 40), exp(-2.0 * sigma), 0.01);
+      // an oblique ray that enters in front and leaves at the back
+      double u = 4.0 / focal_pixels(&def), length = sqrt(1.0 + u * u);
+      assert_near_relative(1.0f - alpha_at(&picture, 44, 40), exp(-2.0 * sigma * length), 0.01);
+    }
+  }
+  // a wall through the middle halves the way
+  double x[3] = { -9.0, 9.0, 0.0 }, y[3] = { -9.0, -9.0, 9.0 }, z[3] = { 0.0, 0.0, 0.0 };
+  uint32_t triangle[3] = { 0, 1, 2 };
+  kp_render_mesh wall = { .n_vertices = 3, .n_triangles = 1, .positions = { x, y, z, 1 } };
+  wall.triangles = triangle;
+  wall.look = kp_default_look_def();
+  wall.look.color = kp_vec3_make(0.0, 0.0, 0.0);
+  wall.look.gloss = 0.0;
+  volume.look.color = kp_vec3_make(0.0, 0.0, 0.0);
+  volume.look.density = 1.0;
+  scene.meshes = &wall;
+  scene.n_meshes = 1;
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  assert_near(alpha_at(&picture, 40, 40), 1.0, 1e-4);
+  wall.look.opacity = 0.5;
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  assert_near_relative(1.0f - alpha_at(&picture, 40, 40), 0.5 * exp(-2.0), 0.01);
+  kp_picture_free(&picture);
+}
+
+// The floor under a slab of constant smoke, sun overhead, is darker by exp(-sigma L).
+static void volumes_throw_shadows(void **state) {
+  (void)state;
+  static float density[N * N * N];
+  for (int i = 0; i < N * N * N; ++i) {
+    density[i] = 1.0f;
+  }
+  kp_render_volume volume = { .nx = N, .ny = N, .nz = N, .cell = 1.0 / N, .density = density };
+  volume.origin = kp_vec3_make(-0.5, 0.5, -0.5);
+  volume.look = kp_default_look_def();
+  volume.look.density = 1.3;
+  double x[4] = { -4.0, 4.0, 4.0, -4.0 }, y[4] = { 0.0 }, z[4] = { 4.0, 4.0, -4.0, -4.0 };
+  uint32_t triangles[6] = { 0, 1, 2, 0, 2, 3 };
+  kp_render_mesh floor = { .n_vertices = 4, .n_triangles = 2, .positions = { x, y, z, 1 } };
+  floor.triangles = triangles;
+  floor.look = kp_default_look_def();
+  floor.look.gloss = 0.0;
+  kp_render_scene scene = plain_scene();
+  scene.meshes = &floor;
+  scene.n_meshes = 1;
+  kp_render_def def = plain_def(101);
+  def.camera_position = kp_vec3_make(0.0, 0.2, 3.0);
+  def.sun = kp_vec3_make(0.0, 1.0, 0.0);
+  def.sky_strength = 0.0;
+  kp_picture clear = { 0 }, smoky = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &clear));
+  scene.volumes = &volume;
+  scene.n_volumes = 1;
+  assert_ok(kp_render_frame(&scene, &def, &smoky));
+  int pixel = 50 * 101 + 50;  // the middle: the floor at the origin
+  double ratio = (double)smoky.rgba[4 * pixel] / (double)clear.rgba[4 * pixel];
+  assert_near_relative(ratio, exp(-1.3), 0.02);
+  kp_picture_free(&clear);
+  kp_picture_free(&smoky);
+}
+
+// A ball above a floor: its shadow is black without sky light, and lies where the sun puts it.
+static void balls_throw_shadows(void **state) {
+  (void)state;
+  double bx[1] = { 0.0 }, by[1] = { 1.0 };
+  kp_render_points ball = { .n = 1, .positions = { bx, by, bx, 1 }, .radius = 0.3 };
+  ball.look = kp_default_look_def();
+  double x[4] = { -4.0, 4.0, 4.0, -4.0 }, y[4] = { 0.0 }, z[4] = { 4.0, 4.0, -4.0, -4.0 };
+  uint32_t triangles[6] = { 0, 1, 2, 0, 2, 3 };
+  kp_render_mesh floor = { .n_vertices = 4, .n_triangles = 2, .positions = { x, y, z, 1 } };
+  floor.triangles = triangles;
+  floor.look = kp_default_look_def();
+  floor.look.gloss = 0.0;
+  kp_render_scene scene = plain_scene();
+  scene.points = &ball;
+  scene.n_points = 1;
+  scene.meshes = &floor;
+  scene.n_meshes = 1;
+  kp_render_def def = plain_def(201);
+  def.camera_position = kp_vec3_make(0.0, 8.0, 0.01);
+  def.sun = kp_vec3_make(-1.0, 1.0, 0.0);
+  def.sun_size_deg = 0.0;
+  def.sky_strength = 0.0;
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  double metre = focal_pixels(&def) / 8.0;
+  int shadow = 100 * 201 + 100 + (int)lrint(metre), lit = 100 * 201 + 100 - (int)lrint(1.5 * metre);
+  assert_near(picture.rgba[4 * shadow], 0.0, 1e-6);
+  assert_true(picture.rgba[4 * lit] > 0.1f);
+  kp_picture_free(&picture);
+}
+
+typedef struct mixed_scene {
+  kp_render_scene scene;
+  kp_render_points points;
+  kp_render_mesh meshes[2];
+  kp_render_lines lines;
+  kp_render_volume volume;
+  double x[3000], y[3000], z[3000];
+  float value[3000], density[N * N * N];
+  double px[4], py[4], pz[4];
+  double lx[40], ly[40], lz[40];
+} mixed_scene;
+
+static const uint32_t quad[6] = { 0, 1, 2, 0, 2, 3 };
+static const uint64_t two_lines[3] = { 0, 20, 40 };
+
+// Something of everything, with overlaps.
+static void make_mixed(mixed_scene *m) {
+  kp_test_random random = kp_test_random_begin(7);
+  for (int i = 0; i < 3000; ++i) {
+    m->x[i] = kp_test_uniform(&random, 0.0, 1.0);
+    m->z[i] = kp_test_uniform(&random, 0.0, 0.6);
+    m->y[i] = kp_test_uniform(&random, 0.0, 0.2 + 0.2 * m->x[i]);
+    m->value[i] = (float)m->y[i];
+  }
+  m->points = (kp_render_points){ .n = 3000, .positions = { m->x, m->y, m->z, 1 }, .radius = 0.02 };
+  m->points.scalar = m->value;
+  m->points.look = kp_default_look_def();
+  m->points.look.color_map = KP_COLORMAP_WATER;
+  for (int i = 0; i < 4; ++i) {
+    m->px[i] = i == 1 || i == 2 ? 1.0 : 0.0;
+    m->py[i] = i >= 2 ? 0.6 : 0.0;
+    m->pz[i] = 0.65;
+  }
+  kp_render_positions pane = { m->px, m->py, m->pz, 1 };
+  m->meshes[0] = (kp_render_mesh){ .n_vertices = 4, .n_triangles = 2, .positions = pane };
+  m->meshes[0].triangles = quad;
+  m->meshes[0].look = kp_default_look_def();
+  m->meshes[1] = m->meshes[0];
+  m->meshes[0].look.opacity = 0.2;
+  m->meshes[1].positions = (kp_render_positions){ m->px, m->pz, m->py, 1 };
+  m->meshes[1].look.color = kp_vec3_make(0.8, 0.3, 0.2);
+  for (int i = 0; i < 40; ++i) {
+    m->lx[i] = 0.05 * (i % 20);
+    m->ly[i] = 0.5 + 0.1 * sin(0.7 * i);
+    m->lz[i] = 0.3 + (i >= 20 ? 0.1 : 0.0);
+  }
+  m->lines = (kp_render_lines){ .n_lines = 2, .first = two_lines, .radius = 0.004 };
+  m->lines.positions = (kp_render_positions){ m->lx, m->ly, m->lz, 1 };
+  m->lines.look = kp_default_look_def();
+  for (int i = 0; i < N * N * N; ++i) {
+    double a = i % N - 9.5, b = i / N % N - 9.5, c = i / (N * N) - 9.5;
+    m->density[i] = a * a + b * b + c * c < 80.0 ? 1.0f : 0.0f;
+  }
+  m->volume = (kp_render_volume){ .nx = N, .ny = N, .nz = N, .cell = 0.02, .density = m->density };
+  m->volume.origin = kp_vec3_make(0.1, 0.25, 0.1);
+  m->volume.look = kp_default_look_def();
+  m->scene = (kp_render_scene){ .points = &m->points,
+                                .n_points = 1,
+                                .meshes = m->meshes,
+                                .n_meshes = 2,
+                                .lines = &m->lines,
+                                .n_lines = 1,
+                                .volumes = &m->volume,
+                                .n_volumes = 1,
+                                .up = KP_UP_Y };
+  m->scene.bounds = (kp_aabb){ { 0.0, 0.0, 0.0 }, { 1.0, 0.7, 0.7 } };
+}
+
+static void same_bytes_for_any_thread_count(void **state) {
+  (void)state;
+  static mixed_scene m;
+  make_mixed(&m);
+  kp_render_def def = kp_default_render_def();
+  def.width = 213;
+  def.height = 131;
+  def.samples = 3;
+  kp_picture first = { 0 }, other = { 0 };
+  kp_parallel_set_threads(1);
+  assert_ok(kp_render_frame(&m.scene, &def, &first));
+  size_t n = (size_t)first.width * (size_t)first.height;
+  for (int threads = 2; threads <= 5; ++threads) {
+    kp_parallel_set_threads(threads);
+    assert_ok(kp_render_frame(&m.scene, &def, &other));
+    assert_memory_equal(first.rgba, other.rgba, 4 * n * sizeof(float));
+    assert_memory_equal(first.depth, other.depth, n * sizeof(float));
+  }
+  kp_parallel_set_threads(0);
+  kp_picture_free(&first);
+  kp_picture_free(&other);
+}
+
+// Each allocation fails in turn: an error, and nothing stays behind.
+static void running_out_of_memory_is_an_error(void **state) {
+  (void)state;
+  static mixed_scene m;
+  make_mixed(&m);
+  kp_render_def def = kp_default_render_def();
+  def.width = 64;
+  def.height = 64;
+  def.samples = 1;
+  kp_parallel_set_threads(1);
+  bool done = false;
+  for (int64_t n = 0; n < 2000 && !done; ++n) {
+    int64_t before = kp_memory_bytes();
+    kp_picture picture = { 0 };
+    kp_memory_fail_at(n);
+    kp_result result = kp_render_frame(&m.scene, &def, &picture);
+    kp_memory_fail_at(-1);
+    done = result == KP_OK;
+    assert_true(done || result == KP_ERROR_MEMORY);
+    kp_picture_free(&picture);
+    assert_int_equal(kp_memory_bytes(), before);
+  }
+  assert_true(done);
+  kp_parallel_set_threads(0);
+}
+
+static void wrong_input_is_refused(void **state) {
+  (void)state;
+  static mixed_scene m;
+  make_mixed(&m);
+  kp_render_def def = plain_def(16);
+  kp_picture picture = { 0 };
+  def.width = 0;
+  assert_fails(KP_ERROR_ARGUMENT, "width", kp_render_frame(&m.scene, &def, &picture));
+  def.width = 16;
+  def.background = 99;
+  assert_fails(KP_ERROR_ARGUMENT, "background", kp_render_frame(&m.scene, &def, &picture));
+  def.background = KP_BACKGROUND_SKY;
+  def.exposure = NAN;
+  assert_fails(KP_ERROR_ARGUMENT, "exposure", kp_render_frame(&m.scene, &def, &picture));
+  def.exposure = 0.0;
+  m.meshes[1].n_vertices = 3;
+  assert_fails(KP_ERROR_ARGUMENT, "vertex 3", kp_render_frame(&m.scene, &def, &picture));
+  m.meshes[1].n_vertices = 4;
+  m.volume.density = NULL;
+  assert_fails(KP_ERROR_ARGUMENT, "volume 0", kp_render_frame(&m.scene, &def, &picture));
+  kp_picture_free(&picture);
+}
+
+// Wild numbers among the particles neither crash nor reach the picture.
+static void broken_particles_are_left_out(void **state) {
+  (void)state;
+  static mixed_scene m;
+  make_mixed(&m);
+  m.scene.bounds = kp_aabb_empty();
+  kp_render_def def = kp_default_render_def();
+  def.width = 100;
+  def.height = 60;
+  def.samples = 1;
+  m.x[5] = NAN;
+  m.y[9] = INFINITY;
+  m.z[11] = -INFINITY;
+  m.value[20] = NAN;
+  m.lx[3] = NAN;
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&m.scene, &def, &picture));
+  for (int i = 0; i < 4 * 100 * 60; ++i) {
+    assert_true(isfinite(picture.rgba[i]));
+  }
+  kp_picture_free(&picture);
+}
+
+static void check_coverage(const kp_param_table *table) {
+  unsigned char used[4096] = { 0 };
+  assert_true(table->def_size < sizeof used);
+  size_t end = 0;
+  for (size_t i = 0; i < table->n_rows; ++i) {
+    const kp_param *row = &table->rows[i];
+    for (size_t b = row->offset; b < row->offset + row->size; ++b) {
+      assert_int_equal(used[b], 0);
+      used[b] = 1;
+    }
+    end = row->offset + row->size > end ? row->offset + row->size : end;
+    assert_true(row->text[strlen(row->text) - 1] == '.');
+  }
+  // only padding at the end may be without a row
+  assert_true(table->def_size - end < sizeof(double));
+  for (size_t b = 0; b < end; ++b) {
+    assert_int_equal(used[b], 1);
+  }
+}
+
+static void tables_cover_their_defs(void **state) {
+  (void)state;
+  check_coverage(&kp_render_params);
+  check_coverage(&kp_look_params);
+  kp_render_def def = kp_default_render_def();
+  assert_ok(kp_render_check(&def));
+}
+
+static void framing_camera_sees_the_box(void **state) {
+  (void)state;
+  kp_aabb box = { { -3.0, 1.0, 2.0 }, { 5.0, 2.5, 9.0 } };
+  for (int k = 0; k < 48; ++k) {
+    kp_vec3 up = k % 2 == 0 ? kp_vec3_make(0.0, 1.0, 0.0) : kp_vec3_make(0.0, 0.0, 1.0);
+    kp_camera_framing framing = { up, 15.0 * k, -80.0 + 3.4 * k, 35.0, 1.6, 1.0 };
+    kp_camera camera = kp_camera_frame_box(box, &framing);
+    kp_camera_frame frame = kp_camera_get_frame(&camera);
+    double tan_y = tan(17.5 * PI / 180.0), widest = 0.0;
+    for (int corner = 0; corner < 8; ++corner) {
+      kp_vec3 p =
+          kp_vec3_make(corner & 1 ? 5.0 : -3.0, corner & 2 ? 2.5 : 1.0, corner & 4 ? 9.0 : 2.0);
+      kp_vec3 d = kp_vec3_sub(p, camera.position);
+      double z = kp_vec3_dot(d, frame.forward);
+      double u = fabs(kp_vec3_dot(d, frame.right)) / (z * tan_y * 1.6);
+      double v = fabs(kp_vec3_dot(d, frame.up)) / (z * tan_y);
+      assert_true(z > 0.0);
+      widest = fmax(widest, fmax(u, v));
+    }
+    // inside with a margin, and no smaller than needed
+    assert_between(widest, 0.85, 0.93);
+  }
+}
+
+static double lightness(kp_rgb c) {
+  return 0.2126 * (double)c.r + 0.7152 * (double)c.g + 0.0722 * (double)c.b;
+}
+
+static void color_maps_rise_evenly(void **state) {
+  (void)state;
+  const kp_colormap rising[4] = { KP_COLORMAP_VIRIDIS, KP_COLORMAP_WATER, KP_COLORMAP_HEAT,
+                                  KP_COLORMAP_GREY };
+  for (int m = 0; m < 4; ++m) {
+    for (int i = 1; i <= 100; ++i) {
+      kp_rgb a = kp_colormap_eval(rising[m], 0.01 * (i - 1));
+      kp_rgb b = kp_colormap_eval(rising[m], 0.01 * i);
+      assert_true(lightness(b) > lightness(a));
+      assert_true(b.r <= 1.02f && b.g <= 1.02f && b.b <= 1.02f);
+    }
+  }
+  kp_rgb wrong = kp_colormap_eval(KP_COLORMAP_WATER, NAN);
+  assert_true(wrong.r == 1.0f && wrong.g == 0.0f && wrong.b == 1.0f);
+  for (int i = 0; i <= 20; ++i) {
+    float v = 0.05f * (float)i;
+    assert_near(kp_srgb_decode(kp_srgb_encode(v)), v, 1e-5);
+  }
+  kp_rgb warm = kp_rgb_from_blackbody(1800.0), cold = kp_rgb_from_blackbody(9000.0);
+  assert_true(warm.r > warm.g && warm.g > warm.b && cold.b > cold.r);
+}
+
+static void pictures_tone_map_and_reduce(void **state) {
+  (void)state;
+  float before = 0.0f;
+  for (int i = 0; i < 200; ++i) {
+    float v = 0.1f * (float)i;
+    kp_rgb c = kp_picture_tone_map(kp_rgb_make(v, v, v), 0.0);
+    assert_true(c.r >= before && c.r < 1.0f);
+    before = c.r;
+  }
+  kp_picture big = { 0 }, small = { 0 };
+  assert_ok(kp_picture_resize(&big, 6, 4));
+  for (int i = 0; i < 24; ++i) {
+    big.rgba[4 * i] = (float)i;
+    big.depth[i] = (float)(100 - i);
+  }
+  assert_ok(kp_picture_reduce(&big, 2, &small));
+  assert_int_equal(small.width, 3);
+  assert_near(small.rgba[0], (0 + 1 + 6 + 7) / 4.0, 1e-6);
+  assert_near(small.depth[0], 93.0, 0.0);
+  assert_fails(KP_ERROR_ARGUMENT, "reduced", kp_picture_reduce(&big, 5, &small));
+  kp_picture_free(&big);
+  kp_picture_free(&small);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(ball_has_its_outline_and_depth),
+    cmocka_unit_test(far_ball_is_round),
+    cmocka_unit_test(nearest_wins_and_ties_go_to_the_first),
+    cmocka_unit_test(triangles_share_their_edges),
+    cmocka_unit_test(near_plane_cuts_triangles),
+    cmocka_unit_test(strokes_cover_their_width),
+    cmocka_unit_test(joints_are_counted_once),
+    cmocka_unit_test(volumes_follow_beer_and_lambert),
+    cmocka_unit_test(volumes_throw_shadows),
+    cmocka_unit_test(balls_throw_shadows),
+    cmocka_unit_test(same_bytes_for_any_thread_count),
+    cmocka_unit_test(running_out_of_memory_is_an_error),
+    cmocka_unit_test(wrong_input_is_refused),
+    cmocka_unit_test(broken_particles_are_left_out),
+    cmocka_unit_test(tables_cover_their_defs),
+    cmocka_unit_test(framing_camera_sees_the_box),
+    cmocka_unit_test(color_maps_rise_evenly),
+    cmocka_unit_test(pictures_tone_map_and_reduce),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,1 @@
+kp_test(test_registry SOURCES test_registry.c LABELS fast)

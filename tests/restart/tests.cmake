@@ -1,0 +1,1 @@
+# kp_test(name SOURCES file.c LABELS fast)

@@ -1,0 +1,579 @@
+// Frames to files and back: the frame file itself, then PLY, VTU and CSV through small readers that
+// share no code with the writers.
+#include "support/test.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "base/memory.h"
+#include "io/export.h"
+#include "io/files.h"
+#include "par/parallel.h"
+
+#define N_POINTS 3000
+
+// ---- a frame with one object of every kind
+
+static kp_frame_field *add_field(kp_frame_fields *fields, const char *name, const char *unit,
+                                 kp_item_type type, int n_components, uint64_t count) {
+  kp_frame_field_def def = {
+    .name = name, .unit = unit, .type = type, .n_components = n_components, .count = count
+  };
+  kp_frame_field *field;
+  assert_ok(kp_frame_add_field(fields, &def, &field));
+  return field;
+}
+
+static double test_value(int component, uint64_t index) {
+  return 0.1 * (double)index + 1000.0 * component + 1.0 / 3.0;
+}
+
+static void fill_set(kp_frame *frame) {
+  kp_frame_set *set;
+  assert_ok(kp_frame_add_set(frame, "water", N_POINTS, &set));
+  // id before position: writers put position first whatever the order
+  void **id = add_field(&set->fields, "id", "", KP_ITEM_U64, 1, N_POINTS)->data;
+  void **position = add_field(&set->fields, "position", "m", KP_ITEM_F64, 3, N_POINTS)->data;
+  void **density = add_field(&set->fields, "density", "kg/m^3", KP_ITEM_F32, 1, N_POINTS)->data;
+  void **velocity = add_field(&set->fields, "velocity", "m/s", KP_ITEM_F32, 3, N_POINTS)->data;
+  void **pair = add_field(&set->fields, "pair", "", KP_ITEM_I32, 2, N_POINTS)->data;
+  for (uint64_t i = 0; i < N_POINTS; ++i) {
+    ((uint64_t *)id[0])[i] = UINT64_C(0x100000000) * (i % 3) + i;
+    ((float *)density[0])[i] = 1000.0f + (float)i;
+    ((int32_t *)pair[0])[i] = (int32_t)i;
+    ((int32_t *)pair[1])[i] = -(int32_t)i;
+    for (int c = 0; c < 3; ++c) {
+      ((double *)position[c])[i] = test_value(c, i);
+      ((float *)velocity[c])[i] = (float)test_value(c, 2 * i);
+    }
+  }
+}
+
+static void fill_mesh(kp_frame *frame) {
+  kp_frame_mesh *mesh;
+  assert_ok(kp_frame_add_mesh(frame, "water", 4, 2, &mesh));
+  mesh->velocities = kp_alloc_zero(4 * sizeof *mesh->velocities, KP_MEMORY_TEST);
+  for (uint32_t i = 0; i < 4; ++i) {
+    mesh->vertices[i] = kp_vec3_make(i % 2, i / 2, 0.25);
+    mesh->velocities[i] = kp_vec3_make(0.0, i, -1.0);
+  }
+  const uint32_t triangles[] = { 0, 1, 2, 2, 1, 3 };
+  memcpy(mesh->triangles, triangles, sizeof triangles);
+  float *wet = add_field(&mesh->fields, "wetness", "", KP_ITEM_F32, 1, 4)->data[0];
+  wet[3] = 0.5f;
+}
+
+static void fill_curves(kp_frame *frame) {
+  kp_frame_curves *curves;
+  assert_ok(kp_frame_add_curves(frame, "hair", 6, 3, &curves));
+  for (uint32_t i = 0; i < 6; ++i) {
+    curves->points[i] = kp_vec3_make(i, 2.0 * i, 3.0 * i);
+  }
+  const uint64_t offsets[] = { 0, 3, 5, 6 };
+  memcpy(curves->offsets, offsets, sizeof offsets);
+  float *radius = add_field(&curves->fields, "radius", "m", KP_ITEM_F32, 1, 6)->data[0];
+  radius[5] = 1e-4f;
+}
+
+static void fill_volume(kp_frame *frame) {
+  const uint64_t dims[3] = { 4, 3, 2 };
+  kp_frame_volume *volume;
+  assert_ok(kp_frame_add_volume(frame, "smoke", dims, &volume));
+  volume->origin = kp_vec3_make(-1.0, 0.5, 0.0);
+  volume->spacing = 0.125;
+  double *density = add_field(&volume->fields, "density", "kg/m^3", KP_ITEM_F64, 1, 24)->data[0];
+  kp_frame_field *velocity = add_field(&volume->fields, "velocity", "m/s", KP_ITEM_F32, 3, 24);
+  for (int i = 0; i < 24; ++i) {
+    density[i] = i;
+    ((float *)velocity->data[1])[i] = (float)-i;
+  }
+}
+
+static kp_frame *make_frame(void) {
+  kp_frame *frame;
+  assert_ok(kp_frame_create(7, 0.1, &frame));
+  frame->up_axis = 2;
+  frame->fps = 24.0;
+  frame->domain.min = kp_vec3_make(-1.0, -2.0, -3.0);
+  frame->domain.max = kp_vec3_make(1.0, 2.0, 3.0);
+  fill_set(frame);
+  fill_mesh(frame);
+  fill_curves(frame);
+  fill_volume(frame);
+  return frame;
+}
+
+static void assert_fields_equal(const kp_frame_fields *a, const kp_frame_fields *b) {
+  assert_int_equal(a->count, b->count);
+  for (size_t i = 0; i < a->count; ++i) {
+    const kp_frame_field *left = &a->items[i], *right = &b->items[i];
+    assert_string_equal(left->name, right->name);
+    assert_string_equal(left->unit, right->unit);
+    assert_int_equal(left->type, right->type);
+    assert_int_equal(left->count, right->count);
+    assert_int_equal(left->n_components, right->n_components);
+    for (int c = 0; c < left->n_components; ++c) {
+      assert_memory_equal(left->data[c], right->data[c],
+                          (size_t)left->count * kp_item_size(left->type));
+    }
+  }
+}
+
+static void test_frame_file(void **state) {
+  const char *path = kp_test_path(*state, "frame_000007.kpf");
+  kp_frame *frame = make_frame(), *back;
+  const kp_container_head head = { .real_size = 4, .build = "test" };
+  assert_ok(kp_frame_save(path, &head, frame));
+  assert_ok(kp_frame_load(path, &back));
+  assert_int_equal(back->frame, 7);
+  assert_true(back->time == 0.1);
+  assert_int_equal(back->up_axis, 2);
+  assert_true(back->fps == 24.0);
+  assert_memory_equal(&back->domain, &frame->domain, sizeof frame->domain);
+
+  const kp_frame_set *set = kp_frame_find_set(back, "water");
+  assert_int_equal(set->count, N_POINTS);
+  assert_fields_equal(&set->fields, &frame->sets[0].fields);
+  assert_true(kp_frame_value(kp_frame_find_field(&set->fields, "position"), 2, 5) ==
+              test_value(2, 5));
+  const kp_frame_mesh *mesh = kp_frame_find_mesh(back, "water");
+  assert_int_equal(mesh->n_triangles, 2);
+  assert_memory_equal(mesh->vertices, frame->meshes[0].vertices, 4 * sizeof *mesh->vertices);
+  assert_memory_equal(mesh->velocities, frame->meshes[0].velocities, 4 * sizeof *mesh->vertices);
+  assert_memory_equal(mesh->triangles, frame->meshes[0].triangles, 6 * sizeof *mesh->triangles);
+  assert_fields_equal(&mesh->fields, &frame->meshes[0].fields);
+  const kp_frame_curves *curves = kp_frame_find_curves(back, "hair");
+  assert_null(curves->velocities);
+  assert_int_equal(curves->n_curves, 3);
+  assert_memory_equal(curves->offsets, frame->curves[0].offsets, 4 * sizeof *curves->offsets);
+  assert_fields_equal(&curves->fields, &frame->curves[0].fields);
+  const kp_frame_volume *volume = kp_frame_find_volume(back, "smoke");
+  assert_memory_equal(volume->dims, frame->volumes[0].dims, sizeof volume->dims);
+  assert_true(volume->spacing == 0.125);
+  assert_true(volume->density[23] == 23.0f);
+  assert_fields_equal(&volume->fields, &frame->volumes[0].fields);
+  assert_null(kp_frame_find_set(back, "hair"));
+  kp_frame_free(&back);
+  kp_frame_free(&frame);
+  assert_null(frame);
+}
+
+// Frames whose parts do not fit are refused, with the name of the part.
+static void test_frame_bad(void **state) {
+  const char *path = kp_test_path(*state, "bad.kpf");
+  const double numbers[6] = { 0, 1, 2, 3, 4, 5 };
+  const uint32_t indices[6] = { 0, 1, 2, 1, 2, 3 };
+#define NUMBERS(section, n)                                                                        \
+  { .name = section, .type = KP_ITEM_F64, .count = n, .data = numbers }
+#define INDICES(section, n)                                                                        \
+  { .name = section, .type = KP_ITEM_U32, .count = n, .data = indices }
+  const struct {
+    const char *words;
+    kp_section sections[4];
+  } cases[] = {
+    { "water: the set has no positions", { NUMBERS("set/water/density/0", 3) } },
+    { "differ in type or length",
+      { NUMBERS("set/a/position/x", 3), NUMBERS("set/a/position/y", 3),
+        NUMBERS("set/a/position/z", 2) } },
+    { "the field density has 2 items instead of 3",
+      { NUMBERS("set/a/position/x", 3), NUMBERS("set/a/position/y", 3),
+        NUMBERS("set/a/position/z", 3), NUMBERS("set/a/density/0", 2) } },
+    { "a vertex that is not there",
+      { NUMBERS("mesh/a/vertices/x", 3), NUMBERS("mesh/a/vertices/y", 3),
+        NUMBERS("mesh/a/vertices/z", 3), INDICES("mesh/a/triangles", 6) } },
+    { "not three indices", { INDICES("mesh/a/triangles", 5) } },
+    { "must hold integers", { NUMBERS("mesh/a/triangles", 3) } },
+    { "offsets of the curves do not fit",
+      { NUMBERS("curve/a/points/x", 3), NUMBERS("curve/a/points/y", 3),
+        NUMBERS("curve/a/points/z", 3), INDICES("curve/a/offsets", 2) } },
+    { "the volume has no spacing", { INDICES("volume/a/dims", 3) } },
+    { "must hold 3 numbers", { INDICES("volume/a/dims", 2) } },
+    { "no up axis 5",
+      { { .name = "meta/up_axis", .type = KP_ITEM_F64, .count = 1, .data = &numbers[5] } } },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    size_t n = 0;
+    while (n < 4 && cases[i].sections[n].name[0] != '\0') {
+      ++n;
+    }
+    const kp_container_head head = { 0 };
+    assert_ok(kp_container_write(path, &head, cases[i].sections, n));
+    kp_frame *frame;
+    assert_fails(KP_ERROR_FORMAT, cases[i].words, kp_frame_load(path, &frame));
+    assert_holds(kp_last_error(), path);
+    assert_null(frame);
+  }
+}
+
+// ---- PLY
+
+typedef struct ply_property {
+  char name[64];
+  char type[16];
+  size_t offset;
+} ply_property;
+
+typedef struct ply_file {
+  char *bytes;
+  ply_property properties[32];
+  int n_properties;
+  size_t row_size;
+  unsigned long n_vertices, n_faces, n_edges;
+  const char *rows;
+} ply_file;
+
+static size_t ply_size(const char *type) {
+  return strcmp(type, "double") == 0 ? 8 : strcmp(type, "uchar") == 0 ? 1 : 4;
+}
+
+static ply_file read_ply(const char *path) {
+  size_t size;
+  ply_file ply = { .bytes = kp_test_read_file(path, &size) };
+  char *end = strstr(ply.bytes, "end_header\n");
+  assert_non_null(end);
+  ply.rows = end + strlen("end_header\n");
+  *end = '\0';
+  assert_memory_equal(ply.bytes, "ply\nformat binary_little_endian 1.0\n", 36);
+  bool is_vertex = false;
+  for (char *line = strtok(ply.bytes, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    char element[16];
+    unsigned long count;
+    ply_property *p = &ply.properties[ply.n_properties];
+    if (sscanf(line, "element %15s %lu", element, &count) == 2) {
+      is_vertex = strcmp(element, "vertex") == 0;
+      *(is_vertex                      ? &ply.n_vertices
+        : strcmp(element, "face") == 0 ? &ply.n_faces
+                                       : &ply.n_edges) = count;
+    } else if (is_vertex && sscanf(line, "property %15s %63s", p->type, p->name) == 2) {
+      p->offset = ply.row_size;
+      ply.row_size += ply_size(p->type);
+      ply.n_properties += 1;
+    }
+  }
+  size_t n_bytes = ply.n_vertices * ply.row_size + ply.n_faces * 13 + ply.n_edges * 8;
+  assert_int_equal(ply.rows + n_bytes - ply.bytes, size);
+  return ply;
+}
+
+static double ply_value(const ply_file *ply, const char *name, size_t row) {
+  for (int i = 0; i < ply->n_properties; ++i) {
+    const ply_property *p = &ply->properties[i];
+    if (strcmp(p->name, name) != 0) {
+      continue;
+    }
+    const char *item = ply->rows + row * ply->row_size + p->offset;
+    double wide;
+    float narrow;
+    uint32_t whole;
+    int32_t sign;
+    memcpy(&narrow, item, 4);
+    memcpy(&whole, item, 4);
+    memcpy(&sign, item, 4);
+    if (strcmp(p->type, "double") == 0) {
+      memcpy(&wide, item, 8);
+      return wide;
+    }
+    return strcmp(p->type, "float") == 0 ? (double)narrow
+           : strcmp(p->type, "int") == 0 ? (double)sign
+                                         : (double)whole;
+  }
+  fail_msg("no property %s", name);
+  return 0.0;
+}
+
+static void test_ply(void **state) {
+  kp_frame *frame = make_frame();
+  kp_export_list list = { 0 };
+  const kp_exporter *exporter = kp_exporter_find("ply");
+  assert_ok(exporter->write(frame, *state, 0, &list));
+  assert_int_equal(list.count, 3);
+  assert_string_equal(list.files[0].name, "water_000007.ply");
+  assert_string_equal(list.files[1].name, "water_mesh_000007.ply");
+  assert_string_equal(list.files[2].name, "hair_curves_000007.ply");
+  assert_true(list.files[0].time == 0.1);
+
+  size_t size;
+  char *text = kp_test_read_file(kp_test_path(*state, "water_000007.ply"), &size);
+  assert_holds(text, "comment up_axis z\n");
+  assert_holds(text, "comment time 0.1 s\n");
+  assert_holds(text, "comment unit vx m/s\n");
+  assert_holds(text, "comment unit density kg/m^3\n");
+  kp_free(text);
+  ply_file ply = read_ply(kp_test_path(*state, "water_000007.ply"));
+  assert_int_equal(ply.n_vertices, N_POINTS);
+  for (size_t i = 0; i < N_POINTS; ++i) {
+    assert_true(ply_value(&ply, "x", i) == test_value(0, i));
+    assert_true(ply_value(&ply, "z", i) == test_value(2, i));
+    assert_true(ply_value(&ply, "vy", i) == (double)(float)test_value(1, 2 * i));
+    assert_true(ply_value(&ply, "id", i) == (double)i);
+    assert_true(ply_value(&ply, "id_high", i) == (double)(i % 3));
+    assert_true(ply_value(&ply, "density", i) == 1000.0 + (double)i);
+    assert_true(ply_value(&ply, "pair_1", i) == -(double)i);
+  }
+  kp_free(ply.bytes);
+
+  ply = read_ply(kp_test_path(*state, "water_mesh_000007.ply"));
+  assert_int_equal(ply.n_faces, 2);
+  assert_true(ply_value(&ply, "y", 2) == 1.0);
+  assert_true(ply_value(&ply, "vy", 3) == 3.0);
+  assert_true(ply_value(&ply, "wetness", 3) == 0.5);
+  const char *face = ply.rows + 4 * ply.row_size + 13;
+  const uint32_t wanted[] = { 2, 1, 3 };
+  assert_int_equal(face[0], 3);
+  assert_memory_equal(face + 1, wanted, sizeof wanted);
+  kp_free(ply.bytes);
+
+  ply = read_ply(kp_test_path(*state, "hair_curves_000007.ply"));
+  assert_int_equal(ply.n_edges, 3);
+  const int32_t edges[] = { 0, 1, 1, 2, 3, 4 };
+  assert_memory_equal(ply.rows + 6 * ply.row_size, edges, sizeof edges);
+  kp_free(ply.bytes);
+
+  // narrowed
+  assert_ok(exporter->write(frame, *state, KP_EXPORT_FLOAT32, &list));
+  ply = read_ply(kp_test_path(*state, "water_000007.ply"));
+  assert_true(ply_value(&ply, "x", 7) == (double)(float)test_value(0, 7));
+  kp_free(ply.bytes);
+  assert_fails(KP_ERROR_IO, "cannot write",
+               exporter->write(frame, kp_test_path(*state, "none"), 0, &list));
+  kp_export_list_free(&list);
+  kp_frame_free(&frame);
+}
+
+// ---- VTK XML
+
+// The data of a named array, uncompressed. kp_free it.
+static char *read_vtk_array(const char *path, const char *name, const char *type, size_t n_bytes) {
+  size_t size;
+  char *file = kp_test_read_file(path, &size), words[128];
+  (void)snprintf(words, sizeof words, "<DataArray type=\"%s\" Name=\"%s\"", type, name);
+  const char *element = strstr(file, words);
+  assert_non_null(element);
+  uint64_t offset = strtoull(strstr(element, "offset=\"") + 8, NULL, 10);
+  const char *data = strstr(file, "<AppendedData encoding=\"raw\">\n_");
+  data += strlen("<AppendedData encoding=\"raw\">\n_") + offset;
+  char *out = kp_alloc(n_bytes, KP_MEMORY_TEST);
+  uint64_t head[3];
+  memcpy(head, data, sizeof head);
+  if (strstr(file, "vtkZLibDataCompressor") == NULL) {
+    assert_int_equal(head[0], n_bytes);
+    memcpy(out, data + 8, n_bytes);
+  } else {
+    const char *packed = data + (3 + head[0]) * 8;
+    size_t done = 0;
+    for (uint64_t i = 0; i < head[0]; ++i) {
+      uint64_t n_packed;
+      memcpy(&n_packed, data + (3 + i) * 8, 8);
+      uLongf n = (uLongf)(n_bytes - done);
+      assert_int_equal(uncompress((Bytef *)out + done, &n, (const Bytef *)packed, n_packed), Z_OK);
+      bool is_partial = i + 1 == head[0] && head[2] != 0;
+      assert_int_equal(n, is_partial ? head[2] : head[1]);
+      done += n;
+      packed += n_packed;
+    }
+    assert_int_equal(done, n_bytes);
+  }
+  kp_free(file);
+  return out;
+}
+
+static void check_vtu_points(const char *path) {
+  double *points = (double *)(void *)read_vtk_array(path, "position", "Float64", N_POINTS * 24);
+  float *velocity = (float *)(void *)read_vtk_array(path, "velocity", "Float32", N_POINTS * 12);
+  uint64_t *ids = (uint64_t *)(void *)read_vtk_array(path, "id", "UInt64", N_POINTS * 8);
+  int64_t *offsets = (int64_t *)(void *)read_vtk_array(path, "offsets", "Int64", N_POINTS * 8);
+  char *types = read_vtk_array(path, "types", "UInt8", N_POINTS);
+  for (uint64_t i = 0; i < N_POINTS; ++i) {
+    for (int c = 0; c < 3; ++c) {
+      assert_true(points[3 * i + (uint64_t)c] == test_value(c, i));
+      assert_true(velocity[3 * i + (uint64_t)c] == (float)test_value(c, 2 * i));
+    }
+    assert_true(ids[i] == UINT64_C(0x100000000) * (i % 3) + i);
+    assert_int_equal(offsets[i], i + 1);
+    assert_int_equal(types[i], 1);
+  }
+  kp_free(points);
+  kp_free(velocity);
+  kp_free(ids);
+  kp_free(offsets);
+  kp_free(types);
+}
+
+static void check_vtu_others(const char *folder) {
+  const char *mesh = kp_test_path(folder, "water_mesh_000007.vtu");
+  const int64_t corners[] = { 0, 1, 2, 2, 1, 3 }, ends[] = { 3, 6 };
+  char *data = read_vtk_array(mesh, "connectivity", "Int64", sizeof corners);
+  assert_memory_equal(data, corners, sizeof corners);
+  kp_free(data);
+  data = read_vtk_array(mesh, "offsets", "Int64", sizeof ends);
+  assert_memory_equal(data, ends, sizeof ends);
+  kp_free(data);
+  const char *hair = kp_test_path(folder, "hair_curves_000007.vtu");
+  const int64_t hair_ends[] = { 3, 5, 6 };
+  data = read_vtk_array(hair, "offsets", "Int64", sizeof hair_ends);
+  assert_memory_equal(data, hair_ends, sizeof hair_ends);
+  kp_free(data);
+  data = read_vtk_array(hair, "types", "UInt8", 3);
+  assert_memory_equal(data, "\4\4\1", 3);
+  kp_free(data);
+  const char *smoke = kp_test_path(folder, "smoke_volume_000007.vti");
+  double *density = (double *)(void *)read_vtk_array(smoke, "density", "Float64", 24 * 8);
+  float *velocity = (float *)(void *)read_vtk_array(smoke, "velocity", "Float32", 24 * 12);
+  assert_true(density[23] == 23.0 && velocity[3 * 23 + 1] == -23.0f);
+  kp_free(density);
+  kp_free(velocity);
+}
+
+static void test_vtu(void **state) {
+  kp_frame *frame = make_frame();
+  const kp_exporter *exporter = kp_exporter_find("vtu");
+  const uint32_t flags[] = { 0, KP_EXPORT_PLAIN };
+  for (int i = 0; i < 2; ++i) {
+    kp_export_list list = { 0 };
+    assert_ok(exporter->write(frame, *state, flags[i], &list));
+    assert_int_equal(list.count, 4);
+    assert_string_equal(list.files[3].name, "smoke_volume_000007.vti");
+    check_vtu_points(kp_test_path(*state, "water_000007.vtu"));
+    check_vtu_others(*state);
+    kp_export_list_free(&list);
+  }
+  size_t size;
+  char *text = kp_test_read_file(kp_test_path(*state, "water_000007.vtu"), &size);
+  assert_holds(text, "NumberOfPoints=\"3000\" NumberOfCells=\"3000\"");
+  assert_holds(text, "Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">0.1<");
+  assert_holds(text, "Name=\"up_axis\" NumberOfTuples=\"1\" format=\"ascii\">\n122 0\n");
+  assert_holds(text, "location=\"vtkDataArray\">kg/m^3</InformationKey>");
+  kp_free(text);
+  text = kp_test_read_file(kp_test_path(*state, "smoke_volume_000007.vti"), &size);
+  assert_holds(text,
+               "WholeExtent=\"0 4 0 3 0 2\" Origin=\"-1 0.5 0\" Spacing=\"0.125 0.125 0.125\"");
+  kp_free(text);
+  kp_frame_free(&frame);
+}
+
+// A large array takes several blocks, and its bytes do not depend on the threads.
+static void test_vtu_blocks(void **state) {
+  enum { MANY = 200000 };
+  kp_frame *frame;
+  kp_frame_set *set;
+  assert_ok(kp_frame_create(0, 0.0, &frame));
+  assert_ok(kp_frame_add_set(frame, "many", MANY, &set));
+  kp_frame_field *position = add_field(&set->fields, "position", "m", KP_ITEM_F64, 3, MANY);
+  for (uint64_t i = 0; i < MANY; ++i) {
+    ((double *)position->data[1])[i] = (double)i;
+  }
+  kp_export_list list = { 0 };
+  const char *path = kp_test_path(*state, "many_000000.vtu");
+  uint64_t hashes[2];
+  for (int i = 0; i < 2; ++i) {
+    kp_parallel_set_threads(1 + 2 * i);
+    assert_ok(kp_export_vtu.write(frame, *state, 0, &list));
+    assert_ok(kp_file_hash(path, &hashes[i]));
+  }
+  kp_parallel_set_threads(0);
+  assert_int_equal(hashes[0], hashes[1]);
+  double *points = (double *)(void *)read_vtk_array(path, "position", "Float64", MANY * 24);
+  for (uint64_t i = 0; i < MANY; ++i) {
+    assert_true(points[3 * i + 1] == (double)i);
+  }
+  kp_free(points);
+  kp_export_list_free(&list);
+  kp_frame_free(&frame);
+}
+
+static void test_pvd(void **state) {
+  kp_frame *frame = make_frame();
+  kp_export_list list = { 0 };
+  for (uint64_t i = 0; i < 3; ++i) {
+    frame->frame = i;
+    frame->time = (double)i / 24.0;
+    assert_ok(kp_export_vtu.write(frame, *state, 0, &list));
+  }
+  assert_ok(kp_export_vtu.finish(*state, &list));
+  static const char *const objects[] = { "water", "water_mesh", "hair_curves", "smoke_volume" };
+  for (size_t k = 0; k < 4; ++k) {
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s.pvd", objects[k]);
+    size_t size;
+    char *text = kp_test_read_file(kp_test_path(*state, name), &size);
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, "<DataSet ")) != NULL; ++p, ++n) {
+      double time = strtod(strstr(p, "timestep=\"") + 10, NULL);
+      char file[128];
+      assert_int_equal(sscanf(strstr(p, "file=\""), "file=\"%127[^\"]\"", file), 1);
+      assert_true(time == n / 24.0);
+      assert_true(kp_file_exists(kp_test_path(*state, file)));
+      assert_memory_equal(file, objects[k], strlen(objects[k]));
+    }
+    assert_int_equal(n, 3);
+    kp_free(text);
+  }
+  kp_export_list_free(&list);
+  kp_frame_free(&frame);
+}
+
+// ---- CSV
+
+static void test_csv(void **state) {
+  kp_frame *frame = make_frame();
+  kp_export_list list = { 0 };
+  assert_ok(kp_exporter_find("csv")->write(frame, *state, 0, &list));
+  assert_int_equal(list.count, 3);
+  size_t size;
+  char *text = kp_test_read_file(kp_test_path(*state, "water_000007.csv"), &size);
+  const char *line = strchr(text, '\n') + 1;
+  const char header[] = "x [m],y [m],z [m],vx [m/s],vy [m/s],vz [m/s],id,density [kg/m^3],"
+                        "pair_0,pair_1\n";
+  assert_memory_equal(text, header, sizeof header - 1);
+  for (uint64_t i = 0; i < N_POINTS; ++i) {
+    double x[6], density;
+    uint64_t id;
+    int a, b;
+    assert_int_equal(sscanf(line, "%lf,%lf,%lf,%lf,%lf,%lf,%" SCNu64 ",%lf,%d,%d\n", &x[0], &x[1],
+                            &x[2], &x[3], &x[4], &x[5], &id, &density, &a, &b),
+                     10);
+    assert_true(x[1] == test_value(1, i));
+    assert_true((float)x[5] == (float)test_value(2, 2 * i));
+    assert_true(id == UINT64_C(0x100000000) * (i % 3) + i);
+    assert_true(density == 1000.0 + (double)i && a == (int)i && b == -(int)i);
+    line = strchr(line, '\n') + 1;
+  }
+  assert_int_equal(*line, '\0');
+  kp_free(text);
+  kp_export_list_free(&list);
+  kp_frame_free(&frame);
+}
+
+// ---- the table of exporters
+
+static void test_exporters(void **state) {
+  (void)state;
+  size_t n;
+  const kp_exporter *const *all = kp_exporters(&n);
+  assert_true(n >= 3);
+  for (size_t i = 0; i < n; ++i) {
+    assert_ptr_equal(kp_exporter_find(all[i]->name), all[i]);
+    assert_non_null(all[i]->write);
+    assert_true(strlen(all[i]->text) > 10 && strlen(all[i]->extension) > 0);
+  }
+  assert_null(kp_exporter_find("doc"));
+  char name[16];
+  kp_export_clean_name(name, sizeof name, "../a b:c\xc3\xa9");
+  assert_string_equal(name, "_._a_b_c\xc3\xa9");
+}
+
+int main(void) {
+#define FOLDER_TEST(name)                                                                          \
+  cmocka_unit_test_setup_teardown(name, kp_test_folder_make, kp_test_folder_remove)
+  const struct CMUnitTest tests[] = {
+    FOLDER_TEST(test_frame_file), FOLDER_TEST(test_frame_bad),      FOLDER_TEST(test_ply),
+    FOLDER_TEST(test_vtu),        FOLDER_TEST(test_vtu_blocks),     FOLDER_TEST(test_pvd),
+    FOLDER_TEST(test_csv),        cmocka_unit_test(test_exporters),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
