@@ -1,6 +1,6 @@
 -- Dam break: a column of water is let go at one end of a tank and meets a pillar on its way.
 local tank = { length = 1.6, height = 0.8, width = 0.6 }
-local spacing = 0.0115
+local spacing = 1 / 60
 
 domain {
   min = {0, 0, 0},

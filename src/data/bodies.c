@@ -19,6 +19,7 @@ kp_result kp_bodies_create(kp_registry *registry, kp_bodies **out) {
     result = kp_space_add_fields(bodies->space, body_fields, 4);
   }
   if (result != KP_OK) {
+    kp_registry_remove_space(registry, &bodies->space);
     kp_bodies_destroy(&bodies);
     return result;
   }
@@ -52,11 +53,17 @@ kp_result kp_bodies_add(kp_bodies *bodies, const kp_body *model, const kp_frame3
     { bodies->velocity, { &v.x, &v.y, &v.z } },
     { bodies->angular_velocity, { &w.x, &w.y, &w.z } },
   };
-  *index = (kp_index)bodies->space->n;
-  KP_TRY(kp_array_push(&bodies->models, *model));
-  KP_TRY(kp_array_push(&bodies->forces, (kp_vec3){ 0 }));
-  KP_TRY(kp_array_push(&bodies->torques, (kp_vec3){ 0 }));
-  return kp_space_append(bodies->space, 1, values, 4);
+  // memory first: a failure leaves all lists of the same length
+  size_t n = bodies->models.count;
+  KP_TRY(kp_array_reserve(&bodies->models, n + 1));
+  KP_TRY(kp_array_reserve(&bodies->forces, n + 1));
+  KP_TRY(kp_array_reserve(&bodies->torques, n + 1));
+  KP_TRY(kp_space_append(bodies->space, 1, values, 4));
+  bodies->models.data[bodies->models.count++] = *model;
+  bodies->forces.data[bodies->forces.count++] = kp_vec3_make(0, 0, 0);
+  bodies->torques.data[bodies->torques.count++] = kp_vec3_make(0, 0, 0);
+  *index = (kp_index)n;
+  return KP_OK;
 }
 
 static double *item(kp_field *field, int component, kp_index i, kp_access access) {
@@ -97,32 +104,34 @@ void kp_bodies_set_frame(kp_bodies *bodies, kp_index body, const kp_frame3 *fram
   write3(bodies->angular_velocity, body, frame->angular_velocity);
 }
 
+#define RADIANS (3.14159265358979323846 / 180.0)
+
 // Turn about x, then y, then z (fixed axes), in degrees.
 static kp_quat euler_deg(const double deg[3]) {
-  double s = 3.14159265358979323846 / 180.0;
-  kp_quat x = kp_quat_from_axis_angle(kp_vec3_make(1, 0, 0), deg[0] * s);
-  kp_quat y = kp_quat_from_axis_angle(kp_vec3_make(0, 1, 0), deg[1] * s);
-  kp_quat z = kp_quat_from_axis_angle(kp_vec3_make(0, 0, 1), deg[2] * s);
+  kp_quat x = kp_quat_from_axis_angle(kp_vec3_make(1, 0, 0), deg[0] * RADIANS);
+  kp_quat y = kp_quat_from_axis_angle(kp_vec3_make(0, 1, 0), deg[1] * RADIANS);
+  kp_quat z = kp_quat_from_axis_angle(kp_vec3_make(0, 0, 1), deg[2] * RADIANS);
   return kp_quat_mul(z, kp_quat_mul(y, x));
 }
 
+// Angular velocity of that turn: each rate about its axis, carried by the turns that follow it.
+static kp_vec3 euler_rate_deg(const double deg[3], const double rate[3]) {
+  kp_quat y = kp_quat_from_axis_angle(kp_vec3_make(0, 1, 0), deg[1] * RADIANS);
+  kp_quat z = kp_quat_from_axis_angle(kp_vec3_make(0, 0, 1), deg[2] * RADIANS);
+  kp_vec3 omega = kp_quat_rotate(y, kp_vec3_make(rate[0] * RADIANS, 0, 0));
+  omega = kp_quat_rotate(z, kp_vec3_add(omega, kp_vec3_make(0, rate[1] * RADIANS, 0)));
+  return kp_vec3_add(omega, kp_vec3_make(0, 0, rate[2] * RADIANS));
+}
+
 kp_frame3 kp_body_scripted_frame(const kp_body *model, double time) {
-  double place[3];
-  double rate[3];
-  double turn[3];
-  double turn_rate[3];
+  double place[3] = { 0 };
+  double rate[3] = { 0 };
+  double turn[3] = { 0 };
+  double turn_rate[3] = { 0 };
   kp_curve_at(&model->position, time, place, rate);
   kp_curve_at(&model->rotation_deg, time, turn, turn_rate);
   kp_quat q = euler_deg(turn);
-  // angular velocity from the orientation a little later: exact for turns about one axis
-  double step = 1e-5;
-  double later[3] = { turn[0] + step * turn_rate[0], turn[1] + step * turn_rate[1],
-                      turn[2] + step * turn_rate[2] };
-  kp_quat dq = kp_quat_mul(euler_deg(later), kp_quat_conjugate(q));
-  kp_vec3 axis = kp_vec3_make(dq.x, dq.y, dq.z);
-  double sine = kp_vec3_length(axis);
-  double angle = 2.0 * atan2(sine, dq.w);
-  kp_vec3 omega = sine > 0.0 ? kp_vec3_scale(axis, angle / (sine * step)) : kp_vec3_make(0, 0, 0);
+  kp_vec3 omega = euler_rate_deg(turn, turn_rate);
   // the curve moves the shape's origin; the frame is that of the centre of mass
   kp_vec3 arm = kp_quat_rotate(q, model->center);
   kp_vec3 origin_velocity = kp_vec3_make(rate[0], rate[1], rate[2]);
@@ -140,8 +149,8 @@ static kp_vec3 rotated_mul(kp_quat q, const kp_mat3 *a, kp_vec3 v) {
   return kp_quat_rotate(q, kp_mat3_mul_vec3(a, local));
 }
 
-static kp_frame3 advance_free(const kp_body *model, kp_frame3 f, kp_vec3 acceleration, kp_vec3 torque,
-                              double dt) {
+static kp_frame3 advance_free(const kp_body *model, kp_frame3 f, kp_vec3 acceleration,
+                              kp_vec3 torque, double dt) {
   f.velocity = kp_vec3_madd(f.velocity, dt, acceleration);
   f.position = kp_vec3_madd(f.position, dt, f.velocity);
   // conserve angular momentum: L += dt tau, turn by the mid-step angular velocity

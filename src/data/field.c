@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/assert.h"
 #include "base/text.h"
 #include "data/call.h"
 #include "data/registry.h"

@@ -33,6 +33,9 @@ kp_result kp_interface_create(kp_registry *registry, const char *name, int dimen
                                  sizeof sample_fields / sizeof sample_fields[0]);
   }
   if (result != KP_OK) {
+    if (s->set != NULL) {
+      kp_registry_remove_space(registry, &s->set->space);
+    }
     kp_interface_destroy(&s);
     return result;
   }
@@ -104,8 +107,9 @@ static kp_result fill_new(kp_interface *s, kp_bodies *bodies, const kp_interface
 kp_result kp_interface_add(kp_interface *interface, kp_bodies *bodies, kp_index body,
                            const kp_interface_samples *samples) {
   kp_interface_range range = { body, interface->set->space->n, samples->n };
+  KP_TRY(kp_array_reserve(&interface->ranges, interface->ranges.count + 1));
   KP_TRY(kp_set_add(interface->set, samples->n, samples->positions, NULL));
-  KP_TRY(kp_array_push(&interface->ranges, range));
+  interface->ranges.data[interface->ranges.count++] = range;
   return fill_new(interface, bodies, &range, samples);
 }
 
@@ -177,7 +181,7 @@ kp_result kp_interface_clear_forces(kp_interface *interface) {
     if (device == NULL && force->used > 0) {
       return KP_ERROR_MEMORY;
     }
-    KP_TRY(force->backend->vt->fill(force->backend, device, 0, force->used));
+    KP_TRY(kp_fill(force->backend, device, 0, force->used));
   }
   return KP_OK;
 }

@@ -23,7 +23,7 @@ typedef struct kp_interface {
   kp_field *local;        // F64 x 3: position in body axes from the centre of mass
   kp_field *local_normal; // REAL x 3
   KP_ARRAY(kp_interface_range) ranges;
-  kp_buffer frames;       // device copy of the frames: 16 doubles per body
+  kp_buffer frames;       // INTERFACE_FRAME doubles per body, of the last refresh
   bool moving;
 } kp_interface;
 

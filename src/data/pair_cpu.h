@@ -26,6 +26,8 @@
 #define KP_PAIR_STRIDE (KP_PAIR_TILE + KP_LANES)  // a column also takes the last append's overhang
 #define KP_PAIR_ALIGN __attribute__((aligned(64)))
 #define KP_PAIR_FN static inline __attribute__((always_inline, unused))
+// Compiled once for all kernels of a file, which may be dozens of variants.
+#define KP_PAIR_SHARED static __attribute__((noinline, unused))
 
 // One work item on its way through the rows.
 typedef struct kp_pair_walk {
@@ -75,7 +77,7 @@ KP_PAIR_FN void kp_pair_walk_box(kp_pair_walk *w, const kp_pair_job *job) {
 
 // The lattice is the same function of a position everywhere and monotone, so the cells of the ends of
 // the grown box bound the cells of all that lies in it; the reach is rounded up for the sums below.
-KP_PAIR_FN void kp_pair_walk_begin(kp_pair_walk *w, const kp_pair_job *job, int64_t item) {
+KP_PAIR_SHARED void kp_pair_walk_begin(kp_pair_walk *w, const kp_pair_job *job, int64_t item) {
   w->first = job->work[item];
   w->n_i = (int32_t)(job->work[item + 1] - w->first);
   kp_pair_walk_box(w, job);
@@ -434,9 +436,9 @@ KP_PAIR_FN void kp_pair_pad(kp_pair_walk *w, double radius, int n_fields,
 
 // Fills the tile with the item's next candidates and returns their number, a multiple of KP_LANES; 0 when
 // there are no more. `elements`, of KP_PAIR_STRIDE places, may be NULL.
-KP_PAIR_FN int32_t kp_pair_fill(kp_pair_walk *w, const kp_pair_job *job,
-                                const kp_real *const *fields, int n_fields,
-                                kp_real (*tile)[KP_PAIR_STRIDE], uint32_t *elements) {
+KP_PAIR_SHARED int32_t kp_pair_fill(kp_pair_walk *w, const kp_pair_job *job,
+                                    const kp_real *const *fields, int n_fields,
+                                    kp_real (*tile)[KP_PAIR_STRIDE], uint32_t *elements) {
   if (w->is_done) {
     return 0;
   }

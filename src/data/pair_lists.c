@@ -166,11 +166,15 @@ static kp_result build_tuned(kp_pair_lists *lists, const kp_pair_job *job, bool 
   search.counts = start;
   list_loop loop = { .fn = tuned(), .job = &search, .lists = lists, .start = start };
   kp_parallel_for(job->n_work, ITEM_CHUNK, search_chunk, &loop);
+  size_t n_pairs = 0;
+  bool has_failed = false;
   for (int k = 0; k < lists->n_stages; ++k) {
-    if (lists->stages[k].has_failed) {
-      return kp_fail(KP_ERROR_MEMORY, "no memory for the neighbour lists of %s",
-                     job->i_cells->set->space->name);
-    }
+    has_failed = has_failed || lists->stages[k].has_failed;
+    n_pairs += lists->stages[k].count;
+  }
+  if (has_failed || n_pairs > UINT32_MAX) {
+    return kp_fail(KP_ERROR_MEMORY, "no room for the %zu neighbours of the elements of %s", n_pairs,
+                   job->i_cells->set->space->name);
   }
   KP_TRY(sum_counts(lists, start, job->i.n, &loop.indices));
   kp_parallel_for(job->n_work, ITEM_CHUNK, place_chunk, &loop);

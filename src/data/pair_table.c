@@ -1,8 +1,5 @@
 #include "data/pair_table.h"
 
-#include <string.h>
-
-#include "base/assert.h"
 #include "base/memory.h"
 
 #define RADIX 256

@@ -1,6 +1,5 @@
 // Changes to the elements of a space, each one loop over its fields. Every change reserves first
 // all the memory it needs: when that fails, nothing has changed.
-#include <math.h>
 #include <string.h>
 
 #include "base/assert.h"

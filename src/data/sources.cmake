@@ -12,14 +12,22 @@ kp_isa_sources(data_cpu.c)
 kp_cuda_sources(data_cuda.cu)
 
 kp_sources(
+  baselines/bitonic.c
+  baselines/brute_force.c
+  baselines/dynamic_grid.c
+  baselines/gather_search.c
+  baselines/split_merge.c
   cells.c
+  ghosts.c
   pair_lists.c
   pairs.c)
 kp_isa_sources(
   cells_cpu.c
+  ghosts_cpu.c
   pair_lists_cpu.c)
 kp_cuda_sources(
   cells_cuda.cu
+  ghosts_cuda.cu
   pair_lists_cuda.cu)
 
 kp_sources(curve.c)

@@ -200,7 +200,7 @@ static void closest_in_leaf(const kp_mesh_query *query, const kp_bvh_node *leaf,
   for (kp_index k = 0; k < leaf->count; ++k) {
     kp_index t = query->bvh.items[leaf->first + k];
     const kp_index *v = mesh->triangles[t].v;
-    double w[3];
+    double w[3] = { 0.0, 0.0, 0.0 };
     kp_vec3 q =
         kp_triangle_closest(mesh->vertices[v[0]], mesh->vertices[v[1]], mesh->vertices[v[2]], p, w);
     kp_vec3 d = kp_vec3_sub(p, q);

@@ -54,8 +54,8 @@ kp_result kp_png_encode(const kp_image *image, uint8_t **out, size_t *n_bytes) {
 }
 
 kp_result kp_png_write(const char *path, const kp_image *image) {
-  uint8_t *bytes;
-  size_t n_bytes;
+  uint8_t *bytes = NULL;
+  size_t n_bytes = 0;
   KP_TRY(kp_png_encode(image, &bytes, &n_bytes));
   kp_result result = kp_file_write(path, bytes, n_bytes);
   kp_free(bytes);

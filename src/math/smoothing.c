@@ -7,7 +7,7 @@ typedef struct norms {
 static const norms norms_of[KP_SMOOTH_KIND_COUNT] = {
   [KP_SMOOTH_POLY6] = { { 4.0 / KP_SMOOTH_PI, 315.0 / (64.0 * KP_SMOOTH_PI) } },
   [KP_SMOOTH_SPIKY] = { { 10.0 / KP_SMOOTH_PI, 15.0 / KP_SMOOTH_PI } },
-  // sigma / h^D {2 (1-u)^3 - 8 (1/2-u)^3} with sigma = 10/(7 pi), 1/pi and h = H/2; the 2 is taken out
+  // sigma / h^D {2 (1-u)^3 - 8 (1/2-u)^3}, sigma = 10/(7 pi), 1/pi, h = H/2; the 2 is taken out
   [KP_SMOOTH_CUBIC] = { { 80.0 / (7.0 * KP_SMOOTH_PI), 16.0 / KP_SMOOTH_PI } },
   [KP_SMOOTH_WENDLAND] = { { 7.0 / KP_SMOOTH_PI, 21.0 / (2.0 * KP_SMOOTH_PI) } },
 };
@@ -27,13 +27,13 @@ kp_smooth kp_smooth_make(kp_smooth_kind kind, double support, int dimension) {
       g = -3.0 * w;
       break;
     case KP_SMOOTH_CUBIC:
-      g = -3.0 * c / h;
+      g = -3.0 * c / (h * h);
       break;
     default:
       g = -20.0 * c / (h * h);
       break;
   }
-  double lap = dimension == 2 ? 40.0 / (KP_SMOOTH_PI * pow(h, 5)) : 45.0 / (KP_SMOOTH_PI * pow(h, 6));
+  double lap = (dimension == 2 ? 40.0 / pow(h, 5) : 45.0 / pow(h, 6)) / KP_SMOOTH_PI;
   return (kp_smooth){
     .support = (kp_real)h,
     .support2 = (kp_real)(h * h),

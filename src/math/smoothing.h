@@ -1,17 +1,18 @@
 // Smoothing kernels of SPH, all with support radius H: zero for r >= H, integral 1.
 //
 //   poly6     c (H^2 - r^2)^3                 Mueller et al. 2003; Bayraktar 2010 Eq. 3.39
-//   spiky     c (H - r)^3                     Desbrun & Gascuel 1996 (H = 2h), Mueller 2003; Eq. 3.34-3.36
+//   spiky     c (H - r)^3                     Desbrun & Gascuel 1996 (H = 2h), Mueller; Eq. 3.34-3.36
 //   cubic     B-spline with h = H/2           Monaghan & Lattanzio 1985; Eq. 3.33 (norm corrected)
 //   wendland  C2, (1 - r/H)^4 (1 + 4 r/H)     Wendland 1995
 //
-// The viscosity kernel of Mueller 2003 is known only by its Laplacian, c (H - r); its value is infinite at
-// r = 0 and never used. Two and three dimensions differ in the constants alone.
+// The viscosity kernel of Mueller 2003 is known only by its Laplacian, c (H - r); its value is infinite
+// at r = 0 and never used. Two and three dimensions differ in the constants alone. In float the constants
+// of poly6 need H > 0.1 mm.
 //
 //   w(r2)    the kernel
 //   g(r2)    W'(r) / r, so that grad W = g d with d = x_i - x_j; never positive
-//   lap(r2)  a positive Laplacian weight for viscous forces: the viscosity kernel's for poly6 and spiky,
-//            -2 g for cubic and wendland (Morris et al. 1997, Brookshaw 1985)
+//   lap(r2)  a positive Laplacian weight for viscous forces: the viscosity kernel's for poly6 and
+//            spiky, -2 g for cubic and wendland (Morris et al. 1997, Brookshaw 1985)
 #pragma once
 
 #include "math/wide.h"
@@ -85,8 +86,11 @@ KP_SMOOTH_FN kp_w kp_smooth_g(int kind, kp_w r2, const kp_smooth *s) {
   kp_w u = r * s->inverse;
   kp_w a = kp_smooth_positive((kp_real)1 - u);
   if (kind == KP_SMOOTH_CUBIC) {
-    kp_w b = kp_smooth_positive((kp_real)0.5 - u);
-    return s->g_scale * (a * a - (kp_real)4 * (b * b)) / kp_w_max(r, kp_w_splat(s->tiny));
+    // ((1-u)^2 - 4 (1/2-u)^2) / u, in a form that does not cancel near zero
+    kp_w half = kp_w_splat((kp_real)0.5);
+    kp_w inner = (kp_real)2 - (kp_real)3 * u;
+    kp_w outer = a * a / kp_w_max(u, half);
+    return s->g_scale * kp_w_select(kp_w_less(u, half), inner, outer);
   }
   return s->g_scale * (a * a * a);
 }

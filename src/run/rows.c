@@ -124,9 +124,6 @@ static const char *const counter_names[] = { "bytes_in",    "bytes_out",        
 kp_result kp_perf_columns(kp_columns *out) {
   *out = (kp_columns){ 0 };
   kp_result result = add_columns(out, "", perf_names, COUNT(perf_names));
-  if (result == KP_OK) {
-    result = add_column(out, "dt_s");
-  }
   for (int stage = 0; result == KP_OK && stage < KP_STAGE_COUNT; ++stage) {
     result = add_column(out, "%s_s", kp_stage_names[stage]);
   }
@@ -180,7 +177,6 @@ void kp_perf_row(kp_world *world, const kp_frame_facts *facts, kp_perf_base *bas
                               (double)now->device_bytes };
   memcpy(out, head, sizeof head);
   out += COUNT(head);
-  *out++ = stage_seconds(&world->profile, "dt");
   for (int stage = 0; stage < KP_STAGE_COUNT; ++stage) {
     *out++ = stage_seconds(&world->profile, kp_stage_names[stage]);
   }

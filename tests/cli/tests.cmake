@@ -1,1 +1,9 @@
-# kp_test(name SOURCES file.c LABELS fast)
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_Interpreter_FOUND)
+  kp_test_command(test_cli
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_cli.py
+    LABELS fast TIMEOUT 300)
+  kp_test_command(test_bad_scenes
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_bad_scenes.py
+    LABELS fast TIMEOUT 300)
+endif()

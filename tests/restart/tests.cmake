@@ -1,1 +1,8 @@
-# kp_test(name SOURCES file.c LABELS fast)
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_Interpreter_FOUND)
+  foreach(name IN ITEMS test_restart test_kill test_same_bits)
+    kp_test_command(${name}
+      COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/${name}.py
+      LABELS full TIMEOUT 600)
+  endforeach()
+endif()

@@ -8,8 +8,9 @@
 
 INTEGRATE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
-const char *const kp_integrator_names[] = { "euler",           "symplectic", "leapfrog", "velocity_verlet",
-                                            "position_verlet", "rk2",        "rk4",      NULL };
+const char *const kp_integrator_names[] = { "euler",           "symplectic",      "leapfrog",
+                                            "velocity_verlet", "position_verlet", "rk2",
+                                            "rk4",             NULL };
 
 // Butcher tableaus of the explicit Runge-Kutta schemes: a[s] leads to stage s, b to the end of the step.
 typedef struct tableau {
@@ -52,43 +53,44 @@ static const tableau *tableau_of(int kind) {
   }
 }
 
-static kp_result add_field(kp_set *set, const char *name, kp_type type, int components, uint32_t flags,
-                           kp_field **out) {
-  kp_field_desc desc = { name, type, components, "", flags, 0.0 };
+static kp_result add_vector(kp_set *set, const char *name, kp_type type, uint32_t flags,
+                            kp_field **out) {
+  kp_field_desc desc = { name, type, 3, "", flags, 0.0 };
   return kp_space_add_field(set->space, &desc, out);
 }
 
 static kp_result add_runge_kutta_fields(kp_integrate *s, const tableau *t) {
   // stage arrays live inside a sub-step only: sorted with the particles, never saved
-  KP_TRY(add_field(s->set, "rk_x0", KP_TYPE_POS, 3, KP_FIELD_SORT, &s->x0));
-  KP_TRY(add_field(s->set, "rk_v0", KP_TYPE_REAL, 3, KP_FIELD_SORT, &s->v0));
+  KP_TRY(add_vector(s->set, "rk_x0", KP_TYPE_POS, KP_FIELD_SORT, &s->x0));
+  KP_TRY(add_vector(s->set, "rk_v0", KP_TYPE_REAL, KP_FIELD_SORT, &s->v0));
   for (int k = 0; k < t->stages; ++k) {
     char name[16];
     snprintf(name, sizeof name, "rk_kx%d", k);
-    KP_TRY(add_field(s->set, name, KP_TYPE_REAL, 3, KP_FIELD_SORT, &s->k_x[k]));
+    KP_TRY(add_vector(s->set, name, KP_TYPE_REAL, KP_FIELD_SORT, &s->k_x[k]));
     snprintf(name, sizeof name, "rk_kv%d", k);
-    KP_TRY(add_field(s->set, name, KP_TYPE_REAL, 3, KP_FIELD_SORT, &s->k_v[k]));
+    KP_TRY(add_vector(s->set, name, KP_TYPE_REAL, KP_FIELD_SORT, &s->k_v[k]));
   }
   return KP_OK;
 }
 
 kp_result kp_integrate_create(kp_integrate *service, kp_set *set, int kind) {
   *service = (kp_integrate){ .kind = kind, .set = set };
-  // velocity Verlet starts a step with the acceleration of the last one: state. For the others it is scratch
-  // that needs no sort, since every evaluation writes it whole.
-  uint32_t flags = kind == KP_INTEGRATOR_VELOCITY_VERLET ? KP_FIELD_STATE : 0;
-  KP_TRY(add_field(set, "acceleration", KP_TYPE_REAL, 3, flags, &service->acceleration));
+  // velocity Verlet starts a step with the acceleration of the last one: state. For the others it is
+  // scratch that needs no sort, since every evaluation writes it whole.
+  bool is_velocity_verlet = kind == KP_INTEGRATOR_VELOCITY_VERLET;
+  uint32_t flags = is_velocity_verlet ? KP_FIELD_STATE : 0;
+  KP_TRY(add_vector(set, "acceleration", KP_TYPE_REAL, flags, &service->acceleration));
   const tableau *t = tableau_of(kind);
   if (t != NULL) {
     return add_runge_kutta_fields(service, t);
   }
   if (kind == KP_INTEGRATOR_LEAPFROG) {
-    KP_TRY(add_field(set, "half_velocity", KP_TYPE_REAL, 3, KP_FIELD_STATE, &service->half));
+    KP_TRY(add_vector(set, "half_velocity", KP_TYPE_REAL, KP_FIELD_STATE, &service->half));
   }
   if (kind == KP_INTEGRATOR_POSITION_VERLET) {
-    KP_TRY(add_field(set, "last_position", KP_TYPE_POS, 3, KP_FIELD_STATE, &service->last));
+    KP_TRY(add_vector(set, "last_position", KP_TYPE_POS, KP_FIELD_STATE, &service->last));
   }
-  if (service->half != NULL || service->last != NULL) {
+  if (service->half != NULL || service->last != NULL || is_velocity_verlet) {
     kp_field_desc fresh = { "fresh", KP_TYPE_U8, 1, "", KP_FIELD_STATE, 1.0 };
     KP_TRY(kp_space_add_field(set->space, &fresh, &service->fresh));
   }
@@ -109,7 +111,7 @@ static kp_result copy_field(kp_field *to, kp_field *from) {
     if (source->used > 0 && (in == NULL || out == NULL)) {
       return KP_ERROR_MEMORY;
     }
-    KP_TRY(source->backend->vt->copy(source->backend, out, in, source->used));
+    KP_TRY(kp_copy(source->backend, out, in, source->used));
   }
   return KP_OK;
 }
@@ -134,7 +136,7 @@ static kp_result combine(kp_integrate *s, double dt, const double *weights, int 
   return KP_OK;
 }
 
-// The kernels whose arguments begin with INTEGRATE_XVA.
+// Kernels whose arguments are INTEGRATE_XVA.
 static kp_result run_xva(kp_integrate *s, const kp_kernel *kernel, double dt) {
   integrate_euler_args a = { .dt = dt };
   kp_call call;
@@ -145,12 +147,15 @@ static kp_result run_xva(kp_integrate *s, const kp_kernel *kernel, double dt) {
   return kp_call_run(s->set->space->backend, &call, s->set->space->n);
 }
 
-static kp_result run_kick(kp_integrate *s, double dt) {
+// The two halves of velocity Verlet, which have the same arguments.
+static kp_result run_velocity_verlet(kp_integrate *s, const kp_kernel *kernel, double dt) {
   integrate_kick_args a = { .dt = dt };
   kp_call call;
-  kp_call_init(&call, &integrate_kick_kernel, &a);
+  kp_call_init(&call, kernel, &a);
+  KP_BIND3(&call, &a, , s->set->position, KP_ACCESS_WRITE);
   KP_BIND3(&call, &a, v, s->set->velocity, KP_ACCESS_WRITE);
   KP_BIND3(&call, &a, a, s->acceleration, KP_ACCESS_READ);
+  KP_BIND(&call, &a, fresh, &s->fresh->buffers[0], KP_ACCESS_WRITE);
   return kp_call_run(s->set->space->backend, &call, s->set->space->n);
 }
 
@@ -190,7 +195,7 @@ kp_result kp_integrate_begin(kp_integrate *service, int s, double dt) {
     return combine(service, dt, t->a[s], s);
   }
   if (service->kind == KP_INTEGRATOR_VELOCITY_VERLET) {
-    return run_xva(service, &integrate_drift_kernel, dt);
+    return run_velocity_verlet(service, &integrate_drift_kernel, dt);
   }
   return KP_OK;
 }
@@ -211,7 +216,7 @@ kp_result kp_integrate_end(kp_integrate *service, int s, double dt) {
       result = run_leapfrog(service, dt);
       break;
     case KP_INTEGRATOR_VELOCITY_VERLET:
-      result = run_kick(service, 0.5 * dt);
+      result = run_velocity_verlet(service, &integrate_kick_kernel, dt);
       break;
     case KP_INTEGRATOR_POSITION_VERLET:
       result = run_position_verlet(service, dt);

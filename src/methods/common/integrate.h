@@ -10,8 +10,14 @@
 //
 // A sub-step is `stages` times: begin (positions to where forces are wanted), the method's evaluation of
 // accelerations, end. Stage arrays are fields of the set, so the sort between stages takes them along.
-// (Lyes 2015 sections 2.5 and 5.2; Bayraktar 2010 section 5.6. The printed leapfrog listing 5.7 and the printed
-// k_x4 of Eq. 2.13 are wrong; tests show how.)
+// After the last stage the set holds position and velocity at the new time; leapfrog and position Verlet
+// predict that velocity from the half-step one. Particles added between steps need no care.
+//
+// Leapfrog and position Verlet carry motion from step to step in fields of their own. Whoever changes a
+// position or velocity by hand (walls, contacts) sets `fresh` of that particle to 1: it then starts anew
+// from what it has. dt_last is state that the method keeps with its own.
+// (Lyes 2015 sections 2.5 and 5.2; Bayraktar 2010 section 5.6. The printed leapfrog listing 5.7 and the
+// printed k_x4 of Eq. 2.13 are wrong; tests show how.)
 #pragma once
 
 #include "data/set.h"
@@ -26,11 +32,10 @@ typedef struct kp_integrate {
   kp_field *acceleration;  // REAL x 3, written by the method
   kp_field *half;          // leapfrog
   kp_field *last;          // position Verlet
-  kp_field *fresh;         // leapfrog, position Verlet
+  kp_field *fresh;         // leapfrog and both Verlets: 1 until the first step of a particle
   kp_field *x0, *v0;       // Runge-Kutta: state at the start
   kp_field *k_x[INTEGRATE_RK_STAGES], *k_v[INTEGRATE_RK_STAGES];
-  double dt_last;
-  bool has_acceleration;   // velocity Verlet: an evaluation was made at the present positions
+  double dt_last;          // s, of the step before; 0 at the start
 } kp_integrate;
 
 extern const char *const kp_integrator_names[];  // NULL terminated, in the order of kp_integrator

@@ -48,11 +48,13 @@ KP_FN void integrate_symplectic(int64_t i, const integrate_symplectic_args *a) {
 
 typedef struct integrate_drift_args {
   INTEGRATE_XVA;
+  uint8_t *fresh;  // 1: has no acceleration yet
 } integrate_drift_args;
 
 // first half of velocity Verlet: x += dt v + dt^2/2 a, v += dt/2 a
 KP_FN void integrate_drift(int64_t i, const integrate_drift_args *a) {
-  double h = 0.5 * a->dt;
+  // what is not known yet is made good by the kick
+  double h = a->fresh[i] ? 0.0 : 0.5 * a->dt;
   a->x[i] += a->dt * ((double)a->vx[i] + h * (double)a->ax[i]);
   a->y[i] += a->dt * ((double)a->vy[i] + h * (double)a->ay[i]);
   a->z[i] += a->dt * ((double)a->vz[i] + h * (double)a->az[i]);
@@ -62,32 +64,39 @@ KP_FN void integrate_drift(int64_t i, const integrate_drift_args *a) {
 }
 
 typedef struct integrate_kick_args {
-  double dt;
-  kp_real *vx, *vy, *vz;
-  const kp_real *ax, *ay, *az;
+  INTEGRATE_XVA;
+  uint8_t *fresh;
 } integrate_kick_args;
 
-// v += dt a
+// second half: v += dt/2 a. A newborn takes the acceleration at the end for that at the start, too: exact
+// for a constant one, and of second order for any.
 KP_FN void integrate_kick(int64_t i, const integrate_kick_args *a) {
-  integrate_add(&a->vx[i], a->dt, a->ax[i]);
-  integrate_add(&a->vy[i], a->dt, a->ay[i]);
-  integrate_add(&a->vz[i], a->dt, a->az[i]);
+  double h = 0.5 * a->dt;
+  if (a->fresh[i]) {
+    a->x[i] += a->dt * h * (double)a->ax[i];
+    a->y[i] += a->dt * h * (double)a->ay[i];
+    a->z[i] += a->dt * h * (double)a->az[i];
+    a->fresh[i] = 0;
+    h = a->dt;
+  }
+  integrate_add(&a->vx[i], h, a->ax[i]);
+  integrate_add(&a->vy[i], h, a->ay[i]);
+  integrate_add(&a->vz[i], h, a->az[i]);
 }
 
 typedef struct integrate_leapfrog_args {
   INTEGRATE_XVA;
-  double dt_last;              // of the step before: kicks reach from mid-step to mid-step
-  kp_real *hx, *hy, *hz;       // v_{n-1/2} -> v_{n+1/2}
-  uint8_t *fresh;              // 1: has no half-step velocity yet
+  double dt_last;         // of the step before: kicks reach from mid-step to mid-step
+  kp_real *hx, *hy, *hz;  // v_{n-1/2} -> v_{n+1/2}
+  uint8_t *fresh;         // 1: has no half-step velocity yet
 } integrate_leapfrog_args;
 
 KP_FN void integrate_leapfrog_axis(double dt, double kick, kp_pos *x, kp_real *v, kp_real *half,
                                    kp_real a) {
-  double h = (double)*half + kick * (double)a;
-  *half = (kp_real)h;
-  *x += dt * h;
+  integrate_add(half, kick, a);
+  *x += dt * (double)*half;
   // velocity-dependent forces of the next step see this prediction of v_{n+1}
-  *v = (kp_real)(h + 0.5 * dt * (double)a);
+  *v = (kp_real)((double)*half + 0.5 * dt * (double)a);
 }
 
 // v_{n+1/2} = v_{n-1/2} + dt a_n, x_{n+1} = x_n + dt v_{n+1/2} (Lyes 2015 Eq. 2.16), started with
@@ -113,19 +122,19 @@ typedef struct integrate_position_verlet_args {
   uint8_t *fresh;
 } integrate_position_verlet_args;
 
-KP_FN void integrate_position_verlet_axis(double dt, double dt_last, kp_pos *x, kp_real *v, kp_pos *last,
-                                          kp_real a) {
+KP_FN void integrate_position_verlet_axis(double dt, double dt_last, kp_pos *x, kp_real *v,
+                                          kp_pos *last, kp_real a) {
   double now = *x;
   double before = *last;
   // with equal steps 2 x_n - x_{n-1} + dt^2 a; unequal steps scale the chord
   double next = now + (now - before) * (dt / dt_last) + 0.5 * dt * (dt + dt_last) * (double)a;
   *last = now;
   *x = next;
-  // the centred difference is v_n; half a kick brings it to the new time for forces and output
-  *v = (kp_real)((next - before) / (dt + dt_last) + 0.5 * dt * (double)a);
+  // the new chord is v_{n+1/2}; half a kick brings it to the new time for forces and output
+  *v = (kp_real)((next - now) / dt + 0.5 * dt * (double)a);
 }
 
-// x_{n+1} = 2 x_n - x_{n-1} + dt^2 a_n (Bayraktar 2010 Eq. 5.23; the velocity of Eq. 5.24 belongs to t_n)
+// x_{n+1} = 2 x_n - x_{n-1} + dt^2 a_n (Bayraktar 2010 Eq. 5.23; the velocity of Eq. 5.24 is that of t_n)
 KP_FN void integrate_position_verlet(int64_t i, const integrate_position_verlet_args *a) {
   double dt_last = a->dt_last;
   if (a->fresh[i]) {
@@ -141,8 +150,8 @@ KP_FN void integrate_position_verlet(int64_t i, const integrate_position_verlet_
   integrate_position_verlet_axis(a->dt, dt_last, &a->z[i], &a->vz[i], &a->lastz[i], a->az[i]);
 }
 
-// One component of an explicit Runge-Kutta scheme: stages keep the velocity (rate of x) and the acceleration
-// (rate of v) they were evaluated at.
+// One component of an explicit Runge-Kutta scheme: stages keep the velocity (rate of x) and the
+// acceleration (rate of v) they were evaluated at.
 typedef struct integrate_rk_args {
   double dt;
   double weights[INTEGRATE_RK_STAGES];

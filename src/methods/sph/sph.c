@@ -18,7 +18,7 @@ static const kp_smooth_kind gradient_kernel[KP_SPH_KERNEL_COUNT] = {
 
 // ---- state that is not per particle ------------------------------------------------------------------------------
 
-enum { STATE_SPEED, STATE_ACCELERATION, STATE_ERROR, STATE_DT, STATE_KNOWN, STATE_FLAGS, STATE_N = 6 };
+enum { STATE_SPEED, STATE_ACCELERATION, STATE_ERROR, STATE_DT, STATE_KNOWN, STATE_HAS_DENSITY, STATE_N = 6 };
 
 static const kp_field_desc state_fields[] = {
   { "numbers", KP_TYPE_F64, STATE_N, "", KP_FIELD_SAVE, 0.0 },
@@ -53,7 +53,7 @@ kp_result kp_sph_store_state(kp_sph *sph) {
                                       fluid->max_density_error,
                                       fluid->integrate.dt_last,
                                       fluid->bounds_known ? 1.0 : 0.0,
-                                      (sph->has_density ? 1.0 : 0.0) + (sph->has_acceleration ? 2.0 : 0.0) };
+                                      sph->has_density ? 1.0 : 0.0 };
     const double lo[3] = { fluid->bounds.min.x, fluid->bounds.min.y, fluid->bounds.min.z };
     const double hi[3] = { fluid->bounds.max.x, fluid->bounds.max.y, fluid->bounds.max.z };
     for (int c = 0; c < STATE_N; ++c) {
@@ -92,8 +92,7 @@ kp_result kp_sph_load_state(void *self) {
     fluid->max_density_error = numbers[STATE_ERROR];
     fluid->integrate.dt_last = numbers[STATE_DT];
     fluid->bounds_known = numbers[STATE_KNOWN] != 0.0;
-    sph->has_density = fmod(numbers[STATE_FLAGS], 2.0) != 0.0;
-    sph->has_acceleration = numbers[STATE_FLAGS] >= 2.0;
+    sph->has_density = numbers[STATE_HAS_DENSITY] != 0.0;
     fluid->bounds = (kp_aabb){ { lo[0], lo[1], lo[2] }, { hi[0], hi[1], hi[2] } };
     fluid->set->next_id = ((uint64_t *)host_of(sph->state, "next_id", 0, KP_ACCESS_READ))[f];
   }
@@ -114,6 +113,7 @@ static void sph_destroy(void **self) {
   }
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_fluid *fluid = &sph->fluids.data[f];
+    kp_cells_destroy(&fluid->ghost_cells);
     kp_ghosts_destroy(&fluid->ghosts);
     kp_cells_destroy(&fluid->cells);
     kp_buffer_free(&fluid->keep);
@@ -207,20 +207,8 @@ static kp_result copy_array(kp_buffer *to, kp_buffer *from) {
   return from->backend->vt->copy(from->backend, out, in, from->used);
 }
 
-// Velocity Verlet starts with the acceleration at the present positions: once, before the first step.
-static kp_result first_evaluation(kp_sph *sph, kp_env *env) {
-  sph->has_acceleration = true;
-  for (int s = KP_STAGE_SPACE; s <= KP_STAGE_FORCES; ++s) {
-    KP_TRY(kp_sph_method.stages[s](sph, env));
-  }
-  return KP_OK;
-}
-
 static kp_result sph_begin(void *self, kp_env *env) {
   kp_sph *sph = self;
-  if (sph->def.integrator == KP_INTEGRATOR_VELOCITY_VERLET && !sph->has_acceleration) {
-    KP_TRY(first_evaluation(sph, env));
-  }
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_fluid *fluid = &sph->fluids.data[f];
     KP_TRY(kp_integrate_begin(&fluid->integrate, env->evaluation, env->dt));
@@ -247,7 +235,8 @@ static kp_result sph_space(void *self, kp_env *env) {
     }
     KP_TRY(kp_cells_build(fluid->cells, fluid->bounds_known ? &fluid->bounds : NULL));
     if (fluid->ghosts != NULL) {
-      KP_TRY(kp_ghosts_build(fluid->ghosts));
+      KP_TRY(kp_ghosts_update(fluid->ghosts));
+      KP_TRY(kp_cells_build(fluid->ghost_cells, NULL));
     }
   }
   if (sph->walls[1].cells != NULL) {
@@ -279,6 +268,9 @@ static kp_result apply_domain(kp_sph_fluid *fluid, kp_env *env) {
   kp_call_init(&call, &sph_domain_kernel, &a);
   KP_BIND3(&call, &a, , fluid->set->position, KP_ACCESS_WRITE);
   KP_BIND3(&call, &a, v, fluid->set->velocity, KP_ACCESS_WRITE);
+  if (fluid->integrate.fresh != NULL) {
+    KP_BIND(&call, &a, fresh, &fluid->integrate.fresh->buffers[0], KP_ACCESS_WRITE);
+  }
   return kp_call_run(env->backend, &call, fluid->set->space->n);
 }
 
@@ -347,16 +339,25 @@ static kp_result sph_check(void *self, kp_env *env) {
   return kp_sph_store_state(sph);
 }
 
+static double fastest_body(kp_bodies *bodies) {
+  double fastest = 0.0;
+  for (kp_index b = 0; b < (kp_index)bodies->models.count; ++b) {
+    kp_frame3 frame = kp_bodies_frame(bodies, b);
+    fastest = fmax(fastest, kp_vec3_length(frame.velocity));
+  }
+  return fastest;
+}
+
 // dt <= cfl (H/2)/(c + |v|), cfl sqrt((H/2)/|a|) and 0.03 H^2 rho/mu (Monaghan 1992; Morris et al. 1997;
 // B 5.26-5.27 with the sound speed that a stiff equation of state needs)
 static double sph_max_dt(void *self, kp_env *env) {
-  (void)env;
   const kp_sph *sph = self;
   double h = 0.5 * sph->support;
+  double bodies = fastest_body(env->bodies);
   double dt = HUGE_VAL;
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     const kp_sph_fluid *fluid = &sph->fluids.data[f];
-    double speed = fluid->sound_speed + fluid->max_speed;
+    double speed = fluid->sound_speed + fmax(fluid->max_speed, bodies);
     dt = fmin(dt, sph->def.cfl * h / speed);
     if (fluid->max_acceleration > 0.0) {
       dt = fmin(dt, sph->def.cfl * sqrt(h / fluid->max_acceleration));

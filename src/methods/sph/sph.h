@@ -16,6 +16,7 @@ typedef struct kp_sph_fluid {
   kp_set *set;
   kp_cells *cells;
   kp_ghosts *ghosts;       // NULL unless an axis is periodic
+  kp_cells *ghost_cells;
   kp_integrate integrate;
   kp_field *density, *pressure, *inverse;
   kp_field *rate, *density_start;  // continuity form
@@ -57,7 +58,6 @@ typedef struct kp_sph {
   kp_space *state;              // GLOBAL: one element per liquid
   kp_space *emitter_state;      // GLOBAL: one element per emitter
   bool has_density;             // fused form: last step's density is there
-  bool has_acceleration;        // velocity Verlet: evaluated at the present positions
 } kp_sph;
 
 // A solid that fluid may not start in, at its initial place.
@@ -89,8 +89,9 @@ KP_NODISCARD kp_result kp_sph_create(kp_env *env, const kp_sph_setup *setup, kp_
 KP_NODISCARD kp_result kp_sph_wall_samples(kp_env *env, const kp_sph_def *def, double spacing,
                                            kp_interface *walls, kp_index body);
 
-// Mass of a particle: rho_0 over the lattice sum of the density kernel, so that a full lattice has density rho_0.
-double kp_sph_lattice_volume(const kp_sph_def *def, double spacing, int dimension);
+// Volume of a particle: one over the lattice sum of the density kernel of radius `support` [m], so that a full
+// lattice has the rest density.
+double kp_sph_lattice_volume(const kp_sph *sph, double spacing, int dimension);
 
 // The numbers a resumed run needs go into and come from the GLOBAL spaces.
 KP_NODISCARD kp_result kp_sph_store_state(kp_sph *sph);

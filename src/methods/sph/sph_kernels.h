@@ -124,7 +124,9 @@ KP_FN void sph_state(int64_t i, const sph_state_args *a) {
 typedef struct sph_force_args {
   kp_smooth w;  // density kernel, for the fused form
   kp_smooth g;  // gradient kernel
-  kp_real mass;
+  kp_real mass;          // of the acceleration sums
+  kp_real density_mass;  // of the density sum
+  kp_real p_scale;       // on p_i; with `mass` it makes the squared form one of volumes, see below
   kp_real viscosity;   // mean dynamic viscosity of the two sets [Pa s]
   kp_real artificial;  // alpha c H/2
   kp_real eta2;        // 0.01 (H/2)^2
@@ -150,7 +152,7 @@ SPH_INLINE void sph_force_load(int64_t i, const sph_force_args *a, sph_force_i *
   self->vx = a->vx[i];
   self->vy = a->vy[i];
   self->vz = a->vz[i];
-  self->p = a->p[i];
+  self->p = a->p_scale * a->p[i];
   self->inverse = a->inverse[i];
   self->ax = a->add ? a->ax[i] : (kp_real)0;
   self->ay = a->add ? a->ay[i] : (kp_real)0;
@@ -165,7 +167,7 @@ SPH_INLINE void sph_force_store(int64_t i, const sph_force_acc *acc, const sph_f
   a->az[i] = self->az + a->mass * kp_w_sum(acc->z);
   if (a->density) {
     kp_real before = a->add ? a->density[i] : (kp_real)0;
-    a->density[i] = before + a->mass * kp_w_sum(acc->density);
+    a->density[i] = before + a->density_mass * kp_w_sum(acc->density);
   }
 }
 
@@ -178,6 +180,9 @@ typedef enum sph_viscosity { SPH_VISCOSITY_LAPLACIAN, SPH_VISCOSITY_ARTIFICIAL }
 // and viscosity
 //   laplacian   a_i = sum_j m_j mu (v_j - v_i) Lap W / (rho_i rho_j)    (B 3.22 corrected, L 4.13)
 //   artificial  f += Pi, Pi = -alpha c (H/2) min(v.d, 0) / ((r^2 + eta^2) rho_ij)    (Monaghan 1992)
+// Between liquids of particle masses m_i, m_j the squared form is that of volumes, V_i^2 p_i + V_j^2 p_j (Hu &
+// Adams 2006; Solenthaler & Pajarola 2008): with q = m_j/m_i it is m_j q (p_i/(q rho_i)^2 + p_j/rho_j^2), which
+// p_scale = 1/q^2 and mass = m_j q give at no cost; the viscous coefficients are divided by q for it.
 SPH_INLINE void sph_force_body(int wk, int gk, int form, int viscosity, int fused, sph_force_acc *acc,
                                const sph_force_i *self, const sph_force_j *j, kp_w dx, kp_w dy, kp_w dz,
                                kp_w r2, const sph_force_args *a) {
@@ -214,7 +219,8 @@ SPH_INLINE void sph_force_body(int wk, int gk, int form, int viscosity, int fuse
 
 typedef struct sph_rates_args {
   kp_smooth g;
-  kp_real mass;
+  kp_real mass, p_scale;  // as in sph_force_args
+  kp_real rate_mass;      // of the sum of the rate
   kp_real viscosity, artificial, eta2;
   kp_real diffusion;  // 2 delta (H/2) c
   int32_t add;
@@ -239,7 +245,7 @@ SPH_INLINE void sph_rates_load(int64_t i, const sph_rates_args *a, sph_rates_i *
   self->vx = a->vx[i];
   self->vy = a->vy[i];
   self->vz = a->vz[i];
-  self->p = a->p[i];
+  self->p = a->p_scale * a->p[i];
   self->density = a->density[i];
   self->inverse = (kp_real)1 / a->density[i];
   self->ax = a->add ? a->ax[i] : (kp_real)0;
@@ -254,7 +260,7 @@ SPH_INLINE void sph_rates_store(int64_t i, const sph_rates_acc *acc, const sph_r
   a->ax[i] = self->ax + a->mass * kp_w_sum(acc->x);
   a->ay[i] = self->ay + a->mass * kp_w_sum(acc->y);
   a->az[i] = self->az + a->mass * kp_w_sum(acc->z);
-  a->rate[i] = self->rate + a->mass * kp_w_sum(acc->rate);
+  a->rate[i] = self->rate + a->rate_mass * kp_w_sum(acc->rate);
 }
 
 // d rho_i/dt = sum_j m_j (v_i - v_j).grad W + 2 delta (H/2) c sum_j (m_j/rho_j) (rho_i - rho_j) g
@@ -284,6 +290,48 @@ SPH_INLINE void sph_rates_body(int gk, int viscosity, sph_rates_acc *acc, const 
   acc->rate += g * (ud + a->diffusion * (self->density - j->density) * inverse);
 }
 
+// samples of walls: d rho_i/dt += sum_b rho_0 V_b (v_i - v_b).grad W
+#define SPH_WALL_RATE_J(X) X(vx) X(vy) X(vz) X(volume)
+
+typedef struct sph_wall_rate_args {
+  kp_smooth g;
+  kp_real rest_density;
+  const kp_real *vx, *vy, *vz;
+  const kp_real *j_vx, *j_vy, *j_vz, *j_volume;
+  kp_real *rate;
+} sph_wall_rate_args;
+
+typedef struct sph_wall_rate_i {
+  kp_real vx, vy, vz;
+} sph_wall_rate_i;
+
+typedef struct sph_wall_rate_acc {
+  kp_w rate;
+} sph_wall_rate_acc;
+
+KP_PAIR_J(sph_wall_rate, SPH_WALL_RATE_J)
+
+SPH_INLINE void sph_wall_rate_load(int64_t i, const sph_wall_rate_args *a, sph_wall_rate_i *self,
+                                   sph_wall_rate_acc *acc) {
+  self->vx = a->vx[i];
+  self->vy = a->vy[i];
+  self->vz = a->vz[i];
+  acc->rate = kp_w_splat((kp_real)0);
+}
+
+SPH_INLINE void sph_wall_rate_store(int64_t i, const sph_wall_rate_acc *acc, const sph_wall_rate_i *self,
+                                    const sph_wall_rate_args *a) {
+  (void)self;
+  a->rate[i] += a->rest_density * kp_w_sum(acc->rate);
+}
+
+SPH_INLINE void sph_wall_rate_body(int gk, sph_wall_rate_acc *acc, const sph_wall_rate_i *self,
+                                   const sph_wall_rate_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
+                                   const sph_wall_rate_args *a) {
+  kp_w ud = (self->vx - j->vx) * dx + (self->vy - j->vy) * dy + (self->vz - j->vz) * dz;
+  acc->rate += j->volume * ud * kp_smooth_g(gk, r2, &a->g);
+}
+
 typedef struct sph_advance_density_args {
   kp_real dt;
   kp_real floor;        // a density that fell below is set here
@@ -307,6 +355,10 @@ typedef enum sph_wall_law { SPH_WALL_PRESSURE, SPH_WALL_LENNARD_JONES, SPH_WALL_
 typedef struct sph_wall_law_args {
   kp_smooth g;
   kp_real rest_density;
+  // what the pressure field holds: p/rho^2 (squared) or p (plain). The weight that is not 0 is 2 when the sample
+  // mirrors the particle's pressure, 1 when it has one of its own.
+  kp_real squared, plain;
+  kp_real p_wall;     // factor on the sample's p/rho^2: its density counts in units of this liquid's
   kp_real viscosity;  // (1 - slip) mu / rho_0, the rest_density of the sample cancels
   kp_real strength;   // Lennard-Jones D [m^2/s^2]; DEM k/m [1/s^2]
   kp_real distance;   // reach d_0
@@ -321,7 +373,8 @@ SPH_INLINE void sph_wall_term(int law, int gk, const sph_wall_law_args *w, kp_w 
   if (law == SPH_WALL_PRESSURE) {
     // a = -rho_0 V_b (p_i/rho_i^2 + p_b/rho_b^2) grad W, drag against the wall's velocity (B 5.1.1, 5.2)
     kp_w g = kp_smooth_g(gk, r2, &w->g);
-    *s = -w->rest_density * volume * (p_fluid + p_wall) * g;
+    kp_w p = p_fluid * (w->squared + w->plain * inverse * inverse) + w->p_wall * p_wall;
+    *s = -w->rest_density * volume * p * g;
     *t = -w->rest_density * w->viscosity * volume * inverse * kp_smooth_lap(gk, r2, g, &w->g);
   } else if (law == SPH_WALL_LENNARD_JONES) {
     // a = D/r ((d0/r)^12 - (d0/r)^6) e, repulsive part only, r floored at d0/2 (B 5.3)
@@ -468,14 +521,15 @@ KP_FN void sph_gravity(int64_t i, const sph_gravity_args *a) {
   a->az[i] += a->gz;
 }
 
-// Samples: V_b = 1 / sum_b' W (Akinci et al. 2012); `density` holds the sum.
+// Samples: V_b = gamma / sum_b' W (Akinci et al. 2012); `density` holds the sum.
 typedef struct sph_sample_volume_args {
+  kp_real factor;  // gamma
   const kp_real *density;
   kp_real *volume;
 } sph_sample_volume_args;
 
 KP_FN void sph_sample_volume(int64_t i, const sph_sample_volume_args *a) {
-  a->volume[i] = (kp_real)1 / a->density[i];
+  a->volume[i] = a->factor / a->density[i];
 }
 
 // The faces of the domain as exact planes: a particle past a closed face is put back, its normal velocity
@@ -486,6 +540,7 @@ typedef struct sph_domain_args {
   kp_real restitution, keep;  // keep = 1 - friction
   kp_pos *x, *y, *z;
   kp_real *vx, *vy, *vz;
+  uint8_t *fresh;  // of integrators that carry motion in fields of their own; else NULL
 } sph_domain_args;
 
 KP_FN int sph_domain_axis(int axis, const sph_domain_args *a, kp_pos *x, kp_real *v) {
@@ -510,6 +565,9 @@ KP_FN void sph_domain(int64_t i, const sph_domain_args *a) {
   a->vx[i] *= hit_y | hit_z ? a->keep : (kp_real)1;
   a->vy[i] *= hit_x | hit_z ? a->keep : (kp_real)1;
   a->vz[i] *= hit_x | hit_y ? a->keep : (kp_real)1;
+  if (a->fresh && (hit_x | hit_y | hit_z)) {
+    a->fresh[i] = 1;
+  }
 }
 
 // Which particles stay: not past an open face, not in a sink.
@@ -661,6 +719,17 @@ SPH_KERNEL_SETS(SPH_SET_VARIANTS)
 SPH_WALL_VARIANT(lj, SPH_WALL_LENNARD_JONES, KP_SMOOTH_CUBIC)
 SPH_WALL_VARIANT(dem, SPH_WALL_DEM, KP_SMOOTH_CUBIC)
 
+#define SPH_WALL_RATE_VARIANT(name, gk)                                                            \
+  KP_PAIR_VARIANT(sph_wall_rate_##name, sph_wall_rate)                                             \
+  SPH_INLINE void sph_wall_rate_##name##_pair(                                                     \
+      sph_wall_rate_acc *acc, const sph_wall_rate_i *self, const sph_wall_rate_j *j, kp_w dx,      \
+      kp_w dy, kp_w dz, kp_w r2, const sph_wall_rate_args *a) {                                    \
+    sph_wall_rate_body(gk, acc, self, j, dx, dy, dz, r2, a);                                       \
+  }
+
+SPH_WALL_RATE_VARIANT(cubic, KP_SMOOTH_CUBIC)
+SPH_WALL_RATE_VARIANT(wendland, KP_SMOOTH_WENDLAND)
+
 #define SPH_RATES_VARIANT(name, gk, viscosity)                                                     \
   KP_PAIR_VARIANT(sph_rates_##name, sph_rates)                                                     \
   SPH_INLINE void sph_rates_##name##_pair(sph_rates_acc *acc, const sph_rates_i *self,             \
@@ -708,6 +777,8 @@ SPH_RATES_VARIANT(wendland_av, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_ARTIFICIAL)
   PAIR(sph, wall_react_lj, sph_wall_react_args, SPH_WALL_REACT_J)                  \
   PAIR(sph, wall_force_dem, sph_wall_force_args, SPH_WALL_FORCE_J)                 \
   PAIR(sph, wall_react_dem, sph_wall_react_args, SPH_WALL_REACT_J)                 \
+  PAIR(sph, wall_rate_cubic, sph_wall_rate_args, SPH_WALL_RATE_J)                  \
+  PAIR(sph, wall_rate_wendland, sph_wall_rate_args, SPH_WALL_RATE_J)               \
   PAIR(sph, rates_cubic, sph_rates_args, SPH_RATES_J)                                   \
   PAIR(sph, rates_cubic_av, sph_rates_args, SPH_RATES_J)                                \
   PAIR(sph, rates_wendland, sph_rates_args, SPH_RATES_J)                                \

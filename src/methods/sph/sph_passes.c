@@ -7,6 +7,8 @@
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_define.h"
 
+#define CONTACT_STEPS 20.0  // sub-steps a contact of the DEM law lasts at least
+
 SPH_POINT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE)
 SPH_PAIR_KERNELS(KP_DEFINE_PAIR)
 
@@ -43,6 +45,11 @@ static const kp_kernel *const rates_kernels[KP_SPH_KERNEL_COUNT][2] = {
   [KP_SPH_WENDLAND] = { &sph_rates_wendland_kernel, &sph_rates_wendland_av_kernel },
 };
 
+static const kp_kernel *const wall_rate_kernels[KP_SPH_KERNEL_COUNT] = {
+  [KP_SPH_CUBIC] = &sph_wall_rate_cubic_kernel,
+  [KP_SPH_WENDLAND] = &sph_wall_rate_wendland_kernel,
+};
+
 static const kp_kernel *const wall_force_kernels[KP_SPH_KERNEL_COUNT] = {
   &sph_wall_force_mueller_kernel, &sph_wall_force_cubic_kernel, &sph_wall_force_wendland_kernel,
   &sph_wall_force_desbrun_kernel, &sph_wall_force_poly6_kernel
@@ -63,10 +70,10 @@ typedef struct source {
 } source;
 
 static source source_of(kp_sph_fluid *fluid, bool ghosts) {
-  kp_set *set = ghosts ? kp_ghosts_set(fluid->ghosts) : fluid->set;
+  kp_set *set = ghosts ? fluid->ghosts->set : fluid->set;
   return (source){
     .set = set,
-    .cells = ghosts ? kp_ghosts_cells(fluid->ghosts) : fluid->cells,
+    .cells = ghosts ? fluid->ghost_cells : fluid->cells,
     .pressure = ghosts ? kp_space_find(set->space, "pressure") : fluid->pressure,
     .inverse = ghosts ? kp_space_find(set->space, "inverse_density") : fluid->inverse,
     .density = ghosts ? kp_space_find(set->space, "density") : fluid->density,
@@ -123,7 +130,7 @@ static kp_result sum_density(kp_sph *sph, kp_sph_fluid *fluid) {
     }
     if (other->ghosts != NULL) {
       double mass = other->mass * fluid->def.rest_density / other->def.rest_density;
-      KP_TRY(density_from(sph, fluid, kp_ghosts_cells(other->ghosts), mass, true));
+      KP_TRY(density_from(sph, fluid, other->ghost_cells, mass, true));
     }
   }
   return density_from_walls(sph, fluid);
@@ -154,14 +161,41 @@ static kp_result evaluate_state(kp_sph *sph, kp_sph_fluid *fluid) {
   return KP_OK;
 }
 
-// Wall form `sph`: samples get density and pressure from the fluid around them and from themselves (B 5.1.1).
-static kp_result sample_state(kp_sph *sph, kp_sph_wall_fields *wall, const kp_sph_fluid *fluid) {
-  kp_backend *backend = wall->interface->set->space->backend;
-  sph_density_args d = { .w = sph->w, .mass = (kp_real)fluid->mass };
+// The liquid whose equation of state the samples take: the stiffest.
+static const kp_sph_fluid *stiffest(const kp_sph *sph) {
+  const kp_sph_fluid *found = &sph->fluids.data[0];
+  for (size_t f = 1; f < sph->fluids.count; ++f) {
+    const kp_sph_fluid *fluid = &sph->fluids.data[f];
+    double c2 = fluid->sound_speed * fluid->sound_speed;
+    bool stiffer = fluid->def.rest_density * c2 >
+                   found->def.rest_density * found->sound_speed * found->sound_speed;
+    found = stiffer ? fluid : found;
+  }
+  return found;
+}
+
+// Density of samples from one liquid or its images, as the share of space they take (see sum_density).
+static kp_result sample_density_from(kp_sph *sph, kp_sph_wall_fields *wall, kp_cells *j, double mass, bool add) {
+  sph_density_args d = { .w = sph->w, .mass = (kp_real)mass, .add = add };
   kp_call call;
   kp_call_init(&call, density_kernels[sph->def.kernel], &d);
-  KP_BIND(&call, &d, density, &wall->density->buffers[0], KP_ACCESS_OVERWRITE);
-  KP_TRY(run_pairs(sph, &call, wall->cells, fluid->cells, sph->support));
+  KP_BIND(&call, &d, density, &wall->density->buffers[0], add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE);
+  return run_pairs(sph, &call, wall->cells, j, sph->support);
+}
+
+// Wall form `sph`: samples get density and pressure from the fluid around them and from themselves (B 5.1.1).
+static kp_result sample_state(kp_sph *sph, kp_sph_wall_fields *wall) {
+  kp_backend *backend = wall->interface->set->space->backend;
+  const kp_sph_fluid *fluid = stiffest(sph);
+  for (size_t k = 0; k < sph->fluids.count; ++k) {
+    const kp_sph_fluid *other = &sph->fluids.data[k];
+    double mass = other->mass * fluid->def.rest_density / other->def.rest_density;
+    KP_TRY(sample_density_from(sph, wall, other->cells, mass, k > 0));
+    if (other->ghosts != NULL) {
+      KP_TRY(sample_density_from(sph, wall, other->ghost_cells, mass, true));
+    }
+  }
+  kp_call call;
   sph_wall_density_args b = { .w = sph->w, .rest_density = (kp_real)fluid->def.rest_density };
   kp_call_init(&call, wall_density_kernels[sph->def.kernel], &b);
   KP_BIND(&call, &b, density, &wall->density->buffers[0], KP_ACCESS_WRITE);
@@ -193,8 +227,8 @@ kp_result kp_sph_prepare(void *self, kp_env *env) {
   }
   sph->has_density = true;
   for (int w = 0; w < 2 && sph->def.wall == KP_SPH_WALL_SPH; ++w) {
-    if (sph->walls[w].cells != NULL && sph->fluids.count > 0) {
-      KP_TRY(sample_state(sph, &sph->walls[w], &sph->fluids.data[0]));
+    if (sph->walls[w].cells != NULL) {
+      KP_TRY(sample_state(sph, &sph->walls[w]));
     }
   }
   return KP_OK;
@@ -210,12 +244,15 @@ static double artificial_of(const kp_sph *sph, const kp_sph_fluid *a, const kp_s
 static kp_result force_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *other, bool ghosts, bool add) {
   source j = source_of(other, ghosts);
   double h = 0.5 * sph->support;
+  double q = sph->def.pressure == SPH_FORM_SQUARED ? other->mass / fluid->mass : 1.0;
   sph_force_args a = {
     .w = sph->w,
     .g = sph->g,
-    .mass = (kp_real)other->mass,
-    .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity)),
-    .artificial = (kp_real)artificial_of(sph, fluid, other),
+    .mass = (kp_real)(other->mass * q),
+    .density_mass = (kp_real)(other->mass * fluid->def.rest_density / other->def.rest_density),
+    .p_scale = (kp_real)(1.0 / (q * q)),
+    .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity) / q),
+    .artificial = (kp_real)(artificial_of(sph, fluid, other) / q),
     .eta2 = (kp_real)(0.01 * h * h),
     .add = add,
   };
@@ -241,11 +278,14 @@ static kp_result force_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *othe
 static kp_result rates_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *other, bool ghosts, bool add) {
   source j = source_of(other, ghosts);
   double h = 0.5 * sph->support;
+  double q = other->mass / fluid->mass;
   sph_rates_args a = {
     .g = sph->g,
-    .mass = (kp_real)other->mass,
-    .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity)),
-    .artificial = (kp_real)artificial_of(sph, fluid, other),
+    .mass = (kp_real)(other->mass * q),
+    .p_scale = (kp_real)(1.0 / (q * q)),
+    .rate_mass = (kp_real)(other->mass * fluid->def.rest_density / other->def.rest_density),
+    .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity) / q),
+    .artificial = (kp_real)(artificial_of(sph, fluid, other) / q),
     .eta2 = (kp_real)(0.01 * h * h),
     .diffusion = (kp_real)(fluid == other ? 2.0 * sph->def.density_diffusion * h * fluid->sound_speed : 0.0),
     .add = add,
@@ -264,29 +304,57 @@ static kp_result rates_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *othe
   return run_pairs(sph, &call, fluid->cells, j.cells, sph->support);
 }
 
+// Restitution of a spring and dashpot that never pulls (Schwager & Poeschel 2007, Eq. 19-21), for beta = c/(2 m)
+// in units of the frequency without damping.
+static double restitution_of(double beta) {
+  if (beta >= 1.0) {
+    double root = sqrt(beta * beta - 1.0);
+    return root > 0.0 ? exp(-beta / root * log((beta + root) / (beta - root))) : exp(-2.0);
+  }
+  double root = sqrt(1.0 - beta * beta);
+  double angle = atan2(2.0 * beta * root, 1.0 - 2.0 * beta * beta);
+  return exp(-beta / root * (KP_SMOOTH_PI - angle));
+}
+
+// c/m of a restitution, in units of the frequency without damping. Stops near restitution 0.1: a stronger dashpot
+// would reverse in one step the speed of a particle that touches several samples.
+static double damping_of(double restitution) {
+  double low = 0.0;
+  double high = 1.2;
+  for (int i = 0; i < 60; ++i) {
+    double middle = 0.5 * (low + high);
+    bool too_bouncy = restitution_of(middle) > restitution;
+    low = too_bouncy ? middle : low;
+    high = too_bouncy ? high : middle;
+  }
+  return 2.0 * high;
+}
+
 // Numbers of the wall law for one liquid; see sph_wall_term.
 static sph_wall_law_args wall_law(const kp_sph *sph, const kp_sph_fluid *fluid, const kp_env *env) {
   double c = fluid->sound_speed;
   double distance = sph->def.wall_distance * sph->spacing;
   double slip = sph->def.slip;
-  // contact time: a tenth of the time sound takes over the kernel is resolved by the CFL step
-  double contact = 10.0 * sph->def.cfl * 0.5 * sph->support / c;
+  // a contact lasts many of the steps that sound allows
+  double contact = CONTACT_STEPS * sph->def.cfl * 0.5 * sph->support / c;
   double k = pow(KP_SMOOTH_PI / contact, 2.0) * sph->def.wall_strength;
-  double e = fmin(fmax(sph->def.wall_restitution, 1e-3), 1.0);
-  double log_e = log(e);
-  double damping = -2.0 * log_e * sqrt(k / (KP_SMOOTH_PI * KP_SMOOTH_PI + log_e * log_e));
   double lennard_jones = sph->def.wall_strength * 0.01 * c * c;
   bool lj = sph->def.wall == KP_SPH_WALL_LENNARD_JONES;
   // Lennard-Jones walls drag like a layer of fluid one spacing away
   double drag = (1.0 - slip) * fluid->def.viscosity;
   double viscosity = lj ? drag * 2.0 / (sph->spacing * sph->spacing) : drag / fluid->def.rest_density;
+  double own = sph->def.wall == KP_SPH_WALL_MIRROR ? 2.0 : 1.0;
+  bool squared = sph->def.pressure == SPH_FORM_SQUARED || sph->def.density == 1;
   return (sph_wall_law_args){
     .g = sph->g,
     .rest_density = (kp_real)fluid->def.rest_density,
+    .squared = (kp_real)(squared ? own : 0.0),
+    .plain = (kp_real)(squared ? 0.0 : own),
+    .p_wall = (kp_real)pow(stiffest(sph)->def.rest_density / fluid->def.rest_density, 2.0),
     .viscosity = (kp_real)viscosity,
     .strength = (kp_real)(lj ? lennard_jones : k),
     .distance = (kp_real)distance,
-    .damping = (kp_real)damping,
+    .damping = (kp_real)(sqrt(k) * damping_of(sph->def.wall_restitution)),
     .friction = (kp_real)sph->def.wall_friction,
     .grip = (kp_real)(0.2 / fmax(env->dt, 1e-12)),
   };
@@ -301,6 +369,18 @@ static const kp_kernel *wall_kernel(const kp_sph *sph, bool react) {
     default:
       return react ? wall_react_kernels[sph->def.kernel] : wall_force_kernels[sph->def.kernel];
   }
+}
+
+static kp_result wall_rate(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_wall_fields *wall) {
+  sph_wall_rate_args a = { .g = sph->g, .rest_density = (kp_real)fluid->def.rest_density };
+  kp_interface *samples = wall->interface;
+  kp_call call;
+  kp_call_init(&call, wall_rate_kernels[sph->def.kernel], &a);
+  KP_BIND3(&call, &a, v, fluid->set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, j_v, samples->set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_volume, &samples->volume->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, rate, &fluid->rate->buffers[0], KP_ACCESS_WRITE);
+  return run_pairs(sph, &call, fluid->cells, wall->cells, sph->support);
 }
 
 static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid, kp_sph_wall_fields *wall) {
@@ -385,6 +465,9 @@ static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
   for (int w = 0; w < 2; ++w) {
     if (sph->walls[w].cells != NULL) {
       KP_TRY(wall_force(sph, env, fluid, &sph->walls[w]));
+      if (sph->def.density == 1 && samples_have_density(sph)) {
+        KP_TRY(wall_rate(sph, fluid, &sph->walls[w]));
+      }
     }
   }
   if (sph->walls[1].cells != NULL) {

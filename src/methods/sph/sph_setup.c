@@ -2,6 +2,7 @@
 #include "methods/sph/sph.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -17,24 +18,42 @@ SPH_PAIR_KERNELS(KP_DECLARE_PAIR)
 // Cells a little larger than the support: a pair at exactly the support cannot fall between two of them.
 #define CELL_MARGIN (1.0 + 1e-6)
 
-static const kp_smooth_kind density_kind[KP_SPH_KERNEL_COUNT] = {
-  KP_SMOOTH_POLY6, KP_SMOOTH_CUBIC, KP_SMOOTH_WENDLAND, KP_SMOOTH_SPIKY, KP_SMOOTH_POLY6
-};
-
-double kp_sph_lattice_volume(const kp_sph_def *def, double spacing, int dimension) {
-  double support = def->support * spacing;
-  int reach = (int)ceil(def->support);
+// Sum of the density kernel over a layer of the lattice (a row in 2D) at height y off its centre.
+static double layer_sum(const kp_sph *sph, double spacing, int dimension, double y) {
+  int reach = (int)ceil(sph->support / spacing);
   int depth = dimension == 2 ? 0 : reach;
   double sum = 0.0;
   for (int k = -depth; k <= depth; ++k) {
-    for (int j = -reach; j <= reach; ++j) {
-      for (int i = -reach; i <= reach; ++i) {
-        double r = spacing * sqrt((double)(i * i + j * j + k * k));
-        sum += kp_smooth_value(density_kind[def->kernel], r, support, dimension);
-      }
+    for (int i = -reach; i <= reach; ++i) {
+      double r = sqrt(y * y + spacing * spacing * (double)(i * i + k * k));
+      sum += kp_smooth_value(sph->w_kind, r, sph->support, dimension);
     }
   }
+  return sum;
+}
+
+double kp_sph_lattice_volume(const kp_sph *sph, double spacing, int dimension) {
+  int reach = (int)ceil(sph->support / spacing);
+  double sum = 0.0;
+  for (int j = -reach; j <= reach; ++j) {
+    sum += layer_sum(sph, spacing, dimension, spacing * j);
+  }
   return 1.0 / sum;
+}
+
+// Factor on V_b = 1 / sum_b' W of samples that lie on a surface (and one spacing below it): with it the lattice of
+// a liquid that rests half a spacing above a flat wall has the rest density (cf. gamma in Band et al. 2018).
+static double surface_factor(const kp_sph *sph, double spacing, int dimension) {
+  int reach = (int)ceil(sph->support / spacing);
+  double missing = 0.0;
+  for (int j = 1; j <= reach; ++j) {
+    missing += layer_sum(sph, spacing, dimension, spacing * j);
+  }
+  missing *= kp_sph_lattice_volume(sph, spacing, dimension);
+  double own = layer_sum(sph, spacing, dimension, 0.0) + layer_sum(sph, spacing, dimension, spacing);
+  double given = layer_sum(sph, spacing, dimension, 0.5 * spacing) +
+                 layer_sum(sph, spacing, dimension, 1.5 * spacing);
+  return missing * own / given;
 }
 
 // ---- liquids ------------------------------------------------------------------------------------------------------------
@@ -180,15 +199,20 @@ static kp_result create_ghosts(kp_sph *sph, kp_sph_fluid *fluid, kp_env *env) {
   if (!periodic[0] && !periodic[1] && !periodic[2]) {
     return KP_OK;
   }
-  kp_aabb box = { d->min, d->max };
-  return kp_ghosts_create(fluid->set, &box, periodic, sph->support, &fluid->ghosts);
+  kp_ghosts_def def = { .box = { d->min, d->max },
+                        .periodic = { periodic[0], periodic[1], periodic[2] },
+                        .width = sph->support };
+  char name[KP_NAME_SIZE];
+  snprintf(name, sizeof name, "%.30s.images", fluid->def.name);
+  KP_TRY(kp_ghosts_create(env->registry, name, fluid->set, &def, &fluid->ghosts));
+  return kp_cells_create(fluid->ghosts->set, sph->support * CELL_MARGIN, &fluid->ghost_cells);
 }
 
 static kp_result setup_fluid(kp_sph *sph, kp_env *env, const kp_sph_setup *setup, kp_sph_fluid *fluid) {
   kp_buffer_init(&fluid->keep, env->backend);
   KP_TRY(kp_set_create(env->registry, fluid->def.name, KP_SET_FREE, env->dimension, &fluid->set));
   KP_TRY(add_fluid_fields(sph, fluid));
-  fluid->mass = fluid->def.rest_density * kp_sph_lattice_volume(setup->def, fluid->def.spacing, env->dimension);
+  fluid->mass = fluid->def.rest_density * kp_sph_lattice_volume(sph, fluid->def.spacing, env->dimension);
   kp_aabb filled = { env->domain.min, env->domain.max };
   if (!fluid->def.empty) {
     KP_TRY(fill(fluid, env, setup));
@@ -351,12 +375,20 @@ done:
   return result;
 }
 
+static double finest_spacing(const kp_sph *sph) {
+  double spacing = sph->spacing;
+  for (size_t f = 0; f < sph->fluids.count; ++f) {
+    spacing = fmin(spacing, sph->fluids.data[f].def.spacing);
+  }
+  return spacing;
+}
+
 static const kp_kernel *const volume_kernels[KP_SPH_KERNEL_COUNT] = {
   &sph_density_mueller_kernel, &sph_density_cubic_kernel, &sph_density_wendland_kernel,
   &sph_density_desbrun_kernel, &sph_density_poly6_kernel
 };
 
-// V_b = 1 / sum_b' W for surfaces of one or few layers; lattice samples of the domain stand for a full cell each.
+// V_b = gamma / sum_b' W for surfaces of one or few layers; lattice samples of the domain stand for a full cell each.
 static kp_result sample_volumes(kp_sph *sph, kp_env *env, kp_sph_wall_fields *wall) {
   kp_interface *samples = wall->interface;
   sph_density_args d = { .w = sph->w, .mass = (kp_real)1 };
@@ -366,12 +398,14 @@ static kp_result sample_volumes(kp_sph *sph, kp_env *env, kp_sph_wall_fields *wa
   KP_BIND(&call, &d, density, &wall->density->buffers[0], KP_ACCESS_OVERWRITE);
   KP_TRY(kp_pair_job_make(wall->cells, wall->cells, sph->support, &job));
   KP_TRY(kp_call_pairs(env->backend, &call, &job));
-  sph_sample_volume_args v = { 0 };
+  sph_sample_volume_args v = {
+    .factor = (kp_real)surface_factor(sph, finest_spacing(sph), env->dimension)
+  };
   kp_call_init(&call, &sph_sample_volume_kernel, &v);
   KP_BIND(&call, &v, density, &wall->density->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &v, volume, &samples->volume->buffers[0], KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(env->backend, &call, samples->set->space->n));
-  kp_real cell = (kp_real)kp_sph_lattice_volume(&sph->def, sph->spacing, env->dimension);
+  kp_real cell = (kp_real)kp_sph_lattice_volume(sph, finest_spacing(sph), env->dimension);
   kp_real *volume = kp_buffer_host(&samples->volume->buffers[0], KP_ACCESS_WRITE);
   if (volume == NULL) {
     return KP_ERROR_MEMORY;

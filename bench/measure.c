@@ -1,0 +1,235 @@
+#include <math.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "methods/sph/sph.h"
+#include "par/parallel.h"
+#include "world/world.h"
+
+// Before the clock runs: this long or so many steps, so that the flow moves and memory has grown.
+#define WARM_SECONDS 2.0
+#define WARM_LEAST 10
+#define WARM_MOST 100
+// A repeat whose length nobody chose.
+#define REPEAT_SECONDS 1.0
+#define REPEAT_LEAST 3
+#define REPEAT_MOST 200
+// The card takes thousands of steps of a small case in a second; no step is cut short.
+#define LONGEST_STEP 1.0
+// Machine the figures per core and per card were measured on.
+#define ANCHOR_COPY_GBS 11.8
+#define ANCHOR_FMA_GFLOPS 174.0
+#define ANCHOR_CARD_COPY_GBS 4300.0
+
+static int64_t clamp_steps(double n, int64_t least, int64_t most) {
+  return (int64_t)fmin(fmax(n, (double)least), (double)most);
+}
+
+// ---- worlds
+
+static kp_result take_steps(kp_world *world, int64_t n, double *seconds) {
+  KP_TRY(kp_wait(world->backend));
+  double begin = kp_time_now();
+  for (int64_t s = 0; s < n; ++s) {
+    KP_TRY(kp_world_step(world, LONGEST_STEP, NULL));
+  }
+  KP_TRY(kp_wait(world->backend));
+  *seconds = kp_time_now() - begin;
+  return KP_OK;
+}
+
+static kp_result warm_up(kp_world *world, double *step_seconds) {
+  double seconds;
+  KP_TRY(take_steps(world, WARM_LEAST, &seconds));
+  int64_t more = clamp_steps((WARM_SECONDS - seconds) * WARM_LEAST / seconds, 0,
+                             WARM_MOST - WARM_LEAST);
+  *step_seconds = seconds / WARM_LEAST;
+  if (more > 0) {
+    KP_TRY(take_steps(world, more, &seconds));
+    *step_seconds = seconds / (double)more;
+  }
+  return KP_OK;
+}
+
+static kp_result wait_for_call(const kp_call_event *event, void *user) {
+  (void)user;
+  KP_TRY(kp_call_prepare(event));
+  KP_TRY(kp_call_perform(event));
+  return kp_wait(event->backend);
+}
+
+// A card works behind the host's back: stages are timed in a turn of their own that waits for every
+// call.
+static kp_result profile_waiting(kp_world *world, int64_t n_steps) {
+  kp_call_observer observer = { .around = wait_for_call };
+  double seconds;
+  kp_profile_clear(&world->profile);
+  world->backend->observer = &observer;
+  kp_result result = take_steps(world, n_steps, &seconds);
+  world->backend->observer = NULL;
+  return result;
+}
+
+static kp_result repeat_steps(kp_world *world, const kp_bench_def *def, kp_bench_result *out) {
+  double seconds;
+  KP_TRY(warm_up(world, &seconds));
+  out->steps = def->steps > 0 ? def->steps
+                              : clamp_steps(REPEAT_SECONDS / seconds, REPEAT_LEAST, REPEAT_MOST);
+  out->seconds = HUGE_VAL;
+  for (int64_t r = 0; r < def->repeat; ++r) {
+    kp_profile_clear(&world->profile);
+    KP_TRY(take_steps(world, out->steps, &seconds));
+    if (seconds / (double)out->steps < out->seconds) {
+      out->seconds = seconds / (double)out->steps;
+      out->profile = world->profile;
+    }
+  }
+  if (world->backend->vt->kind == KP_BACKEND_CUDA) {
+    KP_TRY(profile_waiting(world, out->steps));
+    out->profile = world->profile;
+  }
+  return KP_OK;
+}
+
+// The liquids of the world: how many particles, how much memory, how many neighbours.
+static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
+  double pairs = 0.0;
+  double bytes = 0.0;
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method != &kp_sph_method) {
+      continue;
+    }
+    const kp_sph *sph = world->systems.data[s].self;
+    for (size_t f = 0; f < sph->fluids.count; ++f) {
+      const kp_sph_fluid *fluid = &sph->fluids.data[f];
+      int64_t n = fluid->set->space->n;
+      double mean;
+      // the last step moved the particles after they were sorted
+      KP_TRY(kp_cells_build(fluid->cells, NULL));
+      KP_TRY(kp_pair_count(fluid->cells, fluid->cells, sph->support, &mean));
+      pairs += mean * (double)n;
+      bytes += kp_space_bytes_per_element(fluid->set->space) * (double)n;
+      out->particles += n;
+    }
+  }
+  out->samples = world->walls->set->space->n + world->movers->set->space->n;
+  out->neighbours = pairs / (double)out->particles;
+  out->bytes_per_particle = bytes / (double)out->particles;
+  return KP_OK;
+}
+
+static kp_result run_world(kp_world *world, const kp_bench_def *def, kp_bench_result *out) {
+  KP_TRY(out->of->build(world, out->size));
+  KP_TRY(kp_world_build(world));
+  KP_TRY(repeat_steps(world, def, out));
+  return look_at_world(world, out);
+}
+
+static kp_result measure_world(const kp_bench_def *def, kp_bench_result *out) {
+  kp_world *world = NULL;
+  KP_TRY(kp_world_create(def->backend, &world));
+  kp_result result = run_world(world, def, out);
+  kp_world_destroy(&world);
+  return result;
+}
+
+// ---- points
+
+static kp_result search_once(kp_case_points *points, kp_bench_result *out, uint64_t turn,
+                             double *seconds) {
+  KP_TRY(kp_case_points_move(points, turn));
+  double begin = kp_time_now();
+  KP_TRY(out->of->search(points, &out->neighbours));
+  KP_TRY(kp_wait(points->backend));
+  *seconds = kp_time_now() - begin;
+  return KP_OK;
+}
+
+static kp_result repeat_searches(kp_case_points *points, const kp_bench_def *def,
+                                 kp_bench_result *out) {
+  double seconds;
+  uint64_t turn = 1;
+  for (; turn < 3; ++turn) {
+    KP_TRY(search_once(points, out, turn, &seconds));
+  }
+  int64_t n = def->steps > 0 ? def->steps : REPEAT_LEAST;
+  out->steps = 1;
+  out->seconds = HUGE_VAL;
+  for (int64_t r = 0; r < n * def->repeat; ++r) {
+    KP_TRY(search_once(points, out, turn++, &seconds));
+    out->seconds = fmin(out->seconds, seconds);
+  }
+  return KP_OK;
+}
+
+static kp_result measure_points(const kp_bench_def *def, kp_bench_result *out) {
+  kp_case_points points;
+  KP_TRY(kp_case_points_create(def->backend, out->size, &points));
+  kp_result result = repeat_searches(&points, def, out);
+  if (result == KP_OK) {
+    out->particles = points.set->space->n;
+    out->bytes_per_particle = kp_space_bytes_per_element(points.set->space);
+  }
+  kp_case_points_destroy(&points);
+  return result;
+}
+
+// ---- figures
+
+static void hold_against_roof(kp_bench_result *out) {
+  kp_case_work work = out->of->work();
+  double particles = (double)out->particles;
+  double bytes = work.bytes + work.bytes_per_neighbour * out->neighbours;
+  double flops = work.flops_per_neighbour * out->neighbours;
+  double moving = particles * bytes / (out->roof.copy_gbs * 1e9);
+  double reckoning =
+      out->roof.fma_gflops > 0.0 ? particles * flops / (out->roof.fma_gflops * 1e9) : 0.0;
+  out->is_memory_bound = moving >= reckoning;
+  out->roof_share = fmax(moving, reckoning) / out->seconds;
+}
+
+static void hold_against_must(kp_bench_result *out) {
+  bool is_card = strcmp(out->backend, "cuda") == 0;
+  double must = is_card ? out->of->must_card : out->of->must_core * out->threads;
+  double machine = is_card ? out->roof.copy_gbs / ANCHOR_CARD_COPY_GBS
+                           : fmin(out->roof.copy_gbs / (ANCHOR_COPY_GBS * out->threads),
+                                  out->roof.fma_gflops / (ANCHOR_FMA_GFLOPS * out->threads));
+  out->must = must > 0.0 ? must : NAN;
+  out->ratio = out->rate / out->must;
+  out->ratio_scaled = out->ratio / machine;
+}
+
+kp_result kp_bench_measure(const kp_bench_def *def, const kp_case *of, int64_t size,
+                           const kp_roof *roof, kp_bench_result *out) {
+  *out = (kp_bench_result){
+    .of = of, .backend = def->backend, .threads = def->threads, .size = size, .roof = *roof
+  };
+  kp_parallel_set_threads(def->threads);
+  kp_result result = of->build != NULL ? measure_world(def, out) : measure_points(def, out);
+  kp_parallel_set_threads(0);
+  KP_TRY(result);
+  out->counted = out->particles + (of->walls != NULL ? of->walls(out->particles) : 0);
+  out->rate = 1e-6 * (double)out->counted / out->seconds;
+  hold_against_roof(out);
+  hold_against_must(out);
+  return KP_OK;
+}
+
+bool kp_bench_stage(const kp_bench_result *result, int k, const char **name, double *share) {
+  const kp_profile *profile = &result->profile;
+  double total = 0.0;
+  for (int s = 0; s < profile->n_slots; ++s) {
+    total += profile->seconds[s];
+  }
+  // a profile of its own turn has its own length
+  bool has_own_turn = strcmp(result->backend, "cuda") == 0;
+  double whole = has_own_turn ? total : result->seconds * (double)result->steps;
+  if (k < profile->n_slots) {
+    *name = profile->names[k];
+    *share = profile->seconds[k] / whole;
+    return true;
+  }
+  *name = "rest";
+  *share = fmax(1.0 - total / whole, 0.0);
+  return k == profile->n_slots && profile->n_slots > 0 && !has_own_turn;
+}

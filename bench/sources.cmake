@@ -1,0 +1,8 @@
+kp_sources(kernel_check.c kernel_list.c kernel_worlds.c measure.c report.c roof.c)
+
+# the multiply-add rate is that of the machine, so here products and sums may be contracted
+foreach(isa IN LISTS kelpie_isas)
+  kp_sources(peak_${isa}.c)
+  set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/peak_${isa}.c PROPERTIES
+    COMPILE_OPTIONS "${kelpie_isa_flags_${isa}};-ffp-contract=fast")
+endforeach()

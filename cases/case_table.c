@@ -1,0 +1,103 @@
+// The cases by name, with the figures they are held to and the work they cannot do without.
+#include <string.h>
+
+#include "cases/cases.h"
+
+// Arrays that a step reads or writes at least once per particle: p positions, r other reals.
+static double bytes(double n_positions, double n_reals, double others) {
+  return n_positions * (double)sizeof(kp_pos) + n_reals * (double)sizeof(kp_real) + others;
+}
+
+// keys, one pass of sorting, permutation of the moved fields, cell starts
+static double sort_bytes(double n_positions, double n_reals) {
+  return bytes(3.0 + 2.0 * n_positions, 2.0 * n_reals, 8.0 + 16.0 + 16.0 + 4.0 + 8.0);
+}
+
+// Sort of position, velocity, id; density 3p 1r, state 3r, force 3p 8r, gravity 6r, symplectic
+// Euler 6p 9r, domain 6p 6r, check 3p 7r. Pair operations: density 22, force 40.
+static kp_case_work work_a(void) {
+  return (kp_case_work){
+    .bytes = sort_bytes(3.0, 3.0) + bytes(21.0, 40.0, 0.0),
+    .flops_per_neighbour = 22.0 + 40.0,
+  };
+}
+
+// Two evaluations, each with a sort of position, velocity, id, start of the step (3p 3r), stages
+// (12r) and densities (3r); rates 3p 9r, state 3r, gravity 6r. Between them copies and sums of the
+// midpoint scheme, 18p 68r; domain and check 9p 13r. Pair operations: rates 53 per evaluation.
+static kp_case_work work_b(void) {
+  return (kp_case_work){
+    .bytes = 2.0 * (sort_bytes(6.0, 21.0) + bytes(3.0, 18.0, 0.0)) + bytes(27.0, 81.0, 0.0),
+    .flops_per_neighbour = 2.0 * 53.0,
+  };
+}
+
+// Sort of position, velocity, id; one look at the positions, one count. Distance and comparison: 9.
+static kp_case_work work_count(void) {
+  return (kp_case_work){
+    .bytes = sort_bytes(3.0, 3.0) + bytes(3.0, 0.0, 4.0),
+    .flops_per_neighbour = 9.0,
+  };
+}
+
+static kp_case_work work_list(void) {
+  kp_case_work work = work_count();
+  work.bytes_per_neighbour = 4.0;
+  return work;
+}
+
+const kp_case kp_cases[] = {
+  {
+      .name = "sph-a",
+      .family = "sph",
+      .text = "weakly compressible water, 30 neighbours, two passes",
+      .unit = "M particle-steps/s",
+      .sizes = { 25000, 117649, 493039, 2000000 },
+      .build = kp_case_sph_a,
+      .work = work_a,
+      .must_core = 2.5,
+      .must_card = 1800.0,
+  },
+  {
+      .name = "sph-b",
+      .family = "sph",
+      .text = "dam break with obstacle, 250 neighbours, two evaluations",
+      .unit = "M particle-steps/s",
+      .sizes = { 120000, 400000, 1100000 },
+      .build = kp_case_sph_b,
+      .walls = kp_case_sph_b_walls,
+      .work = work_b,
+      .must_core = 5.0 * 0.15,
+      .must_card = 450.0,
+  },
+  {
+      .name = "neighbours",
+      .family = "neighbours",
+      .text = "sort of points that moved, and a count of their neighbours",
+      .unit = "M points/s",
+      .sizes = { 125000, 1000000 },
+      .search = kp_case_points_count,
+      .work = work_count,
+  },
+  {
+      .name = "neighbours-lists",
+      .family = "neighbours",
+      .text = "the same with explicit lists",
+      .unit = "M points/s",
+      .sizes = { 125000, 1000000 },
+      .search = kp_case_points_list,
+      .work = work_list,
+      .must_core = 8.6,
+  },
+};
+
+const size_t kp_n_cases = sizeof kp_cases / sizeof kp_cases[0];
+
+const kp_case *kp_case_find(const char *name) {
+  for (size_t c = 0; c < kp_n_cases; ++c) {
+    if (strcmp(kp_cases[c].name, name) == 0) {
+      return &kp_cases[c];
+    }
+  }
+  return NULL;
+}

@@ -1,0 +1,182 @@
+#include "cases/cases.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/result.h"
+
+static void set_name(char name[KP_TEXT_SIZE], const char *text) {
+  strncpy(name, text, KP_TEXT_SIZE - 1);
+}
+
+static kp_shape_def box(kp_vec3 min, kp_vec3 max) {
+  kp_shape_def shape = kp_default_liquid_def().shape;
+  shape.kind = KP_SHAPE_BOX;
+  shape.min = min;
+  shape.max = max;
+  return shape;
+}
+
+// ---- scene A
+
+kp_result kp_case_sph_a(kp_world *world, int64_t particles) {
+  double n = fmax(round(cbrt((double)particles)), 4.0);
+  double d = 1.0 / (n + 1.0);
+  kp_domain_def domain = kp_default_domain_def();
+  domain.max = kp_vec3_make(3.0, 2.0, 1.0);
+  KP_TRY(kp_world_set_domain(world, &domain));
+
+  // 2e-4 s at d = 0.02 m and 1e-4 s at d = 0.0125 m
+  kp_simulation_def simulation = kp_default_simulation_def();
+  simulation.dt = (d > 0.0125 ? 0.01 : 0.008) * d;
+  simulation.policy = KP_POLICY_STOP;
+  KP_TRY(kp_world_set_simulation(world, &simulation));
+
+  kp_sph_def sph = kp_default_sph_def();
+  sph.kernel = KP_SPH_CUBIC;
+  sph.support = 2.0;
+  sph.integrator = KP_INTEGRATOR_SYMPLECTIC;
+  KP_TRY(kp_world_set_sph(world, &sph));
+
+  kp_liquid_def water = kp_default_liquid_def();
+  set_name(water.name, "water");
+  water.spacing = d;
+  water.shape = box(kp_vec3_make(0.5 * d, 0.5 * d, 0.5 * d),
+                    kp_vec3_make((n + 0.5) * d, (n + 0.5) * d, (n + 0.5) * d));
+  water.viscosity = 0.01 * water.rest_density;  // the scene's 0.01 is kinematic
+  water.stiffness = 50000.0;
+  water.exponent = 7.0;
+  water.clamp_negative_pressure = true;
+  return kp_world_add_liquid(world, &water);
+}
+
+// ---- scene B
+
+#define B_LENGTH 3.22
+#define B_WATER_FROM 1.992
+#define B_DEPTH 0.55
+#define B_VOLUME ((B_LENGTH - B_WATER_FROM) * B_DEPTH)
+#define B_AREA (2.0 * (B_LENGTH + B_LENGTH + 1.0))
+#define B_LAYERS 3.0
+
+// Particles of water and of walls at spacing d.
+static double count_b(double d) {
+  return B_VOLUME / (d * d * d) + B_LAYERS * B_AREA / (d * d);
+}
+
+int64_t kp_case_sph_b_walls(int64_t fluid_particles) {
+  double d = cbrt(B_VOLUME / (double)fluid_particles);
+  return llround(B_LAYERS * B_AREA / (d * d));
+}
+
+// The spacing that divides the width of the tank and comes nearest to the size.
+static double spacing_b(int64_t particles) {
+  double n = 4.0;
+  while (count_b(1.0 / (n + 0.5)) < (double)particles) {
+    n += 1.0;
+  }
+  return 1.0 / n;
+}
+
+static kp_result add_tank_b(kp_world *world) {
+  kp_domain_def domain = kp_default_domain_def();
+  domain.max = kp_vec3_make(B_LENGTH, 1.0, 1.0);
+  KP_TRY(kp_world_set_domain(world, &domain));
+  kp_simulation_def simulation = kp_default_simulation_def();
+  simulation.gravity = kp_vec3_make(0.0, 0.0, -9.81);
+  simulation.policy = KP_POLICY_STOP;
+  KP_TRY(kp_world_set_simulation(world, &simulation));
+  kp_collider_def obstacle = kp_default_collider_def();
+  set_name(obstacle.name, "obstacle");
+  obstacle.shape = box(kp_vec3_make(0.66, 0.30, 0.0), kp_vec3_make(0.82, 0.70, 0.16));
+  obstacle.layers = (int64_t)B_LAYERS;
+  return kp_world_add_collider(world, &obstacle);
+}
+
+kp_result kp_case_sph_b(kp_world *world, int64_t particles) {
+  KP_TRY(add_tank_b(world));
+  kp_sph_def sph = kp_default_sph_def();
+  sph.kernel = KP_SPH_WENDLAND;
+  sph.support = 4.0;
+  sph.integrator = KP_INTEGRATOR_RK2;
+  sph.viscosity_model = 1;
+  sph.density = 1;
+  sph.density_diffusion = 0.1;
+  sph.cfl = 0.2;
+  KP_TRY(kp_world_set_sph(world, &sph));
+  kp_liquid_def water = kp_default_liquid_def();
+  set_name(water.name, "water");
+  water.spacing = spacing_b(particles);
+  water.shape =
+      box(kp_vec3_make(B_WATER_FROM, 0.0, 0.0), kp_vec3_make(B_LENGTH, 1.0, B_DEPTH));
+  water.artificial_viscosity = 0.05;
+  water.exponent = 7.0;
+  water.sound_speed = 20.0 * sqrt(9.81 * B_DEPTH);
+  water.clamp_negative_pressure = false;
+  return kp_world_add_liquid(world, &water);
+}
+
+// ---- dam break
+
+kp_dam_break_def kp_default_dam_break_def(void) {
+  return (kp_dam_break_def){
+    .particles = 8000,
+    .dimension = 3,
+    .sph = kp_default_sph_def(),
+    .sides = KP_BOUNDARY_CLOSED,
+  };
+}
+
+static kp_result add_floating_body(kp_world *world) {
+  kp_body_def body = kp_default_body_def();
+  set_name(body.name, "crate");
+  body.shape = box(kp_vec3_make(0.5, 0.1, 0.2), kp_vec3_make(0.7, 0.3, 0.4));
+  return kp_world_add_body(world, &body);
+}
+
+static kp_result add_jet(kp_world *world, double x) {
+  kp_emitter_def jet = kp_default_emitter_def();
+  set_name(jet.name, "jet");
+  set_name(jet.into, "water");
+  jet.position = kp_vec3_make(x, 0.7, 0.3);
+  jet.radius = 0.08;
+  jet.speed = kp_curve_constant(2.0);
+  return kp_world_add_emitter(world, &jet);
+}
+
+static kp_result add_drain(kp_world *world) {
+  kp_sink_def drain = kp_default_sink_def();
+  set_name(drain.name, "drain");
+  drain.shape = box(kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(0.1, 0.1, 0.1));
+  return kp_world_add_sink(world, &drain);
+}
+
+kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
+  bool flat = def->dimension == 2;
+  double far_away = 60.0;
+  kp_domain_def domain = kp_default_domain_def();
+  domain.dimension = def->dimension;
+  domain.max = kp_vec3_make(def->far_jet ? far_away : 1.6, 0.8, flat ? 0.0 : 0.6);
+  domain.boundary_x = flat ? (int)def->sides : KP_BOUNDARY_CLOSED;
+  domain.boundary_z = flat ? KP_BOUNDARY_CLOSED : (int)def->sides;
+  KP_TRY(kp_world_set_domain(world, &domain));
+
+  kp_simulation_def simulation = kp_default_simulation_def();
+  simulation.policy = KP_POLICY_STOP;
+  KP_TRY(kp_world_set_simulation(world, &simulation));
+  KP_TRY(kp_world_set_sph(world, &def->sph));
+
+  double n = (double)def->particles;
+  kp_liquid_def water = kp_default_liquid_def();
+  set_name(water.name, "water");
+  water.spacing = flat ? sqrt(0.4 * 0.4 / n) : cbrt(0.4 * 0.4 * 0.6 / n);
+  water.shape = box(kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(0.4, 0.4, flat ? 0.0 : 0.6));
+  KP_TRY(kp_world_add_liquid(world, &water));
+  if (def->body) {
+    KP_TRY(add_floating_body(world));
+  }
+  if (def->jet || def->far_jet) {
+    KP_TRY(add_jet(world, def->far_jet ? far_away - 1.0 : 1.0));
+  }
+  return def->drain ? add_drain(world) : KP_OK;
+}

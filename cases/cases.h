@@ -1,0 +1,83 @@
+// Named set-ups of a given size, shared by tests, bench and examples. A set-up is said with the
+// public API alone: the functions add domain, settings and entities to a fresh world and leave it
+// unbuilt, so that a test may add to it before kp_world_build.
+#pragma once
+
+#include "data/pairs.h"
+#include "kelpie/kelpie.h"
+
+// Scene A: block of water of n^3 particles, n = cbrt(particles), on the lattice d (1 .. n) with
+// d = 1 m / (n + 1), in a closed box of 3 x 2 x 1 m. 30 neighbours, two passes.
+KP_NODISCARD kp_result kp_case_sph_a(kp_world *world, int64_t particles);
+
+// Scene B: SPHERIC benchmark 2, a dam break with obstacle. Up to 250 neighbours, two evaluations.
+// The size counts three layers of wall samples, as the figures it is compared with do.
+KP_NODISCARD kp_result kp_case_sph_b(kp_world *world, int64_t particles);
+
+// What the three layers of walls of scene B count beside so many fluid particles.
+int64_t kp_case_sph_b_walls(int64_t fluid_particles);
+
+// A dam break with every choice the SPH method has, small enough for tests.
+typedef struct kp_dam_break_def {
+  int64_t particles;    // about
+  int64_t dimension;    // 2 or 3
+  kp_sph_def sph;
+  kp_boundary sides;    // boundary across z, in 2D across x
+  bool body;            // a free box floats in the way of the water
+  bool jet;             // an emitter feeds the water
+  bool drain;           // a sink takes some of it away
+  bool far_jet;         // the emitter stands so far away that cells are sparse
+} kp_dam_break_def;
+
+kp_dam_break_def kp_default_dam_break_def(void);
+KP_NODISCARD kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def);
+
+// Points for neighbour search: a lattice, every point of it moved by up to a quarter spacing, and a
+// radius that holds 29.4 neighbours on the average of a million points.
+typedef struct kp_case_points {
+  kp_backend *backend;
+  kp_registry *registry;
+  kp_set *set;
+  kp_cells *cells;
+  kp_pair_lists lists;
+  int64_t side;    // of the lattice; points are side^3
+  double spacing;  // m
+  double radius;   // m
+} kp_case_points;
+
+KP_NODISCARD kp_result kp_case_points_create(const char *backend, int64_t n, kp_case_points *out);
+void kp_case_points_destroy(kp_case_points *points);
+
+// New places for the points, as a step would give them: near the old ones, in the same memory.
+KP_NODISCARD kp_result kp_case_points_move(kp_case_points *points, uint64_t turn);
+
+// Sort and index the points, then count their neighbours or list them.
+KP_NODISCARD kp_result kp_case_points_count(kp_case_points *points, double *mean);
+KP_NODISCARD kp_result kp_case_points_list(kp_case_points *points, double *mean);
+
+// The smallest work of one element in one step, for the share of the roof (docs/benchmarks.md).
+typedef struct kp_case_work {
+  double bytes, bytes_per_neighbour;  // read and written
+  double flops_per_neighbour;
+} kp_case_work;
+
+#define KP_CASE_SIZES 4
+
+// One row of `kelpie bench`. Cases with `build` are stepped by kp_world_step; those with `search`
+// are one neighbour search per turn.
+typedef struct kp_case {
+  const char *name, *family, *text;
+  const char *unit;
+  int64_t sizes[KP_CASE_SIZES];  // 0: no more
+  kp_result (*build)(kp_world *world, int64_t size);
+  kp_result (*search)(kp_case_points *points, double *mean);
+  int64_t (*walls)(int64_t particles);  // samples that count as particles; NULL: none
+  kp_case_work (*work)(void);
+  double must_core;  // rate to reach per core, 0: none
+  double must_card;  // and on one H200
+} kp_case;
+
+extern const kp_case kp_cases[];
+extern const size_t kp_n_cases;
+
+const kp_case *kp_case_find(const char *name);

@@ -1,0 +1,468 @@
+#!/usr/bin/env python3
+"""Exit codes, messages and files of every command on good and on bad input."""
+
+import json
+import os
+import signal
+import struct
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from program import SCENES, Case, has_backend, main, read, rows, write  # noqa: E402
+
+COMMANDS = ["run", "resume", "check", "render", "export", "info", "params", "scenes"]
+
+
+class Help(Case):
+    def test_help_of_the_program(self):
+        out, _ = self.call("--help")
+        for name in COMMANDS + ["bench"]:
+            self.assertIn("  " + name, out)
+
+    def test_help_of_every_command(self):
+        for name in COMMANDS:
+            out, _ = self.call(name, "--help")
+            self.assertIn("Usage: kelpie " + name, out)
+            self.assertIn("Examples:\n  kelpie " + name, out)
+
+    def test_version(self):
+        out, _ = self.call("--version")
+        self.assertRegex(out, r"\Akelpie \d+\.\d+\.\d+\n\Z")
+
+    def test_no_command(self):
+        _, err = self.call(status=2)
+        self.assertIn("Usage: kelpie", err)
+
+    def test_wrong_command(self):
+        self.refuse(2, "there is no command 'runn'; did you mean 'run'\\?", "runn")
+        self.refuse(2, "there is no command 'xyzzyplugh'", "xyzzyplugh")
+
+    def test_wrong_options(self):
+        self.refuse(2, "no option --frame; did you mean --frames\\?", "run", "a.lua", "--frame", "3")
+        self.refuse(2, "no option -x", "check", "a.lua", "-x")
+        self.refuse(2, "--set needs a value", "check", "a.lua", "--set")
+        self.refuse(2, "--force takes no value", "run", "a.lua", "--force=yes")
+        self.refuse(2, "an argument is missing; usage: kelpie run", "run")
+        self.refuse(2, "'b.lua' is one argument too many", "check", "a.lua", "b.lua")
+        self.refuse(2, "--threads must be a whole number", "run", "a.lua", "--threads", "many")
+        self.refuse(2, "--progress has no 'plane'; did you mean 'plain'\\?", "run", "a.lua",
+                    "--progress", "plane")
+        self.refuse(2, "ends before it begins", "run", "a.lua", "--frames", "9:3")
+
+
+class Run(Case):
+    def test_run_folder(self):
+        self.call("run", self.small_scene(3), "-o", "out")
+        for name in ["scene.lua", "used.lua", "run.json", "stats.csv", "perf.csv",
+                     "inputs/size.lua", "frames/frame_000000.kpf", "frames/frame_000003.kpf"]:
+            self.assertTrue(os.path.isfile(self.path("out", name)), name)
+        self.assertFalse(os.path.exists(self.path("out/frames/frame_000004.kpf")))
+        kept = os.listdir(self.path("out/checkpoints"))
+        self.assertLessEqual(len(kept), 2)
+        self.assertIn("checkpoint_000003.kpf", kept)
+        self.assertEqual(read(self.folder, "out/scene.lua"), read(self.folder, "small.lua"))
+        self.assertFalse([name for _, _, names in os.walk(self.path("out")) for name in names
+                          if name.endswith(".tmp")])
+
+    def test_run_json(self):
+        self.call("run", self.small_scene(1), "-o", "out", "--set", "water.viscosity=0.1",
+                  "--threads", 2)
+        record = json.loads(read(self.folder, "out/run.json"))
+        self.assertEqual(record["sets"], ["water.viscosity=0.1"])
+        self.assertEqual(record["backend"], "cpu")
+        self.assertEqual(record["threads"], 2)
+        self.assertEqual([i["name"] for i in record["inputs"]], ["small.lua", "size.lua"])
+        self.assertRegex(record["scene_hash"], "^[0-9a-f]{16}$")
+        self.assertTrue(record["machine"]["instruction_set"])
+
+    def test_stats_and_perf(self):
+        self.call("run", self.small_scene(4), "-o", "out")
+        stats = rows(self.folder, "out/stats.csv")
+        self.assertEqual([row["frame"] for row in stats], ["0", "1", "2", "3", "4"])
+        self.assertAlmostEqual(float(stats[4]["time"]), 4 / 60, places=12)
+        for name in ["substeps", "retries", "emitted", "removed", "water.count", "water.mass",
+                     "water.momentum_x", "water.kinetic_energy", "water.potential_energy",
+                     "water.min_x", "water.max_z", "water.max_speed", "water.max_density_error",
+                     "ball.mass"]:
+            self.assertIn(name, stats[0])
+        self.assertGreater(int(stats[4]["substeps"]), 0)
+        self.assertGreater(float(stats[0]["water.mass"]), 0.0)
+        perf = rows(self.folder, "out/perf.csv")
+        self.assertEqual(len(perf), 5)
+        for name in ["wall_s", "simulate_s", "mps", "forces_s", "bytes_in", "launches",
+                     "memory_fields", "field_growths"]:
+            self.assertIn(name, perf[0])
+
+    def test_default_folder(self):
+        out, _ = self.call("run", self.small_scene(1))
+        self.assertIn("out/small", out)
+        self.assertTrue(os.path.exists(self.path("out/small/run.json")))
+
+    def test_existing_run_is_kept(self):
+        scene = self.small_scene(1)
+        self.call("run", scene, "-o", "out")
+        before = self.hash("out")
+        self.refuse(5, "already holds a run: .*kelpie resume out.*--force", "run", scene, "-o",
+                    "out", "--set", "water.spacing=0.03")
+        self.assertEqual(self.hash("out"), before)
+        self.call("run", scene, "-o", "out", "--force", "--set", "water.spacing=0.03")
+        self.assertNotEqual(self.hash("out"), before)
+
+    def test_files_of_others_are_kept(self):
+        os.mkdir(self.path("mine"))
+        write("important", self.folder, "mine/notes.txt")
+        self.refuse(5, "holds files that are not of a run", "run", self.small_scene(1), "-o", "mine")
+        self.call("run", "small.lua", "-o", "mine", "--force")
+        self.assertEqual(read(self.folder, "mine/notes.txt"), "important")
+
+    def test_scene_folder_is_no_run_folder(self):
+        scene = self.small_scene(1)
+        os.rename(scene, self.path("scene.lua"))
+        self.refuse(2, "is the scene's own folder", "run", "scene.lua", "-o", ".", "--force")
+        self.assertTrue(os.path.exists(self.path("scene.lua")))
+
+    def test_refused_scene_leaves_no_folder(self):
+        write("liquid \"w\" { viscosty = 1, shape = box {} }\n", self.folder, "bad.lua")
+        self.refuse(3, "bad.lua:1: .*viscosty.*viscosity", "run", "bad.lua", "-o", "out")
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_missing_scene(self):
+        self.refuse(5, "nowhere.lua", "run", "nowhere.lua")
+
+    def test_sets(self):
+        scene = self.small_scene(1)
+        self.call("run", scene, "-o", "a", "--set", "water.viscosity=0.5", "--frames", ":0")
+        self.assertRegex(read(self.folder, "a/used.lua"), r"viscosity = 0\.5")
+        self.refuse(2, "--set .*viscosty.*viscosity", "check", scene, "--set",
+                    "water.viscosty=0.5")
+        self.refuse(2, "--set .*watr.*water", "check", scene, "--set", "watr.viscosity=0.5")
+        self.refuse(2, "--set", "check", scene, "--set", "nonsense")
+
+    def test_frames(self):
+        scene = self.small_scene(6)
+        self.call("run", scene, "-o", "out", "--frames", "2:4")
+        self.assertEqual(sorted(os.listdir(self.path("out/frames"))),
+                         ["frame_00000%d.kpf" % i for i in (2, 3, 4)])
+        self.assertEqual(len(rows(self.folder, "out/stats.csv")), 5)
+        self.refuse(2, "the scene ends with frame 6.*output.frames=9", "run", scene, "-o", "b",
+                    "--frames", ":9")
+
+    def test_backends(self):
+        scene = self.small_scene(1)
+        self.refuse(2, "mirro.*mirror", "run", scene, "-o", "b", "--backend", "mirro")
+        if not has_backend("cuda"):
+            self.refuse(6, "(?i)cuda", "run", scene, "-o", "c", "--backend", "cuda")
+            self.assertFalse(os.path.exists(self.path("c")))
+
+    def test_progress(self):
+        scene = self.small_scene(2)
+        out, _ = self.call("run", scene, "-o", "a", "--progress", "plain")
+        self.assertEqual(len([x for x in out.splitlines() if x.startswith("frame ")]), 3)
+        self.assertRegex(out, r"frame 1/2  time 0\.0167 s  substeps \d+  particles \d+ .*ETA")
+        out, _ = self.call("run", scene, "-o", "b", "--progress", "json")
+        objects = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([o["frame"] for o in objects], [0, 1, 2])
+        out, err = self.call("run", scene, "-o", "c", "--progress", "none")
+        self.assertEqual(out + err, "")
+        out, _ = self.call("run", scene, "-o", "d", "--progress", "bar")
+        self.assertIn("\r[", out)
+
+
+class Stop(Case):
+    FRAMES = 40
+
+    def undisturbed(self):
+        self.call("run", self.small_scene(self.FRAMES), "-o", "whole", "--progress", "none")
+        return self.hash("whole")
+
+    def begin(self, *words):
+        process = self.start("run", "small.lua", "-o", "out", "--progress", "plain", *words)
+        self.assertIn("frame 0/", process.stdout.readline())
+        return process
+
+    def finish(self, process):
+        out, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 75, out + err)
+        self.assertRegex(err, r"stopped after frame \d+ of 40\n")
+        self.assertIn("kelpie resume out", err)
+
+    def go_on(self, wanted):
+        stopped = len(rows(self.folder, "out/stats.csv"))
+        self.assertLess(stopped, self.FRAMES + 1)
+        self.call("resume", "out", "--progress", "none")
+        self.assertEqual(self.hash("out"), wanted)
+        stats = read(self.folder, "out/stats.csv")
+        self.assertEqual(stats, read(self.folder, "whole/stats.csv"))
+        self.assertEqual(len(rows(self.folder, "out/perf.csv")), self.FRAMES + 1)
+
+    def test_interrupt(self):
+        wanted = self.undisturbed()
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            process = self.begin("--force")
+            process.send_signal(signal_number)
+            self.finish(process)
+            self.go_on(wanted)
+
+    def test_second_interrupt_ends_at_once(self):
+        self.small_scene(10)
+        process = self.start("run", "small.lua", "-o", "out", "--progress", "plain", "--set",
+                             "water.spacing=0.004")
+        self.assertIn("frame 0/", process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=5)
+        self.assertIn(process.returncode, (-signal.SIGINT, 75))
+
+    def test_stop_file(self):
+        wanted = self.undisturbed()
+        process = self.begin()
+        write("", self.folder, "out/stop")
+        self.finish(process)
+        self.assertFalse(os.path.exists(self.path("out/stop")))
+        self.go_on(wanted)
+
+    def test_one_at_a_time(self):
+        self.small_scene(400)
+        process = self.begin()
+        self.refuse(5, "another kelpie is running in out", "resume", "out")
+        process.kill()
+
+
+class Resume(Case):
+    def stopped_run(self):
+        self.call("run", self.small_scene(8), "-o", "whole")
+        self.call("run", "small.lua", "-o", "out", "--frames", ":4")
+        return self.hash("whole")
+
+    def test_nothing_there(self):
+        self.refuse(5, "there is no such folder", "resume", "nowhere")
+        os.mkdir(self.path("empty"))
+        self.refuse(5, "is no run folder", "resume", "empty")
+
+    def test_complete(self):
+        self.call("run", self.small_scene(2), "-o", "out")
+        out, _ = self.call("resume", "out")
+        self.assertIn("is complete", out)
+        self.refuse(2, "the scene ends with frame 2", "resume", "out", "--frames", ":5")
+
+    def test_only_kept_inputs_count(self):
+        wanted = self.stopped_run()
+        write("error('gone')", self.folder, "small.lua")
+        os.remove(self.path("size.lua"))
+        self.call("resume", "out", "--frames", ":8")
+        self.assertEqual(self.hash("out"), wanted)
+
+    def test_changed_input_is_refused(self):
+        self.stopped_run()
+        write(read(self.folder, "out/inputs/size.lua") + "\n", self.folder, "out/inputs/size.lua")
+        self.refuse(5, "size.lua was changed since the run began", "resume", "out", "--frames", ":8")
+
+    def damage(self, name):
+        path = self.path(name)
+        size = os.path.getsize(path)
+        with open(path, "r+b") as file:
+            file.seek(size // 2)
+            byte = file.read(1)[0]
+            file.seek(size // 2)
+            file.write(struct.pack("B", byte ^ 0x55))
+
+    def test_damaged_checkpoints(self):
+        wanted = self.stopped_run()
+        kept = sorted(os.listdir(self.path("out/checkpoints")))
+        for n_damaged in range(1, len(kept) + 1):
+            for name in sorted(os.listdir(self.path("out/checkpoints")))[-n_damaged:]:
+                self.damage("out/checkpoints/" + name)
+            for frame in range(5, 9):
+                if os.path.exists(self.path("out/frames/frame_%06d.kpf" % frame)):
+                    os.remove(self.path("out/frames/frame_%06d.kpf" % frame))
+            _, err = self.call("resume", "out", "--frames", ":8")
+            self.assertIn("warning", err)
+            self.assertEqual(self.hash("out"), wanted)
+            self.assertEqual(read(self.folder, "out/stats.csv"),
+                             read(self.folder, "whole/stats.csv"))
+
+    def test_damaged_frame_is_written_again(self):
+        wanted = self.stopped_run()
+        for name in os.listdir(self.path("out/checkpoints")):
+            os.remove(self.path("out/checkpoints", name))
+        with open(self.path("out/frames/frame_000003.kpf"), "r+b") as file:
+            file.truncate(100)
+        _, err = self.call("resume", "out", "--frames", ":8")
+        self.assertIn("frame_000003.kpf", err)
+        self.assertEqual(self.hash("out"), wanted)
+        self.assertEqual(self.hash("out", 3), self.hash("whole", 3))
+
+    def test_frame_of_another_run_is_refused(self):
+        self.stopped_run()
+        for name in os.listdir(self.path("out/checkpoints")):
+            os.remove(self.path("out/checkpoints", name))
+        os.replace(self.path("whole/frames/frame_000007.kpf"),
+                   self.path("out/frames/frame_000002.kpf"))
+        self.refuse(5, "frame_000002.kpf holds something else", "resume", "out")
+
+    def test_broken_record(self):
+        self.stopped_run()
+        text = read(self.folder, "out/run.json")
+        for broken in (text[:len(text) // 2], "", "[" * 100, text + "}"):
+            write(broken, self.folder, "out/run.json")
+            self.refuse(5, "run.json", "resume", "out")
+
+
+class Check(Case):
+    def test_good_scene(self):
+        out, _ = self.call("check", self.small_scene())
+        self.assertIn("is fine", out)
+        for word in ("particles", "memory", "time", "frames"):
+            self.assertRegex(out, "(?m)^" + word)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["size.lua", "small.lua"])
+
+    def test_set_changes_counts(self):
+        scene = self.small_scene()
+        coarse, _ = self.call("check", scene, "--set", "water.spacing=0.04")
+        fine, _ = self.call("check", scene)
+        self.assertNotEqual(coarse, fine)
+
+
+class Info(Case):
+    def test_run(self):
+        self.call("run", self.small_scene(2), "-o", "out")
+        out, _ = self.call("info", "out")
+        for word in ("small.lua", "newest 2 of 2", "set water:", "position", "mesh ball"):
+            self.assertIn(word, out)
+        self.assertNotEqual(self.hash("out", 0), self.hash("out", 2))
+        self.assertEqual(self.hash("out", 2), self.hash("out"))
+        self.refuse(2, "holds frames 0 to 2, none of them", "info", "out", "--hash", "--frame", 9)
+
+    def test_build(self):
+        out, _ = self.call("info", "--build")
+        for word in ("kelpie", "compiler", "real", "instruction sets", "Lua", "CUDA"):
+            self.assertRegex(out, "(?m)^" + word)
+
+    def test_schedule(self):
+        out, _ = self.call("info", "--schedule", self.small_scene())
+        self.assertIn("sph", out)
+        self.assertIn("forces", out)
+
+    def test_nothing(self):
+        self.refuse(2, "name a run folder", "info")
+        self.refuse(5, "there is no such folder", "info", "nowhere")
+
+    def test_damaged_frame(self):
+        self.call("run", self.small_scene(1), "-o", "out")
+        write("not a frame", self.folder, "out/frames/frame_000001.kpf")
+        self.refuse(5, "frame_000001.kpf", "info", "out", "--hash")
+        self.refuse(5, "frame_000001.kpf", "info", "out")
+        self.refuse(5, "frame_000001.kpf", "render", "out", "--preview", "--frames", 1)
+        self.refuse(5, "frame_000001.kpf", "export", "out", "--to", "ply")
+
+
+class Pictures(Case):
+    def setUp(self):
+        super().setUp()
+        self.call("run", self.small_scene(2), "-o", "out")
+
+    def picture(self, *words):
+        self.call("render", "out", "--preview", "--no-video", *words)
+        with open(self.path("out/images/frame_000002.png"), "rb") as file:
+            return file.read()
+
+    def test_pictures(self):
+        first = self.picture("--threads", 1)
+        self.assertEqual(first[:4], b"\x89PNG")
+        self.assertEqual(struct.unpack(">II", first[16:24]), (480, 270))
+        self.assertEqual(self.picture("--threads", 3), first)
+        self.assertEqual(len(os.listdir(self.path("out/images"))), 3)
+
+    def test_options_change_the_picture(self):
+        first = self.picture()
+        for words in (["--camera", "120,40"], ["--color-by", "density"],
+                      ["--set", "render.exposure=2"], ["--size", "200x100"]):
+            self.assertNotEqual(self.picture(*words), first, words)
+        self.call("render", "out", "--preview", "--frames", 1, "-o", "elsewhere")
+        self.assertEqual(os.listdir(self.path("elsewhere")), ["frame_000001.png"])
+
+    def test_looks_of_another_scene(self):
+        first = self.picture()
+        write(read(self.folder, "small.lua") + "render { camera_azimuth_deg = 100 }\n",
+              self.folder, "other.lua")
+        self.assertNotEqual(self.picture("--scene", "other.lua"), first)
+
+    def test_wrong_values(self):
+        self.refuse(2, "--size must be like", "render", "out", "--size", "big")
+        self.refuse(2, "--camera must be", "render", "out", "--camera", "left")
+        self.refuse(2, "no field \"densty\".*\"density\"", "render", "out", "--preview",
+                    "--color-by", "densty")
+        self.refuse(2, "--range needs", "render", "out", "--range", "0:1")
+        self.refuse(2, "none of them in --frames", "render", "out", "--frames", "7:9")
+
+    def test_video_without_ffmpeg(self):
+        os.mkdir(self.path("nothing"))
+        env = {"PATH": self.path("nothing")}
+        self.call("render", "out", "--preview", env=env)
+        self.refuse(6, "ffmpeg", "render", "out", "--preview", "--video", env=env)
+
+
+class Export(Case):
+    def setUp(self):
+        super().setUp()
+        self.call("run", self.small_scene(2), "-o", "out")
+
+    def test_formats(self):
+        self.call("export", "out", "--to", "ply,vtu,csv")
+        self.assertIn("water_000002.ply", os.listdir(self.path("out/export/ply")))
+        self.assertTrue(any(name.endswith(".pvd") for name in os.listdir(self.path("out/export/vtu"))))
+        head = read(self.folder, "out/export/csv/water_000002.csv").splitlines()[0]
+        self.assertRegex(head, "id")
+
+    def test_frames_and_folder(self):
+        self.call("export", "out", "--to", "csv", "--frames", "1", "-o", "tables")
+        names = os.listdir(self.path("tables"))
+        self.assertTrue(names and all("000001" in name for name in names), names)
+
+    def test_wrong_values(self):
+        self.refuse(2, "--to has no 'plly'; did you mean 'ply'\\?", "export", "out", "--to", "plly")
+        self.refuse(2, "say which format", "export", "out")
+        self.refuse(5, "is no run folder", "export", self.folder, "--to", "ply")
+
+
+class Params(Case):
+    def test_all_and_one(self):
+        everything, _ = self.call("params")
+        for word in ("domain", "liquid", "viscosity", "camera_azimuth_deg", "color_by"):
+            self.assertIn(word, everything)
+        one, _ = self.call("params", "liquid")
+        self.assertIn("rest_density", one)
+        self.assertNotIn("camera_azimuth_deg", one)
+        self.refuse(2, "liquid", "params", "liqiud")
+
+    def test_markdown(self):
+        out, _ = self.call("params", "--markdown")
+        self.assertRegex(out, r"(?m)^#+ ")
+        self.assertIn("| ", out)
+
+
+class Scenes(Case):
+    def test_list(self):
+        out, _ = self.call("scenes", env={"KELPIE_SCENES": SCENES})
+        self.assertIn("dam_break.lua\n    Dam break", out)
+        self.assertNotIn("/bad/", out)
+
+    def test_nowhere(self):
+        self.refuse(5, "KELPIE_SCENES", "scenes", env={"KELPIE_SCENES": self.path("none")})
+
+    def test_every_scene_is_described_and_fine(self):
+        for folder, _, names in os.walk(SCENES):
+            if os.path.relpath(folder, SCENES).split(os.sep)[0] in ("bad", "meshes"):
+                continue
+            for name in sorted(names):
+                text = read(folder, name) if name.endswith(".lua") else ""
+                if "output" in text:
+                    self.assertTrue(text.startswith("--"), name)
+                    self.call("check", os.path.join(folder, name))
+
+
+if __name__ == "__main__":
+    main()
