@@ -3,8 +3,9 @@
 #pragma once
 
 #include "base/timer.h"
-#include "bench/roof.h"
 #include "cases/cases.h"
+
+#include "bench/roof.h"
 
 typedef struct kp_bench_def {
   const char *backend;

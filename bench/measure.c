@@ -1,10 +1,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/bench.h"
 #include "methods/sph/sph.h"
 #include "par/parallel.h"
 #include "world/world.h"
+
+#include "bench/bench.h"
 
 // Before the clock runs: this long or so many steps, so that the flow moves and memory has grown.
 #define WARM_SECONDS 2.0
@@ -14,7 +15,7 @@
 #define REPEAT_SECONDS 1.0
 #define REPEAT_LEAST 3
 #define REPEAT_MOST 200
-// The card takes thousands of steps of a small case in a second; no step is cut short.
+// Longer than any step a case takes, so that none is cut short.
 #define LONGEST_STEP 1.0
 // Machine the figures per core and per card were measured on.
 #define ANCHOR_COPY_GBS 11.8
@@ -41,8 +42,8 @@ static kp_result take_steps(kp_world *world, int64_t n, double *seconds) {
 static kp_result warm_up(kp_world *world, double *step_seconds) {
   double seconds;
   KP_TRY(take_steps(world, WARM_LEAST, &seconds));
-  int64_t more = clamp_steps((WARM_SECONDS - seconds) * WARM_LEAST / seconds, 0,
-                             WARM_MOST - WARM_LEAST);
+  int64_t more =
+      clamp_steps((WARM_SECONDS - seconds) * WARM_LEAST / seconds, 0, WARM_MOST - WARM_LEAST);
   *step_seconds = seconds / WARM_LEAST;
   if (more > 0) {
     KP_TRY(take_steps(world, more, &seconds));

@@ -2,8 +2,9 @@
 // as the name of the function. The chains are independent, and enough of them to hide the latency.
 #pragma once
 
-#include "bench/roof.h"
 #include "math/wide.h"
+
+#include "bench/roof.h"
 
 #define CHAINS 10
 

@@ -2,8 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/bench.h"
 #include "io/json.h"
+
+#include "bench/bench.h"
 
 // ---- table
 
@@ -29,9 +30,11 @@ void kp_bench_print(const kp_bench_result *r) {
   (void)(isnan(r->must) ? printf("%7s\n", "-") : printf("%6.2fx\n", r->ratio));
   const char *name;
   double share;
+  const char *between = "    ";
   for (int k = 0; kp_bench_stage(r, k, &name, &share); ++k) {
     if (share >= 0.0005) {
-      (void)printf("%s%s %.1f%%", k == 0 ? "    " : ", ", name, 100.0 * share);
+      (void)printf("%s%s %.1f%%", between, name, 100.0 * share);
+      between = ", ";
     }
   }
   (void)printf("%s", r->profile.n_slots > 0 ? "\n" : "");
@@ -154,8 +157,8 @@ void kp_bench_print_scaling(const kp_bench_result *results, size_t n) {
       is_begun = true;
     }
     if (larger != NULL) {
-      double exponent = log(larger->seconds / r->seconds) /
-                        log((double)larger->counted / (double)r->counted);
+      double exponent =
+          log(larger->seconds / r->seconds) / log((double)larger->counted / (double)r->counted);
       (void)printf("%-17s %d thread%s %lld -> %lld: t(2N)/t(N) = %.2f\n", r->of->name, r->threads,
                    r->threads == 1 ? ", " : "s,", (long long)r->size, (long long)larger->size,
                    pow(2.0, exponent));

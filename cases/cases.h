@@ -19,14 +19,14 @@ int64_t kp_case_sph_b_walls(int64_t fluid_particles);
 
 // A dam break with every choice the SPH method has, small enough for tests.
 typedef struct kp_dam_break_def {
-  int64_t particles;    // about
-  int64_t dimension;    // 2 or 3
+  int64_t particles;  // about
+  int64_t dimension;  // 2 or 3
   kp_sph_def sph;
-  kp_boundary sides;    // boundary across z, in 2D across x
-  bool body;            // a free box floats in the way of the water
-  bool jet;             // an emitter feeds the water
-  bool drain;           // a sink takes some of it away
-  bool far_jet;         // the emitter stands so far away that cells are sparse
+  kp_boundary sides;  // boundary across z, in 2D across x
+  bool body;          // a free box floats in the way of the water
+  bool jet;           // an emitter feeds the water
+  bool drain;         // a sink takes some of it away
+  bool far_jet;       // the emitter stands so far away that cells are sparse
 } kp_dam_break_def;
 
 kp_dam_break_def kp_default_dam_break_def(void);

@@ -4,8 +4,8 @@
 #include "base/random.h"
 #include "cases/cases.h"
 
-#define SHIFT 0.25          // of a spacing, at most, along each axis
-#define RADIUS 1.951        // in spacings
+#define SHIFT 0.25    // of a spacing, at most, along each axis
+#define RADIUS 1.982  // in spacings
 #define SEED 29
 
 static kp_vec3 place_of(const kp_case_points *p, uint64_t id, uint64_t turn) {
@@ -47,9 +47,7 @@ static kp_result create(kp_case_points *p, const char *backend) {
 kp_result kp_case_points_create(const char *backend, int64_t n, kp_case_points *out) {
   double side = fmax(round(cbrt((double)n)), 2.0);
   double spacing = 1.0 / side;
-  *out = (kp_case_points){ .side = (int64_t)side,
-                           .spacing = spacing,
-                           .radius = RADIUS * spacing };
+  *out = (kp_case_points){ .side = (int64_t)side, .spacing = spacing, .radius = RADIUS * spacing };
   kp_result result = create(out, backend);
   if (result != KP_OK) {
     kp_case_points_destroy(out);

@@ -3,8 +3,8 @@
 //   cc -std=c17 custom_force.c $(pkg-config --cflags --libs kelpie) -o custom_force
 //   ./custom_force [turns of the wind per second]
 //
-// Without the wind the flow is the same on both sides of the tank's middle plane, so its swirl about
-// the vertical axis stays near zero; the wind turns it.
+// Without the wind the flow is the same on both sides of the tank's middle plane, so its swirl
+// about the vertical axis stays near zero; the wind turns it.
 #include <kelpie/kelpie.h>
 #include <stdio.h>
 #include <stdlib.h>

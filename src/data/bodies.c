@@ -86,8 +86,9 @@ kp_frame3 kp_bodies_frame(kp_bodies *bodies, kp_index body) {
   kp_field *q = bodies->orientation;
   return (kp_frame3){
     .position = read3(bodies->position, body),
-    .orientation = kp_quat_make(*item(q, 0, body, KP_ACCESS_READ), *item(q, 1, body, KP_ACCESS_READ),
-                                *item(q, 2, body, KP_ACCESS_READ), *item(q, 3, body, KP_ACCESS_READ)),
+    .orientation =
+        kp_quat_make(*item(q, 0, body, KP_ACCESS_READ), *item(q, 1, body, KP_ACCESS_READ),
+                     *item(q, 2, body, KP_ACCESS_READ), *item(q, 3, body, KP_ACCESS_READ)),
     .velocity = read3(bodies->velocity, body),
     .angular_velocity = read3(bodies->angular_velocity, body),
   };

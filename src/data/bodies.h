@@ -1,6 +1,7 @@
-// Bodies: frames with mass properties. Static and scripted colliders are bodies of infinite mass; free bodies
-// move under gravity and what touches them. A body is a handful of numbers, so bodies live on the host; only
-// their frames travel to the device, when they moved, for the refresh of the interface samples.
+// Bodies: frames with mass properties. Static and scripted colliders are bodies of infinite mass;
+// free bodies move under gravity and what touches them. A body is a handful of numbers, so bodies
+// live on the host; only their frames travel to the device, when they moved, for the refresh of the
+// interface samples.
 //
 // State (position of the centre of mass, orientation, velocities) is a space of the registry.
 #pragma once
@@ -41,17 +42,18 @@ KP_NODISCARD kp_result kp_bodies_create(kp_registry *registry, kp_bodies **out);
 void kp_bodies_destroy(kp_bodies **bodies);
 
 // Appends; the index is the body's number for its life.
-KP_NODISCARD kp_result kp_bodies_add(kp_bodies *bodies, const kp_body *model, const kp_frame3 *frame,
-                                     kp_index *index);
+KP_NODISCARD kp_result kp_bodies_add(kp_bodies *bodies, const kp_body *model,
+                                     const kp_frame3 *frame, kp_index *index);
 
 kp_frame3 kp_bodies_frame(kp_bodies *bodies, kp_index body);
 void kp_bodies_set_frame(kp_bodies *bodies, kp_index body, const kp_frame3 *frame);
 
-// Frame of a scripted body at a time: place and turn from the curves, velocities from their derivatives.
+// Frame of a scripted body at a time: place and turn from the curves, velocities from their
+// derivatives.
 kp_frame3 kp_body_scripted_frame(const kp_body *model, double time);
 
-// Free bodies: v += dt F/m, then x += dt v; angular velocity with the gyroscopic term, orientation by the
-// exponential map (symplectic Euler; momentum is exact). `gravity` is added to the forces.
+// Free bodies: v += dt F/m, then x += dt v; angular velocity with the gyroscopic term, orientation
+// by the exponential map (symplectic Euler; momentum is exact). `gravity` is added to the forces.
 void kp_bodies_integrate(kp_bodies *bodies, kp_vec3 gravity, double dt);
 
 void kp_bodies_clear_forces(kp_bodies *bodies);

@@ -12,12 +12,12 @@ CELLS_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
 // The dense form is taken below either of these.
 #define DENSE_CELLS_PER_ELEMENT 8
-#define DENSE_CELLS ((int64_t)1 << 18)
+#define DENSE_CELLS ((int64_t)1 << 18)  // a box of so few cells is always dense
 
 // Slots per chunk of the work list; items end at chunks, so the list does not depend on threads.
 #define WORK_CHUNK ((int64_t)1 << 16)
-// Neighbouring cells are put together up to this many elements and cells: bringing candidates together
-// costs the same for one element as for many, but a long item has more candidates.
+// Neighbouring cells are put together up to this many elements and cells: bringing candidates
+// together costs the same for one element as for many, but a long item has more candidates.
 #define WORK_MERGE_ELEMENTS 16
 #define WORK_MERGE_CELLS 4
 
@@ -34,6 +34,7 @@ kp_result kp_cells_create(kp_set *set, double edge, kp_cells **out) {
   }
   c->set = set;
   c->edge = edge;
+  c->dense_cells = DENSE_CELLS;
   c->bounds = kp_aabb_empty();
   kp_backend *backend = set->space->backend;
   init_buffer(&c->keys, backend);
@@ -74,7 +75,7 @@ void kp_cells_destroy(kp_cells **cells) {
   *cells = NULL;
 }
 
-// --- the box ----------------------------------------------------------------------------------------
+// --- the box -------------------------------------------------------------------------------------
 
 static kp_result measure_bounds(kp_cells *c, kp_aabb *bounds) {
   kp_set *set = c->set;
@@ -85,8 +86,8 @@ static kp_result measure_bounds(kp_cells *c, kp_aabb *bounds) {
   KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
   KP_TRY(kp_call_reduce(set->space->backend, &call, set->space->n, v));
   if (v[6] > 0.0) {
-    return kp_fail(KP_ERROR_PHYSICS, "%.0f of the %lld elements of %s have no finite position", v[6],
-                   (long long)set->space->n, set->space->name);
+    return kp_fail(KP_ERROR_PHYSICS, "%.0f of the %lld elements of %s have no finite position",
+                   v[6], (long long)set->space->n, set->space->name);
   }
   bounds->min = kp_vec3_make(v[0], v[1], v[2]);
   bounds->max = kp_vec3_make(v[3], v[4], v[5]);
@@ -111,7 +112,8 @@ static kp_result shape_box(kp_cells *c) {
     v->dims[d] = kp_cells_coordinate(hi[d], v->inverse_edge) - v->lo[d] + 1;
     n_cells *= (double)v->dims[d];
   }
-  v->sparse = n_cells > (double)DENSE_CELLS_PER_ELEMENT * (double)v->n && n_cells > (double)DENSE_CELLS;
+  v->sparse =
+      n_cells > (double)DENSE_CELLS_PER_ELEMENT * (double)v->n && n_cells > (double)c->dense_cells;
   v->sparse |= n_cells >= 4294967295.0;
   if (!v->sparse) {
     c->n_cells = (int64_t)n_cells;
@@ -135,7 +137,7 @@ static int bits_of(uint64_t largest) {
   return bits;
 }
 
-// --- sorting ----------------------------------------------------------------------------------------
+// --- sorting -------------------------------------------------------------------------------------
 
 static bool is_host(const kp_cells *c) {
   return c->set->space->backend->vt->kind != KP_BACKEND_CUDA;
@@ -301,7 +303,7 @@ static kp_result index_cells(kp_cells *c) {
   return kp_call_run(c->keys.backend, &call, c->shape.n + 1);
 }
 
-// --- work items of the host pair driver -------------------------------------------------------------
+// --- work items of the host pair driver ----------------------------------------------------------
 
 typedef struct work_list {
   const uint32_t *keys, *row_of, *row_start;
@@ -384,7 +386,7 @@ static kp_result list_work(kp_cells *c) {
   return KP_OK;
 }
 
-// --- build ------------------------------------------------------------------------------------------
+// --- build ---------------------------------------------------------------------------------------
 
 static bool is_identity(const uint32_t *order, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -429,20 +431,30 @@ static kp_result build_empty(kp_cells *c) {
   return KP_OK;
 }
 
+// Given bounds are taken as they are, since measuring costs a pass and, on a device, a wait; keys are kept inside
+// the box, so wrong bounds lose pairs but never memory.
+static kp_result choose_bounds(kp_cells *c, const kp_aabb *bounds) {
+  if (bounds == NULL) {
+    return measure_bounds(c, &c->bounds);
+  }
+#ifdef KP_VALIDATE
+  KP_TRY(measure_bounds(c, &c->bounds));
+  if (!kp_aabb_holds(*bounds, c->bounds.min) || !kp_aabb_holds(*bounds, c->bounds.max)) {
+    return kp_fail(KP_ERROR_PHYSICS, "elements of %s are outside the given bounds",
+                   c->set->space->name);
+  }
+#endif
+  c->bounds = *bounds;
+  return KP_OK;
+}
+
 kp_result kp_cells_build(kp_cells *c, const kp_aabb *bounds) {
   ++c->revision;
   c->built_for = c->set->space->revision;
   if (c->set->space->n == 0) {
     return build_empty(c);
   }
-  KP_TRY(measure_bounds(c, &c->bounds));
-  if (bounds != NULL) {
-    if (!kp_aabb_holds(*bounds, c->bounds.min) || !kp_aabb_holds(*bounds, c->bounds.max)) {
-      return kp_fail(KP_ERROR_PHYSICS, "elements of %s are outside the given bounds",
-                     c->set->space->name);
-    }
-    c->bounds = *bounds;
-  }
+  KP_TRY(choose_bounds(c, bounds));
   KP_TRY(shape_box(c));
   KP_TRY(resize_slots(c));
   if (c->shape.sparse) {

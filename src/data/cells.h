@@ -1,14 +1,16 @@
-// The sorted cell grid. Cells are cubes of side `edge` on a lattice anchored at the origin of the world; a
-// particle's cell is floor(x / edge). Elements are ordered by cell, x fastest, then y, then z, ties by id, so
-// for every (y, z) row the candidates in adjacent x-cells are one contiguous range of slots.
+// The sorted cell grid. Cells are cubes of side `edge` on a lattice anchored at the origin of the
+// world; a particle's cell is floor(x / edge). Elements are ordered by cell, x fastest, then y,
+// then z, ties by id, so for every (y, z) row the candidates in adjacent x-cells are one contiguous
+// range of slots.
 //
 //   dense    cell offsets for the whole box around the particles
-//   sparse   rows compacted: the occupied (z, y) rows sorted, cell offsets only inside each row; a row with
-//            a gap of more than KP_CELLS_GAP empty cells is cut there, so that memory follows the particles;
-//            chosen when the box would hold more than 8 cells per particle (and more than 2^18 cells)
+//   sparse   rows compacted: the occupied (z, y) rows sorted, cell offsets only inside each row; a
+//            gap of more than KP_CELLS_GAP empty cells cuts a row, so that memory follows the
+//            particles; chosen when the box would hold more than 8 cells per particle (and more
+//            than 2^18 cells)
 //
-// The box follows the particles each build; nothing limits where they are, or how many share a cell.
-// (Bayraktar 2010 section 5.5, Algorithm 1; Lyes 2015 section 5.1.)
+// The box follows the particles each build; nothing limits where they are, or how many share a
+// cell. (Bayraktar 2010 section 5.5, Algorithm 1; Lyes 2015 section 5.1.)
 #pragma once
 
 #include "data/set.h"
@@ -20,10 +22,10 @@
 // Plain data, handed to kernels by value. Pointers are device pointers.
 typedef struct kp_cells_view {
   double edge, inverse_edge;
-  int64_t n;              // slots
-  int32_t lo[3];          // coordinates of the first cell of the box
-  int32_t dims[3];        // cells per axis of the box
-  int32_t n_rows;         // dense: dims[1] dims[2]; sparse: pieces of occupied rows
+  int64_t n;        // slots
+  int32_t lo[3];    // coordinates of the first cell of the box
+  int32_t dims[3];  // cells per axis of the box
+  int32_t n_rows;   // dense: dims[1] dims[2]; sparse: pieces of occupied rows
   int32_t sparse;
   const uint32_t *cell_start;  // [cells + 1] first slot of each cell, x fastest inside a row
   const uint32_t *row_start;   // sparse: [rows + 1] first cell of each row
@@ -33,8 +35,8 @@ typedef struct kp_cells_view {
   const kp_pos *x, *y, *z;     // positions by element
 } kp_cells_view;
 
-// The cell coordinate of a position on one axis. Monotone in x, so a range of positions maps to a range of
-// cells without thought for rounding. |x| inverse_edge must be below KP_CELLS_LIMIT.
+// The cell coordinate of a position on one axis. Monotone in x, so a range of positions maps to a
+// range of cells without thought for rounding. |x| inverse_edge must be below KP_CELLS_LIMIT.
 KP_FN int32_t kp_cells_coordinate(double x, double inverse_edge) {
   double t = x * inverse_edge;
   int32_t c = (int32_t)t;
@@ -98,9 +100,24 @@ KP_FN void kp_cells_range(const kp_cells_view *c, int32_t x0, int32_t x1, int32_
   }
 }
 
+// Cells within `radius` of a position on one axis; at most one cell beyond the box on either side.
+KP_FN void kp_cells_reach(const kp_cells_view *c, int axis, double x, double radius, int32_t *first,
+                          int32_t *last) {
+  double reach = radius * (1.0 + 1e-9) + 2e-15 * fabs(x);
+  double lo = (double)c->lo[axis] - 1.0;
+  double hi = lo + (double)c->dims[axis] + 1.0;
+  double a = (x - reach) * c->inverse_edge;
+  double b = (x + reach) * c->inverse_edge;
+  a = a < lo ? lo : (a > hi ? hi : a);
+  b = b < lo ? lo : (b > hi ? hi : b);
+  *first = kp_cells_coordinate(a, 1.0);
+  *last = kp_cells_coordinate(b, 1.0);
+}
+
 typedef struct kp_cells {
   kp_set *set;
   double edge;
+  int64_t dense_cells;   // boxes of up to so many cells are dense however few their elements are
   kp_aabb bounds;      // of the last build
   uint64_t revision;   // grows with each build
   uint64_t built_for;  // revision of the space after the last build
@@ -111,8 +128,9 @@ typedef struct kp_cells {
   bool is_moved;        // the last build changed the order of the elements
   kp_buffer keys, order, cell_start, row_start, row_lo, row_key;
   kp_buffer row_of, wide;  // scratch of the sparse form
-  // u32 [n_items + 1]: first slot of each work item, then n. An item is a run of at most KP_CELLS_ITEM slots
-  // of one row: a cell, a few neighbouring cells that hold little, or a piece of a full one.
+  // u32 [n_items + 1]: first slot of each work item, then n. An item is a run of at most
+  // KP_CELLS_ITEM slots of one row: a cell, a few neighbouring cells that hold little, or a piece
+  // of a full one.
   kp_buffer work;
   KP_ARRAY(uint32_t) work_counts;
 } kp_cells;
@@ -120,8 +138,9 @@ typedef struct kp_cells {
 KP_NODISCARD kp_result kp_cells_create(kp_set *set, double edge, kp_cells **out);
 void kp_cells_destroy(kp_cells **cells);
 
-// Sort and index. Free sets are permuted, tied sets get an order. `bounds` may be NULL: then it is measured
-// (one reduce); otherwise it must hold all particles. Non-finite positions are an error (KP_ERROR_PHYSICS).
+// Sort and index. Free sets are permuted, tied sets get an order. `bounds` may be NULL: then it is
+// measured (one reduce); otherwise it must hold all particles. Non-finite positions are an error
+// (KP_ERROR_PHYSICS).
 KP_NODISCARD kp_result kp_cells_build(kp_cells *cells, const kp_aabb *bounds);
 
 // Device view for kernels; freshens the buffers for reading.

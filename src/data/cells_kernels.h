@@ -1,5 +1,5 @@
-// Kernels behind the sorted cell grid (Bayraktar 2010, section 5.5, Algorithm 1: keys, sort, cell starts;
-// Lyes 2015, section 5.1). The neighbour look-up is in data/cells.h and the pair drivers.
+// Kernels behind the sorted cell grid (Bayraktar 2010, section 5.5, Algorithm 1: keys, sort, cell
+// starts; Lyes 2015, section 5.1). The neighbour look-up is in data/cells.h and the pair drivers.
 #pragma once
 
 #include "data/cells.h"
@@ -50,16 +50,23 @@ typedef struct cells_keys_args {
   cells_box box;
 } cells_keys_args;
 
+KP_FN uint32_t cells_inside(const cells_box *b, int axis, double x) {
+  int32_t c = kp_cells_coordinate(x, b->inverse_edge) - b->lo[axis];
+  c = c < b->dims[axis] ? c : b->dims[axis] - 1;
+  return c > 0 ? (uint32_t)c : 0u;
+}
+
 KP_FN void cells_keys(int64_t i, const cells_keys_args *a) {
   const cells_box *b = &a->box;
-  uint32_t x = (uint32_t)(kp_cells_coordinate(a->x[i], b->inverse_edge) - b->lo[0]);
-  uint32_t y = (uint32_t)(kp_cells_coordinate(a->y[i], b->inverse_edge) - b->lo[1]);
-  uint32_t z = (uint32_t)(kp_cells_coordinate(a->z[i], b->inverse_edge) - b->lo[2]);
+  uint32_t x = cells_inside(b, 0, a->x[i]);
+  uint32_t y = cells_inside(b, 1, a->y[i]);
+  uint32_t z = cells_inside(b, 2, a->z[i]);
   a->keys[i] = (z * (uint32_t)b->dims[1] + y) * (uint32_t)b->dims[0] + x;
   a->order[i] = (uint32_t)i;
 }
 
-// Sparse, in two stable sorts, because three coordinates may need more than 64 bits: first by x, ...
+// Sparse, in two stable sorts, because three coordinates may need more than 64 bits: first by x,
+// ...
 typedef struct cells_sparse_x_args {
   const kp_pos *x;
   uint32_t *keys, *order;
@@ -159,8 +166,8 @@ KP_FN void cells_sparse_keys(int64_t s, const cells_sparse_keys_args *a) {
   a->keys[s] = a->row_start[r] + (uint32_t)(cells_sparse_x_of(&a->sorted, s) - a->row_lo[r]);
 }
 
-// Slots of one cell by ascending id. The first slot of a cell does the work of the cell, so that any
-// number of elements may share one.
+// Slots of one cell by ascending id. The first slot of a cell does the work of the cell, so that
+// any number of elements may share one.
 typedef struct cells_ties_args {
   const uint32_t *keys;
   const kp_gid *id;
@@ -234,8 +241,8 @@ KP_FN void cells_ties(int64_t s, const cells_ties_args *a) {
   }
 }
 
-// First slot of each cell. Each slot fills the gap since its predecessor's cell, one beyond the last slot
-// fills the tail: empty cells cost one write and no scan.
+// First slot of each cell. Each slot fills the gap since its predecessor's cell, one beyond the
+// last slot fills the tail: empty cells cost one write and no scan.
 typedef struct cells_starts_args {
   const uint32_t *keys;
   uint32_t *cell_start;

@@ -10,12 +10,9 @@ INTERFACE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PA
 
 // Samples follow their bodies, so positions are not state of their own: nothing here is saved.
 static const kp_field_desc sample_fields[] = {
-  { "normal", KP_TYPE_REAL, 3, "", 0, 0.0 },
-  { "area", KP_TYPE_REAL, 1, "m^2", 0, 0.0 },
-  { "volume", KP_TYPE_REAL, 1, "m^3", 0, 0.0 },
-  { "owner", KP_TYPE_U32, 1, "", 0, 0.0 },
-  { "force", KP_TYPE_REAL, 3, "N", 0, 0.0 },
-  { "local", KP_TYPE_F64, 3, "m", 0, 0.0 },
+  { "normal", KP_TYPE_REAL, 3, "", 0, 0.0 },       { "area", KP_TYPE_REAL, 1, "m^2", 0, 0.0 },
+  { "volume", KP_TYPE_REAL, 1, "m^3", 0, 0.0 },    { "owner", KP_TYPE_U32, 1, "", 0, 0.0 },
+  { "force", KP_TYPE_REAL, 3, "N", 0, 0.0 },       { "local", KP_TYPE_F64, 3, "m", 0, 0.0 },
   { "local_normal", KP_TYPE_REAL, 3, "", 0, 0.0 },
 };
 
@@ -123,9 +120,9 @@ static kp_result upload_frames(kp_interface *s, kp_bodies *bodies) {
   for (size_t b = 0; b < n; ++b) {
     kp_frame3 f = kp_bodies_frame(bodies, (kp_index)b);
     const double values[INTERFACE_FRAME] = {
-      f.position.x,        f.position.y,        f.position.z,        f.orientation.w,
-      f.orientation.x,     f.orientation.y,     f.orientation.z,     f.velocity.x,
-      f.velocity.y,        f.velocity.z,        f.angular_velocity.x, f.angular_velocity.y,
+      f.position.x,        f.position.y,    f.position.z,         f.orientation.w,
+      f.orientation.x,     f.orientation.y, f.orientation.z,      f.velocity.x,
+      f.velocity.y,        f.velocity.z,    f.angular_velocity.x, f.angular_velocity.y,
       f.angular_velocity.z
     };
     memcpy(out + b * INTERFACE_FRAME, values, sizeof values);

@@ -1,17 +1,19 @@
-// The pair driver of the host backends, for x_cpu.c files: KP_CPU_PAIR makes the loop of one pair kernel.
+// The pair driver of the host backends, for x_cpu.c files: KP_CPU_PAIR makes the loop of one pair
+// kernel.
 //
 // For each work item (a few elements i that are neighbours in one row, see data/cells.h):
 //
 //   1. the bounding box of its elements; the cells of j that the box grown by the radius touches;
-//   2. the candidates of those cells' rows, 4 to 16 at a time: positions are made relative to the item's cell and
-//      those farther than the radius from the box are dropped, the others appended with their j-fields to a
-//      tile of columns in the first-level cache (of 216 candidates 100 to 130 stay when 8 elements share a
-//      cell of the size of the radius);
+//   2. the candidates of those cells' rows, 4 to 16 at a time: positions are made relative to the
+//      item's cell and those farther than the radius from the box are dropped, the others appended
+//      with their j-fields to a tile of columns in the first-level cache (of 216 candidates 100 to
+//      130 stay when 8 elements share a cell of the size of the radius);
 //   3. for each i, the pair function over the whole tile, a register at a time.
 //
-// A tile that is full is swept and filled again, so any number of candidates needs the same memory. What
-// is dropped, and so which lane a candidate falls into, depends on positions alone: every instruction set
-// and any number of threads gives the same bits. See data/pairs.h for the contract of a kernel.
+// A tile that is full is swept and filled again, so any number of candidates needs the same memory.
+// What is dropped, and so which lane a candidate falls into, depends on positions alone: every
+// instruction set and any number of threads gives the same bits. See data/pairs.h for the contract
+// of a kernel.
 #pragma once
 
 #include <string.h>
@@ -22,7 +24,7 @@
 #error "data/pair_cpu.h is for files listed with kp_isa_sources, which define KP_ISA"
 #endif
 
-#define KP_PAIR_TILE 512                         // candidates per sweep
+#define KP_PAIR_TILE 512                          // candidates per sweep
 #define KP_PAIR_STRIDE (KP_PAIR_TILE + KP_LANES)  // a column also takes the last append's overhang
 #define KP_PAIR_ALIGN __attribute__((aligned(64)))
 #define KP_PAIR_FN static inline __attribute__((always_inline, unused))
@@ -31,32 +33,22 @@
 
 // One work item on its way through the rows.
 typedef struct kp_pair_walk {
-  int32_t n_i;                 // elements of the item
-  uint32_t first;              // its first slot
-  double centre[3];            // of the first element's cell: the origin of relative positions
-  double lo[3], hi[3];         // bounding box of the elements
+  int32_t n_i;                     // elements of the item
+  uint32_t first;                  // its first slot
+  double centre[3];                // of the first element's cell: the origin of relative positions
+  double lo[3], hi[3];             // bounding box of the elements
   kp_real near_lo[3], near_hi[3];  // the same, relative
-  kp_real cut2;                // a candidate farther than this from the box is dropped
+  kp_real cut2;                    // a candidate farther than this from the box is dropped
   int32_t cell_lo[3], cell_hi[3];  // cells of j within reach
-  int32_t row_y, row_z;        // row to come next
-  uint32_t slot, slot_end;     // what is left of the current row
-  int32_t n_tile;              // candidates in the tile
+  int32_t row_y, row_z;            // row to come next
+  uint32_t slot, slot_end;         // what is left of the current row
+  int32_t n_tile;                  // candidates in the tile
   bool is_done;
   kp_real x[3][KP_CELLS_ITEM];  // relative positions of the elements
 } kp_pair_walk;
 
 KP_PAIR_FN int64_t kp_pair_element(const kp_cells_view *v, uint32_t slot) {
   return v->order != NULL ? (int64_t)v->order[slot] : (int64_t)slot;
-}
-
-// floor(x / edge) for any x, kept inside the box of cells.
-KP_PAIR_FN int32_t kp_pair_cell(const kp_cells_view *v, int axis, double x) {
-  double lo = (double)v->lo[axis];
-  double hi = lo + (double)v->dims[axis] - 1.0;
-  double c = x * v->inverse_edge;
-  c = c < lo - 1.0 ? lo - 1.0 : c;
-  c = c > hi + 1.0 ? hi + 1.0 : c;
-  return kp_cells_coordinate(c, 1.0);
 }
 
 // Bounding box of the elements from their positions in double.
@@ -75,8 +67,8 @@ KP_PAIR_FN void kp_pair_walk_box(kp_pair_walk *w, const kp_pair_job *job) {
   }
 }
 
-// The lattice is the same function of a position everywhere and monotone, so the cells of the ends of
-// the grown box bound the cells of all that lies in it; the reach is rounded up for the sums below.
+// The lattice is the same function of a position everywhere and monotone, so the cells of the ends
+// of the grown box bound the cells of all that lies in it.
 KP_PAIR_SHARED void kp_pair_walk_begin(kp_pair_walk *w, const kp_pair_job *job, int64_t item) {
   w->first = job->work[item];
   w->n_i = (int32_t)(job->work[item + 1] - w->first);
@@ -89,12 +81,12 @@ KP_PAIR_SHARED void kp_pair_walk_begin(kp_pair_walk *w, const kp_pair_job *job, 
     double lo = w->lo[d];
     double hi = w->hi[d];
     double centre = (kp_cells_coordinate(lo, job->i.inverse_edge) + 0.5) * job->i.edge;
-    double reach = job->radius * (1.0 + 1e-9) + 1e-15 * (fabs(lo) + fabs(hi));
     w->centre[d] = centre;
     w->near_lo[d] = (kp_real)(lo - centre);
     w->near_hi[d] = (kp_real)(hi - centre);
-    w->cell_lo[d] = kp_pair_cell(&job->j, d, lo - reach);
-    w->cell_hi[d] = kp_pair_cell(&job->j, d, hi + reach);
+    int32_t inner;
+    kp_cells_reach(&job->j, d, lo, job->radius, &w->cell_lo[d], &inner);
+    kp_cells_reach(&job->j, d, hi, job->radius, &inner, &w->cell_hi[d]);
     double size = hi - centre > centre - lo ? hi - centre : centre - lo;
     extent = size > extent ? size : extent;
     for (int32_t k = 0; k < w->n_i; ++k) {
@@ -113,7 +105,8 @@ KP_PAIR_SHARED void kp_pair_walk_begin(kp_pair_walk *w, const kp_pair_job *job, 
 }
 
 // Gap between the box and a row of cells on one axis.
-KP_PAIR_FN double kp_pair_row_gap(const kp_pair_walk *w, const kp_cells_view *j, int axis, int32_t c) {
+KP_PAIR_FN double kp_pair_row_gap(const kp_pair_walk *w, const kp_cells_view *j, int axis,
+                                  int32_t c) {
   double below = w->lo[axis] - (c + 1) * j->edge;
   double above = c * j->edge - w->hi[axis];
   double gap = below > above ? below : above;
@@ -142,10 +135,10 @@ KP_PAIR_FN bool kp_pair_walk_row(kp_pair_walk *w, const kp_pair_job *job) {
   return false;
 }
 
-// --- a register of candidates -----------------------------------------------------------------------
+// --- a register of candidates --------------------------------------------------------------------
 //
-// Four small functions per instruction set; lanes from `count` on are loaded as anything, or zero, but
-// memory beyond is not touched.
+// Four small functions per instruction set; lanes from `count` on are loaded as anything, or zero,
+// but memory beyond is not touched.
 
 #if defined(__AVX512F__)
 
@@ -203,10 +196,10 @@ KP_PAIR_FN void kp_pair_append_index(uint32_t *to, const uint32_t *indices, uint
 #define KP_PAIR_RANK4(m) (KP_PAIR_RANK2(m, 0) + KP_PAIR_RANK2(m, 2))
 #define KP_PAIR_AT(m, k, rank) (KP_PAIR_BIT(m, k) ? (uint64_t)(k) << 8 * (rank) : 0)
 #define KP_PAIR_PLACES(m)                                                                          \
-  (KP_PAIR_AT(m, 1, KP_PAIR_BIT(m, 0)) | KP_PAIR_AT(m, 2, KP_PAIR_RANK2(m, 0)) |                    \
-   KP_PAIR_AT(m, 3, KP_PAIR_RANK2(m, 0) + KP_PAIR_BIT(m, 2)) |                                      \
-   KP_PAIR_AT(m, 4, KP_PAIR_RANK4(m)) | KP_PAIR_AT(m, 5, KP_PAIR_RANK4(m) + KP_PAIR_BIT(m, 4)) |     \
-   KP_PAIR_AT(m, 6, KP_PAIR_RANK4(m) + KP_PAIR_RANK2(m, 4)) |                                       \
+  (KP_PAIR_AT(m, 1, KP_PAIR_BIT(m, 0)) | KP_PAIR_AT(m, 2, KP_PAIR_RANK2(m, 0)) |                   \
+   KP_PAIR_AT(m, 3, KP_PAIR_RANK2(m, 0) + KP_PAIR_BIT(m, 2)) |                                     \
+   KP_PAIR_AT(m, 4, KP_PAIR_RANK4(m)) | KP_PAIR_AT(m, 5, KP_PAIR_RANK4(m) + KP_PAIR_BIT(m, 4)) |   \
+   KP_PAIR_AT(m, 6, KP_PAIR_RANK4(m) + KP_PAIR_RANK2(m, 4)) |                                      \
    KP_PAIR_AT(m, 7, KP_PAIR_RANK4(m) + KP_PAIR_RANK2(m, 4) + KP_PAIR_BIT(m, 6)))
 #define KP_PAIR_PLACES4(m)                                                                         \
   KP_PAIR_PLACES(m), KP_PAIR_PLACES((m) + 1), KP_PAIR_PLACES((m) + 2), KP_PAIR_PLACES((m) + 3)
@@ -215,9 +208,11 @@ KP_PAIR_FN void kp_pair_append_index(uint32_t *to, const uint32_t *indices, uint
 #define KP_PAIR_PLACES64(m)                                                                        \
   KP_PAIR_PLACES16(m), KP_PAIR_PLACES16((m) + 16), KP_PAIR_PLACES16((m) + 32),                     \
       KP_PAIR_PLACES16((m) + 48)
+// clang-format off
 static const uint64_t kp_pair_places[256] __attribute__((unused)) = {
   KP_PAIR_PLACES64(0), KP_PAIR_PLACES64(64), KP_PAIR_PLACES64(128), KP_PAIR_PLACES64(192)
 };
+// clang-format on
 
 static const int32_t kp_pair_tail[16] = { -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0 };
 
@@ -339,7 +334,7 @@ KP_PAIR_FN void kp_pair_append_index(uint32_t *to, const uint32_t *indices, uint
 
 #endif
 
-// --- filling the tile -------------------------------------------------------------------------------
+// --- filling the tile ----------------------------------------------------------------------------
 
 // Squared distance from the item's box, on one axis.
 KP_PAIR_FN kp_w kp_pair_gap2(const kp_pair_walk *w, int axis, kp_w x) {
@@ -434,8 +429,8 @@ KP_PAIR_FN void kp_pair_pad(kp_pair_walk *w, double radius, int n_fields,
   w->n_tile = (w->n_tile + KP_LANES - 1) / KP_LANES * KP_LANES;
 }
 
-// Fills the tile with the item's next candidates and returns their number, a multiple of KP_LANES; 0 when
-// there are no more. `elements`, of KP_PAIR_STRIDE places, may be NULL.
+// Fills the tile with the item's next candidates and returns their number, a multiple of KP_LANES;
+// 0 when there are no more. `elements`, of KP_PAIR_STRIDE places, may be NULL.
 KP_PAIR_SHARED int32_t kp_pair_fill(kp_pair_walk *w, const kp_pair_job *job,
                                     const kp_real *const *fields, int n_fields,
                                     kp_real (*tile)[KP_PAIR_STRIDE], uint32_t *elements) {
@@ -477,7 +472,7 @@ KP_PAIR_SHARED int32_t kp_pair_fill(kp_pair_walk *w, const kp_pair_job *job,
   return w->n_tile;
 }
 
-// --- the loop of one kernel -------------------------------------------------------------------------
+// --- the loop of one kernel ----------------------------------------------------------------------
 
 // Adds b to a: the merge of accumulators that are sums.
 KP_PAIR_FN void kp_pair_add(void *a, const void *b, size_t size) {
@@ -499,7 +494,7 @@ KP_PAIR_FN void kp_pair_add(void *a, const void *b, size_t size) {
 #define KP_PAIR_SWEEP(prefix, LIST, dimension)                                                     \
   __attribute__((flatten)) static void prefix##_sweep##dimension(                                  \
       const kp_real(*restrict tile)[KP_PAIR_STRIDE], int32_t n_tile, const kp_pair_walk *w,        \
-      const prefix##_i *selves, prefix##_acc (*accs)[KP_W_PARTS], const prefix##_args *args) {     \
+      const prefix##_i *selves, prefix##_acc(*accs)[KP_W_PARTS], const prefix##_args *args) {      \
     const prefix##_args a = *args;                                                                 \
     for (int32_t i = 0; i < w->n_i; ++i) {                                                         \
       const prefix##_i self = selves[i];                                                           \
@@ -547,7 +542,7 @@ KP_PAIR_FN void kp_pair_add(void *a, const void *b, size_t size) {
         }                                                                                          \
       }                                                                                            \
       int32_t n_tile;                                                                              \
-      while ((n_tile = kp_pair_fill(&w, job, fields, n_fields, tile, NULL)) > 0) {                       \
+      while ((n_tile = kp_pair_fill(&w, job, fields, n_fields, tile, NULL)) > 0) {                 \
         if (job->dimension == 2) {                                                                 \
           prefix##_sweep2((const kp_real(*)[KP_PAIR_STRIDE])tile, n_tile, &w, selves, accs, &a);   \
         } else {                                                                                   \

@@ -1,7 +1,7 @@
 // Explicit neighbour lists.
 //
-//   host     one search: each worker appends what it finds to a stage of its own, which is copied to its
-//            place when the counts are summed. A second search instead of the copy took twice the time.
+//   host     one search: each worker appends what it finds to a stage of its own, which is copied
+//            to its place when the counts are summed; a second search instead took twice the time
 //   device   a counting pass, a scan, a filling pass, one thread per element.
 #include "data/pair_lists.h"
 
@@ -92,7 +92,7 @@ static kp_result sum_counts(kp_pair_lists *lists, uint32_t *start, int64_t n, ui
   return KP_OK;
 }
 
-// --- host -------------------------------------------------------------------------------------------
+// --- host ----------------------------------------------------------------------------------------
 
 typedef struct list_loop {
   kp_pair_list_fn fn;
@@ -181,7 +181,7 @@ static kp_result build_tuned(kp_pair_lists *lists, const kp_pair_job *job, bool 
   return KP_OK;
 }
 
-// --- any backend ------------------------------------------------------------------------------------
+// --- any backend ---------------------------------------------------------------------------------
 
 static kp_result build_plain(kp_pair_lists *lists, const kp_pair_job *job, bool once) {
   kp_backend *backend = job->i_cells->keys.backend;

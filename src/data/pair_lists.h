@@ -21,16 +21,14 @@ typedef struct kp_pair_list_job {
   uint32_t *counts;  // by element
 } kp_pair_list_job;
 
-// Counts the neighbours of the elements of work items begin..end-1 and, where a stage is given, appends
-// their lists to it in the order of slots.
+// Counts the neighbours of the elements of work items begin..end-1 and, where a stage is given,
+// appends their lists to it in the order of slots.
 typedef void (*kp_pair_list_fn)(const kp_pair_list_job *job, int64_t begin, int64_t end,
                                 kp_pair_stage *stage);
 void kp_pair_list_base(const kp_pair_list_job *job, int64_t begin, int64_t end,
                        kp_pair_stage *stage);
-void kp_pair_list_v3(const kp_pair_list_job *job, int64_t begin, int64_t end,
-                     kp_pair_stage *stage);
-void kp_pair_list_v4(const kp_pair_list_job *job, int64_t begin, int64_t end,
-                     kp_pair_stage *stage);
+void kp_pair_list_v3(const kp_pair_list_job *job, int64_t begin, int64_t end, kp_pair_stage *stage);
+void kp_pair_list_v4(const kp_pair_list_job *job, int64_t begin, int64_t end, kp_pair_stage *stage);
 
 // Plain version of the same lists, for backends without the tuned one and for tests.
 KP_NODISCARD kp_result kp_pair_lists_build_plain(kp_pair_lists *lists, kp_cells *i_cells,

@@ -1,9 +1,9 @@
-// Explicit lists over the tiles of the pair driver: distances a register at a time in kp_real, accepted
-// lanes appended. Distances too close to the radius for kp_real to tell are decided in double, so
-// the lists are those of the plain version whatever the precision and the instruction set.
-#include "data/pair_lists.h"
-
+// Explicit lists over the tiles of the pair driver: distances a register at a time in kp_real,
+// accepted lanes appended. Distances too close to the radius for kp_real to tell are decided in
+// double, so the lists are those of the plain version whatever the precision and the instruction
+// set.
 #include "data/pair_cpu.h"
+#include "data/pair_lists.h"
 #include "par/kernel_cpu.h"
 
 LISTS_KERNELS(KP_CPU_POINT, KP_CPU_REDUCE, KP_CPU_ROW, KP_NO_PAIR)
@@ -66,8 +66,8 @@ KP_PAIR_FN bool fill_tile(kp_pair_walk *w, const kp_pair_job *pairs, list_tile *
   return tile->n > 0;
 }
 
-// Neighbours of element k of the item among the tile, appended to `found`, which has room for the tile and
-// KP_LANES more; returns their number.
+// Neighbours of element k of the item among the tile, appended to `found`, which has room for the
+// tile and KP_LANES more; returns their number.
 KP_PAIR_FN uint32_t search_tile(const kp_pair_list_job *job, const kp_pair_walk *w, list_cut cut,
                                 const list_tile *tile, int32_t k, uint32_t *found) {
   const lists_search *s = &job->search;
@@ -92,7 +92,8 @@ KP_PAIR_FN uint32_t search_tile(const kp_pair_list_job *job, const kp_pair_walk 
   return s->is_once ? keep_larger(s, i, found, n) : n;
 }
 
-// Candidates that fill more than one tile: counts first, so that each list has its place, then lists.
+// Candidates that fill more than one tile: counts first, so that each list has its place, then
+// lists.
 static void search_tiles(const kp_pair_list_job *job, int64_t item, list_cut cut, list_tile *tile,
                          kp_pair_stage *stage) {
   const kp_pair_job *pairs = job->pairs;

@@ -1,5 +1,5 @@
-// Explicit neighbour lists, the plain way: one element at a time, in double precision. This is what runs on a
-// card, and what the tuned host version in pair_lists_cpu.c is held to by test.
+// Explicit neighbour lists, the plain way: one element at a time, in double precision. This is what
+// runs on a card, and what the tuned host version in pair_lists_cpu.c is held to by test.
 // (Bayraktar 2010, Algorithm 1, steps 4 to 6, and the pair-once rule by ids.)
 #pragma once
 
@@ -31,29 +31,17 @@ KP_FN bool lists_is_near(const lists_search *s, uint32_t i, uint32_t j) {
   return r2 <= s->radius * s->radius;
 }
 
-// Cells of j from x - radius to x + radius on one axis, inside the box of cells and one beyond.
-KP_FN void lists_cells(const lists_search *s, int axis, double x, int32_t *first, int32_t *last) {
-  double reach = s->radius * (1.0 + 1e-9) + 2e-15 * fabs(x);
-  double lo = (double)s->j.lo[axis] - 1.0;
-  double hi = lo + (double)s->j.dims[axis] + 1.0;
-  double a = (x - reach) * s->j.inverse_edge;
-  double b = (x + reach) * s->j.inverse_edge;
-  a = a < lo ? lo : (a > hi ? hi : a);
-  b = b < lo ? lo : (b > hi ? hi : b);
-  *first = kp_cells_coordinate(a, 1.0);
-  *last = kp_cells_coordinate(b, 1.0);
-}
-
-// Walks the rows around element i; writes the neighbours where `out` is given. Returns their number.
+// Walks the rows around element i; writes the neighbours where `out` is given. Returns their
+// number.
 KP_FN uint32_t lists_find(const lists_search *s, uint32_t i, uint32_t *out) {
   int32_t x0, x1, y0, y1;
   int32_t z0 = 0;
   int32_t z1 = 0;
   uint32_t n = 0;
-  lists_cells(s, 0, s->i.x[i], &x0, &x1);
-  lists_cells(s, 1, s->i.y[i], &y0, &y1);
+  kp_cells_reach(&s->j, 0, s->i.x[i], s->radius, &x0, &x1);
+  kp_cells_reach(&s->j, 1, s->i.y[i], s->radius, &y0, &y1);
   if (s->dimension == 3) {
-    lists_cells(s, 2, s->i.z[i], &z0, &z1);
+    kp_cells_reach(&s->j, 2, s->i.z[i], s->radius, &z0, &z1);
   }
   for (int32_t z = z0; z <= z1; ++z) {
     for (int32_t y = y0; y <= y1; ++y) {

@@ -1,33 +1,36 @@
-// Pair kernels: for every element i of one set, gather over the elements j of another (or the same) set that
-// are closer than a radius. A pair kernel is four pieces, written once:
+// Pair kernels: for every element i of one set, gather over the elements j of another (or the same)
+// set that are closer than a radius. A pair kernel is four pieces, written once:
 //
-//   #define SPH_DENSITY_J(X) X(mass)                    the j-fields it reads (kp_real, members j_mass of args)
-//   typedef struct { ... } sph_density_args;             must hold `const kp_real *j_mass;`
-//   typedef struct { kp_real vx; ... } sph_density_i;    what is loaded once per i
-//   typedef struct { kp_w sum; } sph_density_acc;        lanes of the sums: members of type kp_w only
-//   KP_PAIR_J(sph_density, SPH_DENSITY_J)                makes sph_density_j, the lanes of the j-fields
-//   KP_FN void sph_density_load(int64_t i, const sph_density_args *a, sph_density_i *self, sph_density_acc *acc)
-//   KP_FN void sph_density_pair(sph_density_acc *acc, const sph_density_i *self, const sph_density_j *j,
-//                               kp_w dx, kp_w dy, kp_w dz, kp_w r2, const sph_density_args *a)
+//   #define SPH_DENSITY_J(X) X(mass)                   the j-fields it reads, kp_real
+//   typedef struct { ... } sph_density_args;           must hold `const kp_real *j_mass;`
+//   typedef struct { kp_real vx; } sph_density_i;      what is loaded once per i
+//   typedef struct { kp_w sum; } sph_density_acc;      lanes of the sums: members of type kp_w only
+//   KP_PAIR_J(sph_density, SPH_DENSITY_J)              makes sph_density_j, lanes of the j-fields
+//   KP_FN void sph_density_load(int64_t i, const sph_density_args *a, sph_density_i *self,
+//                               sph_density_acc *acc)
+//   KP_FN void sph_density_pair(sph_density_acc *acc, const sph_density_i *self,
+//                               const sph_density_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
+//                               const sph_density_args *a)
 //   KP_FN void sph_density_store(int64_t i, const sph_density_acc *acc, const sph_density_i *self,
 //                                const sph_density_args *a)
 //
 // and one line in the module's list: PAIR(sph, density, sph_density_args, SPH_DENSITY_J).
 //
-// d = x_i - x_j in kp_real (exact to rounding at any distance from the origin), r2 = d.d. The pair function sees
-// every j within the radius, the element itself included (d = 0), and some beyond it, for which it must itself
-// give nothing (multiply by a masked kernel or use kp_w_select); padded lanes come with r2 huge and zero
-// j-fields. The sums are added over lanes in `store` with kp_w_sum. Order of candidates: rows by z, then y, then
-// x, slots ascending: the bits of a sum do not depend on threads or instruction set.
+// d = x_i - x_j in kp_real (exact to rounding at any distance from the origin), r2 = d.d. The pair
+// function sees every j within the radius, the element itself included (d = 0), and some beyond it,
+// for which it must itself give nothing (multiply by a masked kernel or use kp_w_select); padded
+// lanes come with r2 huge and zero j-fields. The sums are added over lanes in `store` with
+// kp_w_sum. Order of candidates: rows by z, then y, then x, slots ascending: the bits of a sum do
+// not depend on threads or instruction set.
 //
-// `load` sets every lane of acc to the neutral value (0 for sums). An acc that is not all sums names as fifth
-// entry of the line a function `void merge(acc *a, const acc *b)` that combines two accs lane by lane, such as
-// a->top = kp_w_max(a->top, b->top); see math/wide.h for why.
+// `load` sets every lane of acc to the neutral value (0 for sums). An acc that is not all sums
+// names as fifth entry of the line a function `void merge(acc *a, const acc *b)` that combines two
+// accs lane by lane, such as a->top = kp_w_max(a->top, b->top); see math/wide.h for why.
 //
 // A kernel may be a family; the list then names variants with compile-time constants, e.g.
-// PAIR(sph, density_cubic_3, sph_density_args, SPH_DENSITY_J) where density_cubic_3_pair is a one-line inline
-// call of the family's body with constants, and KP_PAIR_VARIANT(sph_density_cubic_3, sph_density) takes all else
-// from the family.
+// PAIR(sph, density_cubic_3, sph_density_args, SPH_DENSITY_J) where density_cubic_3_pair is a
+// one-line inline call of the family's body with constants, and
+// KP_PAIR_VARIANT(sph_density_cubic_3, sph_density) takes all else from the family.
 #pragma once
 
 #include "data/call.h"
@@ -56,14 +59,14 @@
   }
 
 typedef struct kp_pair_job {
-  kp_cells_view i, j;    // device views
+  kp_cells_view i, j;  // device views
   double radius;
   int32_t dimension;     // 2: no z rows, dz = 0
   const uint32_t *work;  // host backends: work items of the i side, see data/cells.h
   int64_t n_work;
   kp_cells *i_cells, *j_cells;
-  void *packed;          // cuda: packed positions and j-fields, owned by the driver ...
-  size_t packed_size;    // ... and their bytes, which a launcher writes when it gets packed == NULL
+  void *packed;        // cuda: packed positions and j-fields, owned by the driver ...
+  size_t packed_size;  // ... and their bytes, which a launcher writes when it gets packed == NULL
 } kp_pair_job;
 
 // i over `i_set`, j over `j_set` (may be the same). Both must have built cells.
@@ -76,10 +79,10 @@ typedef struct kp_pair_piece {
   size_t first, count;
 } kp_pair_piece;
 
-// Explicit neighbour lists, when asked: CSR over elements of the i side with the element indices of j,
-// ascending slots, self excluded when both sets are one. A pair is listed when r <= radius in double
-// precision, so lists are symmetric and equal to those of brute force. `once`: only pairs with id_i < id_j, so every
-// unordered pair appears exactly once.
+// Explicit neighbour lists, when asked: CSR over elements of the i side with the element indices of
+// j, ascending slots, self excluded when both sets are one. A pair is listed when r <= radius in
+// double precision, so lists are symmetric and equal to those of brute force. `once`: only pairs
+// with id_i < id_j, so every unordered pair appears exactly once.
 typedef struct kp_pair_lists {
   kp_buffer start;    // u32 [n + 1]
   kp_buffer indices;  // u32
@@ -89,8 +92,8 @@ typedef struct kp_pair_lists {
   KP_ARRAY(kp_pair_piece) pieces;  // ... and where the lists of each chunk of work lie
 } kp_pair_lists;
 // A kp_pair_lists is zero before its first build; building it again reuses its memory.
-KP_NODISCARD kp_result kp_pair_lists_build(kp_pair_lists *lists, kp_cells *i_cells, kp_cells *j_cells,
-                                           double radius, bool once);
+KP_NODISCARD kp_result kp_pair_lists_build(kp_pair_lists *lists, kp_cells *i_cells,
+                                           kp_cells *j_cells, double radius, bool once);
 void kp_pair_lists_free(kp_pair_lists *lists);
 
 // Mean number of j within the radius of an i (self excluded), for reports.

@@ -18,20 +18,20 @@ kp_smooth kp_smooth_make(kp_smooth_kind kind, double support, int dimension) {
   double w = c;
   double g = 0.0;
   switch (kind) {
-    case KP_SMOOTH_POLY6:
-      w = c / pow(h, 6);
-      g = -6.0 * w;
-      break;
-    case KP_SMOOTH_SPIKY:
-      w = c / pow(h, 3);
-      g = -3.0 * w;
-      break;
-    case KP_SMOOTH_CUBIC:
-      g = -3.0 * c / (h * h);
-      break;
-    default:
-      g = -20.0 * c / (h * h);
-      break;
+  case KP_SMOOTH_POLY6:
+    w = c / pow(h, 6);
+    g = -6.0 * w;
+    break;
+  case KP_SMOOTH_SPIKY:
+    w = c / pow(h, 3);
+    g = -3.0 * w;
+    break;
+  case KP_SMOOTH_CUBIC:
+    g = -3.0 * c / (h * h);
+    break;
+  default:
+    g = -20.0 * c / (h * h);
+    break;
   }
   double lap = (dimension == 2 ? 40.0 / pow(h, 5) : 45.0 / pow(h, 6)) / KP_SMOOTH_PI;
   return (kp_smooth){
@@ -52,15 +52,15 @@ double kp_smooth_value(kp_smooth_kind kind, double r, double support, int dimens
   }
   double c = norms_of[kind].w[dimension - 2] / pow(support, dimension);
   switch (kind) {
-    case KP_SMOOTH_POLY6:
-      return c * pow(1.0 - u * u, 3);
-    case KP_SMOOTH_SPIKY:
-      return c * pow(1.0 - u, 3);
-    case KP_SMOOTH_CUBIC: {
-      double inner = u < 0.5 ? 4.0 * pow(0.5 - u, 3) : 0.0;
-      return c * (pow(1.0 - u, 3) - inner);
-    }
-    default:
-      return c * pow(1.0 - u, 4) * (1.0 + 4.0 * u);
+  case KP_SMOOTH_POLY6:
+    return c * pow(1.0 - u * u, 3);
+  case KP_SMOOTH_SPIKY:
+    return c * pow(1.0 - u, 3);
+  case KP_SMOOTH_CUBIC: {
+    double inner = u < 0.5 ? 4.0 * pow(0.5 - u, 3) : 0.0;
+    return c * (pow(1.0 - u, 3) - inner);
+  }
+  default:
+    return c * pow(1.0 - u, 4) * (1.0 + 4.0 * u);
   }
 }

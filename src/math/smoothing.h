@@ -1,13 +1,13 @@
 // Smoothing kernels of SPH, all with support radius H: zero for r >= H, integral 1.
 //
 //   poly6     c (H^2 - r^2)^3                 Mueller et al. 2003; Bayraktar 2010 Eq. 3.39
-//   spiky     c (H - r)^3                     Desbrun & Gascuel 1996 (H = 2h), Mueller; Eq. 3.34-3.36
-//   cubic     B-spline with h = H/2           Monaghan & Lattanzio 1985; Eq. 3.33 (norm corrected)
-//   wendland  C2, (1 - r/H)^4 (1 + 4 r/H)     Wendland 1995
+//   spiky     c (H - r)^3                     Desbrun & Gascuel 1996 (H = 2h), Mueller;
+//   Eq. 3.34-3.36 cubic     B-spline with h = H/2           Monaghan & Lattanzio 1985; Eq. 3.33
+//   (norm corrected) wendland  C2, (1 - r/H)^4 (1 + 4 r/H)     Wendland 1995
 //
-// The viscosity kernel of Mueller 2003 is known only by its Laplacian, c (H - r); its value is infinite
-// at r = 0 and never used. Two and three dimensions differ in the constants alone. In float the constants
-// of poly6 need H > 0.1 mm.
+// The viscosity kernel of Mueller 2003 is known only by its Laplacian, c (H - r); its value is
+// infinite at r = 0 and never used. Two and three dimensions differ in the constants alone. In
+// float the constants of poly6 need H > 0.1 mm.
 //
 //   w(r2)    the kernel
 //   g(r2)    W'(r) / r, so that grad W = g d with d = x_i - x_j; never positive

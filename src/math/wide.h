@@ -1,12 +1,12 @@
 // kp_w: the numbers a pair kernel works on, some at a time.
 //
 // Pair kernels are written once over the type kp_w. On the CPU it is one vector register of the
-// instruction set the file is compiled for (16, 8 or 4 floats); on CUDA it is kp_real. A sum always runs
-// over KP_LANES = 16 interleaved lanes, whatever the register: where a register holds fewer, the driver
-// keeps KP_W_PARTS accumulators per element and adds them, halves onto each other, before `store`.
-// So every instruction set does the same IEEE operations in the same tree and gives the same bits.
-// (One 16-lane vector type for all would be shorter, but gcc keeps vectors wider than a register in
-// memory: 0.8 against 2.6 Mps/s with AVX2.)
+// instruction set the file is compiled for (16, 8 or 4 floats); on CUDA it is kp_real. A sum always
+// runs over KP_LANES = 16 interleaved lanes, whatever the register: where a register holds fewer,
+// the driver keeps KP_W_PARTS accumulators per element and adds them, halves onto each other,
+// before `store`. So every instruction set does the same IEEE operations in the same tree and gives
+// the same bits. (One 16-lane vector type for all would be shorter, but gcc keeps vectors wider
+// than a register in memory: 0.8 against 3.4 Mps/s with AVX2.)
 //
 // The arithmetic operators work on both. What C has no operator for is below.
 #pragma once

@@ -7,9 +7,15 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "io/frame_data.h"
+#include "run/record.h"
 
-void kp_batch_clear(kp_batch *batch) {
+void kp_batch_begin(kp_batch *batch, kp_world *world, uint32_t kind, uint64_t frame) {
   batch->sections.count = 0;
+  batch->head = (kp_container_head){ .kind = kind, .frame = frame, .real_size = sizeof(kp_real) };
+  batch->head.layout_hash = kp_registry_layout(world->registry);
+  batch->head.step = (uint64_t)kp_world_steps(world);
+  batch->head.time = kp_world_time(world);
+  kp_text_copy(batch->head.build, sizeof batch->head.build, kp_build_text());
 }
 
 void kp_batch_free(kp_batch *batch) {
@@ -142,7 +148,7 @@ kp_result kp_batch_add_sets(kp_batch *batch, kp_world *world) {
 }
 
 kp_result kp_batch_read(kp_batch *batch, kp_container *container) {
-  kp_batch_clear(batch);
+  batch->sections.count = 0;
   batch->head = *kp_container_get_head(container);
   for (size_t i = 0; i < kp_container_count(container); ++i) {
     const kp_section *section = kp_container_section(container, i);
@@ -160,6 +166,26 @@ const kp_section *kp_batch_find(const kp_batch *batch, const char *name) {
     }
   }
   return NULL;
+}
+
+kp_result kp_batch_check_fit(const kp_container *container, const kp_world *world) {
+  const kp_container_head *head = kp_container_get_head(container);
+  const char *path = kp_container_path(container);
+  if (head->kind != 1) {
+    return kp_fail(KP_ERROR_FORMAT, "%s is no checkpoint", path);
+  }
+  if (head->real_size != sizeof(kp_real)) {
+    return kp_fail(KP_ERROR_FORMAT,
+                   "%s was written by a build with numbers of %u bytes, this one has %u", path,
+                   head->real_size, (unsigned)sizeof(kp_real));
+  }
+  if (head->layout_hash != kp_registry_layout(world->registry)) {
+    return kp_fail(KP_ERROR_FORMAT,
+                   "%s is of another world or another version of the program (%s): its state has "
+                   "another layout",
+                   path, head->build);
+  }
+  return KP_OK;
 }
 
 static kp_result give_items(const char *space, const char *field, int component, int64_t *count,

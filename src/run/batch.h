@@ -12,7 +12,9 @@ typedef struct kp_batch {
   KP_ARRAY(void *) blocks;  // one per section ever used; blocks[i] holds the items of sections[i]
 } kp_batch;
 
-void kp_batch_clear(kp_batch *batch);  // forget the sections, keep the memory
+// Forget the sections, keep the memory, and fill the head for this moment of the world. Kind: 0
+// frame, 1 checkpoint.
+void kp_batch_begin(kp_batch *batch, kp_world *world, uint32_t kind, uint64_t frame);
 void kp_batch_free(kp_batch *batch);
 
 // Add a section with room for its items, which the caller fills. Fails when the name does not fit.
@@ -35,6 +37,9 @@ KP_NODISCARD kp_result kp_batch_add_sets(kp_batch *batch, kp_world *world);
 
 // Read a whole container. Every checksum is tested, so what comes back is sound.
 KP_NODISCARD kp_result kp_batch_read(kp_batch *batch, kp_container *container);
+
+// Refuses a checkpoint that cannot be of this world: of another kind, precision or layout.
+KP_NODISCARD kp_result kp_batch_check_fit(const kp_container *container, const kp_world *world);
 
 // Put the state of a batch made by kp_batch_add_state into a world of the same layout.
 KP_NODISCARD kp_result kp_batch_restore(const kp_batch *batch, kp_world *world);

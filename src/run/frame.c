@@ -1,6 +1,5 @@
 // One frame: inputs and sub-steps, derive, output, keep, tell. The sub-step itself is world/step.c.
 #include "base/log.h"
-#include "base/text.h"
 #include "base/timer.h"
 #include "run/session.h"
 
@@ -21,17 +20,6 @@ static kp_result simulate(kp_session *s, kp_frame_facts *facts) {
   kp_result result = kp_world_advance(s->world, end - kp_world_time(s->world), &facts->report);
   facts->simulate = kp_time_now() - start;
   return result == KP_OK ? KP_OK : kp_fail_in(result, "frame %llu", (unsigned long long)s->frame);
-}
-
-static void fill_head(const kp_session *s, uint32_t kind, kp_container_head *head) {
-  *head = (kp_container_head){ 0 };
-  head->layout_hash = kp_registry_layout(s->world->registry);
-  head->frame = s->frame;
-  head->step = (uint64_t)kp_world_steps(s->world);
-  head->time = kp_world_time(s->world);
-  head->kind = kind;
-  head->real_size = sizeof(kp_real);
-  kp_text_copy(head->build, sizeof head->build, kp_build_text());
 }
 
 static int up_axis_of(kp_vec3 gravity) {
@@ -63,7 +51,7 @@ static kp_result gather_frame(kp_session *s, kp_frame_job *job) {
   if (!job->has_frame) {
     return KP_OK;
   }
-  fill_head(s, 0, &job->frame_batch.head);
+  kp_batch_begin(&job->frame_batch, s->world, 0, s->frame);
   KP_TRY(add_meta(s, &job->frame_batch));
   KP_TRY(kp_batch_add_sets(&job->frame_batch, s->world));
   return kp_shape_meshes_add(&s->meshes, s->world, &job->frame_batch);
@@ -103,7 +91,7 @@ static kp_result gather_checkpoint(kp_session *s, kp_frame_job *job) {
     return KP_OK;
   }
   double start = kp_time_now();
-  fill_head(s, 1, &job->state_batch.head);
+  kp_batch_begin(&job->state_batch, s->world, 1, s->frame);
   void *data;
   KP_TRY(kp_batch_room(&job->state_batch, KP_ITEM_U64, 1, "", &data, "run/scene_hash"));
   *(uint64_t *)data = s->record.scene_hash;

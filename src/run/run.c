@@ -1,5 +1,9 @@
 #include "run/run.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/log.h"
 #include "base/text.h"
 #include "base/timer.h"
@@ -66,16 +70,14 @@ static kp_result build_world(kp_session *s) {
 
 // With --force the old run goes; that must not be where the scene lies.
 static kp_result check_scene_outside(const kp_run_def *def) {
-  if (kp_folder_exists(def->folder) && kp_path_inside(def->folder, def->scene)) {
-    char here[KP_PATH_SIZE];
-    KP_TRY(kp_path_folder(here, sizeof here, def->scene));
-    if (kp_path_inside(def->folder, here) && kp_path_inside(here, def->folder)) {
-      return kp_fail(KP_ERROR_ARGUMENT,
-                     "%s is the scene's own folder: choose another one for the run with -o",
-                     def->folder);
-    }
-  }
-  return KP_OK;
+  char scene_folder[KP_PATH_SIZE], here[PATH_MAX], there[PATH_MAX];
+  KP_TRY(kp_path_folder(scene_folder, sizeof scene_folder, def->scene));
+  bool is_same = realpath(scene_folder, here) != NULL && realpath(def->folder, there) != NULL &&
+                 strcmp(here, there) == 0;
+  return is_same ? kp_fail(KP_ERROR_ARGUMENT,
+                           "%s is the scene's own folder: choose another one for the run with -o",
+                           def->folder)
+                 : KP_OK;
 }
 
 static kp_result set_up_start(kp_session *s) {
@@ -96,25 +98,6 @@ static kp_result set_up_start(kp_session *s) {
 }
 
 // ---- going on
-
-static kp_result check_fit(const kp_session *s, const kp_container *container) {
-  const kp_container_head *head = kp_container_get_head(container);
-  if (head->kind != 1) {
-    return kp_fail(KP_ERROR_FORMAT, "%s is no checkpoint", kp_container_path(container));
-  }
-  if (head->real_size != sizeof(kp_real)) {
-    return kp_fail(KP_ERROR_FORMAT,
-                   "%s was written by a build with %u-byte numbers, this one has %u",
-                   kp_container_path(container), head->real_size, (unsigned)sizeof(kp_real));
-  }
-  if (head->layout_hash != kp_registry_layout(s->world->registry)) {
-    return kp_fail(KP_ERROR_FORMAT,
-                   "%s was written by another version of the program (%s): its state has another "
-                   "layout",
-                   kp_container_path(container), head->build);
-  }
-  return KP_OK;
-}
 
 // The whole file is read and checked before the world is touched, so a damaged one leaves it as it
 // was.
@@ -146,7 +129,7 @@ static kp_result try_checkpoint(kp_session *s, const char *name, bool *is_damage
     *is_damaged = result == KP_ERROR_FORMAT;
     return result;
   }
-  result = check_fit(s, container);
+  result = kp_batch_check_fit(container, s->world);
   if (result == KP_OK) {
     result = load_checkpoint(s, container);
     *is_damaged = result == KP_ERROR_FORMAT;

@@ -17,6 +17,3 @@ void kp_extras_init(kp_extras *extras);
 
 // Options for kp_scene_load with these extras.
 kp_scene_options kp_extras_options(const kp_extras *extras, const char *const *sets, size_t n_sets);
-
-// The look of the named set, or the defaults when the scene has none for it.
-kp_look_def kp_extras_look(const kp_scene *scene, const char *name);

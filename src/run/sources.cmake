@@ -1,4 +1,5 @@
 kp_sources(
+  api.c
   batch.c
   frame.c
   inputs.c

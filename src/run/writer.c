@@ -153,8 +153,6 @@ kp_result kp_writer_take(kp_writer *w, kp_frame_job **job) {
   pthread_mutex_unlock(&w->mutex);
   *job = &w->jobs[w->next_fill];
   (*job)->has_frame = (*job)->has_checkpoint = false;
-  kp_batch_clear(&(*job)->frame_batch);
-  kp_batch_clear(&(*job)->state_batch);
   (*job)->stats.count = (*job)->perf.count = 0;
   return result;
 }

@@ -29,7 +29,7 @@ collider "paddle" {
 body "ball" { shape = sphere { center = {0.1, 0.32, 0.1}, radius = 0.05 }, density = 400 }
 output { frames = %d, fps = 60 }
 """
-SIZE = "return { tank = {0.6, 0.4, 0.2}, spacing = 0.02 }\n"
+SIZE = "return { tank = {0.6, 0.4, 0.2}, spacing = %g }\n"
 
 
 def need_program():
@@ -97,11 +97,11 @@ class Case(unittest.TestCase):
                                    env=environment(env))
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
-        self.addCleanup(process.kill)
+        self.addCleanup(lambda: (process.kill(), process.wait()))
         return process
 
-    def small_scene(self, frames=6):
-        write(SIZE, self.folder, "size.lua")
+    def small_scene(self, frames=6, spacing=0.04):
+        write(SIZE % spacing, self.folder, "size.lua")
         write(SMALL % frames, self.folder, "small.lua")
         return self.path("small.lua")
 

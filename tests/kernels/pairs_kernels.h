@@ -1,10 +1,12 @@
-// Pair kernels for the tests of the drivers: a weighted sum and a largest value, which between them use every
-// piece of the contract of data/pairs.h.
+// Pair kernels for the tests of the drivers: a weighted sum and a largest value, which between them
+// use every piece of the contract of data/pairs.h.
 #pragma once
 
 #include "data/pairs.h"
 
-#define PROBE_SUM_J(X) X(weight) X(speed)
+#define PROBE_SUM_J(X)                                                                             \
+  X(weight)                                                                                        \
+  X(speed)
 #define PROBE_FARTHEST_J(X)
 
 #define PROBE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
@@ -12,7 +14,8 @@
   PAIR(probe, sum_twice, probe_sum_args, PROBE_SUM_J)                                              \
   PAIR(probe, farthest, probe_farthest_args, PROBE_FARTHEST_J, probe_farthest_merge)
 
-// out = sum over j of weight_j (1 - r / radius) (speed_i - speed_j + d), by component, and of the pairs' number
+// out = sum over j of weight_j (1 - r / radius) (speed_i - speed_j + d), by component, and of the
+// pairs' number
 typedef struct probe_sum_args {
   const kp_real *j_weight, *j_speed;
   const kp_real *speed;
@@ -36,23 +39,17 @@ KP_FN void probe_sum_load(int64_t i, const probe_sum_args *a, probe_sum_i *self,
   acc->x = acc->y = acc->z = acc->n = kp_w_splat(0);
 }
 
-KP_FN void probe_sum_body(kp_real factor, probe_sum_acc *acc, const probe_sum_i *self,
-                          const probe_sum_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
-                          const probe_sum_args *a) {
+KP_FN void probe_sum_pair(probe_sum_acc *acc, const probe_sum_i *self, const probe_sum_j *j,
+                          kp_w dx, kp_w dy, kp_w dz, kp_w r2, const probe_sum_args *a) {
   kp_w zero = kp_w_splat(0);
   kp_w one = kp_w_splat(1);
   kp_w u = kp_w_max(one - kp_w_sqrt(r2) / a->radius, zero);
-  kp_w s = factor * u * j->weight;
+  kp_w s = u * j->weight;
   kp_w v = self->speed - j->speed;
   acc->x += s * (v + dx);
   acc->y += s * (v + dy);
   acc->z += s * (v + dz);
   acc->n += kp_w_select(kp_w_less(zero, u), one, zero);
-}
-
-KP_FN void probe_sum_pair(probe_sum_acc *acc, const probe_sum_i *self, const probe_sum_j *j, kp_w dx,
-                          kp_w dy, kp_w dz, kp_w r2, const probe_sum_args *a) {
-  probe_sum_body((kp_real)1, acc, self, j, dx, dy, dz, r2, a);
 }
 
 KP_FN void probe_sum_store(int64_t i, const probe_sum_acc *acc, const probe_sum_i *self,
@@ -64,12 +61,14 @@ KP_FN void probe_sum_store(int64_t i, const probe_sum_acc *acc, const probe_sum_
   a->n[i] = kp_w_sum(acc->n);
 }
 
-// A variant of the family with another constant.
+// A variant of the family: the same with double weights.
 KP_PAIR_VARIANT(probe_sum_twice, probe_sum)
 
 KP_FN void probe_sum_twice_pair(probe_sum_acc *acc, const probe_sum_i *self, const probe_sum_j *j,
                                 kp_w dx, kp_w dy, kp_w dz, kp_w r2, const probe_sum_args *a) {
-  probe_sum_body((kp_real)2, acc, self, j, dx, dy, dz, r2, a);
+  probe_sum_j heavy = *j;
+  heavy.weight = j->weight + j->weight;
+  probe_sum_pair(acc, self, &heavy, dx, dy, dz, r2, a);
 }
 
 // Largest squared distance within the radius: an accumulator that is no sum.

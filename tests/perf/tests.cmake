@@ -1,1 +1,1 @@
-# kp_test(name SOURCES file.c LABELS fast)
+kp_test(test_steady SOURCES test_steady.c LABELS fast)

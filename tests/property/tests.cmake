@@ -1,1 +1,2 @@
 kp_test(test_registry SOURCES test_registry.c LABELS fast)
+kp_test(test_pair_sets SOURCES test_pairs.c LABELS fast)

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from program import Case, main, read  # noqa: E402
 
 KILLS = 20
-FRAMES = 60
+FRAMES = 150
 
 
 class Kill(Case):

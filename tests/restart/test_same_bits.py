@@ -10,7 +10,7 @@ from program import SCENES, Case, main  # noqa: E402
 
 # 35 thousand particles: every loop splits into at least eight chunks
 LARGE = [os.path.join(SCENES, "demo", "dam_break.lua"), "--set", "water.spacing=0.0145", "--set",
-         "output.fps=240", "--frames", ":1", "--progress", "none"]
+         "output.fps=1000", "--frames", ":1", "--progress", "none"]
 
 
 class SameBits(Case):
@@ -19,7 +19,7 @@ class SameBits(Case):
         return self.hash(name)
 
     def run_small(self, name, *words, env=None):
-        self.call("run", self.small_scene(20), "-o", name, "--progress", "none", *words, env=env)
+        self.call("run", self.small_scene(6, 0.02), "-o", name, "--progress", "none", *words, env=env)
         return self.hash(name)
 
     def test_threads(self):

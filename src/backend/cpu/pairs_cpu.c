@@ -3,7 +3,8 @@
 #include "data/pairs.h"
 #include "par/parallel.h"
 
-// Work items per chunk: some hundred elements, so that a chunk costs some ten microseconds at least.
+// Work items per chunk: some hundred elements, so that a chunk costs some ten microseconds at
+// least.
 #define ITEM_CHUNK 64
 
 typedef struct pair_loop {

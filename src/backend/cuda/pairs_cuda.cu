@@ -4,8 +4,8 @@ extern "C" {
 #include "data/pairs.h"
 }
 
-// The launcher knows how much it packs per element, so it is asked first. All work is ordered on one
-// stream: the scratch memory may be handed on before the kernel has run.
+// The launcher knows how much it packs per element, so it is asked first. All work is ordered on
+// one stream: the scratch memory may be handed on before the kernel has run.
 kp_result kp_cuda_pairs(kp_backend *backend, const kp_kernel *kernel, const struct kp_pair_job *job,
                         const void *args) {
   kp_pair_job own = *job;

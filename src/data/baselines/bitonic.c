@@ -4,7 +4,8 @@
 
 #include "base/memory.h"
 
-// Element i of one pass: it keeps the smaller key in an ascending run if it is the lower of the two.
+// Element i of one pass: it keeps the smaller key in an ascending run if it is the lower of the
+// two.
 static uint64_t gather(const uint64_t *keys, uint64_t i, uint64_t run, uint64_t distance) {
   uint64_t mine = keys[i];
   uint64_t other = keys[i ^ distance];

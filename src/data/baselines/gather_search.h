@@ -1,14 +1,15 @@
-// Baseline: the gather-only neighbour search of Bayraktar 2010, sections 6.2.2 and 6.2.3 (B22, B23, Algorithms 2
-// and 3). Every output element computes what belongs into it; nothing is scattered. A grid map holds per cell
+// Baseline: the gather-only neighbour search of Bayraktar 2010, sections 6.2.2 and 6.2.3 (B22, B23,
+// Algorithms 2 and 3). Every output element computes what belongs into it; nothing is scattered. A
+// grid map holds per cell
 //
 //   R  index of the cell's first entry among the sorted particles, by binary search
 //   G  particles in the cell
 //   B  sum of G over the cell and its up to 26 neighbours
 //   A  exclusive sum of B: start of the cell's block in the table
 //
-// and the table lists, for each cell, the particles of its neighbourhood, so that the candidates of a particle
-// are one contiguous range. (The listing sums G for A and looks for cells in the wrong texture; only the
-// forms above work.)
+// and the table lists, for each cell, the particles of its neighbourhood, so that the candidates of
+// a particle are one contiguous range. (The listing sums G for A and looks for cells in the wrong
+// texture; only the forms above work.)
 #pragma once
 
 #include "base/result.h"
@@ -24,10 +25,10 @@ typedef struct kp_gather_search {
   double edge;
   int32_t dims[3];
   int64_t n_cells, n_points, n_table;
-  int64_t sort_passes;   // of the bitonic network
-  uint64_t *sorted;      // cell << 32 | particle, ascending
+  int64_t sort_passes;  // of the bitonic network
+  uint64_t *sorted;     // cell << 32 | particle, ascending
   kp_gather_cell *map;
-  uint32_t *table;       // n_table = sum of B, at most 27 per particle
+  uint32_t *table;  // n_table = sum of B, at most 27 per particle
 } kp_gather_search;
 
 // Positions outside the box are put into the nearest cell.

@@ -1,6 +1,6 @@
-// Baseline: split-and-merge sort of Lyes 2015, section 5.1.2 (L9, tested and rejected there: faster than a
-// plain radix sort only up to 8192 elements). Between two steps few particles change their cell: only those are
-// sorted, and then merged with the rest, which still is in order.
+// Baseline: split-and-merge sort of Lyes 2015, section 5.1.2 (L9, tested and rejected there: faster
+// than a plain radix sort only up to 8192 elements). Between two steps few particles change their
+// cell: only those are sorted, and then merged with the rest, which still is in order.
 #pragma once
 
 #include "base/result.h"
@@ -9,8 +9,8 @@ typedef struct kp_split_merge_report {
   int64_t n_changed;  // elements that were sorted
 } kp_split_merge_report;
 
-// `keys` are the new keys of n elements that were sorted by `old_keys`. On return `order` lists the elements by
-// ascending key, equal keys by ascending index, as a stable sort would.
+// `keys` are the new keys of n elements that were sorted by `old_keys`. On return `order` lists the
+// elements by ascending key, equal keys by ascending index, as a stable sort would.
 KP_NODISCARD kp_result kp_split_merge_sort(const uint32_t *old_keys, const uint32_t *keys,
                                            uint32_t *order, int64_t n,
                                            kp_split_merge_report *report);

@@ -8,11 +8,12 @@
 
 INTEGRATE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
-const char *const kp_integrator_names[] = { "euler",           "symplectic",      "leapfrog",
-                                            "velocity_verlet", "position_verlet", "rk2",
-                                            "rk4",             NULL };
+const char *const kp_integrator_names[] = {
+  "euler", "symplectic", "leapfrog", "velocity_verlet", "position_verlet", "rk2", "rk4", NULL
+};
 
-// Butcher tableaus of the explicit Runge-Kutta schemes: a[s] leads to stage s, b to the end of the step.
+// Butcher tableaus of the explicit Runge-Kutta schemes: a[s] leads to stage s, b to the end of the
+// step.
 typedef struct tableau {
   int stages;
   double a[INTEGRATE_RK_STAGES][INTEGRATE_RK_STAGES];
@@ -42,14 +43,14 @@ static const tableau rkf45 = {
 
 static const tableau *tableau_of(int kind) {
   switch (kind) {
-    case KP_INTEGRATOR_RK2:
-      return &rk2;
-    case KP_INTEGRATOR_RK4:
-      return &rk4;
-    case KP_INTEGRATOR_RKF45:
-      return &rkf45;
-    default:
-      return NULL;
+  case KP_INTEGRATOR_RK2:
+    return &rk2;
+  case KP_INTEGRATOR_RK4:
+    return &rk4;
+  case KP_INTEGRATOR_RKF45:
+    return &rkf45;
+  default:
+    return NULL;
   }
 }
 
@@ -75,8 +76,8 @@ static kp_result add_runge_kutta_fields(kp_integrate *s, const tableau *t) {
 
 kp_result kp_integrate_create(kp_integrate *service, kp_set *set, int kind) {
   *service = (kp_integrate){ .kind = kind, .set = set };
-  // velocity Verlet starts a step with the acceleration of the last one: state. For the others it is
-  // scratch that needs no sort, since every evaluation writes it whole.
+  // velocity Verlet starts a step with the acceleration of the last one: state. For the others it
+  // is scratch that needs no sort, since every evaluation writes it whole.
   bool is_velocity_verlet = kind == KP_INTEGRATOR_VELOCITY_VERLET;
   uint32_t flags = is_velocity_verlet ? KP_FIELD_STATE : 0;
   KP_TRY(add_vector(set, "acceleration", KP_TYPE_REAL, flags, &service->acceleration));
@@ -100,6 +101,18 @@ kp_result kp_integrate_create(kp_integrate *service, kp_set *set, int kind) {
 int kp_integrate_stages(const kp_integrate *service) {
   const tableau *t = tableau_of(service->kind);
   return t != NULL ? t->stages : 1;
+}
+
+kp_result kp_integrate_know_acceleration(kp_integrate *service) {
+  if (service->kind != KP_INTEGRATOR_VELOCITY_VERLET) {
+    return KP_OK;
+  }
+  kp_buffer *fresh = &service->fresh->buffers[0];
+  void *device = kp_buffer_device(fresh, KP_ACCESS_OVERWRITE);
+  if (device == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  return kp_fill(fresh->backend, device, 0, fresh->used);
 }
 
 // Whole component arrays on the device: to = from.
@@ -209,21 +222,21 @@ kp_result kp_integrate_end(kp_integrate *service, int s, double dt) {
   }
   kp_result result = KP_OK;
   switch (service->kind) {
-    case KP_INTEGRATOR_EULER:
-      result = run_xva(service, &integrate_euler_kernel, dt);
-      break;
-    case KP_INTEGRATOR_LEAPFROG:
-      result = run_leapfrog(service, dt);
-      break;
-    case KP_INTEGRATOR_VELOCITY_VERLET:
-      result = run_velocity_verlet(service, &integrate_kick_kernel, dt);
-      break;
-    case KP_INTEGRATOR_POSITION_VERLET:
-      result = run_position_verlet(service, dt);
-      break;
-    default:
-      result = run_xva(service, &integrate_symplectic_kernel, dt);
-      break;
+  case KP_INTEGRATOR_EULER:
+    result = run_xva(service, &integrate_euler_kernel, dt);
+    break;
+  case KP_INTEGRATOR_LEAPFROG:
+    result = run_leapfrog(service, dt);
+    break;
+  case KP_INTEGRATOR_VELOCITY_VERLET:
+    result = run_velocity_verlet(service, &integrate_kick_kernel, dt);
+    break;
+  case KP_INTEGRATOR_POSITION_VERLET:
+    result = run_position_verlet(service, dt);
+    break;
+  default:
+    result = run_xva(service, &integrate_symplectic_kernel, dt);
+    break;
   }
   service->dt_last = dt;
   return result;

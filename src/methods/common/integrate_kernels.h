@@ -1,7 +1,7 @@
 // Kernels of the integrator service; see methods/common/integrate.h for the schemes.
 //
-// Every kernel reads and writes element i of the arrays it names. Positions are kp_pos, the rest kp_real.
-// Two-dimensional sets have z = vz = az = 0, which every formula below keeps exactly.
+// Every kernel reads and writes element i of the arrays it names. Positions are kp_pos, the rest
+// kp_real. Two-dimensional sets have z = vz = az = 0, which every formula below keeps exactly.
 #pragma once
 
 #include "kelpie/config.h"
@@ -68,8 +68,8 @@ typedef struct integrate_kick_args {
   uint8_t *fresh;
 } integrate_kick_args;
 
-// second half: v += dt/2 a. A newborn takes the acceleration at the end for that at the start, too: exact
-// for a constant one, and of second order for any.
+// second half: v += dt/2 a. A newborn takes the acceleration at the end for that at the start, too:
+// exact for a constant one, and of second order for any.
 KP_FN void integrate_kick(int64_t i, const integrate_kick_args *a) {
   double h = 0.5 * a->dt;
   if (a->fresh[i]) {
@@ -134,7 +134,8 @@ KP_FN void integrate_position_verlet_axis(double dt, double dt_last, kp_pos *x, 
   *v = (kp_real)((next - now) / dt + 0.5 * dt * (double)a);
 }
 
-// x_{n+1} = 2 x_n - x_{n-1} + dt^2 a_n (Bayraktar 2010 Eq. 5.23; the velocity of Eq. 5.24 is that of t_n)
+// x_{n+1} = 2 x_n - x_{n-1} + dt^2 a_n (Bayraktar 2010 Eq. 5.23; the velocity of Eq. 5.24 is that
+// of t_n)
 KP_FN void integrate_position_verlet(int64_t i, const integrate_position_verlet_args *a) {
   double dt_last = a->dt_last;
   if (a->fresh[i]) {
@@ -155,8 +156,8 @@ KP_FN void integrate_position_verlet(int64_t i, const integrate_position_verlet_
 typedef struct integrate_rk_args {
   double dt;
   double weights[INTEGRATE_RK_STAGES];
-  int32_t n;                   // stages used
-  const kp_pos *x0;            // state at the start of the step
+  int32_t n;         // stages used
+  const kp_pos *x0;  // state at the start of the step
   const kp_real *v0;
   const kp_real *k_x[INTEGRATE_RK_STAGES];
   const kp_real *k_v[INTEGRATE_RK_STAGES];

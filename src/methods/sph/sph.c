@@ -186,14 +186,18 @@ static int sph_evaluations(const void *self) {
   return sph->fluids.count > 0 ? kp_integrate_stages(&sph->fluids.data[0].integrate) : 1;
 }
 
-static kp_result advance_density(kp_sph_fluid *fluid, kp_field *base, double dt) {
+static kp_result advance_density(kp_sph_fluid *fluid, kp_field *base, double dt, double dt_last) {
   kp_backend *backend = fluid->set->space->backend;
   sph_advance_density_args a = { .dt = (kp_real)dt,
+                                 .ahead = (kp_real)(dt_last > 0.0 ? dt / dt_last : 0.0),
                                  .floor = (kp_real)(0.1 * fluid->def.rest_density) };
   kp_call call;
   kp_call_init(&call, &sph_advance_density_kernel, &a);
   KP_BIND(&call, &a, base, &base->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, rate, &fluid->rate->buffers[0], KP_ACCESS_READ);
+  if (fluid->rate_last != NULL) {
+    KP_BIND(&call, &a, last, &fluid->rate_last->buffers[0], KP_ACCESS_WRITE);
+  }
   KP_BIND(&call, &a, density, &fluid->density->buffers[0], KP_ACCESS_WRITE);
   return kp_call_run(backend, &call, fluid->set->space->n);
 }
@@ -218,7 +222,7 @@ static kp_result sph_begin(void *self, kp_env *env) {
     if (fluid->density_start != NULL && env->evaluation == 0) {
       KP_TRY(copy_array(&fluid->density_start->buffers[0], &fluid->density->buffers[0]));
     } else if (fluid->density_start != NULL) {
-      KP_TRY(advance_density(fluid, fluid->density_start, 0.5 * env->dt));
+      KP_TRY(advance_density(fluid, fluid->density_start, 0.5 * env->dt, 0.0));
     }
   }
   return KP_OK;
@@ -278,11 +282,12 @@ static kp_result sph_predict(void *self, kp_env *env) {
   kp_sph *sph = self;
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_fluid *fluid = &sph->fluids.data[f];
+    double dt_last = fluid->integrate.dt_last;
     KP_TRY(kp_integrate_end(&fluid->integrate, env->evaluation, env->dt));
     bool last = env->evaluation + 1 == kp_integrate_stages(&fluid->integrate);
     if (fluid->rate != NULL && last) {
       kp_field *base = fluid->density_start != NULL ? fluid->density_start : fluid->density;
-      KP_TRY(advance_density(fluid, base, env->dt));
+      KP_TRY(advance_density(fluid, base, env->dt, dt_last));
     }
   }
   return KP_OK;

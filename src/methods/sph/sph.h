@@ -19,7 +19,8 @@ typedef struct kp_sph_fluid {
   kp_cells *ghost_cells;
   kp_integrate integrate;
   kp_field *density, *pressure, *inverse;
-  kp_field *rate, *density_start;  // continuity form
+  kp_field *density_last;  // fused form
+  kp_field *rate, *rate_last, *density_start;  // continuity form
   double mass;             // kg of a particle
   double sound_speed;      // m/s
   double stiffness;
@@ -42,6 +43,7 @@ typedef struct kp_sph_wall_fields {
   kp_interface *interface;
   kp_cells *cells;
   kp_field *density, *inverse;
+  kp_field *own;       // wall form `sph`: what the samples themselves give to their density; they keep their places
   kp_field *pressure;  // p_b / rho_b^2; zero in the mirror form
 } kp_sph_wall_fields;
 
@@ -100,6 +102,8 @@ KP_NODISCARD kp_result kp_sph_load_state(void *self);
 // parts of the method, one file each
 KP_NODISCARD kp_result kp_sph_setup_fluids(kp_sph *sph, kp_env *env, const kp_sph_setup *setup);
 KP_NODISCARD kp_result kp_sph_setup_walls(kp_sph *sph, kp_env *env);
+// The liquid whose equation of state the samples of walls take: the stiffest. There must be one.
+const kp_sph_fluid *kp_sph_stiffest(const kp_sph *sph);
 KP_NODISCARD kp_result kp_sph_population(void *self, kp_env *env);
 KP_NODISCARD kp_result kp_sph_prepare(void *self, kp_env *env);
 KP_NODISCARD kp_result kp_sph_forces(void *self, kp_env *env);

@@ -92,25 +92,39 @@ typedef struct sph_state_args {
   int32_t whole;      // the exponent when it is a small whole number, else 0
   int32_t clamp;      // no negative pressure
   int32_t squared;    // pressure / density^2 is stored instead of the pressure
+  int32_t lagged;     // fused: the density is that of the positions one step ago
+  kp_real *last;      // fused: the density before that; 0: none yet
   const kp_real *density;
   kp_real *pressure;
   kp_real *inverse;   // 1 / density
 } sph_state_args;
 
-KP_FN kp_real sph_power(kp_real base, const sph_state_args *a) {
+// (1 + x)^gamma - 1 without the cancellation of the plain form: x is the small compression.
+KP_FN kp_real sph_power_minus_one(kp_real x, const sph_state_args *a) {
   if (a->whole == 7) {
-    kp_real b2 = base * base;
-    kp_real b4 = b2 * b2;
-    return b4 * b2 * base;
+    kp_real p = x + (kp_real)7;
+    p = x * p + (kp_real)21;
+    p = x * p + (kp_real)35;
+    p = x * p + (kp_real)35;
+    p = x * p + (kp_real)21;
+    p = x * p + (kp_real)7;
+    return x * p;
   }
-  return (kp_real)pow((double)base, (double)a->exponent);
+  return (kp_real)expm1((double)a->exponent * log1p((double)x));
 }
 
 // p = k (rho - rho_0), or p = B ((rho / rho_0)^gamma - 1)
+// The lagged density of the fused form is brought to the present by the change it made over the last step: used as
+// it is, sound grows by sqrt(1 + (c k dt)^2) per step as in explicit Euler, and no useful step is stable.
 KP_FN void sph_state(int64_t i, const sph_state_args *a) {
   kp_real rho = a->density[i];
+  if (a->last) {
+    kp_real last = a->last[i];
+    a->last[i] = rho;
+    rho += a->lagged && last > (kp_real)0 ? rho - last : (kp_real)0;
+  }
   kp_real inverse = (kp_real)1 / rho;
-  kp_real p = a->tait ? a->stiffness * (sph_power(rho / a->rest_density, a) - (kp_real)1)
+  kp_real p = a->tait ? a->stiffness * sph_power_minus_one((rho - a->rest_density) / a->rest_density, a)
                       : a->stiffness * (rho - a->rest_density);
   p = a->clamp && p < (kp_real)0 ? (kp_real)0 : p;
   a->pressure[i] = a->squared ? p * inverse * inverse : p;
@@ -175,7 +189,8 @@ typedef enum sph_form { SPH_FORM_MEAN, SPH_FORM_SQUARED } sph_form;
 typedef enum sph_viscosity { SPH_VISCOSITY_LAPLACIAN, SPH_VISCOSITY_ARTIFICIAL } sph_viscosity;
 
 // a_i = -sum_j m_j f_ij grad W with, antisymmetric in the pair,
-//   mean     f = (p_i + p_j) / (2 rho_i rho_j)       (B 3.21 with the missing 1/rho_i)
+//   mean     f = (p_i + p_j) / (rho_i rho_j)         (B 3.21 with the missing 1/rho_i and without the 1/2 that
+//                                                     halves the gradient: sum V_j p_i grad W = 0)
 //   squared  f = p_i/rho_i^2 + p_j/rho_j^2           (B 3.20, L 4.8; p holds p/rho^2)
 // and viscosity
 //   laplacian   a_i = sum_j m_j mu (v_j - v_i) Lap W / (rho_i rho_j)    (B 3.22 corrected, L 4.13)
@@ -191,7 +206,7 @@ SPH_INLINE void sph_force_body(int wk, int gk, int form, int viscosity, int fuse
   kp_w uy = self->vy - j->vy;
   kp_w uz = self->vz - j->vz;
   kp_w f = form == SPH_FORM_MEAN
-               ? (kp_real)0.5 * (self->p + j->p) * (self->inverse * j->inverse)
+               ? (self->p + j->p) * (self->inverse * j->inverse)
                : self->p + j->p;
   if (viscosity == SPH_VISCOSITY_ARTIFICIAL) {
     kp_w approach = kp_w_min(ux * dx + uy * dy + uz * dz, kp_w_splat((kp_real)0));
@@ -334,14 +349,25 @@ SPH_INLINE void sph_wall_rate_body(int gk, sph_wall_rate_acc *acc, const sph_wal
 
 typedef struct sph_advance_density_args {
   kp_real dt;
+  kp_real ahead;        // dt over the step before: how far the rate is extrapolated
   kp_real floor;        // a density that fell below is set here
   const kp_real *base;  // density at the start of the step
   const kp_real *rate;
+  kp_real *last;        // rate of the step before, 0: none yet; NULL in multi-stage schemes
   kp_real *density;
 } sph_advance_density_args;
 
+// One pass gives the rate at the velocities that the same pass is about to change: taken as it is, sound would grow
+// as in explicit Euler. The rate extrapolated to the end of the step makes the exchange of density and velocity one
+// of the symplectic kind, up to terms of third order in c k dt.
 KP_FN void sph_advance_density(int64_t i, const sph_advance_density_args *a) {
-  kp_real rho = a->base[i] + a->dt * a->rate[i];
+  kp_real rate = a->rate[i];
+  if (a->last) {
+    kp_real last = a->last[i];
+    a->last[i] = rate;
+    rate = last != (kp_real)0 ? rate + a->ahead * (rate - last) : rate;
+  }
+  kp_real rho = a->base[i] + a->dt * rate;
   a->density[i] = rho > a->floor ? rho : a->floor;
 }
 

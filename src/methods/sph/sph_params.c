@@ -27,7 +27,7 @@ static const kp_param rows[] = {
   ROW(support, REAL, "spacings", 1.1, 8, "Radius of the kernel."),
   WORDS(integrator, integrator_words, "Advances positions and velocities in time."),
   WORDS(pressure, pressure_words,
-        "Pair form: mean (p_i + p_j) / (2 rho_i rho_j), or squared p_i/rho_i^2 + p_j/rho_j^2."),
+        "Pair form: mean (p_i + p_j) / (rho_i rho_j), or squared p_i/rho_i^2 + p_j/rho_j^2."),
   WORDS(viscosity_model, viscosity_words,
         "laplacian uses the liquid's viscosity, artificial (Monaghan) its artificial_viscosity."),
   WORDS(density, density_words, "Summed over neighbours, or advanced by the continuity equation."),

@@ -136,7 +136,7 @@ static kp_result sum_density(kp_sph *sph, kp_sph_fluid *fluid) {
   return density_from_walls(sph, fluid);
 }
 
-static kp_result evaluate_state(kp_sph *sph, kp_sph_fluid *fluid) {
+static kp_result evaluate_state(kp_sph *sph, kp_sph_fluid *fluid, bool lagged) {
   const kp_liquid_def *def = &fluid->def;
   sph_state_args a = {
     .rest_density = (kp_real)def->rest_density,
@@ -146,12 +146,16 @@ static kp_result evaluate_state(kp_sph *sph, kp_sph_fluid *fluid) {
     .whole = def->exponent == 7.0 ? 7 : 0,
     .clamp = def->clamp_negative_pressure,
     .squared = sph->def.pressure == SPH_FORM_SQUARED || sph->def.density == 1,
+    .lagged = lagged,
   };
   kp_call call;
   kp_call_init(&call, &sph_state_kernel, &a);
   KP_BIND(&call, &a, density, &fluid->density->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, pressure, &fluid->pressure->buffers[0], KP_ACCESS_OVERWRITE);
   KP_BIND(&call, &a, inverse, &fluid->inverse->buffers[0], KP_ACCESS_OVERWRITE);
+  if (fluid->density_last != NULL) {
+    KP_BIND(&call, &a, last, &fluid->density_last->buffers[0], KP_ACCESS_WRITE);
+  }
   KP_TRY(kp_call_run(fluid->set->space->backend, &call, fluid->set->space->n));
   if (fluid->ghosts != NULL) {
     KP_TRY(kp_ghosts_refresh(fluid->ghosts, fluid->pressure));
@@ -161,46 +165,39 @@ static kp_result evaluate_state(kp_sph *sph, kp_sph_fluid *fluid) {
   return KP_OK;
 }
 
-// The liquid whose equation of state the samples take: the stiffest.
-static const kp_sph_fluid *stiffest(const kp_sph *sph) {
-  const kp_sph_fluid *found = &sph->fluids.data[0];
-  for (size_t f = 1; f < sph->fluids.count; ++f) {
-    const kp_sph_fluid *fluid = &sph->fluids.data[f];
-    double c2 = fluid->sound_speed * fluid->sound_speed;
-    bool stiffer = fluid->def.rest_density * c2 >
-                   found->def.rest_density * found->sound_speed * found->sound_speed;
-    found = stiffer ? fluid : found;
-  }
-  return found;
-}
-
 // Density of samples from one liquid or its images, as the share of space they take (see sum_density).
-static kp_result sample_density_from(kp_sph *sph, kp_sph_wall_fields *wall, kp_cells *j, double mass, bool add) {
-  sph_density_args d = { .w = sph->w, .mass = (kp_real)mass, .add = add };
+static kp_result sample_density_from(kp_sph *sph, kp_sph_wall_fields *wall, kp_cells *j, double mass) {
+  sph_density_args d = { .w = sph->w, .mass = (kp_real)mass, .add = 1 };
   kp_call call;
   kp_call_init(&call, density_kernels[sph->def.kernel], &d);
-  KP_BIND(&call, &d, density, &wall->density->buffers[0], add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &d, density, &wall->density->buffers[0], KP_ACCESS_WRITE);
   return run_pairs(sph, &call, wall->cells, j, sph->support);
+}
+
+static kp_result begin_sample_density(kp_sph_wall_fields *wall) {
+  kp_buffer *from = &wall->own->buffers[0];
+  const void *in = kp_buffer_device(from, KP_ACCESS_READ);
+  void *out = kp_buffer_device(&wall->density->buffers[0], KP_ACCESS_OVERWRITE);
+  if (in == NULL || out == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  return kp_copy(from->backend, out, in, from->used);
 }
 
 // Wall form `sph`: samples get density and pressure from the fluid around them and from themselves (B 5.1.1).
 static kp_result sample_state(kp_sph *sph, kp_sph_wall_fields *wall) {
   kp_backend *backend = wall->interface->set->space->backend;
-  const kp_sph_fluid *fluid = stiffest(sph);
+  const kp_sph_fluid *fluid = kp_sph_stiffest(sph);
+  KP_TRY(begin_sample_density(wall));
   for (size_t k = 0; k < sph->fluids.count; ++k) {
     const kp_sph_fluid *other = &sph->fluids.data[k];
     double mass = other->mass * fluid->def.rest_density / other->def.rest_density;
-    KP_TRY(sample_density_from(sph, wall, other->cells, mass, k > 0));
+    KP_TRY(sample_density_from(sph, wall, other->cells, mass));
     if (other->ghosts != NULL) {
-      KP_TRY(sample_density_from(sph, wall, other->ghost_cells, mass, true));
+      KP_TRY(sample_density_from(sph, wall, other->ghost_cells, mass));
     }
   }
   kp_call call;
-  sph_wall_density_args b = { .w = sph->w, .rest_density = (kp_real)fluid->def.rest_density };
-  kp_call_init(&call, wall_density_kernels[sph->def.kernel], &b);
-  KP_BIND(&call, &b, density, &wall->density->buffers[0], KP_ACCESS_WRITE);
-  KP_BIND(&call, &b, j_volume, &wall->interface->volume->buffers[0], KP_ACCESS_READ);
-  KP_TRY(run_pairs(sph, &call, wall->cells, wall->cells, sph->support));
   sph_state_args s = { .rest_density = (kp_real)fluid->def.rest_density,
                        .stiffness = (kp_real)fluid->stiffness,
                        .exponent = (kp_real)fluid->def.exponent,
@@ -223,7 +220,7 @@ kp_result kp_sph_prepare(void *self, kp_env *env) {
     if (summed) {
       KP_TRY(sum_density(sph, &sph->fluids.data[f]));
     }
-    KP_TRY(evaluate_state(sph, &sph->fluids.data[f]));
+    KP_TRY(evaluate_state(sph, &sph->fluids.data[f], sph->def.fused && !summed));
   }
   sph->has_density = true;
   for (int w = 0; w < 2 && sph->def.wall == KP_SPH_WALL_SPH; ++w) {
@@ -350,7 +347,7 @@ static sph_wall_law_args wall_law(const kp_sph *sph, const kp_sph_fluid *fluid, 
     .rest_density = (kp_real)fluid->def.rest_density,
     .squared = (kp_real)(squared ? own : 0.0),
     .plain = (kp_real)(squared ? 0.0 : own),
-    .p_wall = (kp_real)pow(stiffest(sph)->def.rest_density / fluid->def.rest_density, 2.0),
+    .p_wall = (kp_real)pow(kp_sph_stiffest(sph)->def.rest_density / fluid->def.rest_density, 2.0),
     .viscosity = (kp_real)viscosity,
     .strength = (kp_real)(lj ? lennard_jones : k),
     .distance = (kp_real)distance,

@@ -17,6 +17,15 @@ SPH_PAIR_KERNELS(KP_DECLARE_PAIR)
 
 // Cells a little larger than the support: a pair at exactly the support cannot fall between two of them.
 #define CELL_MARGIN (1.0 + 1e-6)
+#define DENSE_WALL_CELLS ((int64_t)1 << 26)
+
+#include <stdlib.h>
+static double cell_edge(const kp_sph *sph, const kp_env *env) {
+  const char *e = getenv("KP_EXPERIMENT_CELLS");
+  double cells = env->backend->vt->kind == KP_BACKEND_CUDA ? 2.0 : 1.0;
+  if (e) cells = atof(e);
+  return sph->support * CELL_MARGIN / cells;
+}
 
 // Sum of the density kernel over a layer of the lattice (a row in 2D) at height y off its centre.
 static double layer_sum(const kp_sph *sph, double spacing, int dimension, double y) {
@@ -181,12 +190,19 @@ static kp_result add_fluid_fields(kp_sph *sph, kp_sph_fluid *fluid) {
   KP_TRY(kp_space_add_field(space, &density, &fluid->density));
   KP_TRY(kp_space_add_field(space, &pressure, &fluid->pressure));
   KP_TRY(kp_space_add_field(space, &inverse, &fluid->inverse));
+  if (sph->def.fused) {
+    kp_field_desc last = { "density_last", KP_TYPE_REAL, 1, "kg/m^3", KP_FIELD_STATE, 0.0 };
+    KP_TRY(kp_space_add_field(space, &last, &fluid->density_last));
+  }
   if (sph->def.density == 1) {
     kp_field_desc rate = { "density_rate", KP_TYPE_REAL, 1, "kg/m^3/s", KP_FIELD_SORT, 0.0 };
     kp_field_desc start = { "density_start", KP_TYPE_REAL, 1, "kg/m^3", KP_FIELD_SORT, 0.0 };
+    kp_field_desc last = { "density_rate_last", KP_TYPE_REAL, 1, "kg/m^3/s", KP_FIELD_STATE, 0.0 };
     KP_TRY(kp_space_add_field(space, &rate, &fluid->rate));
     if (sph->def.integrator == KP_INTEGRATOR_RK2) {
       KP_TRY(kp_space_add_field(space, &start, &fluid->density_start));
+    } else {
+      KP_TRY(kp_space_add_field(space, &last, &fluid->rate_last));
     }
   }
   return kp_integrate_create(&fluid->integrate, fluid->set, sph->def.integrator);
@@ -205,7 +221,7 @@ static kp_result create_ghosts(kp_sph *sph, kp_sph_fluid *fluid, kp_env *env) {
   char name[KP_NAME_SIZE];
   snprintf(name, sizeof name, "%.30s.images", fluid->def.name);
   KP_TRY(kp_ghosts_create(env->registry, name, fluid->set, &def, &fluid->ghosts));
-  return kp_cells_create(fluid->ghosts->set, sph->support * CELL_MARGIN, &fluid->ghost_cells);
+  return kp_cells_create(fluid->ghosts->set, cell_edge(sph, env), &fluid->ghost_cells);
 }
 
 static kp_result setup_fluid(kp_sph *sph, kp_env *env, const kp_sph_setup *setup, kp_sph_fluid *fluid) {
@@ -227,7 +243,7 @@ static kp_result setup_fluid(kp_sph *sph, kp_env *env, const kp_sph_setup *setup
   }
   choose_stiffness(fluid, expected_speed(setup, env, &fluid->def, &filled));
   fluid->max_speed = kp_vec3_length(fluid->def.velocity);
-  KP_TRY(kp_cells_create(fluid->set, sph->support * CELL_MARGIN, &fluid->cells));
+  KP_TRY(kp_cells_create(fluid->set, cell_edge(sph, env), &fluid->cells));
   return create_ghosts(sph, fluid, env);
 }
 
@@ -420,6 +436,36 @@ static kp_result sample_volumes(kp_sph *sph, kp_env *env, kp_sph_wall_fields *wa
   return KP_OK;
 }
 
+const kp_sph_fluid *kp_sph_stiffest(const kp_sph *sph) {
+  const kp_sph_fluid *found = &sph->fluids.data[0];
+  for (size_t f = 1; f < sph->fluids.count; ++f) {
+    const kp_sph_fluid *fluid = &sph->fluids.data[f];
+    double c2 = fluid->sound_speed * fluid->sound_speed;
+    bool stiffer = fluid->def.rest_density * c2 >
+                   found->def.rest_density * found->sound_speed * found->sound_speed;
+    found = stiffer ? fluid : found;
+  }
+  return found;
+}
+
+static const kp_kernel *const own_kernels[KP_SPH_KERNEL_COUNT] = {
+  &sph_wall_density_mueller_kernel, &sph_wall_density_cubic_kernel, &sph_wall_density_wendland_kernel,
+  &sph_wall_density_desbrun_kernel, &sph_wall_density_poly6_kernel
+};
+
+// What samples give to the density of each other. Bodies are rigid, so it stays.
+static kp_result own_density(kp_sph *sph, kp_env *env, kp_sph_wall_fields *wall) {
+  sph_wall_density_args a = { .w = sph->w,
+                              .rest_density = (kp_real)kp_sph_stiffest(sph)->def.rest_density };
+  kp_pair_job job;
+  kp_call call;
+  kp_call_init(&call, own_kernels[sph->def.kernel], &a);
+  KP_BIND(&call, &a, density, &wall->own->buffers[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, j_volume, &wall->interface->volume->buffers[0], KP_ACCESS_READ);
+  KP_TRY(kp_pair_job_make(wall->cells, wall->cells, sph->support, &job));
+  return kp_call_pairs(env->backend, &call, &job);
+}
+
 kp_result kp_sph_setup_walls(kp_sph *sph, kp_env *env) {
   kp_interface *both[2] = { env->walls, env->movers };
   for (int w = 0; w < 2; ++w) {
@@ -436,8 +482,15 @@ kp_result kp_sph_setup_walls(kp_sph *sph, kp_env *env) {
     KP_TRY(kp_space_add_field(space, &pressure, &wall->pressure));
     KP_TRY(kp_space_add_field(space, &inverse, &wall->inverse));
     KP_TRY(kp_cells_create(both[w]->set, sph->support * CELL_MARGIN, &wall->cells));
+    // every particle looks for walls and few find any: a table of cells answers that fastest
+    wall->cells->dense_cells = DENSE_WALL_CELLS;
     KP_TRY(kp_cells_build(wall->cells, NULL));
     KP_TRY(sample_volumes(sph, env, wall));
+    if (sph->def.wall == KP_SPH_WALL_SPH) {
+      kp_field_desc own = { "own_density", KP_TYPE_REAL, 1, "kg/m^3", 0, 0.0 };
+      KP_TRY(kp_space_add_field(space, &own, &wall->own));
+      KP_TRY(own_density(sph, env, wall));
+    }
   }
   return KP_OK;
 }

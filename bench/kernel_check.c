@@ -1,0 +1,312 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/timer.h"
+#include "data/call_check.h"
+#include "data/pair_lists.h"
+#include "world/world.h"
+
+#include "bench/kernels.h"
+
+#define N_STEPS 3
+// Of the largest value of an array: sums of a few hundred terms in another order.
+#define TOLERANCE (sizeof(kp_real) == 4 ? 2e-5 : 1e-12)
+
+typedef struct kernel_row {
+  const kp_kernel *kernel;
+  int64_t n_calls, n_skipped, n_elements;
+  double seconds, cpu_seconds;
+  double relative;      // largest difference of reals
+  int64_t n_different;  // whole numbers that differ
+} kernel_row;
+
+typedef KP_ARRAY(kernel_row) kernel_table;
+
+static kernel_row *find_row(kernel_table *table, const char *name) {
+  for (size_t k = 0; k < table->count; ++k) {
+    if (strcmp(table->data[k].kernel->name, name) == 0) {
+      return &table->data[k];
+    }
+  }
+  return NULL;
+}
+
+static kp_result fill_table(kernel_table *table) {
+  for (size_t k = 0; k < kp_n_kernels; ++k) {
+    KP_TRY(kp_array_push(table, (kernel_row){ .kernel = kp_kernel_list[k] }));
+  }
+  return KP_OK;
+}
+
+// ---- what a check found
+
+static kp_result absorb(kernel_table *table, const kp_call_check *check) {
+  for (size_t k = 0; k < check->rows.count; ++k) {
+    const kp_call_row *from = &check->rows.data[k];
+    kernel_row *row = find_row(table, from->name);
+    if (row == NULL) {
+      return kp_fail(KP_ERROR_INTERNAL, "kernel %s is in no list of bench/kernel_list.c",
+                     from->name);
+    }
+    row->n_calls += from->n_calls;
+    row->n_skipped += from->n_skipped;
+    row->n_elements += from->n_elements;
+    row->seconds += from->seconds;
+    row->cpu_seconds += from->cpu_seconds;
+    row->relative = fmax(row->relative, from->values.relative);
+    for (size_t w = 0; w < from->written.count; ++w) {
+      const kp_call_written *written = &from->written.data[w];
+      bool is_real = written->type == KP_TYPE_REAL || written->type == KP_TYPE_POS ||
+                     written->type == KP_TYPE_F64;
+      row->relative = fmax(row->relative, is_real ? written->difference.relative : 0.0);
+      row->n_different += is_real ? 0 : written->difference.n_different;
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result observe(kernel_table *table, kp_backend *backend, kp_result (*fn)(void *user),
+                         void *user) {
+  kp_call_check check;
+  KP_TRY(kp_call_check_begin(&check, backend));
+  kp_result result = fn(user);
+  if (result == KP_OK) {
+    result = absorb(table, &check);
+  }
+  kp_call_check_end(&check);
+  return result;
+}
+
+// ---- worlds
+
+typedef struct world_job {
+  kp_world *world;
+  kp_dam_break_def def;
+} world_job;
+
+static kp_result run_world(void *user) {
+  const world_job *job = user;
+  KP_TRY(kp_case_dam_break(job->world, &job->def));
+  KP_TRY(kp_world_build(job->world));
+  for (int s = 0; s < N_STEPS; ++s) {
+    KP_TRY(kp_world_step(job->world, 1.0, NULL));
+  }
+  kp_population_stats stats;
+  return kp_world_stats(job->world, 0, &stats);
+}
+
+static kp_result check_worlds(kernel_table *table, const kp_kernels_def *def) {
+  for (size_t k = 0; k < kp_kernel_worlds(); ++k) {
+    world_job job = { .def = kp_kernel_world(k, def->particles) };
+    KP_TRY(kp_world_create(def->backend, &job.world));
+    kp_result result = observe(table, job.world->backend, run_world, &job);
+    kp_world_destroy(&job.world);
+    if (result != KP_OK) {
+      return kp_fail_in(result, "world %zu of the kernel check", k);
+    }
+  }
+  return KP_OK;
+}
+
+// ---- the registry with cold fields, which no method has yet
+
+static const kp_field_desc registry_fields[] = {
+  { "hot1", KP_TYPE_U8, 1, "", KP_FIELD_STATE, 3.0 },
+  { "hot4", KP_TYPE_U32, 1, "", KP_FIELD_STATE, 5.0 },
+  { "hot8", KP_TYPE_F64, 1, "", KP_FIELD_STATE, 7.0 },
+  { "cold1", KP_TYPE_U8, 1, "", KP_FIELD_SAVE | KP_FIELD_COLD, 1.0 },
+  { "cold4", KP_TYPE_REAL, 1, "", KP_FIELD_SAVE | KP_FIELD_COLD, 2.0 },
+  { "cold8", KP_TYPE_F64, 1, "", KP_FIELD_SAVE | KP_FIELD_COLD, 4.0 },
+};
+
+#define N_REGISTRY_FIELDS (sizeof registry_fields / sizeof registry_fields[0])
+
+typedef struct registry_job {
+  kp_space *space;
+  kp_buffer keep;
+  int64_t n;
+} registry_job;
+
+static kp_result keep_two_of_three(registry_job *job) {
+  int64_t n = job->space->n;
+  KP_TRY(kp_buffer_resize(&job->keep, (size_t)n * sizeof(uint32_t)));
+  uint32_t *keep = kp_buffer_host(&job->keep, KP_ACCESS_OVERWRITE);
+  if (keep == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    keep[i] = i % 3 != 0;
+  }
+  return kp_space_remove(job->space, &job->keep);
+}
+
+// New elements whose cold fields bring values.
+static kp_result append_values(registry_job *job) {
+  size_t n = (size_t)job->n;
+  void *values = kp_alloc_zero(n * sizeof(double), KP_MEMORY_SCRATCH);
+  if (values == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  kp_append_value cold[3];
+  for (size_t k = 0; k < 3; ++k) {
+    cold[k] =
+        (kp_append_value){ kp_space_find(job->space, registry_fields[3 + k].name), { values } };
+  }
+  kp_result result = kp_space_append(job->space, job->n, cold, 3);
+  kp_free(values);
+  return result;
+}
+
+static kp_result run_registry(void *user) {
+  registry_job *job = user;
+  KP_TRY(kp_space_add_fields(job->space, registry_fields, N_REGISTRY_FIELDS));
+  KP_TRY(kp_space_append(job->space, job->n, NULL, 0));
+  KP_TRY(keep_two_of_three(job));
+  KP_TRY(append_values(job));
+  KP_TRY(keep_two_of_three(job));
+  return kp_space_compact_cold(job->space);
+}
+
+static kp_result check_registry(kernel_table *table, kp_backend *backend, int64_t n) {
+  kp_registry *registry = NULL;
+  registry_job job = { .n = n };
+  kp_buffer_init(&job.keep, backend);
+  kp_result result = kp_registry_create(backend, &registry);
+  if (result == KP_OK) {
+    result = kp_registry_add_space(registry, "elements", KP_SPACE_PARTICLES, &job.space);
+  }
+  if (result == KP_OK) {
+    result = observe(table, backend, run_registry, &job);
+  }
+  kp_buffer_free(&job.keep);
+  kp_registry_destroy(&registry);
+  return result;
+}
+
+// ---- lists, which are not launched by calls: the same points on both, in the same order
+
+static kp_result time_lists(kp_case_points *points, double *seconds) {
+  kp_cells *cells = points->cells;
+  KP_TRY(kp_cells_build(cells, NULL));
+  KP_TRY(kp_wait(points->backend));
+  double begin = kp_time_now();
+  KP_TRY(kp_pair_lists_build_plain(&points->lists, cells, cells, points->radius, false));
+  KP_TRY(kp_wait(points->backend));
+  *seconds = kp_time_now() - begin;
+  return KP_OK;
+}
+
+static int64_t count_different(kp_buffer *a, kp_buffer *b) {
+  const uint32_t *x = kp_buffer_host(a, KP_ACCESS_READ);
+  const uint32_t *y = kp_buffer_host(b, KP_ACCESS_READ);
+  if (x == NULL || y == NULL || a->used != b->used) {
+    return 1;
+  }
+  int64_t n = 0;
+  for (size_t k = 0; k < a->used / sizeof *x; ++k) {
+    n += x[k] != y[k];
+  }
+  return n;
+}
+
+static kp_result compare_lists(kernel_table *table, kp_case_points *device, kp_case_points *cpu) {
+  double seconds;
+  double cpu_seconds;
+  KP_TRY(time_lists(device, &seconds));
+  KP_TRY(time_lists(cpu, &cpu_seconds));
+  const char *const names[] = { "lists.count", "lists.fill" };
+  kp_buffer *found[] = { &device->lists.start, &device->lists.indices };
+  kp_buffer *wanted[] = { &cpu->lists.start, &cpu->lists.indices };
+  for (int k = 0; k < 2; ++k) {
+    kernel_row *row = find_row(table, names[k]);
+    row->n_calls += 1;
+    row->n_elements += device->set->space->n;
+    // one clock for both passes
+    row->seconds += 0.5 * seconds;
+    row->cpu_seconds += 0.5 * cpu_seconds;
+    row->n_different += count_different(found[k], wanted[k]);
+  }
+  return KP_OK;
+}
+
+static kp_result check_lists(kernel_table *table, const kp_kernels_def *def) {
+  kp_case_points device;
+  kp_case_points cpu;
+  KP_TRY(kp_case_points_create(def->backend, def->particles, &device));
+  kp_result result = kp_case_points_create("cpu", def->particles, &cpu);
+  if (result == KP_OK) {
+    result = compare_lists(table, &device, &cpu);
+    kp_case_points_destroy(&cpu);
+  }
+  kp_case_points_destroy(&device);
+  return result;
+}
+
+// ---- report
+
+static bool is_row_right(const kernel_row *row) {
+  bool is_seen = row->n_calls > row->n_skipped;
+  return is_seen && row->n_different == 0 && row->relative <= TOLERANCE;
+}
+
+static void print_row(const kp_kernels_def *def, const kernel_row *row) {
+  double n = row->n_elements > 0 ? (double)row->n_elements : 1.0;
+  double ns = 1e9 * row->seconds / n;
+  double cpu_ns = 1e9 * row->cpu_seconds / n;
+  const char *verdict = row->n_calls == 0 ? "NEVER LAUNCHED" : is_row_right(row) ? "ok" : "FAIL";
+  const char *form =
+      def->json ? "{\"kernel\": \"%s\", \"backend\": \"%s\", \"launches\": %lld, "
+                  "\"elements\": %lld, \"difference\": %.3g, \"wrong\": %lld, \"ns\": %.4g, "
+                  "\"cpu_ns\": %.4g, \"verdict\": \"%s\"}\n"
+                : "%-34s %-6s %8lld %11lld %10.2g %8lld %10.3f %10.3f  %s\n";
+  // a difference that is not finite is no number of JSON
+  double relative = fmin(row->relative, 1e300);
+  (void)printf(form, row->kernel->name, def->backend, (long long)row->n_calls,
+               (long long)row->n_elements, relative, (long long)row->n_different, ns, cpu_ns,
+               verdict);
+}
+
+static bool print_table(const kp_kernels_def *def, const kernel_table *table) {
+  size_t n_right = 0;
+  if (!def->json) {
+    (void)printf("%-34s %-6s %8s %11s %10s %8s %10s %10s\n", "kernel", "on", "launches", "elements",
+                 "difference", "wrong", "ns", "cpu ns");
+  }
+  for (size_t k = 0; k < table->count; ++k) {
+    print_row(def, &table->data[k]);
+    n_right += is_row_right(&table->data[k]);
+  }
+  if (!def->json) {
+    (void)printf("%zu of %zu kernels are right (difference at most %.0e of the largest value, no "
+                 "wrong whole number)\n",
+                 n_right, table->count, TOLERANCE);
+  }
+  return n_right == table->count;
+}
+
+static kp_result check_all(kernel_table *table, const kp_kernels_def *def) {
+  kp_backend_kind kind;
+  kp_backend *backend = NULL;
+  KP_TRY(kp_backend_parse(def->backend, &kind));
+  KP_TRY(kp_backend_create(kind, &backend));
+  kp_result result = check_registry(table, backend, def->particles);
+  kp_backend_destroy(&backend);
+  KP_TRY(result);
+  KP_TRY(check_lists(table, def));
+  return check_worlds(table, def);
+}
+
+kp_result kp_kernels_check(const kp_kernels_def *def, bool *is_right) {
+  kernel_table table = { 0 };
+  kp_result result = fill_table(&table);
+  if (result == KP_OK) {
+    result = check_all(&table, def);
+  }
+  if (result == KP_OK) {
+    *is_right = print_table(def, &table);
+  }
+  kp_array_free(&table);
+  return result;
+}

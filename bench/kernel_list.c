@@ -1,0 +1,28 @@
+#include "data/cells_kernels.h"
+#include "data/data_kernels.h"
+#include "data/ghosts_kernels.h"
+#include "data/interface_kernels.h"
+#include "data/pair_lists_kernels.h"
+#include "methods/common/integrate_kernels.h"
+#include "methods/sph/sph_kernels.h"
+#include "par/kernel_define.h"
+
+#include "bench/kernels.h"
+
+#define KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
+  DATA_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
+  CELLS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
+  LISTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
+  GHOSTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  INTEGRATE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
+  SPH_PAIR_KERNELS(PAIR)
+
+KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
+
+#define ENTRY(mod, name) &mod##_##name##_kernel,
+#define ENTRY_MORE(mod, name, ...) &mod##_##name##_kernel,
+
+const kp_kernel *const kp_kernel_list[] = { KERNELS(ENTRY, ENTRY_MORE, ENTRY, ENTRY_MORE) };
+const size_t kp_n_kernels = sizeof kp_kernel_list / sizeof kp_kernel_list[0];

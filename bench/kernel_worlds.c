@@ -1,0 +1,137 @@
+// The worlds of the kernel check. The first ones run through the smoothing kernels with every form
+// of pressure and viscosity; the others add one thing each to the plain dam break.
+#include "bench/kernels.h"
+
+// pressure, viscosity model, fused
+static const struct {
+  int pressure, viscosity;
+  bool fused;
+} forms[] = {
+  { 0, 0, false }, { 1, 0, false }, { 0, 1, false },
+  { 1, 1, false }, { 0, 0, true },  { 1, 0, true },
+};
+
+#define N_FORMS (sizeof forms / sizeof forms[0])
+
+static void set_wall_sph(kp_dam_break_def *def) {
+  def->sph.wall = KP_SPH_WALL_SPH;
+}
+
+static void set_wall_lennard_jones(kp_dam_break_def *def) {
+  def->sph.wall = KP_SPH_WALL_LENNARD_JONES;
+}
+
+static void set_wall_dem(kp_dam_break_def *def) {
+  def->sph.wall = KP_SPH_WALL_DEM;
+}
+
+static void set_continuity(kp_dam_break_def *def, int kernel, int viscosity) {
+  def->sph.density = 1;
+  def->sph.integrator = KP_INTEGRATOR_RK2;
+  def->sph.kernel = kernel;
+  def->sph.viscosity_model = viscosity;
+}
+
+static void set_continuity_cubic(kp_dam_break_def *def) {
+  set_continuity(def, KP_SPH_CUBIC, 0);
+}
+
+static void set_continuity_cubic_artificial(kp_dam_break_def *def) {
+  set_continuity(def, KP_SPH_CUBIC, 1);
+}
+
+static void set_continuity_wendland(kp_dam_break_def *def) {
+  set_continuity(def, KP_SPH_WENDLAND, 0);
+}
+
+static void set_continuity_wendland_artificial(kp_dam_break_def *def) {
+  set_continuity(def, KP_SPH_WENDLAND, 1);
+}
+
+// with an emitter, so that the fields of a scheme also get their first values
+static void set_euler(kp_dam_break_def *def) {
+  def->sph.integrator = KP_INTEGRATOR_EULER;
+}
+
+static void set_leapfrog(kp_dam_break_def *def) {
+  def->sph.integrator = KP_INTEGRATOR_LEAPFROG;
+  def->jet = true;
+}
+
+static void set_velocity_verlet(kp_dam_break_def *def) {
+  def->sph.integrator = KP_INTEGRATOR_VELOCITY_VERLET;
+}
+
+static void set_position_verlet(kp_dam_break_def *def) {
+  def->sph.integrator = KP_INTEGRATOR_POSITION_VERLET;
+  def->jet = true;
+}
+
+static void set_rk4(kp_dam_break_def *def) {
+  def->sph.integrator = KP_INTEGRATOR_RK4;
+}
+
+static void set_periodic(kp_dam_break_def *def) {
+  def->sides = KP_BOUNDARY_PERIODIC;
+}
+
+static void set_flat(kp_dam_break_def *def) {
+  def->dimension = 2;
+  def->body = false;
+}
+
+static void set_flat_periodic(kp_dam_break_def *def) {
+  set_flat(def);
+  set_periodic(def);
+}
+
+static void set_drain(kp_dam_break_def *def) {
+  def->jet = true;
+  def->drain = true;
+}
+
+static void set_sparse(kp_dam_break_def *def) {
+  def->far_jet = true;
+  def->sph.domain_walls = 1;
+}
+
+static void (*const others[])(kp_dam_break_def *def) = {
+  set_wall_sph,
+  set_wall_lennard_jones,
+  set_wall_dem,
+  set_continuity_cubic,
+  set_continuity_cubic_artificial,
+  set_continuity_wendland,
+  set_continuity_wendland_artificial,
+  set_euler,
+  set_leapfrog,
+  set_velocity_verlet,
+  set_position_verlet,
+  set_rk4,
+  set_periodic,
+  set_flat,
+  set_flat_periodic,
+  set_drain,
+  set_sparse,
+};
+
+#define N_SETS ((size_t)KP_SPH_KERNEL_COUNT * N_FORMS)
+
+size_t kp_kernel_worlds(void) {
+  return N_SETS + sizeof others / sizeof others[0];
+}
+
+kp_dam_break_def kp_kernel_world(size_t k, int64_t particles) {
+  kp_dam_break_def def = kp_default_dam_break_def();
+  def.particles = particles;
+  def.body = true;
+  if (k < N_SETS) {
+    def.sph.kernel = (int)(k / N_FORMS);
+    def.sph.pressure = forms[k % N_FORMS].pressure;
+    def.sph.viscosity_model = forms[k % N_FORMS].viscosity;
+    def.sph.fused = forms[k % N_FORMS].fused;
+  } else {
+    others[k - N_SETS](&def);
+  }
+  return def;
+}

@@ -1,0 +1,22 @@
+// `kelpie bench kernels`: every kernel of every list, launched by small worlds, run a second time
+// on the CPU from the same bits and compared.
+#pragma once
+
+#include "cases/cases.h"
+
+// Every kernel of the library.
+extern const kp_kernel *const kp_kernel_list[];
+extern const size_t kp_n_kernels;
+
+// Worlds that together launch every kernel a step can launch.
+size_t kp_kernel_worlds(void);
+kp_dam_break_def kp_kernel_world(size_t k, int64_t particles);
+
+typedef struct kp_kernels_def {
+  const char *backend;
+  int64_t particles;  // of each world
+  bool json;
+} kp_kernels_def;
+
+// Prints a row per kernel. *is_right: all were launched and none differed more than rounding.
+KP_NODISCARD kp_result kp_kernels_check(const kp_kernels_def *def, bool *is_right);
