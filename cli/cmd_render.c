@@ -20,7 +20,7 @@ static const kp_option options[] = {
   { "samples", 0, "N", "passes per picture: 1 is quick, 16 good, 64 for stills" },
   { "preview", 0, NULL, "small and quick: 480x270, one sample" },
   { "camera", 0, "A,E[,Z]", "look from azimuth A and elevation E in degrees, zoom Z" },
-  { "color-by", 0, "FIELD", "colour particles by a field such as speed, density or pressure" },
+  { "color-by", 0, "FIELD", "colour particles by a field such as speed or density" },
   { "range", 0, "A:B", "values at the ends of the colour map; from each frame when missing" },
   { "set", 's', "KEY=VALUE", "change a value of render or look, e.g. render.exposure=1" },
   { "scene", 0, "FILE", "take render and look from this scene instead of the run's own" },
@@ -37,7 +37,7 @@ static const kp_command command = {
   "simulated again.",
   "  kelpie render out/dam_break\n"
   "  kelpie render out/dam_break --preview --frames 0:30\n"
-  "  kelpie render out/dam_break --frames 60 --size 1920x1080 --samples 64 --color-by pressure",
+  "  kelpie render out/dam_break --frames 60 --size 1920x1080 --samples 64 --color-by density",
   options,
   sizeof options / sizeof options[0],
   1,

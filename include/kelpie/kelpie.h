@@ -3,6 +3,8 @@
 
 #include "kelpie/base.h"
 #include "kelpie/config.h"
+#include "kelpie/io.h"
+#include "kelpie/scene.h"
 #include "kelpie/shape.h"
 #include "kelpie/types.h"
 #include "kelpie/vec.h"

@@ -48,7 +48,7 @@ KP_API double kp_world_time(const kp_world *world);
 KP_API int64_t kp_world_steps(const kp_world *world);
 KP_API int64_t kp_world_count(const kp_world *world, const char *set);  // -1: no such set
 
-// Copy a field's component as double. `n` items at most; returns how many in *read (may be NULL).
+// Copy a field's component as double: the first n items, or all where there are fewer.
 KP_API KP_NODISCARD kp_result kp_world_read(kp_world *world, const char *set, const char *field,
                                             int component, double *out, int64_t n);
 

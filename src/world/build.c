@@ -324,5 +324,7 @@ kp_result kp_world_build_all(kp_world *world) {
   if (spec->liquids.count > 0) {
     KP_TRY(build_sph(world));
   }
+  // liquids and the bodies they push are strongly coupled: one group
+  world->n_groups = 1;
   return add_system(world, &kp_fluid_rigid, NULL);
 }

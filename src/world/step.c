@@ -7,12 +7,12 @@
 #include "base/timer.h"
 
 // A timer around each stage of each sub-step.
-static kp_result run_stage(kp_world *world, kp_stage stage) {
+static kp_result run_stage(kp_world *world, int group, kp_stage stage) {
   double start = kp_time_now();
   kp_result result = KP_OK;
   for (size_t s = 0; s < world->systems.count && result == KP_OK; ++s) {
     kp_system *system = &world->systems.data[s];
-    if (system->method->stages[stage] != NULL) {
+    if (system->group == group && system->method->stages[stage] != NULL) {
       result = system->method->stages[stage](system->self, &world->env);
     }
   }
@@ -21,28 +21,30 @@ static kp_result run_stage(kp_world *world, kp_stage stage) {
   return result;
 }
 
-static kp_result begin_evaluation(kp_world *world) {
+static kp_result begin_evaluation(kp_world *world, int group) {
   for (size_t s = 0; s < world->systems.count; ++s) {
     kp_system *system = &world->systems.data[s];
-    if (system->method->begin != NULL) {
+    if (system->group == group && system->method->begin != NULL) {
       KP_TRY(system->method->begin(system->self, &world->env));
     }
   }
   return KP_OK;
 }
 
-static int evaluations(const kp_world *world) {
+static int evaluations(const kp_world *world, int group) {
   int most = 1;
   for (size_t s = 0; s < world->systems.count; ++s) {
     const kp_system *system = &world->systems.data[s];
-    int n = system->method->evaluations != NULL ? system->method->evaluations(system->self) : 1;
-    most = n > most ? n : most;
+    if (system->group == group && system->method->evaluations != NULL) {
+      int n = system->method->evaluations(system->self);
+      most = n > most ? n : most;
+    }
   }
   return most;
 }
 
-// The smallest limit any method asks for.
-static double step_limit(kp_world *world) {
+// The smallest limit any method of the group asks for.
+static double step_limit(kp_world *world, int group) {
   const kp_simulation_def *def = &world->spec.simulation;
   if (!isnan(def->dt)) {
     return def->dt * world->dt_scale;
@@ -50,7 +52,7 @@ static double step_limit(kp_world *world) {
   double dt = def->dt_max;
   for (size_t s = 0; s < world->systems.count; ++s) {
     kp_system *system = &world->systems.data[s];
-    if (system->method->max_dt != NULL) {
+    if (system->group == group && system->method->max_dt != NULL) {
       dt = fmin(dt, system->method->max_dt(system->self, &world->env));
     }
   }
@@ -83,50 +85,92 @@ static kp_result check_report(kp_world *world) {
   return KP_OK;
 }
 
-kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report) {
-  kp_env *env = &world->env;
-  env->report = (kp_step_report){ 0 };
-  env->report.dt_limit = step_limit(world);
-  env->dt = cut_step(env->report.dt_limit, longest);
-  env->report.dt = env->dt;
-  env->evaluation = 0;
-
-  KP_TRY(run_stage(world, KP_STAGE_POPULATION));
-  int n = evaluations(world);
-  for (env->evaluation = 0; env->evaluation < n; ++env->evaluation) {
-    KP_TRY(begin_evaluation(world));
-    KP_TRY(run_stage(world, KP_STAGE_SPACE));
-    KP_TRY(run_stage(world, KP_STAGE_PREPARE));
-    KP_TRY(run_stage(world, KP_STAGE_FORCES));
-    KP_TRY(run_stage(world, KP_STAGE_PREDICT));
-  }
-  KP_TRY(run_stage(world, KP_STAGE_CONTACT));
-  KP_TRY(run_stage(world, KP_STAGE_SOLVE));
-  KP_TRY(run_stage(world, KP_STAGE_CORRECT));
-  KP_TRY(run_stage(world, KP_STAGE_CHECK));
-
-  env->time += env->dt;
-  world->n_steps += 1;
-  env->report.steps = 1;
-  KP_TRY(kp_world_store_clock(world));
-  if (report != NULL) {
-    *report = env->report;
-  }
-  return check_report(world);
+// What happened, over several sub-steps of a group.
+static void add_report(kp_step_report *sum, const kp_step_report *one) {
+  kp_step_report total = *one;
+  total.steps = sum->steps + one->steps;
+  total.n_removed = sum->n_removed + one->n_removed;
+  total.n_emitted = sum->n_emitted + one->n_emitted;
+  total.retries = sum->retries + one->retries;
+  total.max_speed = fmax(sum->max_speed, one->max_speed);
+  *sum = total;
 }
 
-static void add_report(kp_step_report *sum, const kp_step_report *one) {
-  int64_t steps = sum->steps + one->steps;
-  int64_t removed = sum->n_removed + one->n_removed;
-  int64_t emitted = sum->n_emitted + one->n_emitted;
-  int64_t retries = sum->retries;
-  double fastest = fmax(sum->max_speed, one->max_speed);
-  *sum = *one;
-  sum->steps = steps;
-  sum->n_removed = removed;
-  sum->n_emitted = emitted;
-  sum->retries = retries;
-  sum->max_speed = fastest;
+// What the groups of a world tell together: populations add up, the finest group counts the steps.
+static void join_report(kp_step_report *all, const kp_step_report *group) {
+  all->n_particles += group->n_particles;
+  all->n_removed += group->n_removed;
+  all->n_emitted += group->n_emitted;
+  all->n_bad += group->n_bad;
+  all->n_escaped += group->n_escaped;
+  all->steps = group->steps > all->steps ? group->steps : all->steps;
+  all->dt_limit = fmin(all->dt_limit, group->dt_limit);
+  all->max_speed = fmax(all->max_speed, group->max_speed);
+  all->max_acceleration = fmax(all->max_acceleration, group->max_acceleration);
+}
+
+// The list: one sub-step of a group of strongly coupled systems.
+static kp_result sub_step(kp_world *world, int group) {
+  kp_env *env = &world->env;
+  KP_TRY(run_stage(world, group, KP_STAGE_POPULATION));
+  int n = evaluations(world, group);
+  for (env->evaluation = 0; env->evaluation < n; ++env->evaluation) {
+    KP_TRY(begin_evaluation(world, group));
+    KP_TRY(run_stage(world, group, KP_STAGE_SPACE));
+    KP_TRY(run_stage(world, group, KP_STAGE_PREPARE));
+    KP_TRY(run_stage(world, group, KP_STAGE_FORCES));
+    KP_TRY(run_stage(world, group, KP_STAGE_PREDICT));
+  }
+  KP_TRY(run_stage(world, group, KP_STAGE_CONTACT));
+  KP_TRY(run_stage(world, group, KP_STAGE_SOLVE));
+  KP_TRY(run_stage(world, group, KP_STAGE_CORRECT));
+  KP_TRY(run_stage(world, group, KP_STAGE_CHECK));
+  return KP_OK;
+}
+
+// A group on its way through the coupling interval, as often as its own limit asks.
+static kp_result run_group(kp_world *world, int group, double interval, kp_step_report *sum) {
+  kp_env *env = &world->env;
+  double start = env->time;
+  double done = 0.0;
+  while (done < interval) {
+    env->report = (kp_step_report){ .dt_limit = step_limit(world, group), .steps = 1 };
+    env->dt = cut_step(env->report.dt_limit, interval - done);
+    env->report.dt = env->dt;
+    env->time = start + done;
+    KP_TRY(sub_step(world, group));
+    add_report(sum, &env->report);
+    done = env->dt >= interval - done ? interval : done + env->dt;
+    if (env->report.n_bad > 0) {
+      break;
+    }
+  }
+  env->time = start;
+  return KP_OK;
+}
+
+// The world advances by a coupling interval: the limit of its slowest group, inside which the others sub-step.
+kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report) {
+  kp_env *env = &world->env;
+  double limit = 0.0;
+  for (int group = 0; group < world->n_groups; ++group) {
+    limit = fmax(limit, step_limit(world, group));
+  }
+  double interval = cut_step(limit, longest);
+  kp_step_report all = { .dt = interval, .dt_limit = HUGE_VAL };
+  for (int group = 0; group < world->n_groups; ++group) {
+    kp_step_report sum = { 0 };
+    KP_TRY(run_group(world, group, interval, &sum));
+    join_report(&all, &sum);
+  }
+  env->time += interval;
+  env->report = all;
+  world->n_steps += 1;
+  KP_TRY(kp_world_store_clock(world));
+  if (report != NULL) {
+    *report = all;
+  }
+  return check_report(world);
 }
 
 // Sub-steps until the end of the interval or the first trouble.

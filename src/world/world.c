@@ -208,15 +208,27 @@ kp_result kp_world_after_load(kp_world *world) {
 
 // ---- reports ------------------------------------------------------------------------------------------------------------
 
-kp_result kp_world_schedule(const kp_world *world, kp_text *out) {
+static kp_result schedule_group(const kp_world *world, int group, kp_text *out) {
   for (int stage = 0; stage < KP_STAGE_COUNT; ++stage) {
     KP_TRY(kp_text_add(out, "%2d  %-11s", stage + 2, kp_stage_names[stage]));
     for (size_t s = 0; s < world->systems.count; ++s) {
-      if (world->systems.data[s].method->stages[stage] != NULL) {
-        KP_TRY(kp_text_add(out, " %s", world->systems.data[s].name));
+      const kp_system *system = &world->systems.data[s];
+      if (system->group == group && system->method->stages[stage] != NULL) {
+        KP_TRY(kp_text_add(out, " %s", system->name));
       }
     }
     KP_TRY(kp_text_add(out, "\n"));
+  }
+  return KP_OK;
+}
+
+kp_result kp_world_schedule(const kp_world *world, kp_text *out) {
+  for (int group = 0; group < world->n_groups; ++group) {
+    if (world->n_groups > 1) {
+      KP_TRY(kp_text_add(out, "group %d\n", group));
+    }
+    KP_TRY(kp_text_add(out, " 1  %-11s smallest limit of the group\n", "dt"));
+    KP_TRY(schedule_group(world, group, out));
   }
   return KP_OK;
 }

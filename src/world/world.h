@@ -12,6 +12,7 @@ typedef struct kp_system {
   const kp_method *method;
   void *self;
   char name[KP_NAME_SIZE];
+  int group;  // systems of one group are strongly coupled and take their sub-steps together
 } kp_system;
 
 typedef struct kp_world_body {
@@ -31,6 +32,7 @@ struct kp_world {
   kp_bodies *bodies;
   kp_interface *walls, *movers;
   KP_ARRAY(kp_system) systems;  // in schedule order
+  int n_groups;
   KP_ARRAY(kp_world_body) shapes;
   kp_space *clock;              // GLOBAL space: time, step, next ids, emitter states: part of the state
   kp_snapshot *snapshot;        // last good state, with policy retry

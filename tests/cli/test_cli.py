@@ -3,14 +3,16 @@
 
 import json
 import os
+import resource
 import signal
 import struct
+import subprocess
 import sys
 import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from program import SCENES, Case, has_backend, main, read, rows, write  # noqa: E402
+from program import PROGRAM, SCENES, Case, has_backend, main, read, rows, write  # noqa: E402
 
 COMMANDS = ["run", "resume", "check", "render", "export", "info", "params", "scenes"]
 
@@ -40,7 +42,8 @@ class Help(Case):
         self.refuse(2, "there is no command 'xyzzyplugh'", "xyzzyplugh")
 
     def test_wrong_options(self):
-        self.refuse(2, "no option --frame; did you mean --frames\\?", "run", "a.lua", "--frame", "3")
+        self.refuse(2, "no option --frame; did you mean --frames\\?", "run", "a.lua", "--frame",
+                    "3")
         self.refuse(2, "no option -x", "check", "a.lua", "-x")
         self.refuse(2, "--set needs a value", "check", "a.lua", "--set")
         self.refuse(2, "--force takes no value", "run", "a.lua", "--force=yes")
@@ -113,7 +116,8 @@ class Run(Case):
     def test_files_of_others_are_kept(self):
         os.mkdir(self.path("mine"))
         write("important", self.folder, "mine/notes.txt")
-        self.refuse(5, "holds files that are not of a run", "run", self.small_scene(1), "-o", "mine")
+        self.refuse(5, "holds files that are not of a run", "run", self.small_scene(1), "-o",
+                    "mine")
         self.call("run", "small.lua", "-o", "mine", "--force")
         self.assertEqual(read(self.folder, "mine/notes.txt"), "important")
 
@@ -168,6 +172,28 @@ class Run(Case):
         self.assertEqual(out + err, "")
         out, _ = self.call("run", scene, "-o", "d", "--progress", "bar")
         self.assertIn("[========================] 2/2", out)
+
+
+class FullDisk(Case):
+    def test_full_disk(self):
+        """A frame that cannot be written ends the run and leaves nothing half-written."""
+        scene = self.small_scene(6, 0.02)
+        self.call("run", scene, "-o", "whole")
+        done = subprocess.run([PROGRAM, "run", scene, "-o", "out"], cwd=self.folder, text=True,
+                              capture_output=True, check=False, restore_signals=False,
+                              preexec_fn=lambda: limit_files(30000))
+        self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, "kelpie: .*(too large|No space)")
+        self.assertFalse([name for _, _, names in os.walk(self.path("out")) for name in names
+                          if name.endswith(".tmp")])
+        self.call("resume", "out")
+        self.assertEqual(self.hash("out"), self.hash("whole"))
+
+
+def limit_files(n_bytes):
+    # writing beyond the limit fails with EFBIG, as a full disk would with ENOSPC
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
 
 
 class Stop(Case):
@@ -258,7 +284,8 @@ class Resume(Case):
     def test_changed_input_is_refused(self):
         self.stopped_run()
         write(read(self.folder, "out/inputs/size.lua") + "\n", self.folder, "out/inputs/size.lua")
-        self.refuse(5, "size.lua was changed since the run began", "resume", "out", "--frames", ":8")
+        self.refuse(5, "size.lua was changed since the run began", "resume", "out", "--frames",
+                    ":8")
 
     def damage(self, name):
         path = self.path(name)
@@ -413,7 +440,8 @@ class Export(Case):
     def test_formats(self):
         self.call("export", "out", "--to", "ply,vtu,csv")
         self.assertIn("water_000002.ply", os.listdir(self.path("out/export/ply")))
-        self.assertTrue(any(name.endswith(".pvd") for name in os.listdir(self.path("out/export/vtu"))))
+        names = os.listdir(self.path("out/export/vtu"))
+        self.assertTrue(any(name.endswith(".pvd") for name in names), names)
         head = read(self.folder, "out/export/csv/water_000002.csv").splitlines()[0]
         self.assertRegex(head, "id")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A run that is killed twenty times at random moments ends with the same bits as an undisturbed one."""
+"""A run that is killed twenty times at random moments ends with the bits of an undisturbed one."""
 
 import os
 import random

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The law of restarts: N + M frames equal N frames, save, load, M frames, bit for bit, for every scene that
-ships, at a size that runs in seconds."""
+"""The law of restarts: N + M frames equal N frames, save, load, M frames, bit for bit, for every
+scene that ships, at a size that runs in seconds."""
 
 import os
 import re
@@ -35,8 +35,10 @@ class Restart(Case):
         liquids = re.findall(r'^\s*liquid\s+"([^"]+)"', text, re.M)
         self.call("run", path, "-o", "probe", "--frames", ":0", "--force", "--progress", "none")
         used = read(self.folder, "probe/used.lua")
-        spacings = [float(re.search(r'liquid "%s".*?\bspacing = ([-+.e\d]+)' % re.escape(name), used,
-                                    re.S).group(1)) for name in liquids]
+        spacings = []
+        for name in liquids:
+            pattern = r'liquid "%s".*?\bspacing = ([-+.e\d]+)' % re.escape(name)
+            spacings.append(float(re.search(pattern, used, re.S).group(1)))
         sets = []
         n, factor = self.count(path, sets), 1.0
         while n > PARTICLES_MOST and factor < 4.0:

@@ -19,7 +19,8 @@ class SameBits(Case):
         return self.hash(name)
 
     def run_small(self, name, *words, env=None):
-        self.call("run", self.small_scene(6, 0.02), "-o", name, "--progress", "none", *words, env=env)
+        self.call("run", self.small_scene(6, 0.02), "-o", name, "--progress", "none", *words,
+                  env=env)
         return self.hash(name)
 
     def test_threads(self):

@@ -1,0 +1,129 @@
+// Flow between two walls, periodic along them: Couette, Poiseuille and a free-slip plug.
+#include "support/worlds.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "support/claims.h"
+
+#define WIDTH 0.02     // m between the walls
+#define ROWS 20
+#define VISCOSITY 1.0  // Pa s: nu = 1e-3 m^2/s, so the profile is there after a few times WIDTH^2 / nu = 0.4 s
+
+static kp_test_settings channel_settings(double slip) {
+  double dx = WIDTH / ROWS;
+  kp_test_settings s = kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(8 * dx, WIDTH, 1));
+  s.domain.boundary_x = KP_BOUNDARY_PERIODIC;
+  s.simulation.gravity = kp_vec3_make(0, 0, 0);
+  s.sph.wall = KP_SPH_WALL_SPH;
+  s.sph.slip = slip;
+  return s;
+}
+
+static kp_liquid_def channel_liquid(double sound_speed) {
+  double dx = WIDTH / ROWS;
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(8 * dx, WIDTH, 1), dx);
+  water.viscosity = VISCOSITY;
+  water.sound_speed = sound_speed;
+  return water;
+}
+
+typedef double (*profile_fn)(double y, double top_speed);
+
+static double poiseuille(double y, double top_speed) {
+  return top_speed * 4.0 * y * (WIDTH - y) / (WIDTH * WIDTH);
+}
+
+static double couette(double y, double top_speed) {
+  return top_speed * y / WIDTH;
+}
+
+// Largest difference from the profile, over the top speed.
+static double profile_error(kp_world *world, profile_fn fn, double top_speed) {
+  kp_test_particles p = kp_test_particles_read(world, "water");
+  double worst = 0.0;
+  for (int64_t i = 0; i < p.n; ++i) {
+    worst = fmax(worst, fabs(p.v[0][i] - fn(p.x[1][i], top_speed)) / top_speed);
+  }
+  assert_int_equal(p.n, 8 * ROWS);
+  kp_test_particles_free(&p);
+  return worst;
+}
+
+static void test_poiseuille(void **state) {
+  (void)state;
+  const double top_speed = 0.01;
+  kp_test_settings s = channel_settings(0.0);
+  // u_max = g W^2 / (8 nu)
+  s.simulation.gravity.x = 8.0 * top_speed * VISCOSITY / 1000.0 / (WIDTH * WIDTH);
+  kp_world *world = kp_test_world(&s);
+  kp_liquid_def water = channel_liquid(0.5);
+  assert_ok(kp_world_add_liquid(world, &water));
+  assert_ok(kp_world_build(world));
+  assert_ok(kp_world_advance(world, 0.6, NULL));
+  double error = profile_error(world, poiseuille, top_speed);
+  print_message("  Poiseuille: largest error %.3f of the top speed\n", error);
+  assert_between(error, 0.0, 0.10);
+  kp_claim claim = { "bayraktar-B18-poiseuille", "no-slip walls give the Poiseuille profile",
+                     "20 rows, Re 0.2", "test_sph_channel", error, 0.10 };
+  kp_claim_at_most(&claim);
+  kp_world_destroy(&world);
+}
+
+// The upper wall is a scripted box that moves along x; it is longer than its way.
+static void test_couette(void **state) {
+  (void)state;
+  const double top_speed = 0.01;
+  const double seconds = 0.6;
+  double dx = WIDTH / ROWS;
+  kp_test_settings s = channel_settings(0.0);
+  s.domain.max.y = WIDTH + 4 * dx;
+  kp_world *world = kp_test_world(&s);
+  kp_liquid_def water = channel_liquid(0.5);
+  assert_ok(kp_world_add_liquid(world, &water));
+  kp_collider_def lid = kp_default_collider_def();
+  snprintf(lid.name, sizeof lid.name, "lid");
+  // samples lie on the surface of a box and the lattice of the liquid half a spacing below it
+  lid.shape = kp_test_box(kp_vec3_make(-40 * dx, WIDTH, -1), kp_vec3_make(48 * dx, WIDTH + 3 * dx, 1));
+  const double samples[] = { 0, 0, 0, top_speed, 0, 0, 2 * top_speed, 0, 0 };
+  lid.position = (kp_curve){ .components = 3, .n = 3, .start = 0.0, .interval = 1.0, .samples = samples };
+  assert_ok(kp_world_add_collider(world, &lid));
+  assert_ok(kp_world_build(world));
+  assert_ok(kp_world_advance(world, seconds, NULL));
+  double error = profile_error(world, couette, top_speed);
+  print_message("  Couette: largest error %.3f of the top speed\n", error);
+  assert_between(error, 0.0, 0.10);
+  kp_claim claim = { "bayraktar-B18-couette", "no-slip walls give the Couette profile", "20 rows, Re 0.2",
+                     "test_sph_channel", error, 0.10 };
+  kp_claim_at_most(&claim);
+  kp_world_destroy(&world);
+}
+
+static void test_free_slip_plug(void **state) {
+  (void)state;
+  kp_test_settings s = channel_settings(1.0);
+  kp_world *world = kp_test_world(&s);
+  kp_liquid_def water = channel_liquid(0.5);
+  water.velocity = kp_vec3_make(0.05, 0, 0);
+  assert_ok(kp_world_add_liquid(world, &water));
+  assert_ok(kp_world_build(world));
+  assert_ok(kp_world_advance(world, 0.6, NULL));
+  kp_test_sums sums = kp_test_sums_of(world);
+  double lost = fabs(sums.momentum.x / sums.mass / 0.05 - 1.0);
+  print_message("  plug: mean speed changed by %.4f\n", lost);
+  assert_between(lost, 0.0, 0.02);
+  kp_claim claim = { "bayraktar-B18-plug", "a plug between free-slip walls keeps its speed",
+                     "20 rows, 30 widths of travel in 0.6 s", "test_sph_channel", lost, 0.02 };
+  kp_claim_at_most(&claim);
+  kp_world_destroy(&world);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_poiseuille),
+    cmocka_unit_test(test_couette),
+    cmocka_unit_test(test_free_slip_plug),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
