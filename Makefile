@@ -8,7 +8,7 @@ cmake --preset $(1)
 cmake --build --preset $(1) -j $(JOBS)
 endef
 
-# the long tests, or those whose name matches one of ids="B1 H7 ..."
+# all tests that prove claims, or those whose name matches one of ids="integrators sph_flow ..."
 CLAIM_FILTER = $(if $(ids),-R "($(subst $() ,|,$(strip $(ids))))")
 
 .PHONY: help build run test bench claims asan tsan cuda install format clean
@@ -18,7 +18,7 @@ help:
 	@echo "make build    build/kelpie"
 	@echo "make test     build in both precisions and run every test"
 	@echo "make bench    measure speed"
-	@echo "make claims   run the claims at full size: ids=\"B1 H7\" for some of them"
+	@echo "make claims   run the claims at full size: ids=\"test_integrators\" for some of them"
 	@echo "make asan | tsan | cuda | install (PREFIX=$(PREFIX)) | format | clean"
 
 build:
@@ -46,15 +46,18 @@ test:
 bench: build
 	build/kelpie bench
 
+# each claim's result is one file; where both precisions prove it, the double build has the last word
 claims: build
 	tools/install-deps core test
-	$(call build_preset,release)
 	$(call build_preset,double)
 	mkdir -p claims/results
-	KELPIE_CLAIMS_DIR=$(CURDIR)/claims/results \
-	  ctest --test-dir build/release -L long --output-on-failure $(CLAIM_FILTER)
-	KELPIE_CLAIMS_DIR=$(CURDIR)/claims/results \
-	  ctest --test-dir build/double -L long --output-on-failure $(CLAIM_FILTER)
+	for precision in release double; do \
+	  KELPIE_CLAIMS_DIR=$(CURDIR)/claims/results \
+	  KELPIE_CLAIMS_MACHINE="$$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1), $$(nproc) cores" \
+	  KELPIE_CLAIMS_COMMIT="$$(git rev-parse --short HEAD)" \
+	  ctest --test-dir build/$$precision --output-on-failure $(CLAIM_FILTER) || exit 1; \
+	done
+	tools/coverage
 
 asan:
 	tools/install-deps core test

@@ -194,6 +194,7 @@ static kp_result freshen(kp_buffer *buffer, kp_side side) {
 // The given side has changed: the other one is stale from now on.
 static kp_result mark_written(kp_buffer *buffer, kp_side side) {
   bool is_host = side == KP_SIDE_HOST;
+  ++buffer->writes;
   *(is_host ? &buffer->host_valid : &buffer->device_valid) = true;
   bool *other = is_host ? &buffer->device_valid : &buffer->host_valid;
   if (!*other || is_dropped(KP_BUFFER_FAULT_WRITE)) {

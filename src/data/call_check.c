@@ -100,7 +100,6 @@ static kp_result list_work(kp_call_check *check, int64_t n_cells, kp_pair_job *j
 
 static kp_result shadow_job(kp_call_check *check, const kp_pair_job *from, kp_pair_job *job) {
   *job = *from;
-  job->packed = NULL;
   KP_TRY(shadow_view(check, from->i_cells, &job->i));
   KP_TRY(shadow_view(check, from->j_cells, &job->j));
   if (from->n_work == 0) {

@@ -1,5 +1,6 @@
 #include "data/cells.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -46,6 +47,10 @@ kp_result kp_cells_create(kp_set *set, double edge, kp_cells **out) {
   init_buffer(&c->row_of, backend);
   init_buffer(&c->wide, backend);
   init_buffer(&c->work, backend);
+  init_buffer(&c->kept.places, backend);
+  init_buffer(&c->kept.halo, backend);
+  init_buffer(&c->kept.lists, backend);
+  init_buffer(&c->kept.counts, backend);
   if (set->cells == NULL) {
     set->cells = c;
   }
@@ -70,6 +75,10 @@ void kp_cells_destroy(kp_cells **cells) {
   kp_buffer_free(&c->row_of);
   kp_buffer_free(&c->wide);
   kp_buffer_free(&c->work);
+  kp_buffer_free(&c->kept.places);
+  kp_buffer_free(&c->kept.halo);
+  kp_buffer_free(&c->kept.lists);
+  kp_buffer_free(&c->kept.counts);
   kp_array_free(&c->work_counts);
   kp_free(c);
   *cells = NULL;
@@ -448,8 +457,14 @@ static kp_result choose_bounds(kp_cells *c, const kp_aabb *bounds) {
   return KP_OK;
 }
 
+static uint64_t next_stamp(void) {
+  static atomic_uint_fast64_t last;
+  return atomic_fetch_add(&last, 1) + 1;
+}
+
 kp_result kp_cells_build(kp_cells *c, const kp_aabb *bounds) {
   ++c->revision;
+  c->stamp = next_stamp();
   c->built_for = c->set->space->revision;
   if (c->set->space->n == 0) {
     return build_empty(c);

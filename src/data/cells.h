@@ -114,6 +114,20 @@ KP_FN void kp_cells_reach(const kp_cells_view *c, int axis, double x, double rad
   *last = kp_cells_coordinate(b, 1.0);
 }
 
+// What the cuda pair driver keeps between passes, and what it was made from.
+typedef struct kp_cells_kept {
+  kp_buffer places;  // of the elements by slot
+  uint64_t placed_stamp, placed_writes;
+  int32_t placed_bits;
+  kp_buffer halo;  // u8 per cell
+  uint64_t halo_stamp;
+  int32_t halo_reach;
+  kp_buffer lists, counts;  // neighbours of this set's elements
+  uint64_t list_stamp[2], list_writes[2];
+  double list_radius;
+  int32_t list_capacity;
+} kp_cells_kept;
+
 typedef struct kp_cells {
   kp_set *set;
   double edge;
@@ -121,6 +135,7 @@ typedef struct kp_cells {
   kp_aabb bounds;      // of the last build
   uint64_t revision;   // grows with each build
   uint64_t built_for;  // revision of the space after the last build
+  uint64_t stamp;      // of the last build, among those of all cells
   int64_t n_items;     // host backends: work items of the pair driver
   int64_t n_occupied;  // host backends: occupied cells
   int64_t n_cells;
@@ -133,6 +148,7 @@ typedef struct kp_cells {
   // of a full one.
   kp_buffer work;
   KP_ARRAY(uint32_t) work_counts;
+  kp_cells_kept kept;
 } kp_cells;
 
 KP_NODISCARD kp_result kp_cells_create(kp_set *set, double edge, kp_cells **out);

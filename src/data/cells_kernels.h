@@ -210,7 +210,7 @@ KP_FN void cells_heap_sort(uint32_t *order, const kp_gid *id, int64_t n) {
 
 KP_FN void cells_ties(int64_t s, const cells_ties_args *a) {
   uint32_t key = a->keys[s];
-  if (s > 0 && a->keys[s - 1] == key) {
+  if (s + 1 >= a->n || a->keys[s + 1] != key || (s > 0 && a->keys[s - 1] == key)) {
     return;
   }
   // ids mostly ascend already: elements that stayed kept their order

@@ -65,8 +65,10 @@ typedef struct kp_pair_job {
   const uint32_t *work;  // host backends: work items of the i side, see data/cells.h
   int64_t n_work;
   kp_cells *i_cells, *j_cells;
-  void *packed;        // cuda: packed positions and j-fields, owned by the driver ...
-  size_t packed_size;  // ... and their bytes, which a launcher writes when it gets packed == NULL
+  // Hints, which a driver may use; results do not depend on them.
+  int32_t keep;    // > 0: passes over the same places and radius follow; lists of up to so many
+                   // neighbours per element pay
+  bool adds_only;  // an element that meets nobody may be left as it is: `store` would add zero
 } kp_pair_job;
 
 // i over `i_set`, j over `j_set` (may be the same). Both must have built cells.

@@ -20,7 +20,8 @@ kp_sources(
   cells.c
   ghosts.c
   pair_lists.c
-  pairs.c)
+  pairs.c
+  size_classes.c)
 kp_isa_sources(
   cells_cpu.c
   ghosts_cpu.c

@@ -50,6 +50,16 @@ static inline int kp_env_up_axis(const kp_env *env) {
   return fabs(g.x) > fabs(g.y) ? 0 : 1;
 }
 
+// Mean distance of the samples of one body, from what they stand for of its surface.
+static inline double kp_interface_spacing(const kp_real *area, int64_t count, int dimension) {
+  double sum = 0.0;
+  for (int64_t i = 0; i < count; ++i) {
+    sum += (double)area[i];
+  }
+  double mean = count > 0 ? sum / (double)count : 0.0;
+  return dimension == 2 ? mean : sqrt(mean);
+}
+
 // One population in a report: liquids, grains, ... one row each in stats.csv.
 typedef struct kp_population_stats {
   char name[KP_NAME_SIZE];

@@ -88,8 +88,11 @@ static kp_result add_samples(kp_world *world, kp_index body, const kp_shape *sha
   kp_surface_def how = kp_default_surface_def(spacing);
   how.layers = (kp_index)layers;
   how.seed = (uint64_t)world->spec.simulation.seed;
-  how.clip = (kp_aabb){ kp_vec3_sub(world->spec.domain.min, margin),
-                        kp_vec3_add(world->spec.domain.max, margin) };
+  if (!kp_shape_is_bounded(shape)) {
+    // in the shape's coordinates; what is bounded may move in from outside and is sampled whole
+    how.clip = (kp_aabb){ kp_vec3_sub(kp_vec3_sub(world->spec.domain.min, margin), origin),
+                          kp_vec3_sub(kp_vec3_add(world->spec.domain.max, margin), origin) };
+  }
   kp_surface_samples samples = { 0 };
   KP_ARRAY(kp_vec3) positions = { 0 };
   KP_ARRAY(kp_vec3) normals = { 0 };

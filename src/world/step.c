@@ -70,7 +70,7 @@ static double cut_step(double limit, double left) {
 static kp_result check_report(kp_world *world) {
   const kp_step_report *r = &world->env.report;
   if (r->n_bad > 0) {
-    return kp_fail(KP_ERROR_PHYSICS, "%lld particles or bodies have no finite state at t = %g s",
+    return kp_fail(KP_ERROR_PHYSICS, "%lld particles or bodies ran away or have no finite state at t = %g s",
                    (long long)r->n_bad, world->env.time);
   }
   if (r->n_escaped > 0) {
@@ -202,12 +202,15 @@ kp_result kp_world_advance(kp_world *world, double seconds, kp_step_report *repo
   if (may_retry) {
     KP_TRY(kp_registry_save(world->registry, &world->snapshot));
   }
+  double scale = world->dt_scale;
   kp_result result = advance_to(world, end, &sum);
   for (int64_t r = 0; may_retry && result == KP_ERROR_PHYSICS && r < def->retries; ++r) {
     kp_log(KP_LOG_WARN, "world", "%s; trying again with half the step", kp_last_error());
     KP_TRY(kp_registry_rewind(world->registry, world->snapshot));
     KP_TRY(kp_world_after_load(world));
-    world->dt_scale *= 0.5;
+    // the rewind brought back the scale of the first try
+    scale *= 0.5;
+    world->dt_scale = scale;
     int64_t retries = sum.retries + 1;
     sum = (kp_step_report){ .retries = retries };
     result = advance_to(world, end, &sum);

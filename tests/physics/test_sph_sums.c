@@ -95,7 +95,7 @@ static kp_world *make_blob(const blob *b) {
   if (b->two_liquids) {
     kp_liquid_def oil = water;
     snprintf(oil.name, sizeof oil.name, "oil");
-    oil.shape = kp_test_ball(kp_vec3_make(9.5 * DX, 0, 0), 5.0 * DX);
+    oil.shape = kp_test_ball(kp_vec3_make(13.8 * DX, 0, 0), 5.0 * DX);
     oil.rest_density = 300.0;
     assert_ok(kp_world_add_liquid(world, &oil));
   }

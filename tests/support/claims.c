@@ -17,6 +17,10 @@ static void put_number(FILE *file, const char *key, double value) {
   }
 }
 
+static void put_word(FILE *file, const char *key, const char *word) {
+  fprintf(file, "  \"%s\": \"%s\",\n", key, word != NULL ? word : "");
+}
+
 void kp_claim_write(const kp_claim *claim, kp_claim_status status) {
   const char *folder = getenv("KELPIE_CLAIMS_DIR");
   if (folder == NULL || folder[0] == '\0') {
@@ -35,7 +39,9 @@ void kp_claim_write(const kp_claim *claim, kp_claim_status status) {
   put_number(file, "threshold", claim->threshold);
   fprintf(file, "  \"status\": \"%s\",\n  \"size\": \"%s\",\n", status_words[status], claim->size);
   fprintf(file, "  \"precision\": \"%s\",\n", sizeof(kp_real) == 4 ? "float" : "double");
-  fprintf(file, "  \"command\": \"ctest -R '^%s$'\"\n}\n", claim->test);
+  put_word(file, "machine", getenv("KELPIE_CLAIMS_MACHINE"));
+  put_word(file, "commit", getenv("KELPIE_CLAIMS_COMMIT"));
+  fprintf(file, "  \"command\": \"make claims ids=%s\"\n}\n", claim->test);
   fclose(file);
 }
 

@@ -50,19 +50,19 @@ static subject make_subject(int kind, int dimension) {
     return call(KP_SMOOTH_WENDLAND);                                                               \
   }
 
-static kp_w wide_w(int kind, kp_w r2, const kp_smooth *s) {
+static kp_w wide_w(kp_smooth_kind kind, kp_w r2, const kp_smooth *s) {
 #define CALL(k) kp_smooth_w(k, r2, s)
   EACH_KIND(CALL)
 #undef CALL
 }
 
-static kp_w wide_g(int kind, kp_w r2, const kp_smooth *s) {
+static kp_w wide_g(kp_smooth_kind kind, kp_w r2, const kp_smooth *s) {
 #define CALL(k) kp_smooth_g(k, r2, s)
   EACH_KIND(CALL)
 #undef CALL
 }
 
-static kp_w wide_lap(int kind, kp_w r2, const kp_smooth *s) {
+static kp_w wide_lap(kp_smooth_kind kind, kp_w r2, const kp_smooth *s) {
 #define CALL(k) kp_smooth_lap(k, r2, kp_smooth_g(k, r2, s), s)
   EACH_KIND(CALL)
 #undef CALL

@@ -120,12 +120,12 @@ static void shape_pushes(const kp_rigid *rigid, kp_env *env, kp_index self, cons
   }
 }
 
-static contact_law law_of(const kp_env *env, const kp_interface_range *range, double area) {
+static contact_law law_of(const kp_env *env, const kp_interface_range *range, double spacing) {
   double mass = 1.0 / env->bodies->models.data[range->body].inverse_mass;
   double time = 20.0 * env->dt;  // a contact lasts many steps
   double share = mass / fmax(1.0, sqrt((double)range->count));
   double k = share * pow(3.14159265358979323846 / time, 2.0);
-  return (contact_law){ .stiffness = k, .damping = 0.5 * sqrt(k * share), .deepest = 0.25 * sqrt(area) };
+  return (contact_law){ .stiffness = k, .damping = 0.5 * sqrt(k * share), .deepest = 0.25 * spacing };
 }
 
 static kp_result rigid_contact(void *self, kp_env *env) {
@@ -136,17 +136,27 @@ static kp_result rigid_contact(void *self, kp_env *env) {
     if (env->bodies->models.data[range->body].kind != KP_BODY_FREE) {
       continue;
     }
-    const kp_pos *x = kp_buffer_host(&movers->set->position->buffers[0], KP_ACCESS_READ);
-    const kp_pos *y = kp_buffer_host(&movers->set->position->buffers[1], KP_ACCESS_READ);
-    const kp_pos *z = kp_buffer_host(&movers->set->position->buffers[2], KP_ACCESS_READ);
+    // places follow from the frame and the samples' constant local coordinates, which the host has: on a device
+    // nothing needs to come back
+    const double *x = kp_buffer_host(&movers->local->buffers[0], KP_ACCESS_READ);
+    const double *y = kp_buffer_host(&movers->local->buffers[1], KP_ACCESS_READ);
+    const double *z = kp_buffer_host(&movers->local->buffers[2], KP_ACCESS_READ);
     const kp_real *area = kp_buffer_host(&movers->area->buffers[0], KP_ACCESS_READ);
-    if (x == NULL || y == NULL || z == NULL || area == NULL) {
+    const kp_real *nx = kp_buffer_host(&movers->local_normal->buffers[0], KP_ACCESS_READ);
+    const kp_real *ny = kp_buffer_host(&movers->local_normal->buffers[1], KP_ACCESS_READ);
+    const kp_real *nz = kp_buffer_host(&movers->local_normal->buffers[2], KP_ACCESS_READ);
+    if (x == NULL || y == NULL || z == NULL || area == NULL || nx == NULL || ny == NULL || nz == NULL) {
       return KP_ERROR_MEMORY;
     }
-    contact_law law = law_of(env, range, (double)area[range->first]);
+    double spacing = kp_interface_spacing(area + range->first, range->count, env->dimension);
+    contact_law law = law_of(env, range, spacing);
     kp_frame3 frame = kp_bodies_frame(env->bodies, range->body);
     for (int64_t i = range->first; i < range->first + range->count; ++i) {
-      kp_vec3 p = kp_vec3_make(x[i], y[i], z[i]);
+      // samples lie half a spacing deep
+      kp_vec3 n = kp_vec3_make((double)nx[i], (double)ny[i], (double)nz[i]);
+      kp_vec3 local = kp_vec3_madd(kp_vec3_make(x[i], y[i], z[i]), 0.5 * spacing, n);
+      kp_vec3 arm = kp_quat_rotate(frame.orientation, local);
+      kp_vec3 p = kp_vec3_add(frame.position, arm);
       kp_vec3 f = domain_push(env, &law, p, velocity_at(&frame, p));
       add_force(env->bodies, range->body, frame.position, p, f);
       shape_pushes(rigid, env, range->body, &law, p);

@@ -302,12 +302,13 @@ static kp_result sph_correct(void *self, kp_env *env) {
 }
 
 // One look of the host per sub-step and liquid: limits, bounds and trouble.
-static kp_result check_fluid(kp_sph_fluid *fluid, kp_env *env) {
+static kp_result check_fluid(kp_sph_fluid *fluid, kp_env *env, double support) {
   const kp_domain_def *domain = &env->domain;
   const int kinds[3] = { domain->boundary_x, domain->boundary_y, domain->boundary_z };
   const double lo[3] = { domain->min.x, domain->min.y, domain->min.z };
   const double hi[3] = { domain->max.x, domain->max.y, domain->max.z };
-  sph_report_args a = { .rest_density = fluid->def.rest_density };
+  double runaway = support / fmax(env->dt, 1e-30);
+  sph_report_args a = { .rest_density = fluid->def.rest_density, .runaway2 = runaway * runaway };
   for (int axis = 0; axis < 3; ++axis) {
     bool closed = kinds[axis] == KP_BOUNDARY_CLOSED && axis < env->dimension;
     bool open_hi = domain->open_top && axis == kp_env_up_axis(env);
@@ -339,7 +340,7 @@ static kp_result check_fluid(kp_sph_fluid *fluid, kp_env *env) {
 static kp_result sph_check(void *self, kp_env *env) {
   kp_sph *sph = self;
   for (size_t f = 0; f < sph->fluids.count; ++f) {
-    KP_TRY(check_fluid(&sph->fluids.data[f], env));
+    KP_TRY(check_fluid(&sph->fluids.data[f], env, sph->support));
   }
   return kp_sph_store_state(sph);
 }

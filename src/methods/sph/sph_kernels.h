@@ -635,6 +635,7 @@ KP_FN void sph_keep(int64_t i, const sph_keep_args *a) {
 typedef struct sph_report_args {
   double lo[3], hi[3];  // closed faces: outside is an escape
   double rest_density;
+  double runaway2;      // (H/dt)^2: faster is no flow any more, whatever the numbers say
   const kp_pos *x, *y, *z;
   const kp_real *vx, *vy, *vz, *ax, *ay, *az, *density;
 } sph_report_args;
@@ -657,7 +658,7 @@ KP_FN void sph_report(int64_t i, const sph_report_args *a, double *v) {
   v[0] = vx * vx + vy * vy + vz * vz;
   v[1] = ax * ax + ay * ay + az * az;
   double all = x + y + z + v[0] + v[1];
-  v[2] = all - all == 0.0 ? 0.0 : 1.0;  // NaN and infinity fail this
+  v[2] = all - all == 0.0 && v[0] < a->runaway2 ? 0.0 : 1.0;  // NaN and infinity fail this
   int out = x < a->lo[0] || y < a->lo[1] || z < a->lo[2] || x > a->hi[0] || y > a->hi[1] || z > a->hi[2];
   v[3] = out ? 1.0 : 0.0;
   v[4] = v[7] = x;

@@ -80,12 +80,22 @@ static source source_of(kp_sph_fluid *fluid, bool ghosts) {
   };
 }
 
+// Room for the neighbours of a particle, and for a third more where the liquid is pressed together.
+static int32_t listed_neighbours(const kp_sph *sph, int dimension) {
+  double s = sph->def.support;
+  double ball = dimension == 2 ? KP_SMOOTH_PI * s * s : 4.0 / 3.0 * KP_SMOOTH_PI * s * s * s;
+  return (int32_t)(1.35 * ball) + 8;
+}
+
 // Runs a call over the pairs (i set, j set) within the support; nothing to do when a side is empty, except that a
-// first pass must still write its sums.
+// first pass must still write its sums. Two passes per evaluation go over a liquid's own pairs, unless they are
+// fused or the density follows its rate; the passes over walls only add.
 static kp_result run_pairs(kp_sph *sph, kp_call *call, kp_cells *i, kp_cells *j, double radius) {
   kp_pair_job job;
-  (void)sph;
   KP_TRY(kp_pair_job_make(i, j, radius, &job));
+  bool two_passes = i == j && sph->def.density == 0 && !sph->def.fused;
+  job.keep = two_passes ? listed_neighbours(sph, i->set->dimension) : 0;
+  job.adds_only = j == sph->walls[0].cells || j == sph->walls[1].cells;
   return kp_call_pairs(i->set->space->backend, call, &job);
 }
 
@@ -337,9 +347,11 @@ static sph_wall_law_args wall_law(const kp_sph *sph, const kp_sph_fluid *fluid, 
   double k = pow(KP_SMOOTH_PI / contact, 2.0) * sph->def.wall_strength;
   double lennard_jones = sph->def.wall_strength * 0.01 * c * c;
   bool lj = sph->def.wall == KP_SPH_WALL_LENNARD_JONES;
-  // Lennard-Jones walls drag like a layer of fluid one spacing away
-  double drag = (1.0 - slip) * fluid->def.viscosity;
-  double viscosity = lj ? drag * 2.0 / (sph->spacing * sph->spacing) : drag / fluid->def.rest_density;
+  // samples stand as far behind the wall as the first fluid particles before it: the velocity that makes the wall
+  // itself stand still is mirrored, which doubles the difference (Morris et al. 1997 with d_b = d_i).
+  // Lennard-Jones walls drag like a layer of fluid one spacing away.
+  double drag = 2.0 * (1.0 - slip) * fluid->def.viscosity;
+  double viscosity = lj ? drag / (sph->spacing * sph->spacing) : drag / fluid->def.rest_density;
   double own = sph->def.wall == KP_SPH_WALL_MIRROR ? 2.0 : 1.0;
   bool squared = sph->def.pressure == SPH_FORM_SQUARED || sph->def.density == 1;
   return (sph_wall_law_args){

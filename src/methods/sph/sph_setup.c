@@ -18,6 +18,7 @@ SPH_PAIR_KERNELS(KP_DECLARE_PAIR)
 // Cells a little larger than the support: a pair at exactly the support cannot fall between two of them.
 #define CELL_MARGIN (1.0 + 1e-6)
 #define DENSE_WALL_CELLS ((int64_t)1 << 26)
+#define DENSE_CUDA_CELLS ((int64_t)1 << 27)  // 512 MB of offsets: a card looks up rows much faster than it finds them
 
 #include <stdlib.h>
 static double cell_edge(const kp_sph *sph, const kp_env *env) {
@@ -50,19 +51,11 @@ double kp_sph_lattice_volume(const kp_sph *sph, double spacing, int dimension) {
   return 1.0 / sum;
 }
 
-// Factor on V_b = 1 / sum_b' W of samples that lie on a surface (and one spacing below it): with it the lattice of
-// a liquid that rests half a spacing above a flat wall has the rest density (cf. gamma in Band et al. 2018).
+// Factor on V_b = 1 / sum_b' W (Akinci et al. 2012) of samples in two flat layers: with it each stands for a full
+// cell of the lattice, as the samples of the domain do (cf. gamma in Band et al. 2018).
 static double surface_factor(const kp_sph *sph, double spacing, int dimension) {
-  int reach = (int)ceil(sph->support / spacing);
-  double missing = 0.0;
-  for (int j = 1; j <= reach; ++j) {
-    missing += layer_sum(sph, spacing, dimension, spacing * j);
-  }
-  missing *= kp_sph_lattice_volume(sph, spacing, dimension);
   double own = layer_sum(sph, spacing, dimension, 0.0) + layer_sum(sph, spacing, dimension, spacing);
-  double given = layer_sum(sph, spacing, dimension, 0.5 * spacing) +
-                 layer_sum(sph, spacing, dimension, 1.5 * spacing);
-  return missing * own / given;
+  return own * kp_sph_lattice_volume(sph, spacing, dimension);
 }
 
 // ---- liquids ------------------------------------------------------------------------------------------------------------
@@ -93,7 +86,7 @@ static void trim(const kp_sph_setup *setup, const kp_env *env, const kp_liquid_d
     double distance = distance_to_solids(setup, p);
     if (!in_domain(&env->domain, env->dimension, p)) {
       outside += 1;
-    } else if (distance < 0.5 * def->spacing) {
+    } else if (distance < 0.4999 * def->spacing) {  // a lattice laid against a solid stays whole
       buried += distance < 0.0 ? 1 : 0;
     } else {
       points->data[kept++] = p;
@@ -244,6 +237,9 @@ static kp_result setup_fluid(kp_sph *sph, kp_env *env, const kp_sph_setup *setup
   choose_stiffness(fluid, expected_speed(setup, env, &fluid->def, &filled));
   fluid->max_speed = kp_vec3_length(fluid->def.velocity);
   KP_TRY(kp_cells_create(fluid->set, cell_edge(sph, env), &fluid->cells));
+  if (env->backend->vt->kind == KP_BACKEND_CUDA) {
+    fluid->cells->dense_cells = DENSE_CUDA_CELLS;
+  }
   return create_ghosts(sph, fluid, env);
 }
 
@@ -466,6 +462,32 @@ static kp_result own_density(kp_sph *sph, kp_env *env, kp_sph_wall_fields *wall)
   return kp_call_pairs(env->backend, &call, &job);
 }
 
+// The samples of bodies come on their surfaces. They are moved half a spacing into the solid, where those of the
+// domain are: then a lattice of liquid that starts half a spacing off the surface is at rest, and what floats
+// displaces its own volume. Contact between bodies (methods/rigid) adds the half spacing again.
+static kp_result sink_samples(kp_env *env, kp_interface *samples) {
+  kp_real *area = kp_buffer_host(&samples->area->buffers[0], KP_ACCESS_READ);
+  for (int c = 0; c < 3; ++c) {
+    kp_pos *x = kp_buffer_host(&samples->set->position->buffers[c], KP_ACCESS_WRITE);
+    double *local = kp_buffer_host(&samples->local->buffers[c], KP_ACCESS_WRITE);
+    const kp_real *n = kp_buffer_host(&samples->normal->buffers[c], KP_ACCESS_READ);
+    const kp_real *local_n = kp_buffer_host(&samples->local_normal->buffers[c], KP_ACCESS_READ);
+    if (area == NULL || x == NULL || local == NULL || n == NULL || local_n == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+    for (size_t r = 0; r < samples->ranges.count; ++r) {
+      const kp_interface_range *range = &samples->ranges.data[r];
+      bool domain = strcmp(env->bodies->models.data[range->body].name, "domain") == 0;
+      double depth = 0.5 * kp_interface_spacing(area + range->first, range->count, env->dimension);
+      for (int64_t i = range->first; !domain && i < range->first + range->count; ++i) {
+        x[i] -= depth * (double)n[i];
+        local[i] -= depth * (double)local_n[i];
+      }
+    }
+  }
+  return KP_OK;
+}
+
 kp_result kp_sph_setup_walls(kp_sph *sph, kp_env *env) {
   kp_interface *both[2] = { env->walls, env->movers };
   for (int w = 0; w < 2; ++w) {
@@ -481,6 +503,7 @@ kp_result kp_sph_setup_walls(kp_sph *sph, kp_env *env) {
     KP_TRY(kp_space_add_field(space, &density, &wall->density));
     KP_TRY(kp_space_add_field(space, &pressure, &wall->pressure));
     KP_TRY(kp_space_add_field(space, &inverse, &wall->inverse));
+    KP_TRY(sink_samples(env, both[w]));
     KP_TRY(kp_cells_create(both[w]->set, sph->support * CELL_MARGIN, &wall->cells));
     // every particle looks for walls and few find any: a table of cells answers that fastest
     wall->cells->dense_cells = DENSE_WALL_CELLS;

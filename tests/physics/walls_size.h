@@ -1,0 +1,10 @@
+// How long the wall tests run: in the suite, or as the claim asks (label long).
+#pragma once
+
+typedef struct walls_size {
+  const char *test;       // name under ctest
+  const char *claim_size; // in words
+  int steps_2d, steps_3d;
+} walls_size;
+
+extern const walls_size walls_size_chosen;
