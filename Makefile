@@ -3,6 +3,12 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 DEMO := out/dam_break
 
+# the program alone: tests are built by the targets that run them
+define build_program
+cmake --preset $(1)
+cmake --build --preset $(1) -j $(JOBS) --target kelpie
+endef
+
 define build_preset
 cmake --preset $(1)
 cmake --build --preset $(1) -j $(JOBS)
@@ -23,7 +29,7 @@ help:
 
 build:
 	tools/install-deps core
-	$(call build_preset,release)
+	$(call build_program,release)
 	@if [ -x build/release/kelpie ]; then ln -sfn release/kelpie build/kelpie; fi
 
 run: build
@@ -47,8 +53,9 @@ bench: build
 	build/kelpie bench
 
 # each claim's result is one file; where both precisions prove it, the double build has the last word
-claims: build
+claims:
 	tools/install-deps core test
+	$(call build_preset,release)
 	$(call build_preset,double)
 	mkdir -p claims/results
 	for precision in release double; do \
@@ -73,7 +80,9 @@ cuda:
 	tools/install-deps core
 	$(call build_preset,cuda)
 
-install: build
+install:
+	tools/install-deps core
+	$(call build_preset,release)
 	cmake --install build/release --prefix $(PREFIX)
 
 format:

@@ -16,7 +16,7 @@ target_compile_options(kelpie_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fvisibility=hidden,-ffp-contract=off>
   # float division and square root to the last bit cost a third of a pair loop on a card; CPU and CUDA agree
   # within tolerances anyway (double is not touched)
-  $<$<COMPILE_LANGUAGE:CUDA>:--prec-div=false;--prec-sqrt=false>)
+  $<$<COMPILE_LANGUAGE:CUDA>:--prec-div=false;--prec-sqrt=false;--ftz=true>)
 # 16-lane types are passed only inside one file, so the note about their ABI does not concern us
 target_compile_options(kelpie_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Wno-psabi>)
 target_link_libraries(kelpie_flags INTERFACE

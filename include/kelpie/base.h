@@ -2,8 +2,9 @@
 //
 // Every function that can fail for reasons outside the program (files, scenes, memory, devices)
 // returns kp_result. The sentence that explains a failure is kept per thread: kp_last_error.
-// The library never exits, and prints nothing but what goes through the log hook (stderr unless replaced).
-// Its only mutable global state are the two hooks below, to be set before the first world is made.
+// The library never exits, and prints nothing but what goes through the log hook (stderr unless
+// replaced). Its only mutable global state are the two hooks below, to be set before the first
+// world is made.
 #pragma once
 
 #include "kelpie/config.h"

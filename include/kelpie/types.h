@@ -1,6 +1,7 @@
-// Every def: what a program or a scene says about a world before it is built. Always start from the default
-// function of a def, then change members: a def that was not made that way is refused. SI units; angles in
-// degrees where the name ends in _deg. KP_AUTO (a NaN) in a member that allows it means "choose for me".
+// Every def: what a program or a scene says about a world before it is built. Always start from the
+// default function of a def, then change members: a def that was not made that way is refused. SI
+// units; angles in degrees where the name ends in _deg. KP_AUTO (a NaN) in a member that allows it
+// means "choose for me".
 #pragma once
 
 #include "kelpie/base.h"
@@ -12,8 +13,8 @@ extern "C" {
 
 #define KP_AUTO ((double)NAN)
 
-// A value that may change with time: constant, or samples at start + k interval joined by a C1 cubic
-// (Catmull-Rom). Before the first and after the last sample the curve holds still.
+// A value that may change with time: constant, or samples at start + k interval joined by a C1
+// cubic (Catmull-Rom). Before the first and after the last sample the curve holds still.
 typedef struct kp_curve {
   int32_t components;  // 1 or 3
   int32_t n;           // samples; 0: constant
@@ -26,31 +27,33 @@ typedef enum kp_boundary { KP_BOUNDARY_CLOSED, KP_BOUNDARY_OPEN, KP_BOUNDARY_PER
 
 typedef struct kp_domain_def {
   uint32_t cookie;
-  kp_vec3 min, max;     // m
-  int64_t dimension;    // 2 or 3; 2 is one layer, 1 m thick, at z = 0
-  int boundary_x;       // kp_boundary of the two faces of an axis: closed wall, open (what leaves is removed),
-  int boundary_y;       // or periodic
+  kp_vec3 min, max;   // m
+  int64_t dimension;  // 2 or 3; 2 is one layer, 1 m thick, at z = 0
+  int boundary_x;     // kp_boundary of the two faces of an axis: closed wall, open (what leaves is
+                      // removed),
+  int boundary_y;     // or periodic
   int boundary_z;
-  bool open_top;        // the upper face along the up axis is open although the axis is closed
-  double restitution;   // share of the normal speed kept at a closed face, 0..1
-  double friction;      // share of the tangential speed lost per contact at a closed face, 0 free slip .. 1
+  bool open_top;       // the upper face along the up axis is open although the axis is closed
+  double restitution;  // share of the normal speed kept at a closed face, 0..1
+  double friction;  // share of the tangential speed lost per contact at a closed face, 0 free slip
+                    // .. 1
 } kp_domain_def;
 
 typedef enum kp_policy { KP_POLICY_STOP, KP_POLICY_RETRY, KP_POLICY_WARN } kp_policy;
 
 typedef struct kp_simulation_def {
   uint32_t cookie;
-  kp_vec3 gravity;     // m/s^2
-  double dt;           // s: fixed step; KP_AUTO: adaptive
-  double dt_max;       // s: never longer than this
-  double dt_min;       // s: a limit below this is trouble
-  int policy;          // what trouble (NaN, escape, CFL) does
-  int64_t retries;     // with policy retry: halvings before giving up
-  int64_t seed;        // of all random numbers
+  kp_vec3 gravity;  // m/s^2
+  double dt;        // s: fixed step; KP_AUTO: adaptive
+  double dt_max;    // s: never longer than this
+  double dt_min;    // s: a limit below this is trouble
+  int policy;       // what trouble (NaN, escape, CFL) does
+  int64_t retries;  // with policy retry: halvings before giving up
+  int64_t seed;     // of all random numbers
 } kp_simulation_def;
 
 typedef enum kp_sph_kernel {
-  KP_SPH_MUELLER,   // poly6 density, spiky gradient, viscosity Laplacian (Mueller 2003)
+  KP_SPH_MUELLER,  // poly6 density, spiky gradient, viscosity Laplacian (Mueller 2003)
   KP_SPH_CUBIC,
   KP_SPH_WENDLAND,  // C2
   KP_SPH_DESBRUN,   // spiky for everything
@@ -70,8 +73,8 @@ typedef enum kp_integrator {
 } kp_integrator;
 
 typedef enum kp_sph_wall {
-  KP_SPH_WALL_MIRROR,         // samples take part in density; their pressure mirrors the particle's
-  KP_SPH_WALL_SPH,            // samples have a density and a pressure of their own
+  KP_SPH_WALL_MIRROR,  // samples take part in density; their pressure mirrors the particle's
+  KP_SPH_WALL_SPH,     // samples have a density and a pressure of their own
   KP_SPH_WALL_LENNARD_JONES,
   KP_SPH_WALL_DEM
 } kp_sph_wall;
@@ -79,19 +82,20 @@ typedef enum kp_sph_wall {
 // Settings shared by all SPH liquids of a world.
 typedef struct kp_sph_def {
   uint32_t cookie;
-  int kernel;               // kp_sph_kernel
-  double support;           // radius of the kernel in particle spacings
-  int integrator;           // kp_integrator
-  int pressure;             // pair form: 0 mean (p_i + p_j) / (2 rho_i rho_j), 1 squared p/rho^2 + p/rho^2
-  int viscosity_model;      // 0 laplacian, 1 artificial (Monaghan)
-  int density;              // 0 summation, 1 continuity
-  double density_diffusion; // delta of the continuity form, 0..1
-  bool fused;               // one pass with last step's density (Bayraktar 2010, section 6.3.2)
-  int wall;                 // kp_sph_wall
-  int domain_walls;         // closed faces of the domain: 0 samples like other walls, 1 exact planes
-  double slip;              // at walls of interface samples: 0 no-slip .. 1 free slip
-  double wall_strength;     // Lennard-Jones: D / (g H); DEM: contact time in steps is chosen, this scales k
-  double wall_distance;     // Lennard-Jones reach d0, DEM contact diameter, in spacings
+  int kernel;      // kp_sph_kernel
+  double support;  // radius of the kernel in particle spacings
+  int integrator;  // kp_integrator
+  int pressure;    // pair form: 0 mean (p_i + p_j) / (2 rho_i rho_j), 1 squared p/rho^2 + p/rho^2
+  int viscosity_model;       // 0 laplacian, 1 artificial (Monaghan)
+  int density;               // 0 summation, 1 continuity
+  double density_diffusion;  // delta of the continuity form, 0..1
+  bool fused;                // one pass with last step's density (Bayraktar 2010, section 6.3.2)
+  int wall;                  // kp_sph_wall
+  int domain_walls;      // closed faces of the domain: 0 samples like other walls, 1 exact planes
+  double slip;           // at walls of interface samples: 0 no-slip .. 1 free slip
+  double wall_strength;  // Lennard-Jones: D / (g H); DEM: contact time in steps is chosen, this
+                         // scales k
+  double wall_distance;  // Lennard-Jones reach d0, DEM contact diameter, in spacings
   double wall_restitution;  // DEM
   double wall_friction;     // DEM, Coulomb
   double cfl;               // of c + |v|
@@ -100,19 +104,19 @@ typedef struct kp_sph_def {
 typedef struct kp_liquid_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
-  int method;                    // 0 sph
-  kp_shape_def shape;            // filled at the start
-  bool empty;                    // starts with nothing (filled by emitters)
-  double spacing;                // m
-  kp_vec3 velocity;              // m/s at the start
-  double jitter;                 // random shift of the lattice, in spacings
-  double rest_density;           // kg/m^3
-  double viscosity;              // Pa s (laplacian)
-  double artificial_viscosity;   // alpha (artificial)
-  int eos;                       // 0 linear p = k (rho - rho0), 1 tait p = B ((rho/rho0)^gamma - 1)
-  double exponent;               // gamma
-  double stiffness;              // linear k [m^2/s^2], tait B [Pa]; KP_AUTO: from the sound speed
-  double sound_speed;            // m/s; KP_AUTO: 10 times the largest speed expected from gravity and depth
+  int method;                   // 0 sph
+  kp_shape_def shape;           // filled at the start
+  bool empty;                   // starts with nothing (filled by emitters)
+  double spacing;               // m
+  kp_vec3 velocity;             // m/s at the start
+  double jitter;                // random shift of the lattice, in spacings
+  double rest_density;          // kg/m^3
+  double viscosity;             // Pa s (laplacian)
+  double artificial_viscosity;  // alpha (artificial)
+  int eos;                      // 0 linear p = k (rho - rho0), 1 tait p = B ((rho/rho0)^gamma - 1)
+  double exponent;              // gamma
+  double stiffness;             // linear k [m^2/s^2], tait B [Pa]; KP_AUTO: from the sound speed
+  double sound_speed;  // m/s; KP_AUTO: 10 times the largest speed expected from gravity and depth
   bool clamp_negative_pressure;  // no tension
   kp_vec3 color;                 // linear RGB for pictures
 } kp_liquid_def;
@@ -164,8 +168,8 @@ typedef struct kp_sink_def {
 typedef struct kp_output_def {
   uint32_t cookie;
   int64_t frames;
-  double fps;               // 1/s
-  int64_t checkpoint_every; // frames; 0: chosen so that it costs less than 5 % of the run
+  double fps;                // 1/s
+  int64_t checkpoint_every;  // frames; 0: chosen so that it costs less than 5 % of the run
 } kp_output_def;
 
 KP_API kp_domain_def kp_default_domain_def(void);
@@ -184,15 +188,15 @@ KP_API kp_curve kp_curve_constant3(kp_vec3 value);
 
 // What a sub-step has to tell.
 typedef struct kp_step_report {
-  double dt;            // s taken
-  double dt_limit;      // s allowed by the tightest limit
-  double max_speed;     // m/s
+  double dt;         // s taken
+  double dt_limit;   // s allowed by the tightest limit
+  double max_speed;  // m/s
   double max_acceleration;
   int64_t n_particles;  // all sets
   int64_t n_bad;        // particles with a NaN or infinite state
   int64_t n_escaped;    // outside a closed domain
   int64_t n_removed, n_emitted;
-  int64_t steps;        // sub-steps taken (in an advance: all of them)
+  int64_t steps;  // sub-steps taken (in an advance: all of them)
   int64_t retries;
 } kp_step_report;
 

@@ -92,10 +92,9 @@ KP_FN kp_quat kp_quat_identity(void) {
 }
 
 KP_FN kp_quat kp_quat_mul(kp_quat a, kp_quat b) {
-  return kp_quat_make(a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
-                      a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-                      a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-                      a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w);
+  return kp_quat_make(
+      a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z, a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+      a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x, a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w);
 }
 
 KP_FN kp_quat kp_quat_conjugate(kp_quat q) {

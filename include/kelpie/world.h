@@ -1,5 +1,5 @@
-// A world: make it, add things, build it, step it, read it. Not thread safe: one thread drives a world; the
-// world uses the machine's cores by itself. Several worlds may live at once.
+// A world: make it, add things, build it, step it, read it. Not thread safe: one thread drives a
+// world; the world uses the machine's cores by itself. Several worlds may live at once.
 //
 //   kp_world *world;
 //   kp_world_create("cpu", &world);
@@ -26,7 +26,8 @@ KP_API void kp_world_destroy(kp_world **world);
 
 // Before kp_world_build. Names are unique over all entities. Defs are copied.
 KP_API KP_NODISCARD kp_result kp_world_set_domain(kp_world *world, const kp_domain_def *def);
-KP_API KP_NODISCARD kp_result kp_world_set_simulation(kp_world *world, const kp_simulation_def *def);
+KP_API KP_NODISCARD kp_result kp_world_set_simulation(kp_world *world,
+                                                      const kp_simulation_def *def);
 KP_API KP_NODISCARD kp_result kp_world_set_sph(kp_world *world, const kp_sph_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_liquid(kp_world *world, const kp_liquid_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_collider(kp_world *world, const kp_collider_def *def);
@@ -40,9 +41,12 @@ KP_API KP_NODISCARD kp_result kp_world_set_folder(kp_world *world, const char *f
 KP_API KP_NODISCARD kp_result kp_world_build(kp_world *world);
 
 // One sub-step of at most `longest` seconds (the world may choose less).
-KP_API KP_NODISCARD kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report);
-// Sub-steps until exactly `seconds` have passed, with the world's policy for trouble. report may be NULL.
-KP_API KP_NODISCARD kp_result kp_world_advance(kp_world *world, double seconds, kp_step_report *report);
+KP_API KP_NODISCARD kp_result kp_world_step(kp_world *world, double longest,
+                                            kp_step_report *report);
+// Sub-steps until exactly `seconds` have passed, with the world's policy for trouble. report may be
+// NULL.
+KP_API KP_NODISCARD kp_result kp_world_advance(kp_world *world, double seconds,
+                                               kp_step_report *report);
 
 KP_API double kp_world_time(const kp_world *world);
 KP_API int64_t kp_world_steps(const kp_world *world);
@@ -55,15 +59,15 @@ KP_API KP_NODISCARD kp_result kp_world_read(kp_world *world, const char *set, co
 // Hash of the whole state.
 KP_API KP_NODISCARD kp_result kp_world_hash(kp_world *world, uint64_t *out);
 
-// A user force, called once per force evaluation and set: add to the accelerations. Runs on the host, so on a
-// device backend it costs copies.
+// A user force, called once per force evaluation and set: add to the accelerations. Runs on the
+// host, so on a device backend it costs copies.
 typedef struct kp_force_view {
   const char *set;
   int64_t n;
   double time;
-  const kp_pos *x, *y, *z;       // m
-  const kp_real *vx, *vy, *vz;   // m/s
-  kp_real *ax, *ay, *az;         // m/s^2, to be added to
+  const kp_pos *x, *y, *z;      // m
+  const kp_real *vx, *vy, *vz;  // m/s
+  kp_real *ax, *ay, *az;        // m/s^2, to be added to
 } kp_force_view;
 typedef void (*kp_force_fn)(const kp_force_view *view, void *user);
 KP_API void kp_world_set_force(kp_world *world, kp_force_fn fn, void *user);

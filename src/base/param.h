@@ -1,6 +1,6 @@
-// Parameter tables: one row per member of a def struct. From a table follow the scene parser, the range
-// check, `kelpie params`, the reference manual and used.lua. Defaults come from the default function of the
-// def alone.
+// Parameter tables: one row per member of a def struct. From a table follow the scene parser, the
+// range check, `kelpie params`, the reference manual and used.lua. Defaults come from the default
+// function of the def alone.
 #pragma once
 
 #include "kelpie/shape.h"
@@ -26,9 +26,9 @@ typedef struct kp_param {
   size_t offset;  // in the def
   size_t size;    // of the member
   const char *unit;
-  double lowest, highest;         // for numbers and every component of vectors; inclusive
-  const char *const *names;       // KP_PARAM_ENUM: words, NULL terminated
-  const char *text;               // a sentence for the manual
+  double lowest, highest;    // for numbers and every component of vectors; inclusive
+  const char *const *names;  // KP_PARAM_ENUM: words, NULL terminated
+  const char *text;          // a sentence for the manual
 } kp_param;
 
 typedef struct kp_param_table {
@@ -41,9 +41,13 @@ typedef struct kp_param_table {
 } kp_param_table;
 
 #define KP_PARAM(def_type, member, kind, unit, lowest, highest, text)                              \
-  { #member, KP_PARAM_##kind, offsetof(def_type, member), sizeof(((def_type *)0)->member), unit,   \
-    lowest, highest, NULL, text }
+  {                                                                                                \
+#member, KP_PARAM_##kind, offsetof(def_type, member), sizeof(((def_type *)0)->member), unit,   \
+        lowest, highest, NULL, text                                                                \
+  }
 
 #define KP_PARAM_WORDS(def_type, member, words, text)                                              \
-  { #member, KP_PARAM_ENUM, offsetof(def_type, member), sizeof(((def_type *)0)->member), "", 0.0,  \
-    0.0, words, text }
+  {                                                                                                \
+#member, KP_PARAM_ENUM, offsetof(def_type, member), sizeof(((def_type *)0)->member), "", 0.0,  \
+        0.0, words, text                                                                           \
+  }

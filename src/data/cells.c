@@ -49,6 +49,7 @@ kp_result kp_cells_create(kp_set *set, double edge, kp_cells **out) {
   init_buffer(&c->work, backend);
   init_buffer(&c->kept.places, backend);
   init_buffer(&c->kept.halo, backend);
+  init_buffer(&c->kept.near, backend);
   init_buffer(&c->kept.lists, backend);
   init_buffer(&c->kept.counts, backend);
   if (set->cells == NULL) {
@@ -77,6 +78,7 @@ void kp_cells_destroy(kp_cells **cells) {
   kp_buffer_free(&c->work);
   kp_buffer_free(&c->kept.places);
   kp_buffer_free(&c->kept.halo);
+  kp_buffer_free(&c->kept.near);
   kp_buffer_free(&c->kept.lists);
   kp_buffer_free(&c->kept.counts);
   kp_array_free(&c->work_counts);
@@ -440,8 +442,8 @@ static kp_result build_empty(kp_cells *c) {
   return KP_OK;
 }
 
-// Given bounds are taken as they are, since measuring costs a pass and, on a device, a wait; keys are kept inside
-// the box, so wrong bounds lose pairs but never memory.
+// Given bounds are taken as they are, since measuring costs a pass and, on a device, a wait; keys
+// are kept inside the box, so wrong bounds lose pairs but never memory.
 static kp_result choose_bounds(kp_cells *c, const kp_aabb *bounds) {
   if (bounds == NULL) {
     return measure_bounds(c, &c->bounds);

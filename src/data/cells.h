@@ -118,10 +118,12 @@ KP_FN void kp_cells_reach(const kp_cells_view *c, int axis, double x, double rad
 typedef struct kp_cells_kept {
   kp_buffer places;  // of the elements by slot
   uint64_t placed_stamp, placed_writes;
-  int32_t placed_bits;
+  int32_t placed_bits, placed_reach;
   kp_buffer halo;  // u8 per cell
   uint64_t halo_stamp;
   int32_t halo_reach;
+  kp_buffer near;  // u32: elements of another set with a mark in their cell, behind their number
+  uint64_t near_stamp, near_writes;
   kp_buffer lists, counts;  // neighbours of this set's elements
   uint64_t list_stamp[2], list_writes[2];
   double list_radius;

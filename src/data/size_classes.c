@@ -376,7 +376,7 @@ static double cost_of(const kp_cells *i, const kp_cells *j, double radius) {
   double width = 2.0 * radius + j->edge;
   double rows = 1.0;
   double candidates = (double)j->set->space->n;
-  for (int d = 0; d < j->set->dimension; ++d) {
+  for (int d = 0; d < 3 && d < j->set->dimension; ++d) {
     double extent = size[d] + j->edge;
     double reach = width < extent ? width : extent;
     rows *= d > 0 ? reach / j->edge : 1.0;

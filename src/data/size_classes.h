@@ -63,7 +63,8 @@ KP_NODISCARD kp_result kp_size_classes_add(kp_size_classes *classes, int64_t n,
 
 // To be called after radii have changed, after a load and after a rewind: measures the largest
 // radius of each class and moves particles that have outgrown theirs, with the values of all their
-// fields, by a remove and an append. A pass of the host over the radii. n_moved may be NULL.
+// fields, by a remove and an append. A pass of the host over the radii. n_moved may be NULL. After
+// a failure a particle may be in two classes: rewind.
 KP_NODISCARD kp_result kp_size_classes_update(kp_size_classes *classes, int64_t *n_moved);
 
 // Sort and index every class.

@@ -1,5 +1,5 @@
-// The table every method fills: which stages of a sub-step it takes part in (see world/step.c for the order).
-// Methods never include each other; what they share they find in kp_env.
+// The table every method fills: which stages of a sub-step it takes part in (see world/step.c for
+// the order). Methods never include each other; what they share they find in kp_env.
 #pragma once
 
 #include "base/timer.h"
@@ -14,9 +14,9 @@ typedef enum kp_stage {
   KP_STAGE_FORCES,      // external and internal, explicit
   KP_STAGE_PREDICT,     // tentative velocities and positions
   KP_STAGE_CONTACT,
-  KP_STAGE_SOLVE,       // pressure, constraints, implicit systems
-  KP_STAGE_CORRECT,     // final velocities and positions
-  KP_STAGE_CHECK,       // NaN, bounds, CFL
+  KP_STAGE_SOLVE,    // pressure, constraints, implicit systems
+  KP_STAGE_CORRECT,  // final velocities and positions
+  KP_STAGE_CHECK,    // NaN, bounds, CFL
   KP_STAGE_COUNT
 } kp_stage;
 
@@ -38,7 +38,7 @@ typedef struct kp_env {
   int evaluation;        // of a multi-stage integrator, from 0
   kp_force_fn force;     // of the user, may be NULL
   void *force_user;
-  kp_step_report report; // of this sub-step; methods add to it
+  kp_step_report report;  // of this sub-step; methods add to it
 } kp_env;
 
 // The axis that points against gravity; y without gravity.
@@ -64,13 +64,13 @@ static inline double kp_interface_spacing(const kp_real *area, int64_t count, in
 typedef struct kp_population_stats {
   char name[KP_NAME_SIZE];
   int64_t count;
-  double mass;              // kg
-  kp_vec3 momentum;         // kg m/s
-  double kinetic_energy;    // J
-  double potential_energy;  // J, of gravity
-  kp_aabb bounds;           // m
-  double max_speed;         // m/s
-  double max_density_error; // share of the rest density, where the method has one
+  double mass;               // kg
+  kp_vec3 momentum;          // kg m/s
+  double kinetic_energy;     // J
+  double potential_energy;   // J, of gravity
+  kp_aabb bounds;            // m
+  double max_speed;          // m/s
+  double max_density_error;  // share of the rest density, where the method has one
 } kp_population_stats;
 
 typedef kp_result (*kp_stage_fn)(void *self, kp_env *env);
@@ -86,7 +86,8 @@ typedef struct kp_method {
   double (*max_dt)(void *self, kp_env *env);  // s
   int (*n_populations)(const void *self);
   kp_result (*stats)(void *self, kp_env *env, int population, kp_population_stats *out);
-  // After a checkpoint or a snapshot was loaded: numbers kept outside the registry come back from it.
+  // After a checkpoint or a snapshot was loaded: numbers kept outside the registry come back from
+  // it.
   kp_result (*loaded)(void *self);
   void (*destroy)(void **self);
 } kp_method;

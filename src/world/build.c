@@ -9,7 +9,8 @@
 #include "methods/rigid/rigid.h"
 #include "methods/sph/sph.h"
 
-// ---- spec -------------------------------------------------------------------------------------------------------------
+// ---- spec
+// -------------------------------------------------------------------------------------------------
 
 // Adding goes through the same door as by hand: checks are repeated, curves copied.
 #define COPY_ALL(kind, array)                                                                      \
@@ -59,8 +60,9 @@ kp_result kp_spec_estimate(const kp_spec *spec, kp_world_estimate *out) {
   kp_vec3 size = kp_vec3_sub(spec->domain.max, spec->domain.min);
   double spacing = finest_spacing(spec);
   double layers = ceil(spec->sph.support - 0.5);
-  double faces = flat ? 2.0 * (size.x + size.y) / spacing
-                      : 2.0 * (size.x * size.y + size.y * size.z + size.z * size.x) / (spacing * spacing);
+  double faces =
+      flat ? 2.0 * (size.x + size.y) / spacing
+           : 2.0 * (size.x * size.y + size.y * size.z + size.z * size.x) / (spacing * spacing);
   bool sampled = spec->sph.domain_walls == 0 && isfinite(spacing);
   out->samples = sampled ? (int64_t)(faces * layers) : 0;
   out->bytes = 220.0 * (double)out->particles + 180.0 * (double)out->samples;
@@ -71,7 +73,8 @@ kp_result kp_spec_estimate(const kp_spec *spec, kp_world_estimate *out) {
   return KP_OK;
 }
 
-// ---- bodies -----------------------------------------------------------------------------------------------------------
+// ---- bodies
+// -------------------------------------------------------------------------------------------------
 
 // Where the shape's origin is, for a body whose frame is that of the centre of mass.
 static kp_vec3 origin_of(const kp_body *model, const kp_frame3 *frame) {
@@ -102,11 +105,13 @@ static kp_result add_samples(kp_world *world, kp_index body, const kp_shape *sha
     kp_vec3 p = kp_vec3_add(origin, kp_quat_rotate(frame.orientation, samples.data[i].position));
     KP_TRY_GOTO(result, kp_array_push(&positions, p), done);
     KP_TRY_GOTO(result,
-                kp_array_push(&normals, kp_quat_rotate(frame.orientation, samples.data[i].normal)), done);
+                kp_array_push(&normals, kp_quat_rotate(frame.orientation, samples.data[i].normal)),
+                done);
     KP_TRY_GOTO(result, kp_array_push(&areas, samples.data[i].area), done);
   }
   if (result == KP_OK && positions.count > 0) {
-    kp_interface_samples all = { (int64_t)positions.count, positions.data, normals.data, areas.data };
+    kp_interface_samples all = { (int64_t)positions.count, positions.data, normals.data,
+                                 areas.data };
     bool still = model->kind == KP_BODY_STATIC;
     result = kp_interface_add(still ? world->walls : world->movers, world->bodies, body, &all);
   }
@@ -184,7 +189,8 @@ static kp_result build_body(kp_world *world, const kp_body_def *def) {
   world->shapes.data[world->shapes.count - 1].body = body;
   double spacing = isnan(def->spacing) ? finest_spacing(&world->spec) : def->spacing;
   if (!isfinite(spacing)) {
-    return kp_fail(KP_ERROR_SCENE, "body \"%s\": spacing is needed when the world has no liquid", def->name);
+    return kp_fail(KP_ERROR_SCENE, "body \"%s\": spacing is needed when the world has no liquid",
+                   def->name);
   }
   return add_samples(world, body, shape, spacing, def->layers);
 }
@@ -203,7 +209,8 @@ static void warn_overlaps(kp_world *world) {
       kp_frame3 frame = kp_bodies_frame(world->bodies, other->body);
       kp_vec3 origin = origin_of(model, &frame);
       bool inside = false;
-      for (int64_t i = range->first; other->body != range->body && i < range->first + range->count; ++i) {
+      for (int64_t i = range->first; other->body != range->body && i < range->first + range->count;
+           ++i) {
         kp_vec3 p = kp_vec3_sub(kp_vec3_make(x[0][i], x[1][i], x[2][i]), origin);
         kp_vec3 local = kp_quat_rotate(kp_quat_conjugate(frame.orientation), p);
         inside = inside || kp_shape_distance(other->shape, local) < 0.0;
@@ -235,7 +242,8 @@ static kp_result build_bodies(kp_world *world) {
   return KP_OK;
 }
 
-// ---- systems -----------------------------------------------------------------------------------------------------------
+// ---- systems
+// -------------------------------------------------------------------------------------------------
 
 static kp_result add_system(kp_world *world, const kp_method *method, void *self) {
   kp_system system = { .method = method, .self = self };

@@ -1,5 +1,5 @@
-// The spec: everything a scene or a program says about a world, as checked defs. Building a world reads it and
-// never changes it. Curves and texts are owned by the spec.
+// The spec: everything a scene or a program says about a world, as checked defs. Building a world
+// reads it and never changes it. Curves and texts are owned by the spec.
 #pragma once
 
 #include "base/array.h"
@@ -22,20 +22,21 @@ typedef struct kp_spec {
 void kp_spec_init(kp_spec *spec);
 void kp_spec_free(kp_spec *spec);
 
-// Checks the cookie, the parameter ranges and that the name is new; copies curve samples; keeps entities
-// ordered by name, so a world does not depend on the order in which they were said.
+// Checks the cookie, the parameter ranges and that the name is new; copies curve samples; keeps
+// entities ordered by name, so a world does not depend on the order in which they were said.
 KP_NODISCARD kp_result kp_spec_add_liquid(kp_spec *spec, const kp_liquid_def *def);
 KP_NODISCARD kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def);
 KP_NODISCARD kp_result kp_spec_add_body(kp_spec *spec, const kp_body_def *def);
 KP_NODISCARD kp_result kp_spec_add_emitter(kp_spec *spec, const kp_emitter_def *def);
 KP_NODISCARD kp_result kp_spec_add_sink(kp_spec *spec, const kp_sink_def *def);
 
-// Checks that need the whole: something can ever be in the world, emitters name liquids, meshes exist,
-// estimated memory fits. Warnings go to the log.
+// Checks that need the whole: something can ever be in the world, emitters name liquids, meshes
+// exist, estimated memory fits. Warnings go to the log.
 KP_NODISCARD kp_result kp_spec_check(const kp_spec *spec);
 
 // Range check of one def against its table; the sentence names entity, key, value and range.
-KP_NODISCARD kp_result kp_params_check(const kp_param_table *table, const void *def, const char *name);
+KP_NODISCARD kp_result kp_params_check(const kp_param_table *table, const void *def,
+                                       const char *name);
 
 // The parameter tables of all entities, by name.
 extern const kp_param_table kp_domain_params, kp_simulation_params, kp_liquid_params,

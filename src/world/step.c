@@ -1,4 +1,5 @@
-// One sub-step, and advancing by an interval. This file is the order of events; the arithmetic is elsewhere.
+// One sub-step, and advancing by an interval. This file is the order of events; the arithmetic is
+// elsewhere.
 #include "world/step.h"
 
 #include <math.h>
@@ -59,7 +60,8 @@ static double step_limit(kp_world *world, int group) {
   return dt * world->dt_scale;
 }
 
-// Cut so that the interval ends exactly, with no sliver at its end: two limits left become two halves.
+// Cut so that the interval ends exactly, with no sliver at its end: two limits left become two
+// halves.
 static double cut_step(double limit, double left) {
   if (left <= limit * (1.0 + 1e-9)) {
     return left;
@@ -70,7 +72,8 @@ static double cut_step(double limit, double left) {
 static kp_result check_report(kp_world *world) {
   const kp_step_report *r = &world->env.report;
   if (r->n_bad > 0) {
-    return kp_fail(KP_ERROR_PHYSICS, "%lld particles or bodies ran away or have no finite state at t = %g s",
+    return kp_fail(KP_ERROR_PHYSICS,
+                   "%lld particles or bodies ran away or have no finite state at t = %g s",
                    (long long)r->n_bad, world->env.time);
   }
   if (r->n_escaped > 0) {
@@ -149,7 +152,8 @@ static kp_result run_group(kp_world *world, int group, double interval, kp_step_
   return KP_OK;
 }
 
-// The world advances by a coupling interval: the limit of its slowest group, inside which the others sub-step.
+// The world advances by a coupling interval: the limit of its slowest group, inside which the
+// others sub-step.
 kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report) {
   kp_env *env = &world->env;
   double limit = 0.0;

@@ -8,7 +8,8 @@
 #include "world/build.h"
 #include "world/step.h"
 
-// ---- life -------------------------------------------------------------------------------------------------------------
+// ---- life
+// -------------------------------------------------------------------------------------------------
 
 kp_result kp_world_create(const char *backend, kp_world **out) {
   kp_backend_kind kind;
@@ -59,10 +60,12 @@ void kp_world_destroy(kp_world **world_pointer) {
   *world_pointer = NULL;
 }
 
-// ---- the spec ------------------------------------------------------------------------------------------------------------
+// ---- the spec
+// -------------------------------------------------------------------------------------------------
 
 static kp_result not_built(const kp_world *world) {
-  return world->built ? kp_fail(KP_ERROR_ARGUMENT, "the world is built: its defs are fixed") : KP_OK;
+  return world->built ? kp_fail(KP_ERROR_ARGUMENT, "the world is built: its defs are fixed")
+                      : KP_OK;
 }
 
 #define SET_DEF(member, type, table)                                                               \
@@ -112,7 +115,8 @@ kp_result kp_world_build(kp_world *world) {
   return kp_world_store_clock(world);
 }
 
-// ---- reading ------------------------------------------------------------------------------------------------------------
+// ---- reading
+// -------------------------------------------------------------------------------------------------
 
 double kp_world_time(const kp_world *world) {
   return world->env.time;
@@ -129,31 +133,32 @@ int64_t kp_world_count(const kp_world *world, const char *set) {
 
 static double item_as_double(const void *data, kp_type type, int64_t i) {
   switch (type) {
-    case KP_TYPE_REAL:
-      return (double)((const kp_real *)data)[i];
-    case KP_TYPE_POS:
-    case KP_TYPE_F64:
-      return ((const double *)data)[i];
-    case KP_TYPE_U8:
-      return ((const uint8_t *)data)[i];
-    case KP_TYPE_I32:
-      return ((const int32_t *)data)[i];
-    case KP_TYPE_U32:
-      return ((const uint32_t *)data)[i];
-    default:
-      return (double)((const uint64_t *)data)[i];
+  case KP_TYPE_REAL:
+    return (double)((const kp_real *)data)[i];
+  case KP_TYPE_POS:
+  case KP_TYPE_F64:
+    return ((const double *)data)[i];
+  case KP_TYPE_U8:
+    return ((const uint8_t *)data)[i];
+  case KP_TYPE_I32:
+    return ((const int32_t *)data)[i];
+  case KP_TYPE_U32:
+    return ((const uint32_t *)data)[i];
+  default:
+    return (double)((const uint64_t *)data)[i];
   }
 }
 
-kp_result kp_world_read(kp_world *world, const char *set, const char *field, int component, double *out,
-                        int64_t n) {
+kp_result kp_world_read(kp_world *world, const char *set, const char *field, int component,
+                        double *out, int64_t n) {
   kp_space *space = kp_registry_find(world->registry, set);
   if (space == NULL) {
     return kp_fail(KP_ERROR_ARGUMENT, "there is no set \"%s\"", set);
   }
   kp_field *f = kp_space_find(space, field);
   if (f == NULL || component < 0 || component >= f->components) {
-    return kp_fail(KP_ERROR_ARGUMENT, "set \"%s\" has no field \"%s\" component %d", set, field, component);
+    return kp_fail(KP_ERROR_ARGUMENT, "set \"%s\" has no field \"%s\" component %d", set, field,
+                   component);
   }
   const void *data = kp_buffer_host(&f->buffers[component], KP_ACCESS_READ);
   if (data == NULL && space->n > 0) {
@@ -174,7 +179,8 @@ void kp_world_set_force(kp_world *world, kp_force_fn fn, void *user) {
   world->env.force_user = user;
 }
 
-// ---- the clock ------------------------------------------------------------------------------------------------------------
+// ---- the clock
+// -------------------------------------------------------------------------------------------------
 
 static double *clock_item(kp_world *world, int component, kp_access access) {
   return kp_buffer_host(&kp_space_find(world->clock, "numbers")->buffers[component], access);
@@ -206,7 +212,8 @@ kp_result kp_world_after_load(kp_world *world) {
   return KP_OK;
 }
 
-// ---- reports ------------------------------------------------------------------------------------------------------------
+// ---- reports
+// -------------------------------------------------------------------------------------------------
 
 static kp_result schedule_group(const kp_world *world, int group, kp_text *out) {
   for (int stage = 0; stage < KP_STAGE_COUNT; ++stage) {

@@ -1,4 +1,5 @@
-// The inside of a world: ownership, and what run, io and tests need beyond the public kelpie/world.h.
+// The inside of a world: ownership, and what run, io and tests need beyond the public
+// kelpie/world.h.
 #pragma once
 
 #include "base/array.h"
@@ -34,13 +35,14 @@ struct kp_world {
   KP_ARRAY(kp_system) systems;  // in schedule order
   int n_groups;
   KP_ARRAY(kp_world_body) shapes;
-  kp_space *clock;              // GLOBAL space: time, step, next ids, emitter states: part of the state
-  kp_snapshot *snapshot;        // last good state, with policy retry
-  double dt_scale;              // halved by each retry, restored slowly
+  kp_space *clock;        // GLOBAL space: time, step, next ids, emitter states: part of the state
+  kp_snapshot *snapshot;  // last good state, with policy retry
+  double dt_scale;        // halved by each retry, restored slowly
   int64_t n_steps;
 };
 
-// Build a world from a whole spec (the scene's way in): replaces what was set by hand. The spec is copied.
+// Build a world from a whole spec (the scene's way in): replaces what was set by hand. The spec is
+// copied.
 KP_NODISCARD kp_result kp_world_set_spec(kp_world *world, const kp_spec *spec);
 
 // Stages x systems as text, for `kelpie info --schedule`.

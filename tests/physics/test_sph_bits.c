@@ -1,23 +1,27 @@
-// Same bits: a world with two liquids, a moving collider, a free body, an emitter and a sink gives one hash for any
-// number of threads, any instruction set, on the mirror backend, and after a rewind.
-#include "support/worlds.h"
-
+// Same bits: a world with two liquids, a moving collider, a free body, an emitter and a sink gives
+// one hash for any number of threads, any instruction set, on the mirror backend, and after a
+// rewind.
 #include <math.h>
 #include <stdio.h>
 
 #include "par/kernel.h"
 #include "par/parallel.h"
 
+#include "support/worlds.h"
+
 #define DX 0.02
 #define STEPS 6
 
 // Each liquid holds more than eight blocks of 4096 particles, the largest chunk of any loop.
 static kp_world *make_world(const char *backend) {
-  kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(2.0, 1.2, 0.64));
+  kp_test_settings s =
+      kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(2.0, 1.2, 0.64));
   s.backend = backend;
   kp_world *world = kp_test_world(&s);
-  kp_liquid_def brine = kp_test_liquid("brine", kp_vec3_make(0, 0, 0), kp_vec3_make(0.68, 0.64, 0.64), DX);
-  kp_liquid_def oil = kp_test_liquid("oil", kp_vec3_make(0.68, 0, 0), kp_vec3_make(1.36, 0.64, 0.64), DX);
+  kp_liquid_def brine =
+      kp_test_liquid("brine", kp_vec3_make(0, 0, 0), kp_vec3_make(0.68, 0.64, 0.64), DX);
+  kp_liquid_def oil =
+      kp_test_liquid("oil", kp_vec3_make(0.68, 0, 0), kp_vec3_make(1.36, 0.64, 0.64), DX);
   oil.rest_density = 700.0;
   assert_ok(kp_world_add_liquid(world, &brine));
   assert_ok(kp_world_add_liquid(world, &oil));

@@ -1,18 +1,19 @@
 // Flow between two walls, periodic along them: Couette, Poiseuille and a free-slip plug.
-#include "support/worlds.h"
-
 #include <math.h>
 #include <stdio.h>
 
 #include "support/claims.h"
+#include "support/worlds.h"
 
-#define WIDTH 0.02     // m between the walls
+#define WIDTH 0.02  // m between the walls
 #define ROWS 20
-#define VISCOSITY 1.0  // Pa s: nu = 1e-3 m^2/s, so the profile is there after a few times WIDTH^2 / nu = 0.4 s
+#define VISCOSITY                                                                                  \
+  1.0  // Pa s: nu = 1e-3 m^2/s, so the profile is there after a few times WIDTH^2 / nu = 0.4 s
 
 static kp_test_settings channel_settings(double slip) {
   double dx = WIDTH / ROWS;
-  kp_test_settings s = kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(8 * dx, WIDTH, 1));
+  kp_test_settings s =
+      kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(8 * dx, WIDTH, 1));
   s.domain.boundary_x = KP_BOUNDARY_PERIODIC;
   s.simulation.gravity = kp_vec3_make(0, 0, 0);
   s.sph.wall = KP_SPH_WALL_SPH;
@@ -65,8 +66,12 @@ static void test_poiseuille(void **state) {
   double error = profile_error(world, poiseuille, top_speed);
   print_message("  Poiseuille: largest error %.3f of the top speed\n", error);
   assert_between(error, 0.0, 0.10);
-  kp_claim claim = { "bayraktar-B18-poiseuille", "no-slip walls give the Poiseuille profile",
-                     "20 rows, Re 0.2", "test_sph_channel", error, 0.10 };
+  kp_claim claim = { "bayraktar-B18-poiseuille",
+                     "no-slip walls give the Poiseuille profile",
+                     "20 rows, Re 0.2",
+                     "test_sph_channel",
+                     error,
+                     0.10 };
   kp_claim_at_most(&claim);
   kp_world_destroy(&world);
 }
@@ -85,17 +90,23 @@ static void test_couette(void **state) {
   kp_collider_def lid = kp_default_collider_def();
   snprintf(lid.name, sizeof lid.name, "lid");
   // samples lie on the surface of a box and the lattice of the liquid half a spacing below it
-  lid.shape = kp_test_box(kp_vec3_make(-40 * dx, WIDTH, -1), kp_vec3_make(48 * dx, WIDTH + 3 * dx, 1));
+  lid.shape =
+      kp_test_box(kp_vec3_make(-40 * dx, WIDTH, -1), kp_vec3_make(48 * dx, WIDTH + 3 * dx, 1));
   const double samples[] = { 0, 0, 0, top_speed, 0, 0, 2 * top_speed, 0, 0 };
-  lid.position = (kp_curve){ .components = 3, .n = 3, .start = 0.0, .interval = 1.0, .samples = samples };
+  lid.position =
+      (kp_curve){ .components = 3, .n = 3, .start = 0.0, .interval = 1.0, .samples = samples };
   assert_ok(kp_world_add_collider(world, &lid));
   assert_ok(kp_world_build(world));
   assert_ok(kp_world_advance(world, seconds, NULL));
   double error = profile_error(world, couette, top_speed);
   print_message("  Couette: largest error %.3f of the top speed\n", error);
   assert_between(error, 0.0, 0.10);
-  kp_claim claim = { "bayraktar-B18-couette", "no-slip walls give the Couette profile", "20 rows, Re 0.2",
-                     "test_sph_channel", error, 0.10 };
+  kp_claim claim = { "bayraktar-B18-couette",
+                     "no-slip walls give the Couette profile",
+                     "20 rows, Re 0.2",
+                     "test_sph_channel",
+                     error,
+                     0.10 };
   kp_claim_at_most(&claim);
   kp_world_destroy(&world);
 }
@@ -113,8 +124,12 @@ static void test_free_slip_plug(void **state) {
   double lost = fabs(sums.momentum.x / sums.mass / 0.05 - 1.0);
   print_message("  plug: mean speed changed by %.4f\n", lost);
   assert_between(lost, 0.0, 0.02);
-  kp_claim claim = { "bayraktar-B18-plug", "a plug between free-slip walls keeps its speed",
-                     "20 rows, 30 widths of travel in 0.6 s", "test_sph_channel", lost, 0.02 };
+  kp_claim claim = { "bayraktar-B18-plug",
+                     "a plug between free-slip walls keeps its speed",
+                     "20 rows, 30 widths of travel in 0.6 s",
+                     "test_sph_channel",
+                     lost,
+                     0.02 };
   kp_claim_at_most(&claim);
   kp_world_destroy(&world);
 }

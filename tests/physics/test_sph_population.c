@@ -1,8 +1,8 @@
 // What comes, what goes, and what happens when a run goes wrong.
-#include "support/worlds.h"
-
 #include <math.h>
 #include <stdio.h>
+
+#include "support/worlds.h"
 
 #define DX 0.02
 
@@ -17,13 +17,14 @@ static kp_emitter_def make_emitter(const char *into, kp_vec3 at, kp_vec3 directi
   return e;
 }
 
-// ---- emission -------------------------------------------------------------------------------------------------------------
+// ---- emission -----------------------------------------------------------------------------------
 
 // A world that only an emitter fills: count, mass and rate of the jet in free flight.
 static void test_emitter_only(void **state) {
   (void)state;
   for (int dimension = 2; dimension <= 3; ++dimension) {
-    kp_test_settings s = kp_test_settings_make(dimension, kp_vec3_make(0, 0, 0), kp_vec3_make(2, 1, 1));
+    kp_test_settings s =
+        kp_test_settings_make(dimension, kp_vec3_make(0, 0, 0), kp_vec3_make(2, 1, 1));
     s.simulation.gravity = kp_vec3_make(0, 0, 0);
     kp_world *world = kp_test_world(&s);
     kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0), DX);
@@ -69,7 +70,7 @@ static void test_emitter_stops_at_its_limit(void **state) {
   kp_world_destroy(&world);
 }
 
-// ---- removal --------------------------------------------------------------------------------------------------------------
+// ---- removal ------------------------------------------------------------------------------------
 
 static void test_sink_and_open_faces_remove(void **state) {
   (void)state;
@@ -77,7 +78,8 @@ static void test_sink_and_open_faces_remove(void **state) {
   kp_test_settings s = kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 1));
   s.domain.boundary_y = KP_BOUNDARY_OPEN;
   kp_world *world = kp_test_world(&s);
-  kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0.4, 0.2, 0), kp_vec3_make(0.6, 0.4, 1), DX);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0.4, 0.2, 0), kp_vec3_make(0.6, 0.4, 1), DX);
   assert_ok(kp_world_add_liquid(world, &water));
   assert_ok(kp_world_build(world));
   kp_step_report report;
@@ -123,7 +125,7 @@ static void test_liquid_in_solid_is_trimmed(void **state) {
   kp_world_destroy(&world);
 }
 
-// ---- trouble --------------------------------------------------------------------------------------------------------------
+// ---- trouble ------------------------------------------------------------------------------------
 
 // A step many times too long: particles fly apart until numbers end.
 static kp_world *make_explosion(int policy, int64_t retries) {
@@ -132,7 +134,8 @@ static kp_world *make_explosion(int policy, int64_t retries) {
   s.simulation.policy = policy;
   s.simulation.retries = retries;
   kp_world *world = kp_test_world(&s);
-  kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.3, 0.3, 1), DX);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.3, 0.3, 1), DX);
   assert_ok(kp_world_add_liquid(world, &water));
   assert_ok(kp_world_build(world));
   return world;
@@ -164,7 +167,8 @@ static void test_trouble_is_only_told(void **state) {
   s.simulation.policy = KP_POLICY_WARN;
   s.simulation.dt_min = 0.005;  // longer than sound allows
   kp_world *world = kp_test_world(&s);
-  kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.3, 0.3, 1), DX);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.3, 0.3, 1), DX);
   assert_ok(kp_world_add_liquid(world, &water));
   assert_ok(kp_world_build(world));
   kp_test_log_begin();

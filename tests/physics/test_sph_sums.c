@@ -1,30 +1,33 @@
-// Sums over neighbours: density of a lattice, momentum of a closed blob for every form of the forces, forces of the
-// grid search against all pairs, and the printed formulas that fail the same tests.
-#include "support/worlds.h"
-
+// Sums over neighbours: density of a lattice, momentum of a closed blob for every form of the
+// forces, forces of the grid search against all pairs, and the printed formulas that fail the same
+// tests.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+
 #include "support/claims.h"
+#include "support/worlds.h"
 
 #define DX 0.02
 #define BLOB_STEPS 200
 
 static const char *const kernel_names[] = { "mueller", "cubic", "wendland", "desbrun", "poly6" };
 
-// ---- density ----------------------------------------------------------------------------------------------------------
+// ---- density ------------------------------------------------------------------------------------
 
 // A block in open space; only particles with a full neighbourhood count.
 static double lattice_error(int kernel, int dimension, double *mass_ratio) {
   double edge = (dimension == 2 ? 16 : 10) * DX;
-  kp_test_settings s = kp_test_settings_make(dimension, kp_vec3_make(-1, -1, -1), kp_vec3_make(2, 2, 2));
+  kp_test_settings s =
+      kp_test_settings_make(dimension, kp_vec3_make(-1, -1, -1), kp_vec3_make(2, 2, 2));
   s.sph.kernel = kernel;
   s.sph.domain_walls = 1;
   s.simulation.gravity = kp_vec3_make(0, 0, 0);
   kp_world *world = kp_test_world(&s);
-  kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(edge, edge, edge), DX);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(edge, edge, edge), DX);
   assert_ok(kp_world_add_liquid(world, &water));
   assert_ok(kp_world_build(world));
   kp_test_steps(world, 1);
@@ -54,21 +57,26 @@ static void test_lattice_density(void **state) {
     for (int kernel = 0; kernel < KP_SPH_KERNEL_COUNT; ++kernel) {
       double ratio;
       double error = lattice_error(kernel, dimension, &ratio);
-      print_message("  %-8s %dD: error %.2e, mass over rho_0 dx^%d %.4f\n", kernel_names[kernel], dimension,
-                    error, dimension, ratio);
+      print_message("  %-8s %dD: error %.2e, mass over rho_0 dx^%d %.4f\n", kernel_names[kernel],
+                    dimension, error, dimension, ratio);
       worst = fmax(worst, error);
       assert_between(error, 0.0, 0.01);
-      // the mass that makes it so is that of the lattice cell, but for the discretisation of the kernel: the
-      // peak of the spiky one at r = 0 is known to bias its sums (it is meant for gradients)
+      // the mass that makes it so is that of the lattice cell, but for the discretisation of the
+      // kernel: the peak of the spiky one at r = 0 is known to bias its sums (it is meant for
+      // gradients)
       assert_between(ratio, kernel == KP_SPH_DESBRUN ? 0.8 : 0.93, 1.07);
     }
   }
-  kp_claim claim = { "bayraktar-B1", "a full lattice has the rest density",
-                     "5 kernels, 16^2 and 10^3 particles", "test_sph_sums", worst, 0.01 };
+  kp_claim claim = { "bayraktar-B1",
+                     "a full lattice has the rest density",
+                     "5 kernels, 16^2 and 10^3 particles",
+                     "test_sph_sums",
+                     worst,
+                     0.01 };
   kp_claim_at_most(&claim);
 }
 
-// ---- momentum -----------------------------------------------------------------------------------------------------------
+// ---- momentum -----------------------------------------------------------------------------------
 
 typedef struct blob {
   int dimension, kernel, pressure, viscosity, density;
@@ -76,7 +84,8 @@ typedef struct blob {
 } blob;
 
 static kp_world *make_blob(const blob *b) {
-  kp_test_settings s = kp_test_settings_make(b->dimension, kp_vec3_make(-9, -9, -9), kp_vec3_make(9, 9, 9));
+  kp_test_settings s =
+      kp_test_settings_make(b->dimension, kp_vec3_make(-9, -9, -9), kp_vec3_make(9, 9, 9));
   s.sph.kernel = b->kernel;
   s.sph.pressure = b->pressure;
   s.sph.viscosity_model = b->viscosity;
@@ -122,8 +131,8 @@ static void expect_momentum(const blob *b, double *worst) {
   double drift = momentum_drift(b);
   if (drift > *worst) {
     print_message("  %s %dD pressure %d viscosity %d density %d fused %d: drift %.1e\n",
-                  kernel_names[b->kernel], b->dimension, b->pressure, b->viscosity, b->density, b->fused,
-                  drift);
+                  kernel_names[b->kernel], b->dimension, b->pressure, b->viscosity, b->density,
+                  b->fused, drift);
   }
   *worst = fmax(*worst, drift);
   assert_between(drift, 0.0, KP_TOL(1e-5, 1e-10));
@@ -135,7 +144,8 @@ static void test_momentum(void **state) {
   for (int dimension = 2; dimension <= 3; ++dimension) {
     for (int kernel = 0; kernel < KP_SPH_KERNEL_COUNT; ++kernel) {
       for (int form = 0; form < 2; ++form) {
-        expect_momentum(&(blob){ .dimension = dimension, .kernel = kernel, .pressure = form }, &worst);
+        expect_momentum(&(blob){ .dimension = dimension, .kernel = kernel, .pressure = form },
+                        &worst);
         expect_momentum(&(blob){ dimension, kernel, form, 1, 0, false, false }, &worst);
         expect_momentum(&(blob){ dimension, kernel, form, 0, 0, true, false }, &worst);
       }
@@ -145,12 +155,18 @@ static void test_momentum(void **state) {
       expect_momentum(&(blob){ dimension, KP_SPH_WENDLAND, 1, viscosity, 1, false, false }, &worst);
     }
   }
-  kp_claim claim = { "bayraktar-C12", "internal forces obey action = reaction (Eq. 6.2)",
-                     "blobs of 200 and 400 particles, 200 steps, every kernel and form", "test_sph_sums", worst,
+  kp_claim claim = { "bayraktar-C12",
+                     "internal forces obey action = reaction (Eq. 6.2)",
+                     "blobs of 200 and 400 particles, 200 steps, every kernel and form",
+                     "test_sph_sums",
+                     worst,
                      KP_TOL(1e-5, 1e-10) };
   kp_claim_at_most(&claim);
-  kp_claim symmetric = { "lyes-22", "the symmetric pressure conserves momentum",
-                         "blobs of 200 and 400 particles, 200 steps", "test_sph_sums", worst,
+  kp_claim symmetric = { "lyes-22",
+                         "the symmetric pressure conserves momentum",
+                         "blobs of 200 and 400 particles, 200 steps",
+                         "test_sph_sums",
+                         worst,
                          KP_TOL(1e-4, 1e-6) };
   kp_claim_at_most(&symmetric);
 }
@@ -166,7 +182,7 @@ static void test_momentum_of_two_liquids(void **state) {
   expect_momentum(&(blob){ 2, KP_SPH_CUBIC, 1, 0, 1, false, true }, &worst);
 }
 
-// ---- all pairs, in double and with formulas of their own ------------------------------------------------------------------
+// ---- all pairs, in double and with formulas of their own ----------------------------------------
 
 typedef enum law { LAW_SQUARED, LAW_MEAN, LAW_PRINTED_3_21, LAW_NAIVE_3_19 } law;
 
@@ -181,8 +197,11 @@ typedef struct all_pairs {
 static double spline(const all_pairs *p, double r, double *slope) {
   double h = 0.5 * p->support;
   double q = r / h;
-  double sigma = p->dimension == 2 ? 10.0 / (7.0 * 3.14159265358979) / (h * h) : 1.0 / 3.14159265358979 / (h * h * h);
-  double w = q < 1.0 ? 1.0 - 1.5 * q * q + 0.75 * q * q * q : q < 2.0 ? 0.25 * pow(2.0 - q, 3) : 0.0;
+  double sigma = p->dimension == 2 ? 10.0 / (7.0 * 3.14159265358979) / (h * h)
+                                   : 1.0 / 3.14159265358979 / (h * h * h);
+  double w = q < 1.0   ? 1.0 - 1.5 * q * q + 0.75 * q * q * q
+             : q < 2.0 ? 0.25 * pow(2.0 - q, 3)
+                       : 0.0;
   double d = q < 1.0 ? -3.0 * q + 2.25 * q * q : q < 2.0 ? -0.75 * (2.0 - q) * (2.0 - q) : 0.0;
   *slope = r > 0.0 ? sigma * d / (h * r) : 0.0;
   return sigma * w;
@@ -215,14 +234,14 @@ static double pressure_term(const all_pairs *p, law which, int64_t i, int64_t j)
   double ri = p->density[i];
   double rj = p->density[j];
   switch (which) {
-    case LAW_SQUARED:
-      return pi / (ri * ri) + pj / (rj * rj);
-    case LAW_MEAN:
-      return 0.5 * (pi + pj) / (ri * rj);
-    case LAW_PRINTED_3_21:
-      return 0.5 * (pi + pj) / (1000.0 * rj);  // 1/rho_i is missing; the constant sets the unit right
-    default:
-      return pj / (ri * rj);
+  case LAW_SQUARED:
+    return pi / (ri * ri) + pj / (rj * rj);
+  case LAW_MEAN:
+    return 0.5 * (pi + pj) / (ri * rj);
+  case LAW_PRINTED_3_21:
+    return 0.5 * (pi + pj) / (1000.0 * rj);  // 1/rho_i is missing; the constant sets the unit right
+  default:
+    return pj / (ri * rj);
   }
 }
 
@@ -259,7 +278,7 @@ static all_pairs all_pairs_make(int dimension, int64_t n, double mass, double su
   return p;
 }
 
-// ---- the grid against all pairs -------------------------------------------------------------------------------------------
+// ---- the grid against all pairs -----------------------------------------------------------------
 
 static void keep_view(const kp_force_view *view, void *user) {
   all_pairs *p = user;
@@ -296,7 +315,8 @@ static void test_grid_equals_all_pairs(void **state) {
   s.sph.domain_walls = 1;
   s.simulation.gravity = kp_vec3_make(0, 0, 0);
   kp_world *world = kp_test_world(&s);
-  kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(edge, edge, edge), DX);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(edge, edge, edge), DX);
   water.eos = 0;
   water.sound_speed = 10.0;
   water.viscosity = 2.0;
@@ -325,17 +345,22 @@ static void test_grid_equals_all_pairs(void **state) {
       largest = fmax(largest, fabs(ref.a[c][i]));
     }
   }
-  print_message("  4096 random: largest difference %.2e of the largest acceleration\n", worst / largest);
+  print_message("  4096 random: largest difference %.2e of the largest acceleration\n",
+                worst / largest);
   assert_between(worst / largest, 0.0, KP_TOL(1e-5, 1e-12));
-  kp_claim claim = { "lyes-9", "the grid search equals all pairs", "4096 random particles, SPH forces",
-                     "test_sph_sums", worst / largest, KP_TOL(1e-5, 1e-12) };
+  kp_claim claim = { "lyes-9",
+                     "the grid search equals all pairs",
+                     "4096 random particles, SPH forces",
+                     "test_sph_sums",
+                     worst / largest,
+                     KP_TOL(1e-5, 1e-12) };
   kp_claim_at_most(&claim);
   kp_free(grid.x[0]);
   kp_free(ref.x[0]);
   kp_world_destroy(&world);
 }
 
-// ---- printed formulas ---------------------------------------------------------------------------------------------------------
+// ---- printed formulas ---------------------------------------------------------------------------
 
 // The momentum test by brute force, for any pressure law.
 static double brute_drift(law which) {
@@ -382,8 +407,8 @@ static void test_printed_forms_fail(void **state) {
   double mean = brute_drift(LAW_MEAN);
   double printed = brute_drift(LAW_PRINTED_3_21);
   double naive = brute_drift(LAW_NAIVE_3_19);
-  print_message("  drift: squared %.1e, mean %.1e, Eq. 3.21 as printed %.1e, Eq. 3.19 %.1e\n", squared, mean,
-                printed, naive);
+  print_message("  drift: squared %.1e, mean %.1e, Eq. 3.21 as printed %.1e, Eq. 3.19 %.1e\n",
+                squared, mean, printed, naive);
   assert_between(squared, 0.0, 1e-12);
   assert_between(mean, 0.0, 1e-12);
   assert_between(printed, 1e-4, HUGE_VAL);
@@ -392,7 +417,7 @@ static void test_printed_forms_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_lattice_density),      cmocka_unit_test(test_momentum),
+    cmocka_unit_test(test_lattice_density),         cmocka_unit_test(test_momentum),
     cmocka_unit_test(test_momentum_of_two_liquids), cmocka_unit_test(test_grid_equals_all_pairs),
     cmocka_unit_test(test_printed_forms_fail),
   };

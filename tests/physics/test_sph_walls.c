@@ -1,27 +1,29 @@
-// Walls: nothing gets through any of them, DEM contacts bounce as asked, Lennard-Jones walls never pull.
-#include "support/worlds.h"
-
+// Walls: nothing gets through any of them, DEM contacts bounce as asked, Lennard-Jones walls never
+// pull.
 #include <math.h>
 #include <stdio.h>
 
 #include "support/claims.h"
+#include "support/worlds.h"
 #include "walls_size.h"
 
 #define CHECK_EVERY 25  // steps
 
 static const char *const wall_names[] = { "mirror", "sph", "lennard_jones", "dem", "planes" };
 
-// ---- non-penetration ------------------------------------------------------------------------------------------------
+// ---- non-penetration ----------------------------------------------------------------------------
 
 // A dam that breaks against a box which is driven to and fro through the water.
 static kp_world *make_tank(int dimension, int wall) {
   double dx = dimension == 2 ? 0.02 : 0.025;
   double width = 0.2;
-  kp_test_settings s = kp_test_settings_make(dimension, kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.6, width));
+  kp_test_settings s =
+      kp_test_settings_make(dimension, kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.6, width));
   s.sph.wall = wall == 4 ? KP_SPH_WALL_MIRROR : wall;
   s.sph.domain_walls = wall == 4;
   kp_world *world = kp_test_world(&s);
-  kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.3, 0.3, width), dx);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.3, 0.3, width), dx);
   if (dimension == 3) {
     water.shape.max = kp_vec3_make(0.2, 0.3, width);
   }
@@ -56,7 +58,8 @@ static void count_leaks(kp_world *world, leaks *sum) {
     kp_vec3 x = kp_vec3_make(p.x[0][i], p.x[1][i], p.x[2][i]);
     bool out = x.x < d->min.x || x.x > d->max.x || x.y < d->min.y || x.y > d->max.y;
     out = out || (d->dimension == 3 && (x.z < d->min.z || x.z > d->max.z));
-    kp_vec3 arm = kp_quat_rotate(kp_quat_conjugate(frame.orientation), kp_vec3_sub(x, frame.position));
+    kp_vec3 arm =
+        kp_quat_rotate(kp_quat_conjugate(frame.orientation), kp_vec3_sub(x, frame.position));
     double depth = -kp_shape_distance(box->shape, kp_vec3_add(arm, model->center));
     sum->outside += out;
     sum->inside += depth > 0.5 * dx;
@@ -76,9 +79,10 @@ static double penetration(int dimension, int wall, int steps) {
     fastest = fmax(fastest, kp_test_fluid(world, "water")->max_speed);
     count_leaks(world, &sum);
   }
-  print_message("  %dD %-13s: outside %lld, in the box %lld, deepest %.2f dx, fastest %.1f m/s, t = %.2f s\n",
-                dimension, wall_names[wall], (long long)sum.outside, (long long)sum.inside,
-                fmax(sum.deepest, 0.0) / dx, fastest, kp_world_time(world));
+  print_message(
+      "  %dD %-13s: outside %lld, in the box %lld, deepest %.2f dx, fastest %.1f m/s, t = %.2f s\n",
+      dimension, wall_names[wall], (long long)sum.outside, (long long)sum.inside,
+      fmax(sum.deepest, 0.0) / dx, fastest, kp_world_time(world));
   assert_int_equal(kp_world_count(world, "water"), before);
   assert_int_equal(sum.outside, 0);
   kp_world_destroy(&world);
@@ -93,17 +97,22 @@ static void test_nothing_gets_through(void **state) {
     worst = fmax(worst, penetration(3, wall, walls_size_chosen.steps_3d));
   }
   assert_between(worst, 0.0, 0.5);
-  kp_claim claim = { "bayraktar-C18", "nothing gets through any wall: deepest in spacings, none outside",
-                     walls_size_chosen.claim_size, walls_size_chosen.test, worst, 0.5 };
+  kp_claim claim = { "bayraktar-C18",
+                     "nothing gets through any wall: deepest in spacings, none outside",
+                     walls_size_chosen.claim_size,
+                     walls_size_chosen.test,
+                     worst,
+                     0.5 };
   kp_claim_at_most(&claim);
 }
 
-// ---- one particle ---------------------------------------------------------------------------------------------------------
+// ---- one particle -------------------------------------------------------------------------------
 
 // One particle over the floor, right above a sample when x is a half spacing.
 static kp_world *make_single(int wall, double restitution, double x, double y, double speed) {
   const double dx = 0.02;
-  kp_test_settings s = kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(20 * dx, 20 * dx, 1));
+  kp_test_settings s =
+      kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(20 * dx, 20 * dx, 1));
   s.simulation.gravity = kp_vec3_make(0, 0, 0);
   s.sph.wall = wall;
   s.sph.wall_restitution = restitution;
@@ -119,7 +128,8 @@ static kp_world *make_single(int wall, double restitution, double x, double y, d
   return world;
 }
 
-// Below 0.3 a contact is over after a few steps and the error of the integrator shows (0.15 gives 0.142).
+// Below 0.3 a contact is over after a few steps and the error of the integrator shows (0.15 gives
+// 0.142).
 static void test_dem_restitution(void **state) {
   (void)state;
   const double wanted[] = { 0.3, 0.5, 0.8, 0.95 };
@@ -134,8 +144,12 @@ static void test_dem_restitution(void **state) {
     kp_world_destroy(&world);
   }
   assert_between(worst, 0.0, 0.03);
-  kp_claim claim = { "bayraktar-B16", "a DEM contact bounces with the chosen restitution",
-                     "one particle on one sample, 0.3 to 0.95", walls_size_chosen.test, worst, 0.03 };
+  kp_claim claim = { "bayraktar-B16",
+                     "a DEM contact bounces with the chosen restitution",
+                     "one particle on one sample, 0.3 to 0.95",
+                     walls_size_chosen.test,
+                     worst,
+                     0.03 };
   kp_claim_at_most(&claim);
 }
 
@@ -144,7 +158,8 @@ static void test_lennard_jones_never_attracts(void **state) {
   for (int k = 0; k < 24; ++k) {
     double y = 0.05 + 0.05 * k;
     for (int side = 0; side < 2; ++side) {
-      kp_world *world = make_single(KP_SPH_WALL_LENNARD_JONES, 0.5, side == 0 ? 10.5 : 10.0, y, 0.0);
+      kp_world *world =
+          make_single(KP_SPH_WALL_LENNARD_JONES, 0.5, side == 0 ? 10.5 : 10.0, y, 0.0);
       assert_ok(kp_world_step(world, 1e-7, NULL));
       kp_test_particles p = kp_test_particles_read(world, "drop");
       assert_true(p.a[1][0] >= 0.0);

@@ -2,8 +2,8 @@
 #pragma once
 
 typedef struct walls_size {
-  const char *test;       // name under ctest
-  const char *claim_size; // in words
+  const char *test;        // name under ctest
+  const char *claim_size;  // in words
   int steps_2d, steps_3d;
 } walls_size;
 

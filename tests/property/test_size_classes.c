@@ -445,12 +445,57 @@ static void test_refusals(void **state) {
   close_fixture(&f);
 }
 
+static kp_result change_everything(fixture *f, kp_backend_kind kind) {
+  const kp_size_classes_def def = { KP_SET_FREE, 3, 0.01, 0.16 };
+  const kp_field_desc cold = {
+    "history", KP_TYPE_REAL, 3, "", KP_FIELD_STATE | KP_FIELD_COLD, 0.0
+  };
+  kp_vec3 x[40];
+  double r[40];
+  for (int i = 0; i < 40; ++i) {
+    x[i] = kp_vec3_make(0.05 * i, 0.03 * (i % 7), 0.02 * (i % 5));
+    r[i] = 0.01 * (1 + i % 16);
+  }
+  KP_TRY(kp_backend_create(kind, &f->backend));
+  KP_TRY(kp_registry_create(f->backend, &f->registry));
+  KP_TRY(kp_size_classes_create(f->registry, "grains", &def, &f->classes));
+  KP_TRY(kp_size_classes_add_fields(f->classes, &cold, 1));
+  KP_TRY(kp_size_classes_add(f->classes, 40, x, x, r));
+  void *radii;
+  kp_size_class *large = &f->classes->classes[3];
+  KP_TRY(kp_buffer_get(&large->radius->buffers[0], KP_SIDE_HOST, KP_ACCESS_WRITE, &radii));
+  ((kp_real *)radii)[0] = (kp_real)0.015;
+  KP_TRY(kp_size_classes_update(f->classes, NULL));
+  return kp_size_classes_build(f->classes);
+}
+
+// Each allocation fails in turn: the failure is told and nothing leaks.
+static void test_short_of_memory(void **state) {
+  (void)state;
+  const kp_backend_kind kinds[] = { KP_BACKEND_CPU, KP_BACKEND_MIRROR };
+  for (int k = 0; k < 2; ++k) {
+    int64_t bytes = kp_memory_bytes();
+    int64_t n = 0;
+    for (kp_result result = KP_ERROR_MEMORY; result != KP_OK; ++n) {
+      fixture f = { 0 };
+      kp_clear_error();
+      kp_memory_fail_at(n);
+      result = change_everything(&f, kinds[k]);
+      kp_memory_fail_at(-1);
+      close_fixture(&f);
+      assert_int_equal(kp_memory_bytes(), bytes);
+      assert_true(result == KP_OK || result == KP_ERROR_MEMORY);
+    }
+    assert_true(n > 40);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_spread),    cmocka_unit_test(test_number_of_classes),
     cmocka_unit_test(test_one_class), cmocka_unit_test(test_empty_and_single),
     cmocka_unit_test(test_changes),   cmocka_unit_test(test_tied),
-    cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_refusals),  cmocka_unit_test(test_short_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// Small worlds for tests of physics: build one in a few lines, reach into its state, read it back. Every function
-// fails the running test when the world refuses.
+// Small worlds for tests of physics: build one in a few lines, reach into its state, read it back.
+// Every function fails the running test when the world refuses.
 #pragma once
 
 #include "support/test.h"
@@ -45,7 +45,8 @@ kp_sph_fluid *kp_test_fluid(kp_world *world, const char *name);
 // Random velocities of each component up to `speed`.
 void kp_test_stir(kp_world *world, const char *set, double speed, uint64_t seed);
 
-// Sums over all liquids and free bodies: momentum, and the sum of m |v| that drifts are measured by.
+// Sums over all liquids and free bodies: momentum, and the sum of m |v| that drifts are measured
+// by.
 typedef struct kp_test_sums {
   kp_vec3 momentum;
   kp_vec3 angular;  // about the origin

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-
-// ---- life -------------------------------------------------------------------------------------------------------------
+// ---- life ---------------------------------------------------------------------------------------
 
 static void rigid_destroy(void **self) {
   kp_rigid *rigid = *self;
@@ -32,7 +31,7 @@ kp_result kp_rigid_create(kp_env *env, const kp_rigid_shape *shapes, size_t n, k
   return KP_OK;
 }
 
-// ---- space: bodies and their samples to the present time ------------------------------------------------------------------
+// ---- space: bodies and their samples to the present time ----------------------------------------
 
 static kp_result rigid_space(void *self, kp_env *env) {
   (void)self;
@@ -48,16 +47,18 @@ static kp_result rigid_space(void *self, kp_env *env) {
   return kp_interface_clear_forces(env->movers);
 }
 
-// ---- contact ---------------------------------------------------------------------------------------------------------------
+// ---- contact ------------------------------------------------------------------------------------
 
 typedef struct contact_law {
   double stiffness, damping;  // per sample
-  double deepest;             // overlap beyond this pushes no harder: deep starts separate without a kick
+  double deepest;  // overlap beyond this pushes no harder: deep starts separate without a kick
 } contact_law;
 
 // Spring and dashpot along the normal of the other body, pushing only.
-static kp_vec3 contact_force(const contact_law *law, double depth, kp_vec3 normal, kp_vec3 velocity) {
-  double push = law->stiffness * fmin(depth, law->deepest) - law->damping * kp_vec3_dot(velocity, normal);
+static kp_vec3 contact_force(const contact_law *law, double depth, kp_vec3 normal,
+                             kp_vec3 velocity) {
+  double push =
+      law->stiffness * fmin(depth, law->deepest) - law->damping * kp_vec3_dot(velocity, normal);
   return kp_vec3_scale(normal, fmax(push, 0.0));
 }
 
@@ -84,7 +85,8 @@ static kp_vec3 domain_push(const kp_env *env, const contact_law *law, kp_vec3 p,
       continue;
     }
     double sign = below > 0.0 ? 1.0 : -1.0;
-    kp_vec3 n = kp_vec3_make(axis == 0 ? sign : 0.0, axis == 1 ? sign : 0.0, axis == 2 ? sign : 0.0);
+    kp_vec3 n =
+        kp_vec3_make(axis == 0 ? sign : 0.0, axis == 1 ? sign : 0.0, axis == 2 ? sign : 0.0);
     total = kp_vec3_add(total, contact_force(law, fmax(below, above), n, v));
   }
   return total;
@@ -96,7 +98,8 @@ static kp_vec3 velocity_at(const kp_frame3 *frame, kp_vec3 p) {
 }
 
 // One sample of a free body against the shapes of the others.
-static void shape_pushes(const kp_rigid *rigid, kp_env *env, kp_index self, const contact_law *law, kp_vec3 p) {
+static void shape_pushes(const kp_rigid *rigid, kp_env *env, kp_index self, const contact_law *law,
+                         kp_vec3 p) {
   kp_bodies *bodies = env->bodies;
   kp_frame3 mine = kp_bodies_frame(bodies, self);
   for (size_t s = 0; s < rigid->shapes.count; ++s) {
@@ -125,7 +128,8 @@ static contact_law law_of(const kp_env *env, const kp_interface_range *range, do
   double time = 20.0 * env->dt;  // a contact lasts many steps
   double share = mass / fmax(1.0, sqrt((double)range->count));
   double k = share * pow(3.14159265358979323846 / time, 2.0);
-  return (contact_law){ .stiffness = k, .damping = 0.5 * sqrt(k * share), .deepest = 0.25 * spacing };
+  return (
+      contact_law){ .stiffness = k, .damping = 0.5 * sqrt(k * share), .deepest = 0.25 * spacing };
 }
 
 static kp_result rigid_contact(void *self, kp_env *env) {
@@ -136,8 +140,8 @@ static kp_result rigid_contact(void *self, kp_env *env) {
     if (env->bodies->models.data[range->body].kind != KP_BODY_FREE) {
       continue;
     }
-    // places follow from the frame and the samples' constant local coordinates, which the host has: on a device
-    // nothing needs to come back
+    // places follow from the frame and the samples' constant local coordinates, which the host has:
+    // on a device nothing needs to come back
     const double *x = kp_buffer_host(&movers->local->buffers[0], KP_ACCESS_READ);
     const double *y = kp_buffer_host(&movers->local->buffers[1], KP_ACCESS_READ);
     const double *z = kp_buffer_host(&movers->local->buffers[2], KP_ACCESS_READ);
@@ -145,7 +149,8 @@ static kp_result rigid_contact(void *self, kp_env *env) {
     const kp_real *nx = kp_buffer_host(&movers->local_normal->buffers[0], KP_ACCESS_READ);
     const kp_real *ny = kp_buffer_host(&movers->local_normal->buffers[1], KP_ACCESS_READ);
     const kp_real *nz = kp_buffer_host(&movers->local_normal->buffers[2], KP_ACCESS_READ);
-    if (x == NULL || y == NULL || z == NULL || area == NULL || nx == NULL || ny == NULL || nz == NULL) {
+    if (x == NULL || y == NULL || z == NULL || area == NULL || nx == NULL || ny == NULL ||
+        nz == NULL) {
       return KP_ERROR_MEMORY;
     }
     double spacing = kp_interface_spacing(area + range->first, range->count, env->dimension);
@@ -183,7 +188,7 @@ static kp_result rigid_check(void *self, kp_env *env) {
   return KP_OK;
 }
 
-// ---- reports ---------------------------------------------------------------------------------------------------------------
+// ---- reports ------------------------------------------------------------------------------------
 
 static kp_index nth_free(const kp_bodies *bodies, int n) {
   for (kp_index b = 0; b < (kp_index)bodies->models.count; ++b) {

@@ -1,6 +1,7 @@
-// Rigid bodies: scripted ones are put to their place, free ones move under gravity, what fluids do to their samples,
-// and penalty contact with the domain's faces and with other bodies. Contact here keeps bodies apart without
-// explosions; stacking with friction belongs to the contact module of the solids.
+// Rigid bodies: scripted ones are put to their place, free ones move under gravity, what fluids do
+// to their samples, and penalty contact with the domain's faces and with other bodies. Contact here
+// keeps bodies apart without explosions; stacking with friction belongs to the contact module of
+// the solids.
 #pragma once
 
 #include "geom/shape.h"
@@ -18,4 +19,5 @@ typedef struct kp_rigid {
 
 extern const kp_method kp_rigid_method;
 
-KP_NODISCARD kp_result kp_rigid_create(kp_env *env, const kp_rigid_shape *shapes, size_t n, kp_rigid **out);
+KP_NODISCARD kp_result kp_rigid_create(kp_env *env, const kp_rigid_shape *shapes, size_t n,
+                                       kp_rigid **out);

@@ -16,9 +16,17 @@ static const kp_smooth_kind gradient_kernel[KP_SPH_KERNEL_COUNT] = {
   KP_SMOOTH_SPIKY, KP_SMOOTH_CUBIC, KP_SMOOTH_WENDLAND, KP_SMOOTH_SPIKY, KP_SMOOTH_POLY6
 };
 
-// ---- state that is not per particle ------------------------------------------------------------------------------
+// ---- state that is not per particle -------------------------------------------------------------
 
-enum { STATE_SPEED, STATE_ACCELERATION, STATE_ERROR, STATE_DT, STATE_KNOWN, STATE_HAS_DENSITY, STATE_N = 6 };
+enum {
+  STATE_SPEED,
+  STATE_ACCELERATION,
+  STATE_ERROR,
+  STATE_DT,
+  STATE_KNOWN,
+  STATE_HAS_DENSITY,
+  STATE_N = 6
+};
 
 static const kp_field_desc state_fields[] = {
   { "numbers", KP_TYPE_F64, STATE_N, "", KP_FIELD_SAVE, 0.0 },
@@ -48,12 +56,10 @@ static void *host_of(kp_space *space, const char *field, int component, kp_acces
 kp_result kp_sph_store_state(kp_sph *sph) {
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     const kp_sph_fluid *fluid = &sph->fluids.data[f];
-    const double numbers[STATE_N] = { fluid->max_speed,
-                                      fluid->max_acceleration,
-                                      fluid->max_density_error,
-                                      fluid->integrate.dt_last,
-                                      fluid->bounds_known ? 1.0 : 0.0,
-                                      sph->has_density ? 1.0 : 0.0 };
+    const double numbers[STATE_N] = {
+      fluid->max_speed,         fluid->max_acceleration,         fluid->max_density_error,
+      fluid->integrate.dt_last, fluid->bounds_known ? 1.0 : 0.0, sph->has_density ? 1.0 : 0.0
+    };
     const double lo[3] = { fluid->bounds.min.x, fluid->bounds.min.y, fluid->bounds.min.z };
     const double hi[3] = { fluid->bounds.max.x, fluid->bounds.max.y, fluid->bounds.max.z };
     for (int c = 0; c < STATE_N; ++c) {
@@ -67,8 +73,10 @@ kp_result kp_sph_store_state(kp_sph *sph) {
   }
   for (size_t e = 0; e < sph->emitters.count; ++e) {
     const kp_sph_emitter *emitter = &sph->emitters.data[e];
-    ((double *)host_of(sph->emitter_state, "travelled", 0, KP_ACCESS_WRITE))[e] = emitter->travelled;
-    ((uint64_t *)host_of(sph->emitter_state, "count", 0, KP_ACCESS_WRITE))[e] = (uint64_t)emitter->count;
+    ((double *)host_of(sph->emitter_state, "travelled", 0, KP_ACCESS_WRITE))[e] =
+        emitter->travelled;
+    ((uint64_t *)host_of(sph->emitter_state, "count", 0, KP_ACCESS_WRITE))[e] =
+        (uint64_t)emitter->count;
   }
   return KP_OK;
 }
@@ -99,12 +107,13 @@ kp_result kp_sph_load_state(void *self) {
   for (size_t e = 0; e < sph->emitters.count; ++e) {
     kp_sph_emitter *emitter = &sph->emitters.data[e];
     emitter->travelled = ((double *)host_of(sph->emitter_state, "travelled", 0, KP_ACCESS_READ))[e];
-    emitter->count = (int64_t)((uint64_t *)host_of(sph->emitter_state, "count", 0, KP_ACCESS_READ))[e];
+    emitter->count =
+        (int64_t)((uint64_t *)host_of(sph->emitter_state, "count", 0, KP_ACCESS_READ))[e];
   }
   return KP_OK;
 }
 
-// ---- life ----------------------------------------------------------------------------------------------------------
+// ---- life ---------------------------------------------------------------------------------------
 
 static void sph_destroy(void **self) {
   kp_sph *sph = *self;
@@ -179,7 +188,7 @@ kp_result kp_sph_create(kp_env *env, const kp_sph_setup *setup, kp_sph **out) {
   return KP_OK;
 }
 
-// ---- stages --------------------------------------------------------------------------------------------------------
+// ---- stages -------------------------------------------------------------------------------------
 
 static int sph_evaluations(const void *self) {
   const kp_sph *sph = self;
@@ -354,8 +363,8 @@ static double fastest_body(kp_bodies *bodies) {
   return fastest;
 }
 
-// dt <= cfl (H/2)/(c + |v|), cfl sqrt((H/2)/|a|) and 0.03 H^2 rho/mu (Monaghan 1992; Morris et al. 1997;
-// B 5.26-5.27 with the sound speed that a stiff equation of state needs)
+// dt <= cfl (H/2)/(c + |v|), cfl sqrt((H/2)/|a|) and 0.03 H^2 rho/mu (Monaghan 1992; Morris et al.
+// 1997; B 5.26-5.27 with the sound speed that a stiff equation of state needs)
 static double sph_max_dt(void *self, kp_env *env) {
   const kp_sph *sph = self;
   double h = 0.5 * sph->support;
@@ -379,7 +388,8 @@ static int sph_n_populations(const void *self) {
   return (int)((const kp_sph *)self)->fluids.count;
 }
 
-static kp_result sph_population_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
+static kp_result sph_population_stats(void *self, kp_env *env, int population,
+                                      kp_population_stats *out) {
   kp_sph *sph = self;
   kp_sph_fluid *fluid = &sph->fluids.data[population];
   kp_vec3 g = env->simulation.gravity;

@@ -1,8 +1,8 @@
-// Weakly compressible smoothed particle hydrodynamics for any number of liquids at once, with walls and bodies
-// through interface samples. See sph.md for the equations.
+// Weakly compressible smoothed particle hydrodynamics for any number of liquids at once, with walls
+// and bodies through interface samples. See sph.md for the equations.
 //
-// One object holds all SPH liquids of a world, because they feel each other. Host logic only; the arithmetic is in
-// sph_kernels.h.
+// One object holds all SPH liquids of a world, because they feel each other. Host logic only; the
+// arithmetic is in sph_kernels.h.
 #pragma once
 
 #include "data/ghosts.h"
@@ -15,20 +15,20 @@ typedef struct kp_sph_fluid {
   kp_liquid_def def;
   kp_set *set;
   kp_cells *cells;
-  kp_ghosts *ghosts;       // NULL unless an axis is periodic
+  kp_ghosts *ghosts;  // NULL unless an axis is periodic
   kp_cells *ghost_cells;
   kp_integrate integrate;
   kp_field *density, *pressure, *inverse;
-  kp_field *density_last;  // fused form
+  kp_field *density_last;                      // fused form
   kp_field *rate, *rate_last, *density_start;  // continuity form
-  double mass;             // kg of a particle
-  double sound_speed;      // m/s
+  double mass;                                 // kg of a particle
+  double sound_speed;                          // m/s
   double stiffness;
   // of the last sub-step, kept in the state so that a resumed run takes the same steps
   double max_speed, max_acceleration, max_density_error;
   kp_aabb bounds;
   bool bounds_known;
-  kp_buffer keep;          // flags of removal
+  kp_buffer keep;  // flags of removal
 } kp_sph_fluid;
 
 typedef struct kp_sph_emitter {
@@ -43,7 +43,8 @@ typedef struct kp_sph_wall_fields {
   kp_interface *interface;
   kp_cells *cells;
   kp_field *density, *inverse;
-  kp_field *own;       // wall form `sph`: what the samples themselves give to their density; they keep their places
+  kp_field *own;  // wall form `sph`: what the samples themselves give to their density; they keep
+                  // their places
   kp_field *pressure;  // p_b / rho_b^2; zero in the mirror form
 } kp_sph_wall_fields;
 
@@ -84,15 +85,17 @@ typedef struct kp_sph_setup {
 
 extern const kp_method kp_sph_method;
 
-// The interface samples of env must be complete (kp_sph_wall_samples adds those of the domain's faces).
+// The interface samples of env must be complete (kp_sph_wall_samples adds those of the domain's
+// faces).
 KP_NODISCARD kp_result kp_sph_create(kp_env *env, const kp_sph_setup *setup, kp_sph **out);
 
-// Samples behind the closed faces of the domain, on the liquids' lattice, ceil(support) layers deep.
+// Samples behind the closed faces of the domain, on the liquids' lattice, ceil(support) layers
+// deep.
 KP_NODISCARD kp_result kp_sph_wall_samples(kp_env *env, const kp_sph_def *def, double spacing,
                                            kp_interface *walls, kp_index body);
 
-// Volume of a particle: one over the lattice sum of the density kernel of radius `support` [m], so that a full
-// lattice has the rest density.
+// Volume of a particle: one over the lattice sum of the density kernel of radius `support` [m], so
+// that a full lattice has the rest density.
 double kp_sph_lattice_volume(const kp_sph *sph, double spacing, int dimension);
 
 // The numbers a resumed run needs go into and come from the GLOBAL spaces.

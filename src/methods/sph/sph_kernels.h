@@ -1,8 +1,8 @@
-// What one particle does in weakly compressible SPH. Equation numbers: B = Bayraktar 2010, L = Lyes 2015; signs and
-// factors as corrected in the method's page (sph.md).
+// What one particle does in weakly compressible SPH. Equation numbers: B = Bayraktar 2010, L = Lyes
+// 2015; signs and factors as corrected in the method's page (sph.md).
 //
-// Conventions: d = x_i - x_j, grad_i W = g d with g <= 0 (math/smoothing.h). Sums over j leave out the factor m_j,
-// which is one number per set and is applied in `store`.
+// Conventions: d = x_i - x_j, grad_i W = g d with g <= 0 (math/smoothing.h). Sums over j leave out
+// the factor m_j, which is one number per set and is applied in `store`.
 #pragma once
 
 #include "data/pairs.h"
@@ -14,14 +14,26 @@
 #define SPH_INLINE KP_WIDE_FN
 #endif
 
-// ---- density: rho_i = sum_j m_j W(r_ij), the particle itself included (B 3.13, L 4.4) --------------------------
+// What a variant of a kernel fixes at compile time.
+typedef struct sph_choice {
+  int w, g;             // kp_smooth_kind of densities and of gradients
+  int form, viscosity;  // sph_form, sph_viscosity
+  int fused;
+} sph_choice;
+
+// Where the other one is: d = x_i - x_j, r2 = d.d
+typedef struct sph_gap {
+  kp_w x, y, z, r2;
+} sph_gap;
+
+// ---- density: rho_i = sum_j m_j W(r_ij), the particle itself included (B 3.13, L 4.4) -----------
 
 #define SPH_NO_J(X)
 
 typedef struct sph_density_args {
   kp_smooth w;
-  kp_real mass;     // of a j particle
-  int32_t add;      // 1: add to what other sets gave
+  kp_real mass;  // of a j particle
+  int32_t add;   // 1: add to what other sets gave
   kp_real *density;
 } sph_density_args;
 
@@ -46,11 +58,12 @@ SPH_INLINE void sph_density_store(int64_t i, const sph_density_acc *acc, const s
   a->density[i] = self->before + a->mass * kp_w_sum(acc->sum);
 }
 
-SPH_INLINE void sph_density_body(int kind, sph_density_acc *acc, kp_w r2, const sph_density_args *a) {
+SPH_INLINE void sph_density_body(int kind, sph_density_acc *acc, kp_w r2,
+                                 const sph_density_args *a) {
   acc->sum += kp_smooth_w(kind, r2, &a->w);
 }
 
-// ---- density from samples of walls: each stands for rho_0 V_b (Akinci et al. 2012, Eq. 4; B 5.1.1) --------------
+// ---- density from samples of walls, each rho_0 V_b (Akinci et al. 2012, Eq. 4; B 5.1.1) ---------
 
 #define SPH_WALL_DENSITY_J(X) X(volume)
 
@@ -66,14 +79,15 @@ typedef sph_density_acc sph_wall_density_acc;
 
 KP_PAIR_J(sph_wall_density, SPH_WALL_DENSITY_J)
 
-SPH_INLINE void sph_wall_density_load(int64_t i, const sph_wall_density_args *a, sph_wall_density_i *self,
-                                      sph_wall_density_acc *acc) {
+SPH_INLINE void sph_wall_density_load(int64_t i, const sph_wall_density_args *a,
+                                      sph_wall_density_i *self, sph_wall_density_acc *acc) {
   self->before = a->density[i];
   acc->sum = kp_w_splat((kp_real)0);
 }
 
 SPH_INLINE void sph_wall_density_store(int64_t i, const sph_wall_density_acc *acc,
-                                       const sph_wall_density_i *self, const sph_wall_density_args *a) {
+                                       const sph_wall_density_i *self,
+                                       const sph_wall_density_args *a) {
   a->density[i] = self->before + a->rest_density * kp_w_sum(acc->sum);
 }
 
@@ -82,21 +96,21 @@ SPH_INLINE void sph_wall_density_body(int kind, sph_wall_density_acc *acc, kp_w 
   acc->sum += volume * kp_smooth_w(kind, r2, &a->w);
 }
 
-// ---- equation of state ----------------------------------------------------------------------------------------
+// ---- equation of state --------------------------------------------------------------------------
 
 typedef struct sph_state_args {
   kp_real rest_density;
   kp_real stiffness;  // linear: k [m^2/s^2] (B 3.18); tait: B [Pa]
   kp_real exponent;
   int32_t tait;
-  int32_t whole;      // the exponent when it is a small whole number, else 0
-  int32_t clamp;      // no negative pressure
-  int32_t squared;    // pressure / density^2 is stored instead of the pressure
-  int32_t lagged;     // fused: the density is that of the positions one step ago
-  kp_real *last;      // fused: the density before that; 0: none yet
+  int32_t whole;    // the exponent when it is a small whole number, else 0
+  int32_t clamp;    // no negative pressure
+  int32_t squared;  // pressure / density^2 is stored instead of the pressure
+  int32_t lagged;   // fused: the density is that of the positions one step ago
+  kp_real *last;    // fused: the density before that; 0: none yet
   const kp_real *density;
   kp_real *pressure;
-  kp_real *inverse;   // 1 / density
+  kp_real *inverse;  // 1 / density
 } sph_state_args;
 
 // (1 + x)^gamma - 1 without the cancellation of the plain form: x is the small compression.
@@ -114,8 +128,9 @@ KP_FN kp_real sph_power_minus_one(kp_real x, const sph_state_args *a) {
 }
 
 // p = k (rho - rho_0), or p = B ((rho / rho_0)^gamma - 1)
-// The lagged density of the fused form is brought to the present by the change it made over the last step: used as
-// it is, sound grows by sqrt(1 + (c k dt)^2) per step as in explicit Euler, and no useful step is stable.
+// The lagged density of the fused form is brought to the present by the change it made over the
+// last step: used as it is, sound grows by sqrt(1 + (c k dt)^2) per step as in explicit Euler, and
+// no useful step is stable.
 KP_FN void sph_state(int64_t i, const sph_state_args *a) {
   kp_real rho = a->density[i];
   if (a->last) {
@@ -124,27 +139,34 @@ KP_FN void sph_state(int64_t i, const sph_state_args *a) {
     rho += a->lagged && last > (kp_real)0 ? rho - last : (kp_real)0;
   }
   kp_real inverse = (kp_real)1 / rho;
-  kp_real p = a->tait ? a->stiffness * sph_power_minus_one((rho - a->rest_density) / a->rest_density, a)
-                      : a->stiffness * (rho - a->rest_density);
+  kp_real p = a->tait
+                  ? a->stiffness * sph_power_minus_one((rho - a->rest_density) / a->rest_density, a)
+                  : a->stiffness * (rho - a->rest_density);
   p = a->clamp && p < (kp_real)0 ? (kp_real)0 : p;
   a->pressure[i] = a->squared ? p * inverse * inverse : p;
   a->inverse[i] = inverse;
 }
 
-// ---- pressure and viscous acceleration ---------------------------------------------------------------------------
+// ---- pressure and viscous acceleration ----------------------------------------------------------
 
-#define SPH_FORCE_J(X) X(vx) X(vy) X(vz) X(p) X(inverse)
+#define SPH_FORCE_J(X)                                                                             \
+  X(vx)                                                                                            \
+  X(vy)                                                                                            \
+  X(vz)                                                                                            \
+  X(p)                                                                                             \
+  X(inverse)
 
 typedef struct sph_force_args {
-  kp_smooth w;  // density kernel, for the fused form
-  kp_smooth g;  // gradient kernel
+  kp_smooth w;           // density kernel, for the fused form
+  kp_smooth g;           // gradient kernel
   kp_real mass;          // of the acceleration sums
   kp_real density_mass;  // of the density sum
   kp_real p_scale;       // on p_i; with `mass` it makes the squared form one of volumes, see below
-  kp_real viscosity;   // mean dynamic viscosity of the two sets [Pa s]
-  kp_real artificial;  // alpha c H/2
-  kp_real eta2;        // 0.01 (H/2)^2
+  kp_real viscosity;     // mean dynamic viscosity of the two sets [Pa s]
+  kp_real artificial;    // alpha c H/2
+  kp_real eta2;          // 0.01 (H/2)^2
   int32_t add;
+  kp_real gx, gy, gz;                                   // gravity, where nothing is added to
   const kp_real *vx, *vy, *vz, *p, *inverse;            // of the i set
   const kp_real *j_vx, *j_vy, *j_vz, *j_p, *j_inverse;  // of the j set
   kp_real *ax, *ay, *az;
@@ -162,15 +184,16 @@ typedef struct sph_force_acc {
 
 KP_PAIR_J(sph_force, SPH_FORCE_J)
 
-SPH_INLINE void sph_force_load(int64_t i, const sph_force_args *a, sph_force_i *self, sph_force_acc *acc) {
+SPH_INLINE void sph_force_load(int64_t i, const sph_force_args *a, sph_force_i *self,
+                               sph_force_acc *acc) {
   self->vx = a->vx[i];
   self->vy = a->vy[i];
   self->vz = a->vz[i];
   self->p = a->p_scale * a->p[i];
   self->inverse = a->inverse[i];
-  self->ax = a->add ? a->ax[i] : (kp_real)0;
-  self->ay = a->add ? a->ay[i] : (kp_real)0;
-  self->az = a->add ? a->az[i] : (kp_real)0;
+  self->ax = a->add ? a->ax[i] : a->gx;
+  self->ay = a->add ? a->ay[i] : a->gy;
+  self->az = a->add ? a->az[i] : a->gz;
   acc->x = acc->y = acc->z = acc->density = kp_w_splat((kp_real)0);
 }
 
@@ -189,48 +212,53 @@ typedef enum sph_form { SPH_FORM_MEAN, SPH_FORM_SQUARED } sph_form;
 typedef enum sph_viscosity { SPH_VISCOSITY_LAPLACIAN, SPH_VISCOSITY_ARTIFICIAL } sph_viscosity;
 
 // a_i = -sum_j m_j f_ij grad W with, antisymmetric in the pair,
-//   mean     f = (p_i + p_j) / (rho_i rho_j)         (B 3.21 with the missing 1/rho_i and without the 1/2 that
-//                                                     halves the gradient: sum V_j p_i grad W = 0)
-//   squared  f = p_i/rho_i^2 + p_j/rho_j^2           (B 3.20, L 4.8; p holds p/rho^2)
+//   mean     f = (p_i + p_j) / (rho_i rho_j)   (B 3.21 with the missing 1/rho_i, without the 1/2)
+//   squared  f = p_i/rho_i^2 + p_j/rho_j^2     (B 3.20, L 4.8; p holds p/rho^2)
+// (the 1/2 of B 3.21 would halve the gradient, since sum_j V_j p_i grad W vanishes)
 // and viscosity
 //   laplacian   a_i = sum_j m_j mu (v_j - v_i) Lap W / (rho_i rho_j)    (B 3.22 corrected, L 4.13)
-//   artificial  f += Pi, Pi = -alpha c (H/2) min(v.d, 0) / ((r^2 + eta^2) rho_ij)    (Monaghan 1992)
-// Between liquids of particle masses m_i, m_j the squared form is that of volumes, V_i^2 p_i + V_j^2 p_j (Hu &
-// Adams 2006; Solenthaler & Pajarola 2008): with q = m_j/m_i it is m_j q (p_i/(q rho_i)^2 + p_j/rho_j^2), which
-// p_scale = 1/q^2 and mass = m_j q give at no cost; the viscous coefficients are divided by q for it.
-SPH_INLINE void sph_force_body(int wk, int gk, int form, int viscosity, int fused, sph_force_acc *acc,
-                               const sph_force_i *self, const sph_force_j *j, kp_w dx, kp_w dy, kp_w dz,
-                               kp_w r2, const sph_force_args *a) {
-  kp_w g = kp_smooth_g(gk, r2, &a->g);
+//   artificial  f += Pi, Pi = -alpha c (H/2) min(v.d, 0) / ((r^2 + eta^2) rho_ij)
+//               (Monaghan 1992)
+// Between liquids of particle masses m_i, m_j the squared form is that of volumes, V_i^2 p_i +
+// V_j^2 p_j (Hu & Adams 2006; Solenthaler & Pajarola 2008): with q = m_j/m_i it is
+// m_j q (p_i/(q rho_i)^2 + p_j/rho_j^2), which p_scale = 1/q^2 and mass = m_j q give at no cost;
+// the viscous coefficients are divided by q for it.
+SPH_INLINE void sph_force_body(sph_choice c, sph_force_acc *acc, const sph_force_i *self,
+                               const sph_force_j *j, const sph_gap *d, const sph_force_args *a) {
+  kp_w g = kp_smooth_g(c.g, d->r2, &a->g);
   kp_w ux = self->vx - j->vx;
   kp_w uy = self->vy - j->vy;
   kp_w uz = self->vz - j->vz;
-  kp_w f = form == SPH_FORM_MEAN
-               ? (self->p + j->p) * (self->inverse * j->inverse)
-               : self->p + j->p;
-  if (viscosity == SPH_VISCOSITY_ARTIFICIAL) {
-    kp_w approach = kp_w_min(ux * dx + uy * dy + uz * dz, kp_w_splat((kp_real)0));
+  kp_w f =
+      c.form == SPH_FORM_MEAN ? (self->p + j->p) * (self->inverse * j->inverse) : self->p + j->p;
+  if (c.viscosity == SPH_VISCOSITY_ARTIFICIAL) {
+    kp_w approach = kp_w_min(ux * d->x + uy * d->y + uz * d->z, kp_w_splat((kp_real)0));
     kp_w mean = (kp_real)0.5 * (self->inverse + j->inverse);
-    f -= a->artificial * approach * mean / (r2 + a->eta2);
+    f -= a->artificial * approach * mean / (d->r2 + a->eta2);
     kp_w s = f * g;
-    acc->x -= s * dx;
-    acc->y -= s * dy;
-    acc->z -= s * dz;
+    acc->x -= s * d->x;
+    acc->y -= s * d->y;
+    acc->z -= s * d->z;
   } else {
     kp_w s = f * g;
-    kp_w v = (a->viscosity * self->inverse) * j->inverse * kp_smooth_lap(gk, r2, g, &a->g);
-    acc->x -= s * dx + v * ux;
-    acc->y -= s * dy + v * uy;
-    acc->z -= s * dz + v * uz;
+    kp_w v = (a->viscosity * self->inverse) * j->inverse * kp_smooth_lap(c.g, d->r2, g, &a->g);
+    acc->x -= s * d->x + v * ux;
+    acc->y -= s * d->y + v * uy;
+    acc->z -= s * d->z + v * uz;
   }
-  if (fused) {
-    acc->density += kp_smooth_w(wk, r2, &a->w);
+  if (c.fused) {
+    acc->density += kp_smooth_w(c.w, d->r2, &a->w);
   }
 }
 
-// ---- continuity form: accelerations and the rate of density in one pass (scene B of the benchmarks) ---------------
+// ---- continuity form: accelerations and the rate of density in one pass -------------------------
 
-#define SPH_RATES_J(X) X(vx) X(vy) X(vz) X(p) X(density)
+#define SPH_RATES_J(X)                                                                             \
+  X(vx)                                                                                            \
+  X(vy)                                                                                            \
+  X(vz)                                                                                            \
+  X(p)                                                                                             \
+  X(density)
 
 typedef struct sph_rates_args {
   kp_smooth g;
@@ -239,6 +267,7 @@ typedef struct sph_rates_args {
   kp_real viscosity, artificial, eta2;
   kp_real diffusion;  // 2 delta (H/2) c
   int32_t add;
+  kp_real gx, gy, gz;  // gravity, where nothing is added to
   const kp_real *vx, *vy, *vz, *p, *density;
   const kp_real *j_vx, *j_vy, *j_vz, *j_p, *j_density;
   kp_real *ax, *ay, *az;
@@ -256,16 +285,17 @@ typedef struct sph_rates_acc {
 
 KP_PAIR_J(sph_rates, SPH_RATES_J)
 
-SPH_INLINE void sph_rates_load(int64_t i, const sph_rates_args *a, sph_rates_i *self, sph_rates_acc *acc) {
+SPH_INLINE void sph_rates_load(int64_t i, const sph_rates_args *a, sph_rates_i *self,
+                               sph_rates_acc *acc) {
   self->vx = a->vx[i];
   self->vy = a->vy[i];
   self->vz = a->vz[i];
   self->p = a->p_scale * a->p[i];
   self->density = a->density[i];
   self->inverse = (kp_real)1 / a->density[i];
-  self->ax = a->add ? a->ax[i] : (kp_real)0;
-  self->ay = a->add ? a->ay[i] : (kp_real)0;
-  self->az = a->add ? a->az[i] : (kp_real)0;
+  self->ax = a->add ? a->ax[i] : a->gx;
+  self->ay = a->add ? a->ay[i] : a->gy;
+  self->az = a->add ? a->az[i] : a->gz;
   self->rate = a->add ? a->rate[i] : (kp_real)0;
   acc->x = acc->y = acc->z = acc->rate = kp_w_splat((kp_real)0);
 }
@@ -280,33 +310,39 @@ SPH_INLINE void sph_rates_store(int64_t i, const sph_rates_acc *acc, const sph_r
 
 // d rho_i/dt = sum_j m_j (v_i - v_j).grad W + 2 delta (H/2) c sum_j (m_j/rho_j) (rho_i - rho_j) g
 // (Monaghan 1992; diffusion of Molteni & Colagrossi 2009, with x.grad W / x^2 = g)
-SPH_INLINE void sph_rates_body(int gk, int viscosity, sph_rates_acc *acc, const sph_rates_i *self,
-                               const sph_rates_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
-                               const sph_rates_args *a) {
-  kp_w g = kp_smooth_g(gk, r2, &a->g);
+SPH_INLINE void sph_rates_body(sph_choice c, sph_rates_acc *acc, const sph_rates_i *self,
+                               const sph_rates_j *j, const sph_gap *d, const sph_rates_args *a) {
+  kp_w g = kp_smooth_g(c.g, d->r2, &a->g);
   kp_w ux = self->vx - j->vx;
   kp_w uy = self->vy - j->vy;
   kp_w uz = self->vz - j->vz;
-  kp_w ud = ux * dx + uy * dy + uz * dz;
+  kp_w ud = ux * d->x + uy * d->y + uz * d->z;
   // padded lanes have zero density: keep the quotient finite, g is zero there
   kp_w inverse = (kp_real)1 / kp_w_max(j->density, kp_w_splat((kp_real)1e-6));
   kp_w f = self->p + j->p;
-  kp_w v = kp_w_splat((kp_real)0);
-  if (viscosity == SPH_VISCOSITY_ARTIFICIAL) {
-    kp_w mean = (kp_real)0.5 * (self->inverse + inverse);
-    f -= a->artificial * kp_w_min(ud, kp_w_splat((kp_real)0)) * mean / (r2 + a->eta2);
-  } else {
-    v = (a->viscosity * self->inverse) * inverse * kp_smooth_lap(gk, r2, g, &a->g);
-  }
-  kp_w s = f * g;
-  acc->x -= s * dx + v * ux;
-  acc->y -= s * dy + v * uy;
-  acc->z -= s * dz + v * uz;
   acc->rate += g * (ud + a->diffusion * (self->density - j->density) * inverse);
+  if (c.viscosity == SPH_VISCOSITY_ARTIFICIAL) {
+    kp_w mean = (kp_real)0.5 * (self->inverse + inverse);
+    f -= a->artificial * kp_w_min(ud, kp_w_splat((kp_real)0)) * mean / (d->r2 + a->eta2);
+    kp_w s = f * g;
+    acc->x -= s * d->x;
+    acc->y -= s * d->y;
+    acc->z -= s * d->z;
+  } else {
+    kp_w s = f * g;
+    kp_w v = (a->viscosity * self->inverse) * inverse * kp_smooth_lap(c.g, d->r2, g, &a->g);
+    acc->x -= s * d->x + v * ux;
+    acc->y -= s * d->y + v * uy;
+    acc->z -= s * d->z + v * uz;
+  }
 }
 
 // samples of walls: d rho_i/dt += sum_b rho_0 V_b (v_i - v_b).grad W
-#define SPH_WALL_RATE_J(X) X(vx) X(vy) X(vz) X(volume)
+#define SPH_WALL_RATE_J(X)                                                                         \
+  X(vx)                                                                                            \
+  X(vy)                                                                                            \
+  X(vz)                                                                                            \
+  X(volume)
 
 typedef struct sph_wall_rate_args {
   kp_smooth g;
@@ -334,17 +370,17 @@ SPH_INLINE void sph_wall_rate_load(int64_t i, const sph_wall_rate_args *a, sph_w
   acc->rate = kp_w_splat((kp_real)0);
 }
 
-SPH_INLINE void sph_wall_rate_store(int64_t i, const sph_wall_rate_acc *acc, const sph_wall_rate_i *self,
-                                    const sph_wall_rate_args *a) {
+SPH_INLINE void sph_wall_rate_store(int64_t i, const sph_wall_rate_acc *acc,
+                                    const sph_wall_rate_i *self, const sph_wall_rate_args *a) {
   (void)self;
   a->rate[i] += a->rest_density * kp_w_sum(acc->rate);
 }
 
-SPH_INLINE void sph_wall_rate_body(int gk, sph_wall_rate_acc *acc, const sph_wall_rate_i *self,
-                                   const sph_wall_rate_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
-                                   const sph_wall_rate_args *a) {
-  kp_w ud = (self->vx - j->vx) * dx + (self->vy - j->vy) * dy + (self->vz - j->vz) * dz;
-  acc->rate += j->volume * ud * kp_smooth_g(gk, r2, &a->g);
+SPH_INLINE void sph_wall_rate_body(sph_choice c, sph_wall_rate_acc *acc,
+                                   const sph_wall_rate_i *self, const sph_wall_rate_j *j,
+                                   const sph_gap *d, const sph_wall_rate_args *a) {
+  kp_w ud = (self->vx - j->vx) * d->x + (self->vy - j->vy) * d->y + (self->vz - j->vz) * d->z;
+  acc->rate += j->volume * ud * kp_smooth_g(c.g, d->r2, &a->g);
 }
 
 typedef struct sph_advance_density_args {
@@ -353,13 +389,14 @@ typedef struct sph_advance_density_args {
   kp_real floor;        // a density that fell below is set here
   const kp_real *base;  // density at the start of the step
   const kp_real *rate;
-  kp_real *last;        // rate of the step before, 0: none yet; NULL in multi-stage schemes
+  kp_real *last;  // rate of the step before, 0: none yet; NULL in multi-stage schemes
   kp_real *density;
 } sph_advance_density_args;
 
-// One pass gives the rate at the velocities that the same pass is about to change: taken as it is, sound would grow
-// as in explicit Euler. The rate extrapolated to the end of the step makes the exchange of density and velocity one
-// of the symplectic kind, up to terms of third order in c k dt.
+// One pass gives the rate at the velocities that the same pass is about to change: taken as it is,
+// sound would grow as in explicit Euler. The rate extrapolated to the end of the step makes the
+// exchange of density and velocity one of the symplectic kind, up to terms of third order in c k
+// dt.
 KP_FN void sph_advance_density(int64_t i, const sph_advance_density_args *a) {
   kp_real rate = a->rate[i];
   if (a->last) {
@@ -371,65 +408,90 @@ KP_FN void sph_advance_density(int64_t i, const sph_advance_density_args *a) {
   a->density[i] = rho > a->floor ? rho : a->floor;
 }
 
-// ---- walls: force of samples on fluid particles, and back -------------------------------------------------------
+// ---- walls: force of samples on fluid particles, and back ---------------------------------------
 //
-// The same inlined law serves both directions: i fluid and j sample, or i sample and j fluid. Written as an
-// acceleration of the fluid particle per unit of its own mass, so the force on the sample is -m times it.
+// The same inlined law serves both directions: i fluid and j sample, or i sample and j fluid.
+// Written as an acceleration of the fluid particle per unit of its own mass, so the force on the
+// sample is -m times it.
 
 typedef enum sph_wall_law { SPH_WALL_PRESSURE, SPH_WALL_LENNARD_JONES, SPH_WALL_DEM } sph_wall_law;
 
 typedef struct sph_wall_law_args {
   kp_smooth g;
   kp_real rest_density;
-  // what the pressure field holds: p/rho^2 (squared) or p (plain). The weight that is not 0 is 2 when the sample
-  // mirrors the particle's pressure, 1 when it has one of its own.
+  // what the pressure field holds: p/rho^2 (squared) or p (plain). The weight that is not 0 is 2
+  // when the sample mirrors the particle's pressure, 1 when it has one of its own.
   kp_real squared, plain;
-  kp_real p_wall;     // factor on the sample's p/rho^2: its density counts in units of this liquid's
+  kp_real p_wall;  // factor on the sample's p/rho^2: its density counts in units of this liquid's
   kp_real viscosity;  // (1 - slip) mu / rho_0, the rest_density of the sample cancels
-  kp_real strength;   // Lennard-Jones D [m^2/s^2]; DEM k/m [1/s^2]
+  kp_real strength;   // Lennard-Jones D [m^2/s^2]; DEM and pressure laws k/m [1/s^2]
   kp_real distance;   // reach d_0
   kp_real damping;    // DEM c/m [1/s]
   kp_real friction;   // DEM, Coulomb
-  kp_real grip;       // DEM: friction grows with the tangential speed at this rate [1/s], up to Coulomb
+  kp_real grip;  // DEM: friction grows with the tangential speed at this rate [1/s], up to Coulomb
 } sph_wall_law_args;
 
-// s: along d = x_fluid - x_sample; t: along the relative velocity u = v_fluid - v_sample.
-SPH_INLINE void sph_wall_term(int law, int gk, const sph_wall_law_args *w, kp_w p_fluid, kp_w p_wall,
-                              kp_w inverse, kp_w volume, kp_w ud, kp_w u2, kp_w r2, kp_w *s, kp_w *t) {
+// A fluid particle at a sample: d and u run from the sample to the particle.
+typedef struct sph_contact {
+  kp_w p_fluid, p_wall, inverse, volume;
+  kp_w ud, u2, r2;  // u.d, u.u, d.d
+} sph_contact;
+
+// Acceleration s d + t u.
+typedef struct sph_push {
+  kp_w s, t;
+} sph_push;
+
+SPH_INLINE sph_push sph_wall_term(int law, int gk, const sph_wall_law_args *w,
+                                  const sph_contact *c) {
+  sph_push push;
   if (law == SPH_WALL_PRESSURE) {
-    // a = -rho_0 V_b (p_i/rho_i^2 + p_b/rho_b^2) grad W, drag against the wall's velocity (B 5.1.1, 5.2)
-    kp_w g = kp_smooth_g(gk, r2, &w->g);
-    kp_w p = p_fluid * (w->squared + w->plain * inverse * inverse) + w->p_wall * p_wall;
-    *s = -w->rest_density * volume * p * g;
-    *t = -w->rest_density * w->viscosity * volume * inverse * kp_smooth_lap(gk, r2, g, &w->g);
+    // a = -rho_0 V_b (p_i/rho_i^2 + p_b/rho_b^2) grad W, drag against the wall's velocity
+    // (B 5.1.1, 5.2)
+    kp_w g = kp_smooth_g(gk, c->r2, &w->g);
+    kp_w p = c->p_fluid * (w->squared + w->plain * c->inverse * c->inverse) + w->p_wall * c->p_wall;
+    // pressure alone is soft between two samples: a spring closer than the lattice ever comes
+    kp_w r = kp_w_max(kp_w_sqrt(c->r2), kp_w_splat((kp_real)1e-4 * w->distance));
+    kp_w overlap = kp_w_max(w->distance - r, kp_w_splat((kp_real)0));
+    push.s = w->strength * overlap / r - w->rest_density * c->volume * p * g;
+    push.t = -w->rest_density * w->viscosity * c->volume * c->inverse *
+             kp_smooth_lap(gk, c->r2, g, &w->g);
   } else if (law == SPH_WALL_LENNARD_JONES) {
     // a = D/r ((d0/r)^12 - (d0/r)^6) e, repulsive part only, r floored at d0/2 (B 5.3)
     kp_w d2 = kp_w_splat(w->distance * w->distance);
-    kp_w near2 = kp_w_max(r2, (kp_real)0.25 * d2);
+    kp_w near2 = kp_w_max(c->r2, (kp_real)0.25 * d2);
     kp_w q = d2 / near2;
     kp_w q6 = q * q * q;
-    kp_w inside = kp_w_select(kp_w_less(r2, d2), kp_w_splat((kp_real)1), kp_w_splat((kp_real)0));
-    *s = inside * w->strength * (q6 * q6 - q6) / near2;
-    *t = -inside * w->viscosity * inverse;
+    kp_w inside = kp_w_select(kp_w_less(c->r2, d2), kp_w_splat((kp_real)1), kp_w_splat((kp_real)0));
+    push.s = inside * w->strength * (q6 * q6 - q6) / near2;
+    push.t = -inside * w->viscosity * c->inverse;
   } else {
-    // spring and dashpot along e, Coulomb friction along the tangential velocity (B 4.8-4.10, signs corrected)
-    kp_w r = kp_w_max(kp_w_sqrt(r2), kp_w_splat((kp_real)1e-4 * w->distance));
+    // spring and dashpot along e, Coulomb friction along the tangential velocity (B 4.8-4.10, signs
+    // corrected)
+    kp_w r = kp_w_max(kp_w_sqrt(c->r2), kp_w_splat((kp_real)1e-4 * w->distance));
     kp_w overlap = kp_w_max(w->distance - r, kp_w_splat((kp_real)0));
     kp_w inside = kp_w_select(kp_w_less(r, kp_w_splat(w->distance)), kp_w_splat((kp_real)1),
                               kp_w_splat((kp_real)0));
-    kp_w normal_speed = ud / r;
-    kp_w push = kp_w_max(w->strength * overlap - inside * w->damping * normal_speed,
-                         kp_w_splat((kp_real)0));
-    kp_w tangent2 = kp_w_max(u2 - normal_speed * normal_speed, kp_w_splat((kp_real)0));
+    kp_w normal_speed = c->ud / r;
+    kp_w spring = kp_w_max(w->strength * overlap - inside * w->damping * normal_speed,
+                           kp_w_splat((kp_real)0));
+    kp_w tangent2 = kp_w_max(c->u2 - normal_speed * normal_speed, kp_w_splat((kp_real)0));
     kp_w tangent = kp_w_max(kp_w_sqrt(tangent2), kp_w_splat((kp_real)1e-12));
-    kp_w rub = inside * kp_w_min(w->friction * w->strength * overlap / tangent, kp_w_splat(w->grip));
+    kp_w rub =
+        inside * kp_w_min(w->friction * w->strength * overlap / tangent, kp_w_splat(w->grip));
     // -rub u_t = -rub (u - normal_speed e)
-    *s = (push + rub * normal_speed) / r;
-    *t = -rub;
+    push.s = (spring + rub * normal_speed) / r;
+    push.t = -rub;
   }
+  return push;
 }
 
-#define SPH_WALL_FORCE_J(X) X(vx) X(vy) X(vz) X(volume) X(p)
+#define SPH_WALL_FORCE_J(X)                                                                        \
+  X(vx)                                                                                            \
+  X(vy)                                                                                            \
+  X(vz)                                                                                            \
+  X(volume)                                                                                        \
+  X(p)
 
 typedef struct sph_wall_force_args {
   sph_wall_law_args law;
@@ -458,35 +520,45 @@ SPH_INLINE void sph_wall_force_load(int64_t i, const sph_wall_force_args *a, sph
   acc->x = acc->y = acc->z = kp_w_splat((kp_real)0);
 }
 
-SPH_INLINE void sph_wall_force_store(int64_t i, const sph_wall_force_acc *acc, const sph_wall_force_i *self,
-                                     const sph_wall_force_args *a) {
+SPH_INLINE void sph_wall_force_store(int64_t i, const sph_wall_force_acc *acc,
+                                     const sph_wall_force_i *self, const sph_wall_force_args *a) {
   (void)self;
   a->ax[i] += kp_w_sum(acc->x);
   a->ay[i] += kp_w_sum(acc->y);
   a->az[i] += kp_w_sum(acc->z);
 }
 
-SPH_INLINE void sph_wall_force_body(int law, int gk, sph_wall_force_acc *acc, const sph_wall_force_i *self,
-                                    const sph_wall_force_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
-                                    const sph_wall_force_args *a) {
+SPH_INLINE void sph_wall_force_body(int law, int gk, sph_wall_force_acc *acc,
+                                    const sph_wall_force_i *self, const sph_wall_force_j *j,
+                                    const sph_gap *d, const sph_wall_force_args *a) {
   kp_w ux = self->vx - j->vx;
   kp_w uy = self->vy - j->vy;
   kp_w uz = self->vz - j->vz;
-  kp_w s;
-  kp_w t;
-  sph_wall_term(law, gk, &a->law, kp_w_splat(self->p), j->p, kp_w_splat(self->inverse), j->volume,
-                ux * dx + uy * dy + uz * dz, ux * ux + uy * uy + uz * uz, r2, &s, &t);
-  acc->x += s * dx + t * ux;
-  acc->y += s * dy + t * uy;
-  acc->z += s * dz + t * uz;
+  sph_contact c = { kp_w_splat(self->p),
+                    j->p,
+                    kp_w_splat(self->inverse),
+                    j->volume,
+                    ux * d->x + uy * d->y + uz * d->z,
+                    ux * ux + uy * uy + uz * uz,
+                    d->r2 };
+  sph_push f = sph_wall_term(law, gk, &a->law, &c);
+  acc->x += f.s * d->x + f.t * ux;
+  acc->y += f.s * d->y + f.t * uy;
+  acc->z += f.s * d->z + f.t * uz;
 }
 
-// i sample, j fluid: the force on the sample is minus what the fluid particles feel, times their mass
-#define SPH_WALL_REACT_J(X) X(vx) X(vy) X(vz) X(p) X(inverse)
+// i sample, j fluid: the force on the sample is minus what the fluid particles feel, times their
+// mass
+#define SPH_WALL_REACT_J(X)                                                                        \
+  X(vx)                                                                                            \
+  X(vy)                                                                                            \
+  X(vz)                                                                                            \
+  X(p)                                                                                             \
+  X(inverse)
 
 typedef struct sph_wall_react_args {
   sph_wall_law_args law;
-  kp_real mass;  // of a fluid particle
+  kp_real mass;                                         // of a fluid particle
   const kp_real *vx, *vy, *vz, *volume, *p;             // of the sample
   const kp_real *j_vx, *j_vy, *j_vz, *j_p, *j_inverse;  // of the fluid
   kp_real *fx, *fy, *fz;
@@ -510,42 +582,35 @@ SPH_INLINE void sph_wall_react_load(int64_t i, const sph_wall_react_args *a, sph
   acc->x = acc->y = acc->z = kp_w_splat((kp_real)0);
 }
 
-SPH_INLINE void sph_wall_react_store(int64_t i, const sph_wall_react_acc *acc, const sph_wall_react_i *self,
-                                     const sph_wall_react_args *a) {
+SPH_INLINE void sph_wall_react_store(int64_t i, const sph_wall_react_acc *acc,
+                                     const sph_wall_react_i *self, const sph_wall_react_args *a) {
   (void)self;
   a->fx[i] -= a->mass * kp_w_sum(acc->x);
   a->fy[i] -= a->mass * kp_w_sum(acc->y);
   a->fz[i] -= a->mass * kp_w_sum(acc->z);
 }
 
-SPH_INLINE void sph_wall_react_body(int law, int gk, sph_wall_react_acc *acc, const sph_wall_react_i *self,
-                                    const sph_wall_react_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
-                                    const sph_wall_react_args *a) {
+SPH_INLINE void sph_wall_react_body(int law, int gk, sph_wall_react_acc *acc,
+                                    const sph_wall_react_i *self, const sph_wall_react_j *j,
+                                    const sph_gap *d, const sph_wall_react_args *a) {
   // d and u of the law run from the sample to the fluid particle
   kp_w ux = j->vx - self->vx;
   kp_w uy = j->vy - self->vy;
   kp_w uz = j->vz - self->vz;
-  kp_w s;
-  kp_w t;
-  sph_wall_term(law, gk, &a->law, j->p, kp_w_splat(self->p), j->inverse, kp_w_splat(self->volume),
-                -(ux * dx + uy * dy + uz * dz), ux * ux + uy * uy + uz * uz, r2, &s, &t);
-  acc->x += t * ux - s * dx;
-  acc->y += t * uy - s * dy;
-  acc->z += t * uz - s * dz;
+  sph_contact c = { j->p,
+                    kp_w_splat(self->p),
+                    j->inverse,
+                    kp_w_splat(self->volume),
+                    -(ux * d->x + uy * d->y + uz * d->z),
+                    ux * ux + uy * uy + uz * uz,
+                    d->r2 };
+  sph_push f = sph_wall_term(law, gk, &a->law, &c);
+  acc->x += f.t * ux - f.s * d->x;
+  acc->y += f.t * uy - f.s * d->y;
+  acc->z += f.t * uz - f.s * d->z;
 }
 
-// ---- point kernels ------------------------------------------------------------------------------------------------
-
-typedef struct sph_gravity_args {
-  kp_real gx, gy, gz;
-  kp_real *ax, *ay, *az;
-} sph_gravity_args;
-
-KP_FN void sph_gravity(int64_t i, const sph_gravity_args *a) {
-  a->ax[i] += a->gx;
-  a->ay[i] += a->gy;
-  a->az[i] += a->gz;
-}
+// ---- point kernels ------------------------------------------------------------------------------
 
 // Samples: V_b = gamma / sum_b' W (Akinci et al. 2012); `density` holds the sum.
 typedef struct sph_sample_volume_args {
@@ -558,10 +623,10 @@ KP_FN void sph_sample_volume(int64_t i, const sph_sample_volume_args *a) {
   a->volume[i] = a->factor / a->density[i];
 }
 
-// The faces of the domain as exact planes: a particle past a closed face is put back, its normal velocity
-// reflected with restitution, its tangential velocity rubbed.
+// The faces of the domain as exact planes: a particle past a closed face is put back, its normal
+// velocity reflected with restitution, its tangential velocity rubbed.
 typedef struct sph_domain_args {
-  double lo[3], hi[3];      // where centres may be
+  double lo[3], hi[3];  // where centres may be
   int32_t closed_lo[3], closed_hi[3];
   kp_real restitution, keep;  // keep = 1 - friction
   kp_pos *x, *y, *z;
@@ -588,10 +653,13 @@ KP_FN void sph_domain(int64_t i, const sph_domain_args *a) {
   int hit_x = sph_domain_axis(0, a, &a->x[i], &a->vx[i]);
   int hit_y = sph_domain_axis(1, a, &a->y[i], &a->vy[i]);
   int hit_z = sph_domain_axis(2, a, &a->z[i], &a->vz[i]);
+  if (!(hit_x | hit_y | hit_z)) {
+    return;  // velocities of the many are not even read
+  }
   a->vx[i] *= hit_y | hit_z ? a->keep : (kp_real)1;
   a->vy[i] *= hit_x | hit_z ? a->keep : (kp_real)1;
   a->vz[i] *= hit_x | hit_y ? a->keep : (kp_real)1;
-  if (a->fresh && (hit_x | hit_y | hit_z)) {
+  if (a->fresh) {
     a->fresh[i] = 1;
   }
 }
@@ -600,7 +668,7 @@ KP_FN void sph_domain(int64_t i, const sph_domain_args *a) {
 #define SPH_SINKS 8
 
 typedef struct sph_keep_args {
-  double lo[3], hi[3];                    // infinite where a face is not open
+  double lo[3], hi[3];                                  // infinite where a face is not open
   double sink_lo[SPH_SINKS][3], sink_hi[SPH_SINKS][3];  // boxes; a ball is a box with radius > 0
   double sink_center[SPH_SINKS][3], sink_radius[SPH_SINKS];
   int32_t n_sinks;
@@ -615,27 +683,28 @@ KP_FN int sph_in_sink(double x, double y, double z, int s, const sph_keep_args *
     double dz = z - a->sink_center[s][2];
     return dx * dx + dy * dy + dz * dz < a->sink_radius[s] * a->sink_radius[s];
   }
-  return x > a->sink_lo[s][0] && x < a->sink_hi[s][0] && y > a->sink_lo[s][1] && y < a->sink_hi[s][1] &&
-         z > a->sink_lo[s][2] && z < a->sink_hi[s][2];
+  return x > a->sink_lo[s][0] && x < a->sink_hi[s][0] && y > a->sink_lo[s][1] &&
+         y < a->sink_hi[s][1] && z > a->sink_lo[s][2] && z < a->sink_hi[s][2];
 }
 
 KP_FN void sph_keep(int64_t i, const sph_keep_args *a) {
   double x = a->x[i];
   double y = a->y[i];
   double z = a->z[i];
-  int out = x < a->lo[0] || y < a->lo[1] || z < a->lo[2] || x > a->hi[0] || y > a->hi[1] || z > a->hi[2];
+  int out =
+      x < a->lo[0] || y < a->lo[1] || z < a->lo[2] || x > a->hi[0] || y > a->hi[1] || z > a->hi[2];
   for (int s = 0; s < a->n_sinks; ++s) {
     out |= sph_in_sink(x, y, z, s, a);
   }
   a->keep[i] = out ? 0u : 1u;
 }
 
-// ---- what the host looks at once per sub-step --------------------------------------------------------------------
+// ---- what the host looks at once per sub-step ---------------------------------------------------
 
 typedef struct sph_report_args {
   double lo[3], hi[3];  // closed faces: outside is an escape
   double rest_density;
-  double runaway2;      // (H/dt)^2: faster is no flow any more, whatever the numbers say
+  double runaway2;  // (H/dt)^2: faster is no flow any more, whatever the numbers say
   const kp_pos *x, *y, *z;
   const kp_real *vx, *vy, *vz, *ax, *ay, *az, *density;
 } sph_report_args;
@@ -659,7 +728,8 @@ KP_FN void sph_report(int64_t i, const sph_report_args *a, double *v) {
   v[1] = ax * ax + ay * ay + az * az;
   double all = x + y + z + v[0] + v[1];
   v[2] = all - all == 0.0 && v[0] < a->runaway2 ? 0.0 : 1.0;  // NaN and infinity fail this
-  int out = x < a->lo[0] || y < a->lo[1] || z < a->lo[2] || x > a->hi[0] || y > a->hi[1] || z > a->hi[2];
+  int out =
+      x < a->lo[0] || y < a->lo[1] || z < a->lo[2] || x > a->hi[0] || y > a->hi[1] || z > a->hi[2];
   v[3] = out ? 1.0 : 0.0;
   v[4] = v[7] = x;
   v[5] = v[8] = y;
@@ -685,7 +755,7 @@ KP_FN void sph_stats(int64_t i, const sph_stats_args *a, double *v) {
   v[4] = -(a->gx * a->x[i] + a->gy * a->y[i] + a->gz * a->z[i]);
 }
 
-// ---- variants ---------------------------------------------------------------------------------------------------
+// ---- variants -----------------------------------------------------------------------------------
 //
 // Sets of smoothing kernels: name, density kernel, gradient kernel.
 
@@ -701,7 +771,9 @@ KP_FN void sph_stats(int64_t i, const sph_stats_args *a, double *v) {
   SPH_INLINE void sph_##name##_pair(sph_force_acc *acc, const sph_force_i *self,                   \
                                     const sph_force_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,      \
                                     const sph_force_args *a) {                                     \
-    sph_force_body(wk, gk, form, viscosity, fused, acc, self, j, dx, dy, dz, r2, a);               \
+    const sph_choice c = { wk, gk, form, viscosity, fused };                                       \
+    const sph_gap d = { dx, dy, dz, r2 };                                                          \
+    sph_force_body(c, acc, self, j, &d, a);                                                        \
   }
 
 #define SPH_WALL_VARIANT(name, law, gk)                                                            \
@@ -710,12 +782,14 @@ KP_FN void sph_stats(int64_t i, const sph_stats_args *a, double *v) {
   SPH_INLINE void sph_wall_force_##name##_pair(                                                    \
       sph_wall_force_acc *acc, const sph_wall_force_i *self, const sph_wall_force_j *j, kp_w dx,   \
       kp_w dy, kp_w dz, kp_w r2, const sph_wall_force_args *a) {                                   \
-    sph_wall_force_body(law, gk, acc, self, j, dx, dy, dz, r2, a);                                 \
+    const sph_gap d = { dx, dy, dz, r2 };                                                          \
+    sph_wall_force_body(law, gk, acc, self, j, &d, a);                                             \
   }                                                                                                \
   SPH_INLINE void sph_wall_react_##name##_pair(                                                    \
       sph_wall_react_acc *acc, const sph_wall_react_i *self, const sph_wall_react_j *j, kp_w dx,   \
       kp_w dy, kp_w dz, kp_w r2, const sph_wall_react_args *a) {                                   \
-    sph_wall_react_body(law, gk, acc, self, j, dx, dy, dz, r2, a);                                 \
+    const sph_gap d = { dx, dy, dz, r2 };                                                          \
+    sph_wall_react_body(law, gk, acc, self, j, &d, a);                                             \
   }
 
 #define SPH_SET_VARIANTS(set, wk, gk)                                                              \
@@ -748,10 +822,12 @@ SPH_WALL_VARIANT(dem, SPH_WALL_DEM, KP_SMOOTH_CUBIC)
 
 #define SPH_WALL_RATE_VARIANT(name, gk)                                                            \
   KP_PAIR_VARIANT(sph_wall_rate_##name, sph_wall_rate)                                             \
-  SPH_INLINE void sph_wall_rate_##name##_pair(                                                     \
-      sph_wall_rate_acc *acc, const sph_wall_rate_i *self, const sph_wall_rate_j *j, kp_w dx,      \
-      kp_w dy, kp_w dz, kp_w r2, const sph_wall_rate_args *a) {                                    \
-    sph_wall_rate_body(gk, acc, self, j, dx, dy, dz, r2, a);                                       \
+  SPH_INLINE void sph_wall_rate_##name##_pair(sph_wall_rate_acc *acc, const sph_wall_rate_i *self, \
+                                              const sph_wall_rate_j *j, kp_w dx, kp_w dy, kp_w dz, \
+                                              kp_w r2, const sph_wall_rate_args *a) {              \
+    const sph_choice c = { gk, gk, 0, 0, 0 };                                                      \
+    const sph_gap d = { dx, dy, dz, r2 };                                                          \
+    sph_wall_rate_body(c, acc, self, j, &d, a);                                                    \
   }
 
 SPH_WALL_RATE_VARIANT(cubic, KP_SMOOTH_CUBIC)
@@ -762,7 +838,9 @@ SPH_WALL_RATE_VARIANT(wendland, KP_SMOOTH_WENDLAND)
   SPH_INLINE void sph_rates_##name##_pair(sph_rates_acc *acc, const sph_rates_i *self,             \
                                           const sph_rates_j *j, kp_w dx, kp_w dy, kp_w dz,         \
                                           kp_w r2, const sph_rates_args *a) {                      \
-    sph_rates_body(gk, viscosity, acc, self, j, dx, dy, dz, r2, a);                                \
+    const sph_choice c = { gk, gk, 0, viscosity, 0 };                                              \
+    const sph_gap d = { dx, dy, dz, r2 };                                                          \
+    sph_rates_body(c, acc, self, j, &d, a);                                                        \
   }
 
 SPH_RATES_VARIANT(cubic, KP_SMOOTH_CUBIC, SPH_VISCOSITY_LAPLACIAN)
@@ -770,12 +848,11 @@ SPH_RATES_VARIANT(cubic_av, KP_SMOOTH_CUBIC, SPH_VISCOSITY_ARTIFICIAL)
 SPH_RATES_VARIANT(wendland, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_LAPLACIAN)
 SPH_RATES_VARIANT(wendland_av, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_ARTIFICIAL)
 
-// ---- the list ------------------------------------------------------------------------------------------------------
+// ---- the list -----------------------------------------------------------------------------------
 
 #define SPH_POINT_KERNELS(POINT, REDUCE)                                                           \
   POINT(sph, state)                                                                                \
   POINT(sph, advance_density)                                                                      \
-  POINT(sph, gravity)                                                                              \
   POINT(sph, sample_volume)                                                                        \
   POINT(sph, domain)                                                                               \
   POINT(sph, keep)                                                                                 \
@@ -783,15 +860,15 @@ SPH_RATES_VARIANT(wendland_av, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_ARTIFICIAL)
   REDUCE(sph, stats, SPH_STATS_OPS)
 
 #define SPH_SET_KERNELS(PAIR, set)                                                                 \
-  PAIR(sph, density_##set, sph_density_args, SPH_NO_J)                                \
-  PAIR(sph, wall_density_##set, sph_wall_density_args, SPH_WALL_DENSITY_J)       \
-  PAIR(sph, force_##set##_mean, sph_force_args, SPH_FORCE_J)                            \
-  PAIR(sph, force_##set##_squared, sph_force_args, SPH_FORCE_J)                         \
-  PAIR(sph, force_##set##_mean_av, sph_force_args, SPH_FORCE_J)                         \
-  PAIR(sph, force_##set##_squared_av, sph_force_args, SPH_FORCE_J)                      \
-  PAIR(sph, fused_##set##_mean, sph_force_args, SPH_FORCE_J)                            \
-  PAIR(sph, fused_##set##_squared, sph_force_args, SPH_FORCE_J)                         \
-  PAIR(sph, wall_force_##set, sph_wall_force_args, SPH_WALL_FORCE_J)               \
+  PAIR(sph, density_##set, sph_density_args, SPH_NO_J)                                             \
+  PAIR(sph, wall_density_##set, sph_wall_density_args, SPH_WALL_DENSITY_J)                         \
+  PAIR(sph, force_##set##_mean, sph_force_args, SPH_FORCE_J)                                       \
+  PAIR(sph, force_##set##_squared, sph_force_args, SPH_FORCE_J)                                    \
+  PAIR(sph, force_##set##_mean_av, sph_force_args, SPH_FORCE_J)                                    \
+  PAIR(sph, force_##set##_squared_av, sph_force_args, SPH_FORCE_J)                                 \
+  PAIR(sph, fused_##set##_mean, sph_force_args, SPH_FORCE_J)                                       \
+  PAIR(sph, fused_##set##_squared, sph_force_args, SPH_FORCE_J)                                    \
+  PAIR(sph, wall_force_##set, sph_wall_force_args, SPH_WALL_FORCE_J)                               \
   PAIR(sph, wall_react_##set, sph_wall_react_args, SPH_WALL_REACT_J)
 
 #define SPH_PAIR_KERNELS(PAIR)                                                                     \
@@ -800,13 +877,13 @@ SPH_RATES_VARIANT(wendland_av, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_ARTIFICIAL)
   SPH_SET_KERNELS(PAIR, wendland)                                                                  \
   SPH_SET_KERNELS(PAIR, desbrun)                                                                   \
   SPH_SET_KERNELS(PAIR, poly6)                                                                     \
-  PAIR(sph, wall_force_lj, sph_wall_force_args, SPH_WALL_FORCE_J)                  \
-  PAIR(sph, wall_react_lj, sph_wall_react_args, SPH_WALL_REACT_J)                  \
-  PAIR(sph, wall_force_dem, sph_wall_force_args, SPH_WALL_FORCE_J)                 \
-  PAIR(sph, wall_react_dem, sph_wall_react_args, SPH_WALL_REACT_J)                 \
-  PAIR(sph, wall_rate_cubic, sph_wall_rate_args, SPH_WALL_RATE_J)                  \
-  PAIR(sph, wall_rate_wendland, sph_wall_rate_args, SPH_WALL_RATE_J)               \
-  PAIR(sph, rates_cubic, sph_rates_args, SPH_RATES_J)                                   \
-  PAIR(sph, rates_cubic_av, sph_rates_args, SPH_RATES_J)                                \
-  PAIR(sph, rates_wendland, sph_rates_args, SPH_RATES_J)                                \
+  PAIR(sph, wall_force_lj, sph_wall_force_args, SPH_WALL_FORCE_J)                                  \
+  PAIR(sph, wall_react_lj, sph_wall_react_args, SPH_WALL_REACT_J)                                  \
+  PAIR(sph, wall_force_dem, sph_wall_force_args, SPH_WALL_FORCE_J)                                 \
+  PAIR(sph, wall_react_dem, sph_wall_react_args, SPH_WALL_REACT_J)                                 \
+  PAIR(sph, wall_rate_cubic, sph_wall_rate_args, SPH_WALL_RATE_J)                                  \
+  PAIR(sph, wall_rate_wendland, sph_wall_rate_args, SPH_WALL_RATE_J)                               \
+  PAIR(sph, rates_cubic, sph_rates_args, SPH_RATES_J)                                              \
+  PAIR(sph, rates_cubic_av, sph_rates_args, SPH_RATES_J)                                           \
+  PAIR(sph, rates_wendland, sph_rates_args, SPH_RATES_J)                                           \
   PAIR(sph, rates_wendland_av, sph_rates_args, SPH_RATES_J)

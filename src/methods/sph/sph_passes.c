@@ -1,18 +1,21 @@
-// The passes over pairs: densities (prepare) and accelerations (forces), for every pair of sets that may touch.
-#include "methods/sph/sph.h"
-
+// The passes over pairs: densities (prepare) and accelerations (forces), for every pair of sets
+// that may touch.
 #include <math.h>
 
 #include "data/call.h"
+#include "methods/sph/sph.h"
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_define.h"
 
-#define CONTACT_STEPS 20.0  // sub-steps a contact of the DEM law lasts at least
+// a wall with pressure also pushes like a spring, closer than this many spacings
+#define BARRIER 0.8
+#define BARRIER_STRENGTH 4.0  // times the stiffness of the DEM law
+#define CONTACT_STEPS 20.0    // sub-steps a contact of the DEM law lasts at least
 
 SPH_POINT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE)
 SPH_PAIR_KERNELS(KP_DEFINE_PAIR)
 
-// ---- kernels by setting, in the order of kp_sph_kernel ----------------------------------------------------------------
+// ---- kernels by setting, in the order of kp_sph_kernel ------------------------------------------
 
 static const kp_kernel *const density_kernels[KP_SPH_KERNEL_COUNT] = {
   &sph_density_mueller_kernel, &sph_density_cubic_kernel, &sph_density_wendland_kernel,
@@ -20,8 +23,9 @@ static const kp_kernel *const density_kernels[KP_SPH_KERNEL_COUNT] = {
 };
 
 static const kp_kernel *const wall_density_kernels[KP_SPH_KERNEL_COUNT] = {
-  &sph_wall_density_mueller_kernel, &sph_wall_density_cubic_kernel, &sph_wall_density_wendland_kernel,
-  &sph_wall_density_desbrun_kernel, &sph_wall_density_poly6_kernel
+  &sph_wall_density_mueller_kernel, &sph_wall_density_cubic_kernel,
+  &sph_wall_density_wendland_kernel, &sph_wall_density_desbrun_kernel,
+  &sph_wall_density_poly6_kernel
 };
 
 // [kernel][viscosity model][pressure form]
@@ -60,7 +64,7 @@ static const kp_kernel *const wall_react_kernels[KP_SPH_KERNEL_COUNT] = {
   &sph_wall_react_desbrun_kernel, &sph_wall_react_poly6_kernel
 };
 
-// ---- one side of a pair ---------------------------------------------------------------------------------------------
+// ---- one side of a pair -------------------------------------------------------------------------
 
 // A liquid or its periodic images: what the j side of a pass reads.
 typedef struct source {
@@ -87,9 +91,9 @@ static int32_t listed_neighbours(const kp_sph *sph, int dimension) {
   return (int32_t)(1.35 * ball) + 8;
 }
 
-// Runs a call over the pairs (i set, j set) within the support; nothing to do when a side is empty, except that a
-// first pass must still write its sums. Two passes per evaluation go over a liquid's own pairs, unless they are
-// fused or the density follows its rate; the passes over walls only add.
+// Runs a call over the pairs (i set, j set) within the support; nothing to do when a side is empty,
+// except that a first pass must still write its sums. Two passes per evaluation go over a liquid's
+// own pairs, unless they are fused or the density follows its rate; the passes over walls only add.
 static kp_result run_pairs(kp_sph *sph, kp_call *call, kp_cells *i, kp_cells *j, double radius) {
   kp_pair_job job;
   KP_TRY(kp_pair_job_make(i, j, radius, &job));
@@ -99,13 +103,15 @@ static kp_result run_pairs(kp_sph *sph, kp_call *call, kp_cells *i, kp_cells *j,
   return kp_call_pairs(i->set->space->backend, call, &job);
 }
 
-// ---- densities -------------------------------------------------------------------------------------------------------
+// ---- densities ----------------------------------------------------------------------------------
 
-static kp_result density_from(kp_sph *sph, kp_sph_fluid *fluid, kp_cells *j, double mass, bool add) {
+static kp_result density_from(kp_sph *sph, kp_sph_fluid *fluid, kp_cells *j, double mass,
+                              bool add) {
   sph_density_args a = { .w = sph->w, .mass = (kp_real)mass, .add = add };
   kp_call call;
   kp_call_init(&call, density_kernels[sph->def.kernel], &a);
-  KP_BIND(&call, &a, density, &fluid->density->buffers[0], add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, density, &fluid->density->buffers[0],
+          add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE);
   return run_pairs(sph, &call, fluid->cells, j, sph->support);
 }
 
@@ -134,7 +140,8 @@ static kp_result sum_density(kp_sph *sph, kp_sph_fluid *fluid) {
   for (size_t k = 0; k < sph->fluids.count; ++k) {
     kp_sph_fluid *other = &sph->fluids.data[k];
     if (other != fluid) {
-      // volumes add up, not masses: a heavy neighbour counts as the same share of space (Solenthaler 2008)
+      // volumes add up, not masses: a heavy neighbour counts as the same share of space
+      // (Solenthaler 2008)
       double mass = other->mass * fluid->def.rest_density / other->def.rest_density;
       KP_TRY(density_from(sph, fluid, other->cells, mass, true));
     }
@@ -175,8 +182,10 @@ static kp_result evaluate_state(kp_sph *sph, kp_sph_fluid *fluid, bool lagged) {
   return KP_OK;
 }
 
-// Density of samples from one liquid or its images, as the share of space they take (see sum_density).
-static kp_result sample_density_from(kp_sph *sph, kp_sph_wall_fields *wall, kp_cells *j, double mass) {
+// Density of samples from one liquid or its images, as the share of space they take (see
+// sum_density).
+static kp_result sample_density_from(kp_sph *sph, kp_sph_wall_fields *wall, kp_cells *j,
+                                     double mass) {
   sph_density_args d = { .w = sph->w, .mass = (kp_real)mass, .add = 1 };
   kp_call call;
   kp_call_init(&call, density_kernels[sph->def.kernel], &d);
@@ -194,7 +203,8 @@ static kp_result begin_sample_density(kp_sph_wall_fields *wall) {
   return kp_copy(from->backend, out, in, from->used);
 }
 
-// Wall form `sph`: samples get density and pressure from the fluid around them and from themselves (B 5.1.1).
+// Wall form `sph`: samples get density and pressure from the fluid around them and from themselves
+// (B 5.1.1).
 static kp_result sample_state(kp_sph *sph, kp_sph_wall_fields *wall) {
   kp_backend *backend = wall->interface->set->space->backend;
   const kp_sph_fluid *fluid = kp_sph_stiffest(sph);
@@ -241,14 +251,15 @@ kp_result kp_sph_prepare(void *self, kp_env *env) {
   return KP_OK;
 }
 
-// ---- accelerations ----------------------------------------------------------------------------------------------------
+// ---- accelerations ------------------------------------------------------------------------------
 
 static double artificial_of(const kp_sph *sph, const kp_sph_fluid *a, const kp_sph_fluid *b) {
   double alpha = 0.5 * (a->def.artificial_viscosity + b->def.artificial_viscosity);
   return alpha * 0.5 * (a->sound_speed + b->sound_speed) * 0.5 * sph->support;
 }
 
-static kp_result force_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *other, bool ghosts, bool add) {
+static kp_result force_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
+                            kp_sph_fluid *other, bool ghosts, bool add) {
   source j = source_of(other, ghosts);
   double h = 0.5 * sph->support;
   double q = sph->def.pressure == SPH_FORM_SQUARED ? other->mass / fluid->mass : 1.0;
@@ -262,6 +273,9 @@ static kp_result force_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *othe
     .artificial = (kp_real)(artificial_of(sph, fluid, other) / q),
     .eta2 = (kp_real)(0.01 * h * h),
     .add = add,
+    .gx = (kp_real)env->simulation.gravity.x,
+    .gy = (kp_real)env->simulation.gravity.y,
+    .gz = (kp_real)(env->dimension == 2 ? 0.0 : env->simulation.gravity.z),
   };
   kp_access access = add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE;
   const kp_kernel *kernel =
@@ -282,7 +296,8 @@ static kp_result force_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *othe
   return run_pairs(sph, &call, fluid->cells, j.cells, sph->support);
 }
 
-static kp_result rates_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *other, bool ghosts, bool add) {
+static kp_result rates_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
+                            kp_sph_fluid *other, bool ghosts, bool add) {
   source j = source_of(other, ghosts);
   double h = 0.5 * sph->support;
   double q = other->mass / fluid->mass;
@@ -294,8 +309,12 @@ static kp_result rates_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *othe
     .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity) / q),
     .artificial = (kp_real)(artificial_of(sph, fluid, other) / q),
     .eta2 = (kp_real)(0.01 * h * h),
-    .diffusion = (kp_real)(fluid == other ? 2.0 * sph->def.density_diffusion * h * fluid->sound_speed : 0.0),
+    .diffusion =
+        (kp_real)(fluid == other ? 2.0 * sph->def.density_diffusion * h * fluid->sound_speed : 0.0),
     .add = add,
+    .gx = (kp_real)env->simulation.gravity.x,
+    .gy = (kp_real)env->simulation.gravity.y,
+    .gz = (kp_real)(env->dimension == 2 ? 0.0 : env->simulation.gravity.z),
   };
   kp_access access = add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE;
   kp_call call;
@@ -311,8 +330,8 @@ static kp_result rates_from(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_fluid *othe
   return run_pairs(sph, &call, fluid->cells, j.cells, sph->support);
 }
 
-// Restitution of a spring and dashpot that never pulls (Schwager & Poeschel 2007, Eq. 19-21), for beta = c/(2 m)
-// in units of the frequency without damping.
+// Restitution of a spring and dashpot that never pulls (Schwager & Poeschel 2007), for
+// beta = c/(2 m) in units of the frequency without damping.
 static double restitution_of(double beta) {
   if (beta >= 1.0) {
     double root = sqrt(beta * beta - 1.0);
@@ -323,8 +342,8 @@ static double restitution_of(double beta) {
   return exp(-beta / root * (KP_SMOOTH_PI - angle));
 }
 
-// c/m of a restitution, in units of the frequency without damping. Stops near restitution 0.1: a stronger dashpot
-// would reverse in one step the speed of a particle that touches several samples.
+// c/m of a restitution, in units of the frequency without damping. Stops near restitution 0.1: a
+// stronger dashpot would reverse in one step the speed of a particle that touches several samples.
 static double damping_of(double restitution) {
   double low = 0.0;
   double high = 1.2;
@@ -340,16 +359,18 @@ static double damping_of(double restitution) {
 // Numbers of the wall law for one liquid; see sph_wall_term.
 static sph_wall_law_args wall_law(const kp_sph *sph, const kp_sph_fluid *fluid, const kp_env *env) {
   double c = fluid->sound_speed;
-  double distance = sph->def.wall_distance * sph->spacing;
+  bool pressed = samples_have_density(sph);
+  double distance = (pressed ? BARRIER : sph->def.wall_distance) * sph->spacing;
   double slip = sph->def.slip;
   // a contact lasts many of the steps that sound allows
   double contact = CONTACT_STEPS * sph->def.cfl * 0.5 * sph->support / c;
-  double k = pow(KP_SMOOTH_PI / contact, 2.0) * sph->def.wall_strength;
+  double k =
+      pow(KP_SMOOTH_PI / contact, 2.0) * (pressed ? BARRIER_STRENGTH : sph->def.wall_strength);
   double lennard_jones = sph->def.wall_strength * 0.01 * c * c;
   bool lj = sph->def.wall == KP_SPH_WALL_LENNARD_JONES;
-  // samples stand as far behind the wall as the first fluid particles before it: the velocity that makes the wall
-  // itself stand still is mirrored, which doubles the difference (Morris et al. 1997 with d_b = d_i).
-  // Lennard-Jones walls drag like a layer of fluid one spacing away.
+  // samples stand as far behind the wall as the first fluid particles before it: the velocity that
+  // makes the wall itself stand still is mirrored, which doubles the difference (Morris et al. 1997
+  // with d_b = d_i). Lennard-Jones walls drag like a layer of fluid one spacing away.
   double drag = 2.0 * (1.0 - slip) * fluid->def.viscosity;
   double viscosity = lj ? drag / (sph->spacing * sph->spacing) : drag / fluid->def.rest_density;
   double own = sph->def.wall == KP_SPH_WALL_MIRROR ? 2.0 : 1.0;
@@ -371,12 +392,12 @@ static sph_wall_law_args wall_law(const kp_sph *sph, const kp_sph_fluid *fluid, 
 
 static const kp_kernel *wall_kernel(const kp_sph *sph, bool react) {
   switch (sph->def.wall) {
-    case KP_SPH_WALL_LENNARD_JONES:
-      return react ? &sph_wall_react_lj_kernel : &sph_wall_force_lj_kernel;
-    case KP_SPH_WALL_DEM:
-      return react ? &sph_wall_react_dem_kernel : &sph_wall_force_dem_kernel;
-    default:
-      return react ? wall_react_kernels[sph->def.kernel] : wall_force_kernels[sph->def.kernel];
+  case KP_SPH_WALL_LENNARD_JONES:
+    return react ? &sph_wall_react_lj_kernel : &sph_wall_force_lj_kernel;
+  case KP_SPH_WALL_DEM:
+    return react ? &sph_wall_react_dem_kernel : &sph_wall_force_dem_kernel;
+  default:
+    return react ? wall_react_kernels[sph->def.kernel] : wall_force_kernels[sph->def.kernel];
   }
 }
 
@@ -392,7 +413,8 @@ static kp_result wall_rate(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_wall_fields 
   return run_pairs(sph, &call, fluid->cells, wall->cells, sph->support);
 }
 
-static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid, kp_sph_wall_fields *wall) {
+static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
+                            kp_sph_wall_fields *wall) {
   sph_wall_force_args a = { .law = wall_law(sph, fluid, env) };
   kp_interface *samples = wall->interface;
   kp_call call;
@@ -408,7 +430,8 @@ static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid, kp_sp
 }
 
 // What the fluid does to the samples of moving bodies: the same law seen from the other side.
-static kp_result wall_react(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid, kp_sph_wall_fields *wall) {
+static kp_result wall_react(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
+                            kp_sph_wall_fields *wall) {
   sph_wall_react_args a = { .law = wall_law(sph, fluid, env), .mass = (kp_real)fluid->mass };
   kp_interface *samples = wall->interface;
   kp_call call;
@@ -421,17 +444,6 @@ static kp_result wall_react(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid, kp_sp
   KP_BIND(&call, &a, j_inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, f, samples->force, KP_ACCESS_WRITE);
   return run_pairs(sph, &call, wall->cells, fluid->cells, sph->support);
-}
-
-static kp_result add_gravity(kp_sph_fluid *fluid, kp_env *env) {
-  kp_vec3 g = env->simulation.gravity;
-  sph_gravity_args a = { .gx = (kp_real)g.x,
-                         .gy = (kp_real)g.y,
-                         .gz = env->dimension == 2 ? (kp_real)0 : (kp_real)g.z };
-  kp_call call;
-  kp_call_init(&call, &sph_gravity_kernel, &a);
-  KP_BIND3(&call, &a, a, fluid->integrate.acceleration, KP_ACCESS_WRITE);
-  return kp_call_run(env->backend, &call, fluid->set->space->n);
 }
 
 static kp_result add_user_force(kp_sph_fluid *fluid, kp_env *env) {
@@ -459,16 +471,17 @@ static kp_result add_user_force(kp_sph_fluid *fluid, kp_env *env) {
 }
 
 static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
-  kp_result (*pass)(kp_sph *, kp_sph_fluid *, kp_sph_fluid *, bool, bool) =
+  // the first pass over a liquid starts from gravity, all others add
+  kp_result (*pass)(kp_sph *, const kp_env *, kp_sph_fluid *, kp_sph_fluid *, bool, bool) =
       sph->def.density == 1 ? rates_from : force_from;
-  KP_TRY(pass(sph, fluid, fluid, false, false));
+  KP_TRY(pass(sph, env, fluid, fluid, false, false));
   for (size_t k = 0; k < sph->fluids.count; ++k) {
     kp_sph_fluid *other = &sph->fluids.data[k];
     if (other != fluid) {
-      KP_TRY(pass(sph, fluid, other, false, true));
+      KP_TRY(pass(sph, env, fluid, other, false, true));
     }
     if (other->ghosts != NULL) {
-      KP_TRY(pass(sph, fluid, other, true, true));
+      KP_TRY(pass(sph, env, fluid, other, true, true));
     }
   }
   for (int w = 0; w < 2; ++w) {
@@ -485,7 +498,6 @@ static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
   if (sph->def.fused) {
     KP_TRY(density_from_walls(sph, fluid));
   }
-  KP_TRY(add_gravity(fluid, env));
   return env->force != NULL ? add_user_force(fluid, env) : KP_OK;
 }
 

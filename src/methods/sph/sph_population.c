@@ -1,18 +1,17 @@
 // Emission and removal.
-#include "methods/sph/sph.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "data/call.h"
 #include "data/curve.h"
 #include "geom/sampler.h"
+#include "methods/sph/sph.h"
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_define.h"
 
 SPH_POINT_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE)
 
-// ---- emitters ------------------------------------------------------------------------------------------------------------
+// ---- emitters -----------------------------------------------------------------------------------
 
 // Two unit vectors across the jet.
 static void across(kp_vec3 direction, int dimension, kp_vec3 *u, kp_vec3 *v) {
@@ -27,8 +26,8 @@ static void across(kp_vec3 direction, int dimension, kp_vec3 *u, kp_vec3 *v) {
 }
 
 // One layer of the jet: a square lattice cut to the disc, `ahead` metres past the nozzle.
-static kp_result layer_points(const kp_emitter_def *def, double spacing, int dimension, double ahead,
-                              kp_points *out) {
+static kp_result layer_points(const kp_emitter_def *def, double spacing, int dimension,
+                              double ahead, kp_points *out) {
   kp_vec3 direction = kp_vec3_normalize(def->direction);
   kp_vec3 u;
   kp_vec3 v;
@@ -54,16 +53,18 @@ static kp_result emit_layer(kp_sph *sph, kp_env *env, kp_sph_emitter *emitter, d
   kp_points velocities = { 0 };
   kp_result result = KP_OK;
   kp_vec3 velocity = kp_vec3_scale(kp_vec3_normalize(emitter->def.direction), speed);
-  KP_TRY_GOTO(result,
-              layer_points(&emitter->def, fluid->def.spacing, env->dimension, emitter->travelled, &points),
-              done);
+  KP_TRY_GOTO(
+      result,
+      layer_points(&emitter->def, fluid->def.spacing, env->dimension, emitter->travelled, &points),
+      done);
   int64_t left = emitter->def.limit - emitter->count;
   points.count = (int64_t)points.count > left ? (size_t)left : points.count;
   KP_TRY_GOTO(result, kp_array_resize(&velocities, points.count), done);
   for (size_t i = 0; i < points.count; ++i) {
     velocities.data[i] = velocity;
   }
-  KP_TRY_GOTO(result, kp_set_add(fluid->set, (int64_t)points.count, points.data, velocities.data), done);
+  KP_TRY_GOTO(result, kp_set_add(fluid->set, (int64_t)points.count, points.data, velocities.data),
+              done);
   emitter->count += (int64_t)points.count;
   env->report.n_emitted += (int64_t)points.count;
   // newcomers lie outside the known bounds and have no density or acceleration yet
@@ -93,7 +94,7 @@ static kp_result emit(kp_sph *sph, kp_env *env, kp_sph_emitter *emitter) {
   return KP_OK;
 }
 
-// ---- removal --------------------------------------------------------------------------------------------------------------
+// ---- removal ------------------------------------------------------------------------------------
 
 static void add_sink(sph_keep_args *a, const kp_shape_def *shape) {
   int s = a->n_sinks++;
@@ -137,8 +138,8 @@ static bool may_have_left(const kp_sph *sph, const kp_sph_fluid *fluid, const sp
   }
   const kp_vec3 lo = fluid->bounds.min;
   const kp_vec3 hi = fluid->bounds.max;
-  return lo.x < a->lo[0] || lo.y < a->lo[1] || lo.z < a->lo[2] || hi.x > a->hi[0] || hi.y > a->hi[1] ||
-         hi.z > a->hi[2];
+  return lo.x < a->lo[0] || lo.y < a->lo[1] || lo.z < a->lo[2] || hi.x > a->hi[0] ||
+         hi.y > a->hi[1] || hi.z > a->hi[2];
 }
 
 static kp_result remove_leavers(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {

@@ -1,6 +1,4 @@
 // Building: liquids filled and trimmed, wall samples of the domain, volumes of samples.
-#include "methods/sph/sph.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,22 +7,27 @@
 #include "base/text.h"
 #include "data/call.h"
 #include "geom/sampler.h"
+#include "methods/sph/sph.h"
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_define.h"
 
 SPH_POINT_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE)
 SPH_PAIR_KERNELS(KP_DECLARE_PAIR)
 
-// Cells a little larger than the support: a pair at exactly the support cannot fall between two of them.
+// Cells a little larger than the support: a pair at exactly the support cannot fall between two of
+// them.
 #define CELL_MARGIN (1.0 + 1e-6)
 #define DENSE_WALL_CELLS ((int64_t)1 << 26)
-#define DENSE_CUDA_CELLS ((int64_t)1 << 27)  // 512 MB of offsets: a card looks up rows much faster than it finds them
+#define DENSE_CUDA_CELLS                                                                           \
+  ((int64_t)1 << 27)  // 512 MB of offsets: a card looks up rows much faster than it finds them
 
-#include <stdlib.h>
+// Cells per support, by bench. A card tests a candidate in three instructions and reads neighbours
+// best where they lie together, so that large cells pay unless they hold many (H200: scene A with
+// 8 particles in a cell 1,830 Mps/s, with halves of it 1,230; scene B with 64, halves or thirds of
+// it 230, 305, 310). The host packs the candidates of a cell once for all its particles.
 static double cell_edge(const kp_sph *sph, const kp_env *env) {
-  const char *e = getenv("KP_EXPERIMENT_CELLS");
-  double cells = env->backend->vt->kind == KP_BACKEND_CUDA ? 2.0 : 1.0;
-  if (e) cells = atof(e);
+  bool is_card = env->backend->vt->kind == KP_BACKEND_CUDA;
+  double cells = is_card && sph->def.support > 2.5 ? 3.0 : 1.0;
   return sph->support * CELL_MARGIN / cells;
 }
 
@@ -51,14 +54,16 @@ double kp_sph_lattice_volume(const kp_sph *sph, double spacing, int dimension) {
   return 1.0 / sum;
 }
 
-// Factor on V_b = 1 / sum_b' W (Akinci et al. 2012) of samples in two flat layers: with it each stands for a full
-// cell of the lattice, as the samples of the domain do (cf. gamma in Band et al. 2018).
+// Factor on V_b = 1 / sum_b' W (Akinci et al. 2012) of samples in two flat layers: with it each
+// stands for a full cell of the lattice, as the samples of the domain do (cf. gamma in Band et al.
+// 2018).
 static double surface_factor(const kp_sph *sph, double spacing, int dimension) {
-  double own = layer_sum(sph, spacing, dimension, 0.0) + layer_sum(sph, spacing, dimension, spacing);
+  double own =
+      layer_sum(sph, spacing, dimension, 0.0) + layer_sum(sph, spacing, dimension, spacing);
   return own * kp_sph_lattice_volume(sph, spacing, dimension);
 }
 
-// ---- liquids ------------------------------------------------------------------------------------------------------------
+// ---- liquids ------------------------------------------------------------------------------------
 
 // Signed distance to the nearest solid, negative inside.
 static double distance_to_solids(const kp_sph_setup *setup, kp_vec3 p) {
@@ -72,12 +77,14 @@ static double distance_to_solids(const kp_sph_setup *setup, kp_vec3 p) {
 }
 
 static bool in_domain(const kp_domain_def *domain, int dimension, kp_vec3 p) {
-  bool flat = p.x > domain->min.x && p.x < domain->max.x && p.y > domain->min.y && p.y < domain->max.y;
+  bool flat =
+      p.x > domain->min.x && p.x < domain->max.x && p.y > domain->min.y && p.y < domain->max.y;
   return flat && (dimension == 2 || (p.z > domain->min.z && p.z < domain->max.z));
 }
 
 // Drop the points outside the domain and in or against solids; in place, order kept.
-static void trim(const kp_sph_setup *setup, const kp_env *env, const kp_liquid_def *def, kp_points *points) {
+static void trim(const kp_sph_setup *setup, const kp_env *env, const kp_liquid_def *def,
+                 kp_points *points) {
   size_t kept = 0;
   size_t outside = 0;
   size_t buried = 0;
@@ -94,12 +101,12 @@ static void trim(const kp_sph_setup *setup, const kp_env *env, const kp_liquid_d
   }
   points->count = kept;
   if (outside > 0) {
-    kp_log(KP_LOG_WARN, "sph", "liquid \"%s\": %zu particles outside the domain were left out", def->name,
-           outside);
+    kp_log(KP_LOG_WARN, "sph", "liquid \"%s\": %zu particles outside the domain were left out",
+           def->name, outside);
   }
   if (buried > 0) {
-    kp_log(KP_LOG_WARN, "sph", "liquid \"%s\": %zu particles inside solids were left out", def->name,
-           buried);
+    kp_log(KP_LOG_WARN, "sph", "liquid \"%s\": %zu particles inside solids were left out",
+           def->name, buried);
   }
 }
 
@@ -123,8 +130,8 @@ static kp_result fill(kp_sph_fluid *fluid, kp_env *env, const kp_sph_setup *setu
   KP_TRY_GOTO(result, kp_sampler_fill(shape, &how, &points), done);
   trim(setup, env, def, &points);
   if (points.count == 0) {
-    result = kp_fail(KP_ERROR_SCENE, "liquid \"%s\": its shape holds no particle of spacing %g m", def->name,
-                     def->spacing);
+    result = kp_fail(KP_ERROR_SCENE, "liquid \"%s\": its shape holds no particle of spacing %g m",
+                     def->name, def->spacing);
     goto done;
   }
   velocities = kp_alloc(points.count * sizeof *velocities, KP_MEMORY_SCRATCH);
@@ -166,7 +173,8 @@ static void choose_stiffness(kp_sph_fluid *fluid, double speed) {
   if (!isnan(def->stiffness)) {
     // c^2 = dp/drho at rest
     fluid->stiffness = def->stiffness;
-    fluid->sound_speed = sqrt(tait ? def->stiffness * def->exponent / def->rest_density : def->stiffness);
+    fluid->sound_speed =
+        sqrt(tait ? def->stiffness * def->exponent / def->rest_density : def->stiffness);
   } else {
     double c2 = fluid->sound_speed * fluid->sound_speed;
     fluid->stiffness = tait ? def->rest_density * c2 / def->exponent : c2;
@@ -177,7 +185,8 @@ static kp_result add_fluid_fields(kp_sph *sph, kp_sph_fluid *fluid) {
   kp_space *space = fluid->set->space;
   bool kept = sph->def.fused || sph->def.density == 1;
   uint32_t density_flags = KP_FIELD_EXPORT | KP_FIELD_GHOST | (kept ? KP_FIELD_STATE : 0u);
-  kp_field_desc density = { "density", KP_TYPE_REAL, 1, "kg/m^3", density_flags, fluid->def.rest_density };
+  kp_field_desc density = { "density", KP_TYPE_REAL,  1,
+                            "kg/m^3",  density_flags, fluid->def.rest_density };
   kp_field_desc pressure = { "pressure", KP_TYPE_REAL, 1, "Pa", KP_FIELD_GHOST, 0.0 };
   kp_field_desc inverse = { "inverse_density", KP_TYPE_REAL, 1, "m^3/kg", KP_FIELD_GHOST, 0.0 };
   KP_TRY(kp_space_add_field(space, &density, &fluid->density));
@@ -217,11 +226,13 @@ static kp_result create_ghosts(kp_sph *sph, kp_sph_fluid *fluid, kp_env *env) {
   return kp_cells_create(fluid->ghosts->set, cell_edge(sph, env), &fluid->ghost_cells);
 }
 
-static kp_result setup_fluid(kp_sph *sph, kp_env *env, const kp_sph_setup *setup, kp_sph_fluid *fluid) {
+static kp_result setup_fluid(kp_sph *sph, kp_env *env, const kp_sph_setup *setup,
+                             kp_sph_fluid *fluid) {
   kp_buffer_init(&fluid->keep, env->backend);
   KP_TRY(kp_set_create(env->registry, fluid->def.name, KP_SET_FREE, env->dimension, &fluid->set));
   KP_TRY(add_fluid_fields(sph, fluid));
-  fluid->mass = fluid->def.rest_density * kp_sph_lattice_volume(sph, fluid->def.spacing, env->dimension);
+  fluid->mass =
+      fluid->def.rest_density * kp_sph_lattice_volume(sph, fluid->def.spacing, env->dimension);
   kp_aabb filled = { env->domain.min, env->domain.max };
   if (!fluid->def.empty) {
     KP_TRY(fill(fluid, env, setup));
@@ -271,19 +282,21 @@ kp_result kp_sph_setup_fluids(kp_sph *sph, kp_env *env, const kp_sph_setup *setu
     kp_shape_kind kind = setup->sinks[s].shape.kind;
     if (s >= SPH_SINKS || (kind != KP_SHAPE_BOX && kind != KP_SHAPE_SPHERE)) {
       return kp_fail(KP_ERROR_SCENE, "sink \"%s\": %s", setup->sinks[s].name,
-                     s >= SPH_SINKS ? "a world has at most 8 sinks" : "its shape must be a box or a sphere");
+                     s >= SPH_SINKS ? "a world has at most 8 sinks"
+                                    : "its shape must be a box or a sphere");
     }
     KP_TRY(kp_array_push(&sph->sinks, setup->sinks[s]));
   }
   return KP_OK;
 }
 
-// ---- walls ---------------------------------------------------------------------------------------------------------------
+// ---- walls --------------------------------------------------------------------------------------
 
 // Coordinates of the sample lattice along one axis: layers below, the inside, layers above.
 typedef KP_ARRAY(double) coordinates;
 
-static kp_result axis_lattice(double lo, double hi, double spacing, int below, int above, coordinates *out) {
+static kp_result axis_lattice(double lo, double hi, double spacing, int below, int above,
+                              coordinates *out) {
   int64_t n = llround((hi - lo) / spacing);
   n = n < 1 ? 1 : n;
   double step = (hi - lo) / (double)n;
@@ -316,8 +329,8 @@ static kp_result add_wall_point(wall_points *w, kp_vec3 p, kp_vec3 inward, doubl
 }
 
 // Every lattice point outside the box belongs to a closed face: axes have layers only there.
-static kp_result lattice_shell(const kp_domain_def *d, const coordinates axes[3], bool shell[3], double area,
-                               wall_points *out) {
+static kp_result lattice_shell(const kp_domain_def *d, const coordinates axes[3], bool shell[3],
+                               double area, wall_points *out) {
   for (size_t k = 0; k < axes[2].count; ++k) {
     for (size_t j = 0; j < axes[1].count; ++j) {
       for (size_t i = 0; i < axes[0].count; ++i) {
@@ -344,8 +357,8 @@ static kp_result lattice_shell(const kp_domain_def *d, const coordinates axes[3]
   return KP_OK;
 }
 
-kp_result kp_sph_wall_samples(kp_env *env, const kp_sph_def *def, double spacing, kp_interface *walls,
-                              kp_index body) {
+kp_result kp_sph_wall_samples(kp_env *env, const kp_sph_def *def, double spacing,
+                              kp_interface *walls, kp_index body) {
   const kp_domain_def *d = &env->domain;
   const int kinds[3] = { d->boundary_x, d->boundary_y, d->boundary_z };
   const double lo[3] = { d->min.x, d->min.y, d->min.z };
@@ -367,7 +380,8 @@ kp_result kp_sph_wall_samples(kp_env *env, const kp_sph_def *def, double spacing
     if (flat) {
       KP_TRY_GOTO(result, kp_array_push(&axes[axis], 0.0), done);
     } else {
-      KP_TRY_GOTO(result, axis_lattice(lo[axis], hi[axis], spacing, below, above, &axes[axis]), done);
+      KP_TRY_GOTO(result, axis_lattice(lo[axis], hi[axis], spacing, below, above, &axes[axis]),
+                  done);
     }
   }
   double area = env->dimension == 2 ? spacing : spacing * spacing;
@@ -400,7 +414,8 @@ static const kp_kernel *const volume_kernels[KP_SPH_KERNEL_COUNT] = {
   &sph_density_desbrun_kernel, &sph_density_poly6_kernel
 };
 
-// V_b = gamma / sum_b' W for surfaces of one or few layers; lattice samples of the domain stand for a full cell each.
+// V_b = gamma / sum_b' W for surfaces of one or few layers; lattice samples of the domain stand for
+// a full cell each.
 static kp_result sample_volumes(kp_sph *sph, kp_env *env, kp_sph_wall_fields *wall) {
   kp_interface *samples = wall->interface;
   sph_density_args d = { .w = sph->w, .mass = (kp_real)1 };
@@ -410,9 +425,8 @@ static kp_result sample_volumes(kp_sph *sph, kp_env *env, kp_sph_wall_fields *wa
   KP_BIND(&call, &d, density, &wall->density->buffers[0], KP_ACCESS_OVERWRITE);
   KP_TRY(kp_pair_job_make(wall->cells, wall->cells, sph->support, &job));
   KP_TRY(kp_call_pairs(env->backend, &call, &job));
-  sph_sample_volume_args v = {
-    .factor = (kp_real)surface_factor(sph, finest_spacing(sph), env->dimension)
-  };
+  sph_sample_volume_args v = { .factor = (kp_real)surface_factor(sph, finest_spacing(sph),
+                                                                 env->dimension) };
   kp_call_init(&call, &sph_sample_volume_kernel, &v);
   KP_BIND(&call, &v, density, &wall->density->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &v, volume, &samples->volume->buffers[0], KP_ACCESS_OVERWRITE);
@@ -445,8 +459,9 @@ const kp_sph_fluid *kp_sph_stiffest(const kp_sph *sph) {
 }
 
 static const kp_kernel *const own_kernels[KP_SPH_KERNEL_COUNT] = {
-  &sph_wall_density_mueller_kernel, &sph_wall_density_cubic_kernel, &sph_wall_density_wendland_kernel,
-  &sph_wall_density_desbrun_kernel, &sph_wall_density_poly6_kernel
+  &sph_wall_density_mueller_kernel, &sph_wall_density_cubic_kernel,
+  &sph_wall_density_wendland_kernel, &sph_wall_density_desbrun_kernel,
+  &sph_wall_density_poly6_kernel
 };
 
 // What samples give to the density of each other. Bodies are rigid, so it stays.
@@ -462,9 +477,10 @@ static kp_result own_density(kp_sph *sph, kp_env *env, kp_sph_wall_fields *wall)
   return kp_call_pairs(env->backend, &call, &job);
 }
 
-// The samples of bodies come on their surfaces. They are moved half a spacing into the solid, where those of the
-// domain are: then a lattice of liquid that starts half a spacing off the surface is at rest, and what floats
-// displaces its own volume. Contact between bodies (methods/rigid) adds the half spacing again.
+// The samples of bodies come on their surfaces. They are moved half a spacing into the solid, where
+// those of the domain are: then a lattice of liquid that starts half a spacing off the surface is
+// at rest, and what floats displaces its own volume. Contact between bodies (methods/rigid) adds
+// the half spacing again.
 static kp_result sink_samples(kp_env *env, kp_interface *samples) {
   kp_real *area = kp_buffer_host(&samples->area->buffers[0], KP_ACCESS_READ);
   for (int c = 0; c < 3; ++c) {
@@ -504,7 +520,7 @@ kp_result kp_sph_setup_walls(kp_sph *sph, kp_env *env) {
     KP_TRY(kp_space_add_field(space, &pressure, &wall->pressure));
     KP_TRY(kp_space_add_field(space, &inverse, &wall->inverse));
     KP_TRY(sink_samples(env, both[w]));
-    KP_TRY(kp_cells_create(both[w]->set, sph->support * CELL_MARGIN, &wall->cells));
+    KP_TRY(kp_cells_create(both[w]->set, cell_edge(sph, env), &wall->cells));
     // every particle looks for walls and few find any: a table of cells answers that fastest
     wall->cells->dense_cells = DENSE_WALL_CELLS;
     KP_TRY(kp_cells_build(wall->cells, NULL));
