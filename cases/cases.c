@@ -36,6 +36,7 @@ kp_result kp_case_sph_a(kp_world *world, int64_t particles) {
   sph.kernel = KP_SPH_CUBIC;
   sph.support = 2.0;
   sph.integrator = KP_INTEGRATOR_SYMPLECTIC;
+  sph.wall = KP_SPH_WALL_MIRROR;  // as the peer's walls (Akinci et al. 2012)
   KP_TRY(kp_world_set_sph(world, &sph));
 
   kp_liquid_def water = kp_default_liquid_def();

@@ -85,7 +85,7 @@ typedef struct kp_sph_def {
   int kernel;      // kp_sph_kernel
   double support;  // radius of the kernel in particle spacings
   int integrator;  // kp_integrator
-  int pressure;    // pair form: 0 mean (p_i + p_j) / (2 rho_i rho_j), 1 squared p/rho^2 + p/rho^2
+  int pressure;    // pair form: 0 mean (p_i + p_j) / (rho_i rho_j), 1 squared p/rho^2 + p/rho^2
   int viscosity_model;       // 0 laplacian, 1 artificial (Monaghan)
   int density;               // 0 summation, 1 continuity
   double density_diffusion;  // delta of the continuity form, 0..1

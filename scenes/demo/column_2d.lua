@@ -1,7 +1,7 @@
 -- Column 2D: a dam break in two dimensions runs over a step, coloured by speed.
 --
--- Finer water:  kelpie run scenes/demo/column_2d.lua --set water.spacing=0.004
-local spacing = 0.0075
+-- Finer water:  kelpie run scenes/demo/column_2d.lua --set water.spacing=0.0075
+local spacing = 0.01
 
 domain {
   dimension = 2,                             -- one layer of particles at z = 0
@@ -13,18 +13,18 @@ sph { density = "continuity", viscosity_model = "artificial", wall = "sph", slip
 
 liquid "water" {
   spacing = spacing,
-  artificial_viscosity = 0.05,
+  artificial_viscosity = 0.1,
   sound_speed = 32,
   shape = box { min = {0, 0, 0}, max = {0.6, 0.9, 0} },
 }
 
 collider "step" {
-  shape = box { min = {1.305, 0, -0.05}, max = {1.5, 0.18, 0.05} },   -- a depth, to be drawn
+  shape = box { min = {1.3, 0, -0.05}, max = {1.5, 0.18, 0.05} },   -- a depth, to be drawn
   layers = 4,                                -- of wall samples; a thick wall stops a fast jet
   color = {0.35, 0.33, 0.30},
 }
 
-output { frames = 120, fps = 60 }
+output { frames = 100, fps = 60 }
 
 look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 4.5, smooth = 0, gloss = 0 }
 render { camera_azimuth_deg = 0, camera_elevation_deg = 0, background = "dark", exposure = 0.3, ground = "none", occlusion = 0 }

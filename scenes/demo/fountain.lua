@@ -41,11 +41,11 @@ collider "pedestal" {
   color = {0.45, 0.33, 0.18},
 }
 
--- Two gutters in the corners keep the basin shallow.
+-- Two gutters, left and right, keep the basin shallow.
 sink "left"  { shape = box { min = {0, 0.0625, 0}, max = {0.03, 0.9, 1} } }
 sink "right" { shape = box { min = {0.97, 0.0625, 0}, max = {1, 0.9, 1} } }
 
 output { frames = 90, fps = 60 }
 
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.7, gloss = 0.5 }
-render { camera_position = {1.45, 0.85, 2.15}, camera_target = {0.5, 0.3, 0.5}, box = false }
+render { camera_position = {1.4, 0.85, 2.05}, camera_target = {0.5, 0.2, 0.5}, box = false }

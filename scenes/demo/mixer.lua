@@ -47,4 +47,4 @@ output { frames = 120, fps = 60 }
 
 look "syrup" { color = {0.72, 0.16, 0.14}, smooth = 0.8, gloss = 0.5 }
 look "oil" { color = {0.95, 0.76, 0.24}, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 30, camera_elevation_deg = 32, camera_zoom = 1.25 }
+render { camera_position = {0.85, 0.55, 1.2}, camera_target = {0.25, 0.14, 0.25}, box = false }

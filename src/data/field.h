@@ -134,7 +134,7 @@ KP_NODISCARD kp_result kp_registry_visit(kp_registry *registry, uint32_t flags, 
 // bits. COLD fields count in the order of the elements, so the hash does not see which slots they
 // use.
 KP_NODISCARD kp_result kp_registry_hash(kp_registry *registry, uint64_t *out);
-// Hash of names, types, components and flags: tells whether a checkpoint fits.
+// Hash of names, types, components and flags of what is saved: tells whether a checkpoint fits.
 uint64_t kp_registry_layout(const kp_registry *registry);
 
 // Fill the state from a source (checkpoint). `read` gives the items of "space/field/component" (or

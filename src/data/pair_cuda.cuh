@@ -211,7 +211,7 @@ static __global__ void __launch_bounds__(KP_CUDA_PAIR_THREADS)
 
 // ---- one pair -----------------------------------------------------------------------------------
 
-template <typename K, bool is_packed>
+template <typename K, bool is_always_packed>
 static __device__ __forceinline__ void kp_cuda_meet(const kp_cuda_search &w,
                                                     const typename K::args &a,
                                                     const kp_cuda_place &own, uint32_t slot,
@@ -220,7 +220,7 @@ static __device__ __forceinline__ void kp_cuda_meet(const kp_cuda_search &w,
   constexpr int groups = kp_cuda_fields<K::n_fields>::groups;
   kp_real values[4 * groups + 5];
   kp_cuda_place p;
-  if (!is_packed) {
+  if (!is_always_packed && w.packed == nullptr) {
     p = w.places[slot];
     K::read(a, w.j.order != nullptr ? (int64_t)w.j.order[slot] : (int64_t)slot, values);
   } else {
@@ -292,7 +292,7 @@ static __device__ __forceinline__ void kp_cuda_write_note(uint32_t at, uint32_t 
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" : : "r"(at), "r"(x), "r"(y) : "memory");
 }
 
-// is_few: over the elements of w.near alone, with the j-fields read where they are.
+// is_few: over the elements of w.near alone.
 template <typename K, bool is_few>
 static __global__ void __launch_bounds__(KP_CUDA_PAIR_THREADS)
     kp_cuda_pair_walk(const __grid_constant__ typename K::args a,

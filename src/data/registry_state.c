@@ -95,9 +95,12 @@ uint64_t kp_registry_layout(const kp_registry *registry) {
     const kp_space *space = registry->spaces.data[s];
     hash_name(&hash, space->name);
     hash_number(&hash, (uint64_t)space->kind);
-    hash_number(&hash, space->fields.count);
     for (size_t k = 0; k < space->fields.count; ++k) {
       const kp_field *field = space->fields.data[k];
+      // scratch may come and go with a run: images of periodic faces get their fields when needed
+      if (!(field->flags & KP_FIELD_SAVE)) {
+        continue;
+      }
       hash_name(&hash, field->name);
       hash_number(&hash, (uint64_t)field->type);
       hash_number(&hash, kp_type_size(field->type));

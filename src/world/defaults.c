@@ -52,7 +52,7 @@ kp_sph_def kp_default_sph_def(void) {
     .density = 0,
     .density_diffusion = 0.1,
     .fused = false,
-    .wall = 0,
+    .wall = KP_SPH_WALL_SPH,
     .slip = 0.0,
     .wall_strength = 1.0,
     .wall_distance = 1.0,

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "data/curve.h"
 #include "geom/shape.h"
+#include "run/scene_extras.h"
 #include "scene/reference.h"
 #include "scene/scene.h"
 
@@ -725,8 +726,10 @@ static void test_demo_scenes(void **state) {
   char path[1024];
   snprintf(path, sizeof path, "%s/scenes/demo/dam_break.lua", kp_test_source_dir());
   kp_scene *scene = NULL;
-  // pictures are not known here, so only what belongs to the world may stand in it
-  assert_ok(kp_scene_load(path, NULL, &scene));
+  kp_extras extras;
+  kp_extras_init(&extras);
+  kp_scene_options options = kp_extras_options(&extras, NULL, 0);
+  assert_ok(kp_scene_load(path, &options, &scene));
   assert_true(kp_scene_spec(scene)->liquids.count > 0);
   kp_scene_free(&scene);
 }

@@ -254,8 +254,9 @@ kp_result kp_cuda_pairs(kp_backend *backend, const kp_kernel *kernel, const stru
   call.wants_size = true;
   (void)kernel->cuda(job->i.n, args, &call, nullptr);
   call.wants_size = false;
-  // where few pairs are met, their fields are read where they are
-  if (call.n_fields > 0 && w->near == nullptr) {
+  // where few pairs are met, their fields are read where they are; fine cells tell of many
+  bool is_rare = w->near != nullptr && w->reach_yz[0] == 1;
+  if (call.n_fields > 0 && !is_rare) {
     size_t n_groups = (size_t)(call.n_fields + 2) / 4;
     size_t size = (size_t)w->j.n * (sizeof(kp_cuda_place) + n_groups * sizeof(kp_real4)) + 16;
     w->packed = (kp_cuda_place *)kp_backend_scratch(backend, size);

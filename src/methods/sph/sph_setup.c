@@ -18,16 +18,15 @@ SPH_PAIR_KERNELS(KP_DECLARE_PAIR)
 // them.
 #define CELL_MARGIN (1.0 + 1e-6)
 #define DENSE_WALL_CELLS ((int64_t)1 << 26)
-#define DENSE_CUDA_CELLS                                                                           \
-  ((int64_t)1 << 27)  // 512 MB of offsets: a card looks up rows much faster than it finds them
 
 // Cells per support, by bench. A card tests a candidate in three instructions and reads neighbours
-// best where they lie together, so that large cells pay unless they hold many (H200: scene A with
-// 8 particles in a cell 1,830 Mps/s, with halves of it 1,230; scene B with 64, halves or thirds of
-// it 230, 305, 310). The host packs the candidates of a cell once for all its particles.
+// best where they lie together, so that large cells pay unless they hold many (H200, 4 M particles:
+// scene A with 8 particles in a cell 1,550 Mps/s, with halves of the edge 1,230; scene B with 64 in
+// a cell 230, with halves and thirds of the edge 305 and 309). The host packs the candidates of a
+// cell once for all its particles.
 static double cell_edge(const kp_sph *sph, const kp_env *env) {
   bool is_card = env->backend->vt->kind == KP_BACKEND_CUDA;
-  double cells = is_card && sph->def.support > 2.5 ? 3.0 : 1.0;
+  double cells = is_card && sph->def.support > 2.5 ? 2.0 : 1.0;
   return sph->support * CELL_MARGIN / cells;
 }
 
@@ -248,9 +247,6 @@ static kp_result setup_fluid(kp_sph *sph, kp_env *env, const kp_sph_setup *setup
   choose_stiffness(fluid, expected_speed(setup, env, &fluid->def, &filled));
   fluid->max_speed = kp_vec3_length(fluid->def.velocity);
   KP_TRY(kp_cells_create(fluid->set, cell_edge(sph, env), &fluid->cells));
-  if (env->backend->vt->kind == KP_BACKEND_CUDA) {
-    fluid->cells->dense_cells = DENSE_CUDA_CELLS;
-  }
   return create_ghosts(sph, fluid, env);
 }
 
