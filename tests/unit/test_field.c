@@ -412,8 +412,8 @@ static void test_hash_and_layout(void **state) {
     append_ids(&w, 0, 1);
     assert_true(kp_registry_layout(w.registry) == layout);
     kp_field *field;
-    kp_field_desc scratch = { "scratch", KP_TYPE_U8, 1, "", 0, 0.0 };
-    assert_ok(kp_space_add_field(w.space, &scratch, &field));
+    kp_field_desc passing = { "passing", KP_TYPE_U8, 1, "", 0, 0.0 };
+    assert_ok(kp_space_add_field(w.space, &passing, &field));
     assert_true(kp_registry_layout(w.registry) == layout);
     kp_field_desc saved = { "more", KP_TYPE_U8, 1, "", KP_FIELD_SAVE, 0.0 };
     assert_ok(kp_space_add_field(w.space, &saved, &field));

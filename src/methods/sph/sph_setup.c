@@ -26,7 +26,7 @@ SPH_PAIR_KERNELS(KP_DECLARE_PAIR)
 // cell once for all its particles.
 static double cell_edge(const kp_sph *sph, const kp_env *env) {
   bool is_card = env->backend->vt->kind == KP_BACKEND_CUDA;
-  double cells = is_card && sph->def.support > 2.5 ? 2.0 : 1.0;
+  double cells = is_card && sph->def.support > 2.5 ? 3.0 : 1.0;
   return sph->support * CELL_MARGIN / cells;
 }
 
