@@ -117,7 +117,7 @@ static const kp_field_desc registry_fields[] = {
   { "hot4", KP_TYPE_U32, 1, "", KP_FIELD_STATE, 5.0 },
   { "hot8", KP_TYPE_F64, 1, "", KP_FIELD_STATE, 7.0 },
   { "cold1", KP_TYPE_U8, 1, "", KP_FIELD_SAVE | KP_FIELD_COLD, 1.0 },
-  { "cold4", KP_TYPE_REAL, 1, "", KP_FIELD_SAVE | KP_FIELD_COLD, 2.0 },
+  { "cold4", KP_TYPE_U32, 1, "", KP_FIELD_SAVE | KP_FIELD_COLD, 2.0 },
   { "cold8", KP_TYPE_F64, 1, "", KP_FIELD_SAVE | KP_FIELD_COLD, 4.0 },
 };
 

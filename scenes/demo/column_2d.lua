@@ -1,6 +1,4 @@
 -- Column 2D: a dam break in two dimensions runs over a step, coloured by speed.
---
--- Finer water:  kelpie run scenes/demo/column_2d.lua --set water.spacing=0.0075
 local spacing = 0.01
 
 domain {

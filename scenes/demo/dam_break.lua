@@ -30,4 +30,4 @@ output { frames = 100, fps = 60 }
 
 -- Pictures: dark where water rests, white where it is fast.
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 32, camera_elevation_deg = 20 }
+render { camera_azimuth_deg = 32, camera_elevation_deg = 20, samples = 4 }   -- 16 for film, 64 for stills

@@ -427,7 +427,7 @@ static __global__ void __launch_bounds__(KP_CUDA_PAIR_THREADS)
   K::store(e, &acc, &self, &a);
 }
 
-#define KP_CUDA_FEW_BLOCKS 2112  // sixteen per multiprocessor of an H200, where few threads find work
+#define KP_CUDA_FEW_BLOCKS 2112  // sixteen per multiprocessor of an H200
 
 template <typename K>
 static int kp_cuda_pair_launch(const void *args, kp_cuda_pair_call *call, cudaStream_t stream) {

@@ -198,9 +198,20 @@ static kp_result run_position_verlet(kp_integrate *s, double dt) {
   return kp_call_run(s->set->space->backend, &call, s->set->space->n);
 }
 
+// Rates of the stages before this one go with the particles through the sort to come; later ones
+// hold nothing yet, and moving them would cost six arrays each.
+static void mark_live_stages(kp_integrate *service, const tableau *t, int s) {
+  for (int k = 0; k < t->stages; ++k) {
+    uint32_t flags = k < s ? (uint32_t)KP_FIELD_SORT : 0u;
+    service->k_x[k]->flags = flags;
+    service->k_v[k]->flags = flags;
+  }
+}
+
 kp_result kp_integrate_begin(kp_integrate *service, int s, double dt) {
   const tableau *t = tableau_of(service->kind);
   if (t != NULL) {
+    mark_live_stages(service, t, s);
     if (s == 0) {
       KP_TRY(copy_field(service->x0, service->set->position));
       return copy_field(service->v0, service->set->velocity);
