@@ -38,8 +38,8 @@ typedef struct kp_buffer {
   size_t capacity;  // bytes of the device side (the block of the host side knows its own size)
   bool host_valid, device_valid;
   uint64_t writes;  // declared writes so far, on backends with a memory of their own
-  uint8_t tag;   // kp_memory_tag of the host side
-  uint8_t type;  // kp_type of the items; KP_TYPE_U8 where nobody said
+  uint8_t tag;      // kp_memory_tag of the host side
+  uint8_t type;     // kp_type of the items; KP_TYPE_U8 where nobody said
 } kp_buffer;
 
 void kp_buffer_init(kp_buffer *buffer, kp_backend *backend);

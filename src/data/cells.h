@@ -133,13 +133,13 @@ typedef struct kp_cells_kept {
 typedef struct kp_cells {
   kp_set *set;
   double edge;
-  int64_t dense_cells;   // boxes of up to so many cells are dense however few their elements are
-  kp_aabb bounds;      // of the last build
-  uint64_t revision;   // grows with each build
-  uint64_t built_for;  // revision of the space after the last build
-  uint64_t stamp;      // of the last build, among those of all cells
-  int64_t n_items;     // host backends: work items of the pair driver
-  int64_t n_occupied;  // host backends: occupied cells
+  int64_t dense_cells;  // boxes of up to so many cells are dense however few their elements are
+  kp_aabb bounds;       // of the last build
+  uint64_t revision;    // grows with each build
+  uint64_t built_for;   // revision of the space after the last build
+  uint64_t stamp;       // of the last build, among those of all cells
+  int64_t n_items;      // host backends: work items of the pair driver
+  int64_t n_occupied;   // host backends: occupied cells
   int64_t n_cells;
   kp_cells_view shape;  // numbers only; pointers are filled by kp_cells_view_of
   bool is_moved;        // the last build changed the order of the elements

@@ -2,9 +2,9 @@
 // and thread count. On cpu and mirror bits are equal; a card may fuse multiply and add.
 #include "support/test.h"
 
+#include "math/wide.h"
 #include "par/kernel_define.h"
 #include "par/parallel.h"
-#include "math/wide.h"
 
 #include "kernels/chosen_backend.h"
 #include "kernels/toy_kernels.h"

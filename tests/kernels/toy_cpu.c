@@ -1,5 +1,5 @@
-#include "par/kernel_cpu.h"
 #include "math/wide.h"
+#include "par/kernel_cpu.h"
 
 #include "kernels/toy_kernels.h"
 #include "kernels/toy_lanes.h"

@@ -18,9 +18,8 @@ unsigned blocks_of(int64_t n) {
   return (unsigned)((n + THREADS - 1) / THREADS);
 }
 
-__global__ void __launch_bounds__(THREADS)
-    place_elements(const __grid_constant__ kp_cuda_search w, uint32_t *tests,
-                   kp_cuda_place *places) {
+__global__ void __launch_bounds__(THREADS) place_elements(const __grid_constant__ kp_cuda_search w,
+                                                          uint32_t *tests, kp_cuda_place *places) {
   int64_t s = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (s >= w.j.n) {
     return;
@@ -33,8 +32,8 @@ __global__ void __launch_bounds__(THREADS)
                       kp_cuda_fix(w, y, kp_cells_coordinate(y, w.j.inverse_edge)),
                       kp_cuda_fix(w, z, kp_cells_coordinate(z, w.j.inverse_edge)), 0 };
   places[s] = p;
-  tests[s] = kp_cuda_coarse(w, x * w.j.inverse_edge, y * w.j.inverse_edge, z * w.j.inverse_edge,
-                            0.0);
+  tests[s] =
+      kp_cuda_coarse(w, x * w.j.inverse_edge, y * w.j.inverse_edge, z * w.j.inverse_edge, 0.0);
 }
 
 // 1 for the cells that have an element within reach, as cells go.
