@@ -16,7 +16,7 @@ sph { density = "continuity", viscosity_model = "artificial", slip = 1 }
 
 liquid "water" {
   spacing = spacing,
-  artificial_viscosity = 0.08,
+  artificial_viscosity = 0.2,
   sound_speed = 25,                          -- some ten times the speed of the wave; higher is slower to compute
   shape = box { min = {0, 0, 0}, max = {0.4, 0.5, tank.width} },
 }

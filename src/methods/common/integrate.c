@@ -132,7 +132,7 @@ static kp_result copy_field(kp_field *to, kp_field *from) {
 // x and v = start + dt sum of weights times the rates of the first n stages
 static kp_result combine(kp_integrate *s, double dt, const double *weights, int n) {
   for (int c = 0; c < 3; ++c) {
-    integrate_rk_args a = { .dt = dt, .n = n };
+    integrate_rk_args a = { .dt = dt };
     kp_call call;
     kp_call_init(&call, &integrate_rk_kernel, &a);
     KP_BIND(&call, &a, x0, &s->x0->buffers[c], KP_ACCESS_READ);
@@ -140,9 +140,12 @@ static kp_result combine(kp_integrate *s, double dt, const double *weights, int 
     KP_BIND(&call, &a, x, &s->set->position->buffers[c], KP_ACCESS_OVERWRITE);
     KP_BIND(&call, &a, v, &s->set->velocity->buffers[c], KP_ACCESS_OVERWRITE);
     for (int k = 0; k < n; ++k) {
-      a.weights[k] = weights[k];
-      KP_BIND(&call, &a, k_x[k], &s->k_x[k]->buffers[c], KP_ACCESS_READ);
-      KP_BIND(&call, &a, k_v[k], &s->k_v[k]->buffers[c], KP_ACCESS_READ);
+      if (weights[k] != 0.0) {
+        a.weights[a.n] = weights[k];
+        KP_BIND(&call, &a, k_x[a.n], &s->k_x[k]->buffers[c], KP_ACCESS_READ);
+        KP_BIND(&call, &a, k_v[a.n], &s->k_v[k]->buffers[c], KP_ACCESS_READ);
+        ++a.n;
+      }
     }
     KP_TRY(kp_call_run(s->set->space->backend, &call, s->set->space->n));
   }
