@@ -292,8 +292,8 @@ static __device__ __forceinline__ void kp_cuda_write_note(uint32_t at, uint32_t 
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" : : "r"(at), "r"(x), "r"(y) : "memory");
 }
 
-// is_few: over the elements of w.near alone. Ten blocks on a multiprocessor leave 48 registers, a few
-// less than the bodies would take, and pay: scene B 433 -> 449 Mps/s, scene A unchanged.
+// is_few: over the elements of w.near alone. Ten blocks on a multiprocessor leave 48 registers, a
+// few less than the bodies would take, and pay: scene B 433 -> 449 Mps/s, scene A unchanged.
 template <typename K, bool is_few>
 static __global__ void __launch_bounds__(KP_CUDA_PAIR_THREADS, 10)
     kp_cuda_pair_walk(const __grid_constant__ typename K::args a,

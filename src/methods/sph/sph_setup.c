@@ -160,7 +160,11 @@ static double expected_speed(const kp_sph_setup *setup, const kp_env *env, const
   double speed = sqrt(2.0 * kp_vec3_length(g) * height);
   speed = fmax(speed, kp_vec3_length(def->velocity));
   for (size_t e = 0; e < setup->n_emitters; ++e) {
-    speed = fmax(speed, fabs(setup->emitters[e].speed.constant[0]));
+    const kp_curve *jet = &setup->emitters[e].speed;
+    speed = jet->n == 0 ? fmax(speed, fabs(jet->constant[0])) : speed;
+    for (int32_t k = 0; k < jet->n; ++k) {
+      speed = fmax(speed, fabs(jet->samples[k]));
+    }
   }
   return speed > 0.0 ? speed : 1.0;
 }
