@@ -1,6 +1,8 @@
 # Thin names for what the CMake presets do. `make run` is the shortest way to a first picture.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
+# waiting threads of OpenMP that spin ruin a shared machine
+export GOMP_SPINCOUNT ?= 1000
 DEMO := out/dam_break
 
 # the program alone: tests are built by the targets that run them
