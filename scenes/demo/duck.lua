@@ -6,7 +6,7 @@ local width = 0.54
 
 domain { min = {0, 0, 0}, max = {width, 0.6, width}, open_top = true }
 
-sph { density = "continuity", viscosity_model = "artificial", wall = "mirror", slip = 1 }
+sph { density = "continuity", viscosity_model = "artificial", slip = 1 }
 
 -- Any closed mesh can be filled (OBJ or PLY, path relative to this file).
 liquid "duck" {

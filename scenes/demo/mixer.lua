@@ -7,7 +7,7 @@ local width = 0.5
 
 domain { min = {0, 0, 0}, max = {width, 0.4, width}, open_top = true }
 
-sph { density = "continuity", viscosity_model = "artificial", wall = "mirror" }
+sph { density = "continuity", viscosity_model = "artificial" }
 
 liquid "syrup" {
   spacing = spacing,
