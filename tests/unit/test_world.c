@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
+#include "kelpie/kelpie.h"
 #include "world/world.h"
 
 typedef struct counter {
@@ -131,6 +133,49 @@ static void test_defs_are_fixed_after_build(void **state) {
   kp_world_destroy(&world);
 }
 
+// What follows a load is bit for bit what would have followed the save.
+static void test_save_and_load(void **state) {
+  const char *path = kp_test_path(*state, "state.kpf");
+  kp_world *first = small_world();
+  assert_ok(kp_world_advance(first, 2e-3, NULL));
+  assert_ok(kp_world_save(first, path));
+  assert_ok(kp_world_advance(first, 2e-3, NULL));
+  kp_world *second = small_world();
+  assert_ok(kp_world_load(second, path));
+  assert_near(kp_world_time(second), 2e-3, 0.0);
+  assert_ok(kp_world_advance(second, 2e-3, NULL));
+  uint64_t hashes[2];
+  assert_ok(kp_world_hash(first, &hashes[0]));
+  assert_ok(kp_world_hash(second, &hashes[1]));
+  assert_true(hashes[0] == hashes[1]);
+
+  // a damaged file is refused and the world stays as it was
+  size_t size;
+  char *bytes = kp_test_read_file(path, &size);
+  bytes[size / 2] ^= 1;
+  kp_test_write_file(path, bytes, size);
+  kp_free(bytes);
+  assert_int_equal(kp_world_load(second, path), KP_ERROR_FORMAT);
+  assert_ok(kp_world_hash(second, &hashes[1]));
+  assert_true(hashes[0] == hashes[1]);
+  kp_world_destroy(&first);
+  kp_world_destroy(&second);
+}
+
+static void test_load_scene(void **state) {
+  const char *path = kp_test_path(*state, "drop.lua");
+  const char scene[] = "liquid \"drop\" { spacing = 0.1,\n"
+                       "  shape = box { min = {0.2, 0, 0.2}, max = {0.5, 0.3, 0.5} } }\n";
+  kp_test_write_file(path, scene, sizeof scene - 1);
+  kp_world *world;
+  const char *const sets[] = { "drop.spacing=0.15" };
+  assert_ok(kp_world_create("cpu", &world));
+  assert_ok(kp_world_load_scene(world, path, sets, 1));
+  assert_ok(kp_world_build(world));
+  assert_int_equal(kp_world_count(world, "drop"), 8);
+  kp_world_destroy(&world);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_groups_take_their_own_steps),
@@ -138,6 +183,8 @@ int main(void) {
     cmocka_unit_test(test_no_sliver_step),
     cmocka_unit_test(test_schedule_names_stages_and_systems),
     cmocka_unit_test(test_defs_are_fixed_after_build),
+    cmocka_unit_test_setup_teardown(test_save_and_load, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_load_scene, kp_test_folder_make, kp_test_folder_remove),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
