@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import time
+import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
