@@ -256,3 +256,11 @@ void kp_buffer_swap_device(kp_buffer *a, kp_buffer *b) {
   (void)mark_written(a, KP_SIDE_DEVICE);
   (void)mark_written(b, KP_SIDE_DEVICE);
 }
+
+kp_result kp_buffer_copy(kp_buffer *to, kp_buffer *from) {
+  void *in;
+  void *out;
+  KP_TRY(kp_buffer_get(from, KP_SIDE_DEVICE, KP_ACCESS_READ, &in));
+  KP_TRY(kp_buffer_get(to, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &out));
+  return from->used > 0 ? kp_copy(from->backend, out, in, from->used) : KP_OK;
+}

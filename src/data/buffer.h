@@ -52,6 +52,9 @@ KP_NODISCARD kp_result kp_buffer_reserve(kp_buffer *buffer, size_t bytes);
 // Set the used size after a reserve of it. Bytes beyond the old size are not initialised.
 KP_NODISCARD kp_result kp_buffer_resize(kp_buffer *buffer, size_t used);
 
+// to = from, all bytes that mean something, on the device. Both must be of the same size.
+KP_NODISCARD kp_result kp_buffer_copy(kp_buffer *to, kp_buffer *from);
+
 // Add bytes from host memory at the end of the device side: nothing but these bytes is copied.
 KP_NODISCARD kp_result kp_buffer_append(kp_buffer *buffer, const void *bytes, size_t size);
 

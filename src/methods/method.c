@@ -3,3 +3,30 @@
 const char *const kp_stage_names[KP_STAGE_COUNT] = { "population", "space",   "prepare",
                                                      "forces",     "predict", "contact",
                                                      "solve",      "correct", "check" };
+
+int kp_env_up_axis(const kp_env *env) {
+  kp_vec3 g = env->simulation.gravity;
+  if (fabs(g.z) > fabs(g.y) && fabs(g.z) >= fabs(g.x)) {
+    return 2;
+  }
+  return fabs(g.x) > fabs(g.y) ? 0 : 1;
+}
+
+kp_faces kp_env_faces(const kp_env *env, int axis) {
+  const kp_domain_def *d = &env->domain;
+  const int kinds[3] = { d->boundary_x, d->boundary_y, d->boundary_z };
+  const double lo[3] = { d->min.x, d->min.y, d->min.z };
+  const double hi[3] = { d->max.x, d->max.y, d->max.z };
+  bool counts = axis < env->dimension;
+  bool closed = counts && kinds[axis] == KP_BOUNDARY_CLOSED;
+  bool open_top = counts && d->open_top && axis == kp_env_up_axis(env);
+  return (kp_faces){
+    .lo = lo[axis],
+    .hi = hi[axis],
+    .closed_lo = closed,
+    .closed_hi = closed && !open_top,
+    .open = counts && kinds[axis] == KP_BOUNDARY_OPEN,
+    .open_top = open_top,
+    .periodic = counts && kinds[axis] == KP_BOUNDARY_PERIODIC,
+  };
+}

@@ -42,13 +42,18 @@ typedef struct kp_env {
 } kp_env;
 
 // The axis that points against gravity; y without gravity.
-static inline int kp_env_up_axis(const kp_env *env) {
-  kp_vec3 g = env->simulation.gravity;
-  if (fabs(g.z) > fabs(g.y) && fabs(g.z) >= fabs(g.x)) {
-    return 2;
-  }
-  return fabs(g.x) > fabs(g.y) ? 0 : 1;
-}
+int kp_env_up_axis(const kp_env *env);
+
+// The two faces of the domain across an axis. In 2D nothing happens across z: all flags are false.
+typedef struct kp_faces {
+  double lo, hi;              // m
+  bool closed_lo, closed_hi;  // a wall; the upper one may be left out by open_top
+  bool open;                  // what leaves is removed
+  bool open_top;              // this is the up axis and the domain has no lid
+  bool periodic;
+} kp_faces;
+
+kp_faces kp_env_faces(const kp_env *env, int axis);
 
 // Mean distance of the samples of one body, from what they stand for of its surface.
 static inline double kp_interface_spacing(const kp_real *area, int64_t count, int dimension) {

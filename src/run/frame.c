@@ -22,17 +22,11 @@ static kp_result simulate(kp_session *s, kp_frame_facts *facts) {
   return result == KP_OK ? KP_OK : kp_fail_in(result, "frame %llu", (unsigned long long)s->frame);
 }
 
-static int up_axis_of(kp_vec3 gravity) {
-  // up is against gravity; y where there is none
-  double x = fabs(gravity.x), y = fabs(gravity.y), z = fabs(gravity.z);
-  return z > x && z > y ? 2 : x > y ? 0 : 1;
-}
-
 static kp_result add_meta(const kp_session *s, kp_batch *batch) {
   const kp_domain_def *domain = &s->world->spec.domain;
   void *data;
   KP_TRY(kp_batch_room(batch, KP_ITEM_I32, 1, "", &data, "meta/up_axis"));
-  *(int32_t *)data = up_axis_of(s->world->spec.simulation.gravity);
+  *(int32_t *)data = kp_env_up_axis(&s->world->env);
   KP_TRY(kp_batch_room(batch, KP_ITEM_F64, 1, "1/s", &data, "meta/fps"));
   *(double *)data = kp_scene_output(s->scene)->fps;
   KP_TRY(kp_batch_room(batch, KP_ITEM_F64, 6, "m", &data, "meta/domain"));

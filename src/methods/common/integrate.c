@@ -118,13 +118,7 @@ kp_result kp_integrate_know_acceleration(kp_integrate *service) {
 // Whole component arrays on the device: to = from.
 static kp_result copy_field(kp_field *to, kp_field *from) {
   for (int c = 0; c < 3; ++c) {
-    kp_buffer *source = &from->buffers[c];
-    const void *in = kp_buffer_device(source, KP_ACCESS_READ);
-    void *out = kp_buffer_device(&to->buffers[c], KP_ACCESS_OVERWRITE);
-    if (source->used > 0 && (in == NULL || out == NULL)) {
-      return KP_ERROR_MEMORY;
-    }
-    KP_TRY(kp_copy(source->backend, out, in, source->used));
+    KP_TRY(kp_buffer_copy(&to->buffers[c], &from->buffers[c]));
   }
   return KP_OK;
 }

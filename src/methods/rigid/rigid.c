@@ -71,17 +71,13 @@ static void add_force(kp_bodies *bodies, kp_index body, kp_vec3 center, kp_vec3 
 
 // Closed faces of the domain.
 static kp_vec3 domain_push(const kp_env *env, const contact_law *law, kp_vec3 p, kp_vec3 v) {
-  const kp_domain_def *d = &env->domain;
-  const int kinds[3] = { d->boundary_x, d->boundary_y, d->boundary_z };
   const double x[3] = { p.x, p.y, p.z };
-  const double lo[3] = { d->min.x, d->min.y, d->min.z };
-  const double hi[3] = { d->max.x, d->max.y, d->max.z };
   kp_vec3 total = { 0.0, 0.0, 0.0 };
   for (int axis = 0; axis < env->dimension; ++axis) {
-    bool open_hi = d->open_top && axis == kp_env_up_axis(env);
-    double below = lo[axis] - x[axis];
-    double above = x[axis] - hi[axis];
-    if (kinds[axis] != KP_BOUNDARY_CLOSED || (below <= 0.0 && (above <= 0.0 || open_hi))) {
+    kp_faces faces = kp_env_faces(env, axis);
+    double below = faces.lo - x[axis];
+    double above = x[axis] - faces.hi;
+    if (!faces.closed_lo || (below <= 0.0 && (above <= 0.0 || !faces.closed_hi))) {
       continue;
     }
     double sign = below > 0.0 ? 1.0 : -1.0;

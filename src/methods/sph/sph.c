@@ -211,15 +211,6 @@ static kp_result advance_density(kp_sph_fluid *fluid, kp_field *base, double dt,
   return kp_call_run(backend, &call, fluid->set->space->n);
 }
 
-static kp_result copy_array(kp_buffer *to, kp_buffer *from) {
-  const void *in = kp_buffer_device(from, KP_ACCESS_READ);
-  void *out = kp_buffer_device(to, KP_ACCESS_OVERWRITE);
-  if (from->used > 0 && (in == NULL || out == NULL)) {
-    return KP_ERROR_MEMORY;
-  }
-  return from->backend->vt->copy(from->backend, out, in, from->used);
-}
-
 static kp_result sph_begin(void *self, kp_env *env) {
   kp_sph *sph = self;
   for (size_t f = 0; f < sph->fluids.count; ++f) {
@@ -229,7 +220,7 @@ static kp_result sph_begin(void *self, kp_env *env) {
     fluid->bounds_known = fluid->bounds_known && env->evaluation == 0 &&
                           sph->def.integrator != KP_INTEGRATOR_VELOCITY_VERLET;
     if (fluid->density_start != NULL && env->evaluation == 0) {
-      KP_TRY(copy_array(&fluid->density_start->buffers[0], &fluid->density->buffers[0]));
+      KP_TRY(kp_buffer_copy(&fluid->density_start->buffers[0], &fluid->density->buffers[0]));
     } else if (fluid->density_start != NULL) {
       KP_TRY(advance_density(fluid, fluid->density_start, 0.5 * env->dt, 0.0));
     }
@@ -259,20 +250,16 @@ static kp_result sph_space(void *self, kp_env *env) {
 }
 
 static kp_result apply_domain(kp_sph_fluid *fluid, kp_env *env) {
-  const kp_domain_def *domain = &env->domain;
-  const double lo[3] = { domain->min.x, domain->min.y, domain->min.z };
-  const double hi[3] = { domain->max.x, domain->max.y, domain->max.z };
-  const int kinds[3] = { domain->boundary_x, domain->boundary_y, domain->boundary_z };
-  sph_domain_args a = { .restitution = (kp_real)domain->restitution,
-                        .keep = (kp_real)(1.0 - domain->friction) };
+  sph_domain_args a = { .restitution = (kp_real)env->domain.restitution,
+                        .keep = (kp_real)(1.0 - env->domain.friction) };
   bool any = false;
-  for (int axis = 0; axis < env->dimension; ++axis) {
-    bool closed = kinds[axis] == KP_BOUNDARY_CLOSED;
-    a.lo[axis] = lo[axis];
-    a.hi[axis] = hi[axis];
-    a.closed_lo[axis] = closed;
-    a.closed_hi[axis] = closed && !(domain->open_top && axis == kp_env_up_axis(env));
-    any = any || closed;
+  for (int axis = 0; axis < 3; ++axis) {
+    kp_faces faces = kp_env_faces(env, axis);
+    a.lo[axis] = faces.lo;
+    a.hi[axis] = faces.hi;
+    a.closed_lo[axis] = faces.closed_lo;
+    a.closed_hi[axis] = faces.closed_hi;
+    any = any || faces.closed_lo;
   }
   if (!any) {
     return KP_OK;
@@ -312,17 +299,12 @@ static kp_result sph_correct(void *self, kp_env *env) {
 
 // One look of the host per sub-step and liquid: limits, bounds and trouble.
 static kp_result check_fluid(kp_sph_fluid *fluid, kp_env *env, double support) {
-  const kp_domain_def *domain = &env->domain;
-  const int kinds[3] = { domain->boundary_x, domain->boundary_y, domain->boundary_z };
-  const double lo[3] = { domain->min.x, domain->min.y, domain->min.z };
-  const double hi[3] = { domain->max.x, domain->max.y, domain->max.z };
   double runaway = support / fmax(env->dt, 1e-30);
   sph_report_args a = { .rest_density = fluid->def.rest_density, .runaway2 = runaway * runaway };
   for (int axis = 0; axis < 3; ++axis) {
-    bool closed = kinds[axis] == KP_BOUNDARY_CLOSED && axis < env->dimension;
-    bool open_hi = domain->open_top && axis == kp_env_up_axis(env);
-    a.lo[axis] = closed ? lo[axis] : -HUGE_VAL;
-    a.hi[axis] = closed && !open_hi ? hi[axis] : HUGE_VAL;
+    kp_faces faces = kp_env_faces(env, axis);
+    a.lo[axis] = faces.closed_lo ? faces.lo : -HUGE_VAL;
+    a.hi[axis] = faces.closed_hi ? faces.hi : HUGE_VAL;
   }
   kp_call call;
   kp_call_init(&call, &sph_report_kernel, &a);

@@ -114,19 +114,14 @@ static void add_sink(sph_keep_args *a, const kp_shape_def *shape) {
 
 // Faces through which particles leave; false when nothing can leave at all.
 static bool exits(const kp_sph *sph, const kp_env *env, sph_keep_args *a) {
-  const kp_domain_def *d = &env->domain;
-  const int kinds[3] = { d->boundary_x, d->boundary_y, d->boundary_z };
-  const double lo[3] = { d->min.x, d->min.y, d->min.z };
-  const double hi[3] = { d->max.x, d->max.y, d->max.z };
   bool any = sph->sinks.count > 0;
   for (int axis = 0; axis < 3; ++axis) {
-    bool open = kinds[axis] == KP_BOUNDARY_OPEN && axis < env->dimension;
-    bool open_hi = open || (d->open_top && axis == kp_env_up_axis(env));
-    a->lo[axis] = open ? lo[axis] : -HUGE_VAL;
-    a->hi[axis] = open ? hi[axis] : HUGE_VAL;
+    kp_faces faces = kp_env_faces(env, axis);
     // what splashes over an open top may fall back; it is gone once it is a whole domain away
-    a->hi[axis] = open_hi && !open ? hi[axis] + (hi[axis] - lo[axis]) : a->hi[axis];
-    any = any || open || open_hi;
+    double over = faces.open_top ? faces.hi + (faces.hi - faces.lo) : HUGE_VAL;
+    a->lo[axis] = faces.open ? faces.lo : -HUGE_VAL;
+    a->hi[axis] = faces.open ? faces.hi : over;
+    any = any || faces.open || faces.open_top;
   }
   return any;
 }

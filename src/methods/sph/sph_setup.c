@@ -359,33 +359,26 @@ static kp_result lattice_shell(const kp_domain_def *d, const coordinates axes[3]
 
 kp_result kp_sph_wall_samples(kp_env *env, const kp_sph_def *def, double spacing,
                               kp_interface *walls, kp_index body) {
-  const kp_domain_def *d = &env->domain;
-  const int kinds[3] = { d->boundary_x, d->boundary_y, d->boundary_z };
-  const double lo[3] = { d->min.x, d->min.y, d->min.z };
-  const double hi[3] = { d->max.x, d->max.y, d->max.z };
   int layers = (int)ceil(def->support - 0.5);
   coordinates axes[3] = { { 0 }, { 0 }, { 0 } };
   bool shell[3];
   wall_points points = { 0 };
   kp_result result = KP_OK;
   for (int axis = 0; axis < 3; ++axis) {
-    bool flat = axis == 2 && env->dimension == 2;
-    bool closed = kinds[axis] == KP_BOUNDARY_CLOSED && !flat;
-    bool periodic = kinds[axis] == KP_BOUNDARY_PERIODIC && !flat;
-    bool open_hi = d->open_top && axis == kp_env_up_axis(env);
-    shell[axis] = closed;
+    kp_faces faces = kp_env_faces(env, axis);
+    shell[axis] = faces.closed_lo;
     // walls reach past periodic faces, where the images of the fluid see them
-    int below = closed || periodic ? layers : 0;
-    int above = (closed && !open_hi) || periodic ? layers : 0;
-    if (flat) {
+    int below = faces.closed_lo || faces.periodic ? layers : 0;
+    int above = faces.closed_hi || faces.periodic ? layers : 0;
+    if (axis >= env->dimension) {
       KP_TRY_GOTO(result, kp_array_push(&axes[axis], 0.0), done);
     } else {
-      KP_TRY_GOTO(result, axis_lattice(lo[axis], hi[axis], spacing, below, above, &axes[axis]),
+      KP_TRY_GOTO(result, axis_lattice(faces.lo, faces.hi, spacing, below, above, &axes[axis]),
                   done);
     }
   }
   double area = env->dimension == 2 ? spacing : spacing * spacing;
-  KP_TRY_GOTO(result, lattice_shell(d, axes, shell, area, &points), done);
+  KP_TRY_GOTO(result, lattice_shell(&env->domain, axes, shell, area, &points), done);
   if (points.positions.count > 0) {
     kp_interface_samples samples = { (int64_t)points.positions.count, points.positions.data,
                                      points.normals.data, points.areas.data };
