@@ -127,9 +127,11 @@ typedef struct kp_collider_def {
   kp_shape_def shape;
   kp_curve position;      // m: moves the shape's origin
   kp_curve rotation_deg;  // turns about x, y, z of the shape's origin
-  double spacing;         // m between samples; KP_AUTO: that of the finest liquid
-  int64_t layers;         // of samples, going inward
-  bool visible;           // drawn in pictures
+  // m/s, in the axes of the shape: its surface slides without moving (a lid, a conveyor belt)
+  kp_curve surface_velocity;
+  double spacing;  // m between samples; KP_AUTO: that of the finest liquid
+  int64_t layers;  // of samples, going inward
+  bool visible;    // drawn in pictures
   kp_vec3 color;
 } kp_collider_def;
 

@@ -34,11 +34,21 @@ kp_result kp_bodies_create(kp_registry *registry, kp_bodies **out) {
 void kp_bodies_destroy(kp_bodies **bodies) {
   if (*bodies != NULL) {
     kp_array_free(&(*bodies)->models);
+    kp_array_free(&(*bodies)->slides);
     kp_array_free(&(*bodies)->forces);
     kp_array_free(&(*bodies)->torques);
     kp_free(*bodies);
     *bodies = NULL;
   }
+}
+
+// A model made by hand may have no curve at all.
+static kp_vec3 slide_at(const kp_body *model, double time) {
+  double v[3] = { 0 };
+  if (model->surface_velocity.components == 3) {
+    kp_curve_at(&model->surface_velocity, time, v, NULL);
+  }
+  return kp_vec3_make(v[0], v[1], v[2]);
 }
 
 kp_result kp_bodies_add(kp_bodies *bodies, const kp_body *model, const kp_frame3 *frame,
@@ -56,10 +66,12 @@ kp_result kp_bodies_add(kp_bodies *bodies, const kp_body *model, const kp_frame3
   // memory first: a failure leaves all lists of the same length
   size_t n = bodies->models.count;
   KP_TRY(kp_array_reserve(&bodies->models, n + 1));
+  KP_TRY(kp_array_reserve(&bodies->slides, n + 1));
   KP_TRY(kp_array_reserve(&bodies->forces, n + 1));
   KP_TRY(kp_array_reserve(&bodies->torques, n + 1));
   KP_TRY(kp_space_append(bodies->space, 1, values, 4));
   bodies->models.data[bodies->models.count++] = *model;
+  bodies->slides.data[bodies->slides.count++] = slide_at(model, 0.0);
   bodies->forces.data[bodies->forces.count++] = kp_vec3_make(0, 0, 0);
   bodies->torques.data[bodies->torques.count++] = kp_vec3_make(0, 0, 0);
   *index = (kp_index)n;
@@ -142,6 +154,17 @@ kp_frame3 kp_body_scripted_frame(const kp_body *model, double time) {
     .velocity = kp_vec3_add(origin_velocity, kp_vec3_cross(omega, arm)),
     .angular_velocity = omega,
   };
+}
+
+void kp_bodies_script(kp_bodies *bodies, double time) {
+  for (kp_index b = 0; b < (kp_index)bodies->models.count; ++b) {
+    const kp_body *model = &bodies->models.data[b];
+    if (model->kind == KP_BODY_SCRIPTED) {
+      kp_frame3 frame = kp_body_scripted_frame(model, time);
+      kp_bodies_set_frame(bodies, b, &frame);
+      bodies->slides.data[b] = slide_at(model, time);
+    }
+  }
 }
 
 // World-axes product R A R^T v without forming it.

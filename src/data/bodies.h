@@ -15,12 +15,13 @@ typedef enum kp_body_kind { KP_BODY_STATIC, KP_BODY_SCRIPTED, KP_BODY_FREE } kp_
 typedef struct kp_body {
   char name[KP_TEXT_SIZE];
   kp_body_kind kind;
-  double inverse_mass;      // 0: infinite
-  kp_mat3 inertia;          // about the centre, body axes [kg m^2]
-  kp_mat3 inverse_inertia;  // zero for infinite mass
-  kp_vec3 center;           // centre of mass in shape coordinates
-  kp_curve position;        // scripted: of the shape's origin
-  kp_curve rotation_deg;    // scripted
+  double inverse_mass;        // 0: infinite
+  kp_mat3 inertia;            // about the centre, body axes [kg m^2]
+  kp_mat3 inverse_inertia;    // zero for infinite mass
+  kp_vec3 center;             // centre of mass in shape coordinates
+  kp_curve position;          // scripted: of the shape's origin
+  kp_curve rotation_deg;      // scripted
+  kp_curve surface_velocity;  // of static and scripted ones, in body axes [m/s]
 } kp_body;
 
 typedef struct kp_frame3 {
@@ -34,6 +35,7 @@ typedef struct kp_bodies {
   kp_space *space;
   kp_field *position, *orientation, *velocity, *angular_velocity;  // F64 x 3, 4, 3, 3
   KP_ARRAY(kp_body) models;
+  KP_ARRAY(kp_vec3) slides;   // velocity of the surface against the body, in body axes [m/s]
   KP_ARRAY(kp_vec3) forces;   // of this sub-step, summed by couplings [N]
   KP_ARRAY(kp_vec3) torques;  // about the centre [N m]
 } kp_bodies;
@@ -51,6 +53,9 @@ void kp_bodies_set_frame(kp_bodies *bodies, kp_index body, const kp_frame3 *fram
 // Frame of a scripted body at a time: place and turn from the curves, velocities from their
 // derivatives.
 kp_frame3 kp_body_scripted_frame(const kp_body *model, double time);
+
+// Scripted bodies to where, and as fast as, their curves say.
+void kp_bodies_script(kp_bodies *bodies, double time);
 
 // Free bodies: v += dt F/m, then x += dt v; angular velocity with the gyroscopic term, orientation
 // by the exponential map (symplectic Euler; momentum is exact). `gravity` is added to the forces.

@@ -69,11 +69,13 @@ static kp_result fill_new(kp_interface *s, kp_bodies *bodies, const kp_interface
   double *local[3];
   kp_real *local_normal[3];
   kp_real *normal[3];
+  kp_real *velocity[3];
   for (int c = 0; c < 3; ++c) {
     local[c] = kp_buffer_host(&s->local->buffers[c], KP_ACCESS_WRITE);
     local_normal[c] = kp_buffer_host(&s->local_normal->buffers[c], KP_ACCESS_WRITE);
     normal[c] = kp_buffer_host(&s->normal->buffers[c], KP_ACCESS_WRITE);
-    if (local[c] == NULL || local_normal[c] == NULL || normal[c] == NULL) {
+    velocity[c] = kp_buffer_host(&s->set->velocity->buffers[c], KP_ACCESS_WRITE);
+    if (local[c] == NULL || local_normal[c] == NULL || normal[c] == NULL || velocity[c] == NULL) {
       return KP_ERROR_MEMORY;
     }
   }
@@ -82,6 +84,9 @@ static kp_result fill_new(kp_interface *s, kp_bodies *bodies, const kp_interface
   if (area == NULL || owner == NULL) {
     return KP_ERROR_MEMORY;
   }
+  // what does not move may slide; the rest gets its velocity from every refresh
+  kp_vec3 slide = kp_quat_rotate(frame.orientation, bodies->slides.data[range->body]);
+  const double slides[3] = { slide.x, slide.y, slide.z };
   for (int64_t i = 0; i < range->count; ++i) {
     int64_t k = range->first + i;
     kp_vec3 n = samples->normals[i];
@@ -94,6 +99,7 @@ static kp_result fill_new(kp_interface *s, kp_bodies *bodies, const kp_interface
       local[c][k] = rs[c];
       local_normal[c][k] = (kp_real)ms[c];
       normal[c][k] = (kp_real)ns[c];
+      velocity[c][k] = (kp_real)slides[c];
     }
     area[k] = (kp_real)samples->areas[i];
     owner[k] = (uint32_t)range->body;
@@ -119,12 +125,22 @@ static kp_result upload_frames(kp_interface *s, kp_bodies *bodies) {
   }
   for (size_t b = 0; b < n; ++b) {
     kp_frame3 f = kp_bodies_frame(bodies, (kp_index)b);
-    const double values[INTERFACE_FRAME] = {
-      f.position.x,        f.position.y,    f.position.z,         f.orientation.w,
-      f.orientation.x,     f.orientation.y, f.orientation.z,      f.velocity.x,
-      f.velocity.y,        f.velocity.z,    f.angular_velocity.x, f.angular_velocity.y,
-      f.angular_velocity.z
-    };
+    const double values[INTERFACE_FRAME] = { f.position.x,
+                                             f.position.y,
+                                             f.position.z,
+                                             f.orientation.w,
+                                             f.orientation.x,
+                                             f.orientation.y,
+                                             f.orientation.z,
+                                             f.velocity.x,
+                                             f.velocity.y,
+                                             f.velocity.z,
+                                             f.angular_velocity.x,
+                                             f.angular_velocity.y,
+                                             f.angular_velocity.z,
+                                             bodies->slides.data[b].x,
+                                             bodies->slides.data[b].y,
+                                             bodies->slides.data[b].z };
     memcpy(out + b * INTERFACE_FRAME, values, sizeof values);
   }
   return KP_OK;

@@ -3,7 +3,8 @@
 
 #include "kelpie/vec.h"
 
-#define INTERFACE_FRAME 13  // position, orientation w x y z, velocity, angular velocity
+// position, orientation w x y z, velocity, angular velocity, velocity of the surface in body axes
+#define INTERFACE_FRAME 16
 
 typedef struct interface_refresh_args {
   const double *frames;
@@ -15,19 +16,20 @@ typedef struct interface_refresh_args {
   kp_real *ox, *oy, *oz;  // normal, world axes
 } interface_refresh_args;
 
-// x = c + R x0, v = v_c + omega x R x0, n = R n0
+// x = c + R x0, v = v_c + omega x R x0 + R s, n = R n0
 KP_FN void interface_refresh(int64_t i, const interface_refresh_args *a) {
   const double *f = a->frames + INTERFACE_FRAME * a->owner[i];
   kp_quat q = kp_quat_make(f[3], f[4], f[5], f[6]);
   kp_vec3 r = kp_quat_rotate(q, kp_vec3_make(a->localx[i], a->localy[i], a->localz[i]));
   kp_vec3 n = kp_quat_rotate(q, kp_vec3_make((double)a->nx[i], (double)a->ny[i], (double)a->nz[i]));
   kp_vec3 turn = kp_vec3_cross(kp_vec3_make(f[10], f[11], f[12]), r);
+  kp_vec3 slide = kp_quat_rotate(q, kp_vec3_make(f[13], f[14], f[15]));
   a->x[i] = f[0] + r.x;
   a->y[i] = f[1] + r.y;
   a->z[i] = f[2] + r.z;
-  a->vx[i] = (kp_real)(f[7] + turn.x);
-  a->vy[i] = (kp_real)(f[8] + turn.y);
-  a->vz[i] = (kp_real)(f[9] + turn.z);
+  a->vx[i] = (kp_real)(f[7] + turn.x + slide.x);
+  a->vy[i] = (kp_real)(f[8] + turn.y + slide.y);
+  a->vz[i] = (kp_real)(f[9] + turn.z + slide.z);
   a->ox[i] = (kp_real)n.x;
   a->oy[i] = (kp_real)n.y;
   a->oz[i] = (kp_real)n.z;

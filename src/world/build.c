@@ -134,10 +134,12 @@ static kp_result keep_shape(kp_world *world, const kp_shape_def *def, bool visib
 static kp_result build_collider(kp_world *world, const kp_collider_def *def) {
   kp_shape *shape;
   KP_TRY(keep_shape(world, &def->shape, def->visible, def->color, &shape));
-  bool moves = def->position.n > 0 || def->rotation_deg.n > 0;
+  // samples whose velocity changes are refreshed like those of what moves
+  bool moves = def->position.n > 0 || def->rotation_deg.n > 0 || def->surface_velocity.n > 0;
   kp_body model = { .kind = moves ? KP_BODY_SCRIPTED : KP_BODY_STATIC,
                     .position = def->position,
-                    .rotation_deg = def->rotation_deg };
+                    .rotation_deg = def->rotation_deg,
+                    .surface_velocity = def->surface_velocity };
   memcpy(model.name, def->name, sizeof model.name);
   kp_frame3 frame = kp_body_scripted_frame(&model, 0.0);
   kp_index body;

@@ -89,6 +89,7 @@ kp_collider_def kp_default_collider_def(void) {
     .shape = no_shape(),
     .position = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
     .rotation_deg = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .surface_velocity = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
     .spacing = KP_AUTO,
     .layers = 2,
     .visible = true,

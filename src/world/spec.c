@@ -237,6 +237,7 @@ kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def) {
   kp_collider_def copy = *def;
   KP_TRY(own_curve(spec, &copy.position));
   KP_TRY(own_curve(spec, &copy.rotation_deg));
+  KP_TRY(own_curve(spec, &copy.surface_velocity));
   INSERT(&spec->colliders, &copy);
   return KP_OK;
 }

@@ -272,10 +272,21 @@ static kp_result check_solid(const kp_spec *spec, census *c, const solid *s) {
   return result;
 }
 
+// All of a curve lies in the plane of a flat world.
+static kp_result check_flat_curve(const census *c, const char *what, const char *name,
+                                  const kp_curve *curve) {
+  const double *v = curve->n > 0 ? curve->samples : curve->constant;
+  for (int32_t k = 0; k < (curve->n > 0 ? curve->n : 1); ++k) {
+    KP_TRY(check_flat(c, what, name, kp_vec3_make(v[3 * k], v[3 * k + 1], v[3 * k + 2])));
+  }
+  return KP_OK;
+}
+
 static kp_result check_solids(const kp_spec *spec, census *c) {
   for (size_t i = 0; i < spec->colliders.count; ++i) {
     const kp_collider_def *def = &spec->colliders.data[i];
     solid s = { "collider", def->name, &def->shape, def->spacing, def->layers, false };
+    KP_TRY(check_flat_curve(c, "surface_velocity", def->name, &def->surface_velocity));
     KP_TRY(check_solid(spec, c, &s));
   }
   for (size_t i = 0; i < spec->bodies.count; ++i) {

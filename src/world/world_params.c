@@ -133,6 +133,9 @@ static const kp_param collider_rows[] = {
   ROW(position, CURVE3, "m", -FAR, FAR, "Shift of the shape; may be a function of time."),
   ROW(rotation_deg, CURVE3, "deg", -1e9, 1e9,
       "Turn about x, y, z through the shape's origin; may be a function of time."),
+  ROW(surface_velocity, CURVE3, "m/s", -FASTEST, FASTEST,
+      "Of the surface, which slides without moving (a lid, a conveyor belt), in the axes of the "
+      "shape; may be a function of time."),
   ROW(spacing, REAL, "m", SMALLEST, FAR,
       "Distance between boundary samples; auto is that of the finest liquid."),
   ROW(layers, INT, "", 1, 8, "Layers of samples, going inward."),

@@ -76,10 +76,11 @@ static void test_poiseuille(void **state) {
   kp_world_destroy(&world);
 }
 
-// The upper wall is a scripted box that moves along x; it is longer than its way.
-static void test_couette(void **state) {
-  (void)state;
-  const double top_speed = 0.01;
+// How the upper wall gets its speed: it is a box that moves along x and is longer than its way, or
+// stays where it is and slides.
+typedef enum lid_kind { LID_MOVES, LID_SLIDES, LID_SLIDES_BY_CURVE } lid_kind;
+
+static double couette_error(lid_kind kind, double top_speed) {
   const double seconds = 0.6;
   double dx = WIDTH / ROWS;
   kp_test_settings s = channel_settings(0.0);
@@ -92,13 +93,27 @@ static void test_couette(void **state) {
   // samples lie on the surface of a box and the lattice of the liquid half a spacing below it
   lid.shape =
       kp_test_box(kp_vec3_make(-40 * dx, WIDTH, -1), kp_vec3_make(48 * dx, WIDTH + 3 * dx, 1));
-  const double samples[] = { 0, 0, 0, top_speed, 0, 0, 2 * top_speed, 0, 0 };
-  lid.position =
-      (kp_curve){ .components = 3, .n = 3, .start = 0.0, .interval = 1.0, .samples = samples };
+  const double places[] = { 0, 0, 0, top_speed, 0, 0, 2 * top_speed, 0, 0 };
+  const double speeds[] = { top_speed, 0, 0, top_speed, 0, 0, top_speed, 0, 0 };
+  kp_curve curve = { .components = 3, .n = 3, .start = 0.0, .interval = 1.0 };
+  curve.samples = kind == LID_MOVES ? places : speeds;
+  if (kind == LID_MOVES) {
+    lid.position = curve;
+  } else {
+    lid.surface_velocity =
+        kind == LID_SLIDES ? kp_curve_constant3(kp_vec3_make(top_speed, 0, 0)) : curve;
+  }
   assert_ok(kp_world_add_collider(world, &lid));
   assert_ok(kp_world_build(world));
   assert_ok(kp_world_advance(world, seconds, NULL));
   double error = profile_error(world, couette, top_speed);
+  kp_world_destroy(&world);
+  return error;
+}
+
+static void test_couette(void **state) {
+  (void)state;
+  double error = couette_error(LID_MOVES, 0.01);
   print_message("  Couette: largest error %.3f of the top speed\n", error);
   assert_between(error, 0.0, 0.10);
   kp_claim claim = { "bayraktar-B18-couette",
@@ -108,7 +123,16 @@ static void test_couette(void **state) {
                      error,
                      0.10 };
   kp_claim_at_most(&claim);
-  kp_world_destroy(&world);
+}
+
+static void test_couette_sliding(void **state) {
+  (void)state;
+  double constant = couette_error(LID_SLIDES, 0.01);
+  double curve = couette_error(LID_SLIDES_BY_CURVE, 0.01);
+  print_message("  Couette, lid that slides in place: %.3f, as a function of time %.3f\n", constant,
+                curve);
+  assert_between(constant, 0.0, 0.10);
+  assert_between(curve, 0.0, 0.10);
 }
 
 static void test_free_slip_plug(void **state) {
@@ -138,6 +162,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_poiseuille),
     cmocka_unit_test(test_couette),
+    cmocka_unit_test(test_couette_sliding),
     cmocka_unit_test(test_free_slip_plug),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

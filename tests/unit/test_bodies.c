@@ -371,6 +371,50 @@ static void test_still_and_flat(void **state) {
   scene_close(&s);
 }
 
+// A surface that slides gives its velocity to the samples, in the axes of its body: to a still one
+// once, to a scripted one as its curves say.
+static void test_sliding_surface(void **state) {
+  (void)state;
+  scene s;
+  kp_interface *walls = NULL;
+  kp_interface *movers = NULL;
+  static samples in;
+  kp_test_random random = kp_test_random_begin(6);
+  scene_open(&s, KP_BACKEND_MIRROR);
+  kp_quat quarter = kp_quat_from_axis_angle(kp_vec3_make(0, 0, 1), 0.5 * PI);
+  kp_body belt = { .name = "belt",
+                   .kind = KP_BODY_STATIC,
+                   .surface_velocity = kp_curve_constant3(kp_vec3_make(3, 0, 0)) };
+  kp_frame3 frame = { .position = { 1, 2, 3 }, .orientation = quarter };
+  kp_index still = add_body(&s, &belt, &frame);
+  const double speeds[] = { 0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0 };
+  kp_body drum = { .name = "drum",
+                   .kind = KP_BODY_SCRIPTED,
+                   .position = kp_curve_constant3(frame.position),
+                   .rotation_deg = kp_curve_constant3(kp_vec3_make(0, 0, 90)),
+                   .surface_velocity = { 3, 4, 0.0, 1.0, speeds, { 0 } } };
+  kp_index turned = add_body(&s, &drum, &frame);
+  make_samples(&in, &random, frame.position);
+  assert_ok(kp_interface_create(s.registry, "walls", 3, false, &walls));
+  assert_ok(kp_interface_create(s.registry, "movers", 3, true, &movers));
+  add_samples(walls, &s, still, &in, N_SAMPLES);
+  add_samples(movers, &s, turned, &in, N_SAMPLES);
+  for (int k = 0; k < 2; ++k) {
+    double time = 1.0 + 0.5 * k;
+    kp_bodies_script(s.bodies, time);
+    assert_ok(kp_interface_refresh(walls, s.bodies));
+    assert_ok(kp_interface_refresh(movers, s.bodies));
+    for (int64_t i = 0; i < N_SAMPLES; ++i) {
+      assert_vec3_near(real3(walls->set->velocity, i), kp_vec3_make(0, 3, 0), 1e-6);
+      assert_vec3_near(real3(movers->set->velocity, i), kp_vec3_make(0, time, 0), 1e-6);
+      assert_vec3_near(pos3(movers->set->position, i), in.positions[i], 1e-12);
+    }
+  }
+  kp_interface_destroy(&walls);
+  kp_interface_destroy(&movers);
+  scene_close(&s);
+}
+
 // Forces written by a coupling, summed by hand in the same order.
 static void check_gather(coupled *c, kp_vec3 force[2], kp_vec3 torque[2]) {
   kp_test_random random = kp_test_random_begin(23);
@@ -433,7 +477,8 @@ int main(void) {
     cmocka_unit_test(test_free_rotation),   cmocka_unit_test(test_fall_and_push),
     cmocka_unit_test(test_scripted_frames), cmocka_unit_test(test_scripted_single_axis),
     cmocka_unit_test(test_ranges),          cmocka_unit_test(test_refresh),
-    cmocka_unit_test(test_still_and_flat),  cmocka_unit_test(test_gather),
+    cmocka_unit_test(test_still_and_flat),  cmocka_unit_test(test_sliding_surface),
+    cmocka_unit_test(test_gather),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

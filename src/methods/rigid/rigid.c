@@ -36,12 +36,7 @@ kp_result kp_rigid_create(kp_env *env, const kp_rigid_shape *shapes, size_t n, k
 static kp_result rigid_space(void *self, kp_env *env) {
   (void)self;
   kp_bodies *bodies = env->bodies;
-  for (kp_index b = 0; b < (kp_index)bodies->models.count; ++b) {
-    if (bodies->models.data[b].kind == KP_BODY_SCRIPTED) {
-      kp_frame3 frame = kp_body_scripted_frame(&bodies->models.data[b], env->time);
-      kp_bodies_set_frame(bodies, b, &frame);
-    }
-  }
+  kp_bodies_script(bodies, env->time);
   kp_bodies_clear_forces(bodies);
   KP_TRY(kp_interface_refresh(env->movers, bodies));
   return kp_interface_clear_forces(env->movers);
