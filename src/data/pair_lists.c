@@ -173,7 +173,7 @@ static kp_result build_tuned(kp_pair_lists *lists, const kp_pair_job *job, bool 
     n_pairs += lists->stages[k].count;
   }
   if (has_failed || n_pairs > UINT32_MAX) {
-    return kp_fail(KP_ERROR_MEMORY, "no room for the %zu neighbours of the elements of %s", n_pairs,
+    return kp_fail(KP_ERROR_MEMORY, "out of memory for the %zu neighbours of the elements of %s", n_pairs,
                    job->i_cells->set->space->name);
   }
   KP_TRY(sum_counts(lists, start, job->i.n, &loop.indices));

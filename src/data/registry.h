@@ -32,5 +32,8 @@ KP_NODISCARD kp_result kp_field_fit(kp_field *field, int component, int64_t item
 KP_NODISCARD kp_result kp_buffer_fill(kp_buffer *buffer, size_t item, int64_t first, int64_t count,
                                       uint64_t value);
 
+// The bytes of a field's initial value, in the low end of the word.
+uint64_t kp_field_initial_bits(const kp_field *field);
+
 // Make the cold slots those listed in the slot field (host side valid): the free ones follow.
 KP_NODISCARD kp_result kp_space_index_slots(kp_space *space, int64_t n_slots);

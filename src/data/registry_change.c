@@ -41,8 +41,7 @@ kp_result kp_buffer_fill(kp_buffer *buffer, size_t item, int64_t first, int64_t 
   return kp_call_run(buffer->backend, &call, count);
 }
 
-// The bytes of a field's initial value, in the low end of the word.
-static uint64_t initial_bits(const kp_field *field) {
+uint64_t kp_field_initial_bits(const kp_field *field) {
   uint64_t bits = 0;
   switch (field->type) {
   case KP_TYPE_REAL: {
@@ -83,7 +82,7 @@ kp_result kp_field_fit(kp_field *field, int component, int64_t items) {
     KP_TRY(kp_buffer_get(buffer, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &device));
   }
   KP_TRY(kp_buffer_resize(buffer, (size_t)items * item));
-  return kp_buffer_fill(buffer, item, n_old, items - n_old, initial_bits(field));
+  return kp_buffer_fill(buffer, item, n_old, items - n_old, kp_field_initial_bits(field));
 }
 
 kp_result kp_space_fit(kp_space *space, int64_t n, int64_t n_slots) {
@@ -259,7 +258,7 @@ static kp_result append_cold(kp_field *field, int c, int64_t n_new, const void *
     KP_TRY(kp_buffer_get(spare, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &device));
     KP_TRY(kp_copy_in(space->backend, device, value, spare->used));
   } else {
-    KP_TRY(kp_buffer_fill(spare, item, 0, n_new, initial_bits(field)));
+    KP_TRY(kp_buffer_fill(spare, item, 0, n_new, kp_field_initial_bits(field)));
   }
   data_scatter_args a = { .first = space->n };
   kp_call call;

@@ -3,7 +3,6 @@ kp_sources(
   call.c
   call_check.c
   field.c
-  pair_table.c
   registry_change.c
   registry_snapshot.c
   registry_state.c
@@ -20,16 +19,19 @@ kp_sources(
   cells.c
   ghosts.c
   pair_lists.c
+  pair_rows.c
   pairs.c
   size_classes.c)
 kp_isa_sources(
   cells_cpu.c
   ghosts_cpu.c
-  pair_lists_cpu.c)
+  pair_lists_cpu.c
+  pair_rows_cpu.c)
 kp_cuda_sources(
   cells_cuda.cu
   ghosts_cuda.cu
-  pair_lists_cuda.cu)
+  pair_lists_cuda.cu
+  pair_rows_cuda.cu)
 
 kp_sources(curve.c)
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/pair_table.h"
+#include "data/pair_rows.h"
 #include "data/set.h"
 
 static const kp_backend_kind kinds[] = { KP_BACKEND_CPU, KP_BACKEND_MIRROR };
@@ -16,7 +16,9 @@ typedef struct world {
   kp_backend *backend;
   kp_registry *registry;
   kp_set *set;
-  kp_pair_table *table;
+  kp_set *knots;  // of the pair rows: these stay where they are
+  kp_cells *cells;
+  kp_pair_rows *rows;
   kp_buffer order, keep;
   kp_snapshot *snapshot;
 } world;
@@ -25,21 +27,31 @@ static kp_result world_open(world *w, kp_backend_kind kind) {
   const kp_field_desc cold = {
     "history", KP_TYPE_F64, 2, "m", KP_FIELD_STATE | KP_FIELD_COLD, 1.0
   };
-  const kp_field_desc value = { "stretch", KP_TYPE_REAL, 1, "m", KP_FIELD_STATE, 0.0 };
+  const kp_field_desc value = { "stretch", KP_TYPE_REAL, 1, "m", KP_FIELD_SAVE, 0.0 };
   KP_TRY(kp_backend_create(kind, &w->backend));
   kp_buffer_init(&w->order, w->backend);
   kp_buffer_init(&w->keep, w->backend);
   KP_TRY(kp_registry_create(w->backend, &w->registry));
   KP_TRY(kp_set_create(w->registry, "grains", KP_SET_FREE, 3, &w->set));
   KP_TRY(kp_space_add_fields(w->set->space, &cold, 1));
-  return kp_pair_table_create(w->registry, "springs", &value, 1, &w->table);
+  KP_TRY(kp_set_create(w->registry, "knots", KP_SET_TIED, 3, &w->knots));
+  KP_TRY(kp_cells_create(w->knots, 1.5, &w->cells));
+  kp_vec3 places[N];
+  for (int i = 0; i < N; ++i) {
+    places[i] = kp_vec3_make(i % 8, i / 8, 0.0);
+  }
+  KP_TRY(kp_set_add(w->knots, N, places, NULL));
+  kp_pair_rows_def def = { .name = "springs", .set = w->knots, .values = &value, .n_values = 1 };
+  return kp_pair_rows_create(w->registry, &def, &w->rows);
 }
 
 static void world_close(world *w) {
   kp_snapshot_free(&w->snapshot);
   kp_buffer_free(&w->order);
   kp_buffer_free(&w->keep);
-  kp_pair_table_destroy(&w->table);
+  kp_pair_rows_destroy(&w->rows);
+  kp_cells_destroy(&w->cells);
+  kp_set_destroy(&w->knots);
   kp_set_destroy(&w->set);
   kp_registry_destroy(&w->registry);
   kp_backend_destroy(&w->backend);
@@ -84,23 +96,19 @@ static kp_result do_remove(world *w) {
   return kp_space_remove(w->set->space, &w->keep);
 }
 
-static kp_result do_merge(world *w) {
-  kp_gid pairs[N][2];
-  for (kp_gid i = 0; i < N; ++i) {
-    pairs[i][0] = 4 * i;
-    pairs[i][1] = 1000 + i;
-  }
-  return kp_pair_table_merge(w->table, (const kp_gid(*)[2])pairs, N);
+static kp_result build_rows(world *w, double radius) {
+  KP_TRY(kp_cells_build(w->cells, NULL));
+  kp_pair_rows_search search = { .cells = w->cells, .partner_cells = w->cells, .radius = radius };
+  return kp_pair_rows_build(w->rows, &search);
 }
 
-// The pairs of do_merge with others between them.
-static kp_result do_merge_more(world *w) {
-  kp_gid pairs[2 * N][2];
-  for (kp_gid i = 0; i < 2 * N; ++i) {
-    pairs[i][0] = 2 * i;
-    pairs[i][1] = 1000 + (i % 2 == 0 ? i / 2 : N + i);
-  }
-  return kp_pair_table_merge(w->table, (const kp_gid(*)[2])pairs, 2 * N);
+static kp_result do_rows(world *w) {
+  return build_rows(w, 1.1);
+}
+
+// The pairs of do_rows with others between them.
+static kp_result do_rows_more(world *w) {
+  return build_rows(w, 1.5);
 }
 
 static kp_result do_save(world *w) {
@@ -108,7 +116,11 @@ static kp_result do_save(world *w) {
 }
 
 static kp_result do_rewind(world *w) {
-  return w->snapshot != NULL ? kp_registry_rewind(w->registry, w->snapshot) : KP_OK;
+  if (w->snapshot == NULL) {
+    return KP_OK;
+  }
+  KP_TRY(kp_registry_rewind(w->registry, w->snapshot));
+  return kp_pair_rows_loaded(w->rows);
 }
 
 static kp_result do_compact(world *w) {
@@ -123,9 +135,9 @@ static kp_result do_field(world *w) {
 
 typedef kp_result (*change_fn)(world *w);
 static const change_fn changes[] = {
-  do_add,        do_save,    do_add,   do_permute,    do_remove, do_add,     do_merge,
-  do_merge_more, do_rewind,  do_merge, do_merge_more, do_merge,  do_remove,  do_add,
-  do_field,      do_compact, do_save,  do_remove,     do_rewind, do_permute,
+  do_add,       do_save,    do_add,  do_permute,   do_remove, do_add,     do_rows,
+  do_rows_more, do_rewind,  do_rows, do_rows_more, do_rows,   do_remove,  do_add,
+  do_field,     do_compact, do_save, do_remove,    do_rewind, do_permute,
 };
 #define N_CHANGES (sizeof changes / sizeof changes[0])
 
