@@ -173,8 +173,8 @@ static kp_result build_tuned(kp_pair_lists *lists, const kp_pair_job *job, bool 
     n_pairs += lists->stages[k].count;
   }
   if (has_failed || n_pairs > UINT32_MAX) {
-    return kp_fail(KP_ERROR_MEMORY, "out of memory for the %zu neighbours of the elements of %s", n_pairs,
-                   job->i_cells->set->space->name);
+    return kp_fail(KP_ERROR_MEMORY, "out of memory for the %zu neighbours of the elements of %s",
+                   n_pairs, job->i_cells->set->space->name);
   }
   KP_TRY(sum_counts(lists, start, job->i.n, &loop.indices));
   kp_parallel_for(job->n_work, ITEM_CHUNK, place_chunk, &loop);
