@@ -1,1 +1,1 @@
-kp_sources(smoothing.c)
+kp_sources(fractional.c smoothing.c)
