@@ -4,6 +4,7 @@
 #include "data/interface_kernels.h"
 #include "data/pair_lists_kernels.h"
 #include "methods/common/integrate_kernels.h"
+#include "methods/common/medium_kernels.h"
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_define.h"
 
@@ -16,7 +17,8 @@
   GHOSTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   INTEGRATE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
-  SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
+  MEDIUM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  SPH_POINT_KERNELS(POINT)                                                                         \
   SPH_PAIR_KERNELS(PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)

@@ -103,13 +103,13 @@ static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
     const kp_sph *sph = world->systems.data[s].self;
     for (size_t f = 0; f < sph->fluids.count; ++f) {
       const kp_sph_fluid *fluid = &sph->fluids.data[f];
-      int64_t n = fluid->set->space->n;
+      int64_t n = fluid->medium.set->space->n;
       double mean;
       // the last step moved the particles after they were sorted
-      KP_TRY(kp_cells_build(fluid->cells, NULL));
-      KP_TRY(kp_pair_count(fluid->cells, fluid->cells, sph->support, &mean));
+      KP_TRY(kp_cells_build(fluid->medium.cells, NULL));
+      KP_TRY(kp_pair_count(fluid->medium.cells, fluid->medium.cells, sph->support, &mean));
       pairs += mean * (double)n;
-      bytes += kp_space_bytes_per_element(fluid->set->space) * (double)n;
+      bytes += kp_space_bytes_per_element(fluid->medium.set->space) * (double)n;
       out->particles += n;
     }
   }

@@ -101,10 +101,12 @@ typedef struct kp_sph_def {
   double cfl;               // of c + |v|
 } kp_sph_def;
 
+typedef enum kp_liquid_method { KP_LIQUID_SPH } kp_liquid_method;
+
 typedef struct kp_liquid_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
-  int method;                   // 0 sph
+  int method;                   // kp_liquid_method
   kp_shape_def shape;           // filled at the start
   bool empty;                   // starts with nothing (filled by emitters)
   double spacing;               // m

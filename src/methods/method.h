@@ -5,6 +5,7 @@
 #include "base/timer.h"
 #include "data/bodies.h"
 #include "data/interface.h"
+#include "geom/shape.h"
 #include "kelpie/world.h"
 
 typedef enum kp_stage {
@@ -22,6 +23,24 @@ typedef enum kp_stage {
 
 extern const char *const kp_stage_names[KP_STAGE_COUNT];
 
+// A solid that nothing may start in, at its initial place.
+typedef struct kp_solid {
+  const kp_shape *shape;
+  kp_vec3 origin;  // of the shape in the world
+  kp_quat turn;
+} kp_solid;
+
+// What the scene places around the media. It lives as long as the world.
+typedef struct kp_scenery {
+  const kp_emitter_def *emitters;
+  size_t n_emitters;
+  const kp_sink_def *sinks;
+  size_t n_sinks;
+  const kp_solid *solids;
+  size_t n_solids;
+  const char *folder;  // where mesh files are
+} kp_scenery;
+
 // What a method may see of the world.
 typedef struct kp_env {
   kp_backend *backend;
@@ -29,6 +48,7 @@ typedef struct kp_env {
   kp_profile *profile;
   kp_domain_def domain;
   kp_simulation_def simulation;
+  kp_scenery scenery;
   int dimension;
   kp_bodies *bodies;
   kp_interface *walls;   // samples of still bodies and of the domain's faces; may be empty
@@ -73,6 +93,7 @@ typedef struct kp_population_stats {
   kp_vec3 momentum;          // kg m/s
   double kinetic_energy;     // J
   double potential_energy;   // J, of gravity
+  double internal_energy;    // J, of springs, compression, charges; NaN where a method has none
   kp_aabb bounds;            // m
   double max_speed;          // m/s
   double max_density_error;  // share of the rest density, where the method has one

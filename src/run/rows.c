@@ -54,6 +54,7 @@ static const char *const population_names[] = { "count",
                                                 "momentum_z",
                                                 "kinetic_energy",
                                                 "potential_energy",
+                                                "internal_energy",
                                                 "min_x",
                                                 "min_y",
                                                 "min_z",
@@ -104,6 +105,7 @@ kp_result kp_stats_row(kp_world *world, const kp_frame_facts *facts, double *out
     out = put_vec3(out, stats.momentum);
     *out++ = stats.kinetic_energy;
     *out++ = stats.potential_energy;
+    *out++ = stats.internal_energy;
     out = put_vec3(out, stats.count > 0 ? stats.bounds.min : nowhere);
     out = put_vec3(out, stats.count > 0 ? stats.bounds.max : nowhere);
     *out++ = stats.max_speed;

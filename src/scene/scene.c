@@ -76,40 +76,39 @@ static bool is_fed(const kp_scene *scene, const char *liquid) {
   return false;
 }
 
-// A liquid without a shape that an emitter feeds starts empty, without having to say so.
-static kp_result add_liquid(kp_scene *scene, const kp_scene_entity *entity) {
-  kp_liquid_def *def = (kp_liquid_def *)(void *)entity->def;
-  const kp_param *shape = kp_scene_find_row(&kp_liquid_params, "shape");
-  if (!entity->said[shape - kp_liquid_params.rows] && is_fed(scene, entity->name)) {
-    def->empty = true;
-  }
-  kp_text_copy(def->name, sizeof def->name, entity->name);
-  return kp_spec_add_liquid(&scene->spec, def);
+// A population without a shape that an emitter feeds starts empty, without having to say so.
+static bool starts_empty(const kp_scene *scene, const kp_scene_entity *entity) {
+  const kp_param *shape = kp_scene_find_row(entity->kind->table, "shape");
+  return !entity->said[shape - entity->kind->table->rows] && is_fed(scene, entity->name);
 }
 
 static kp_result add_entity(kp_scene *scene, const kp_scene_entity *entity) {
   const kp_param_table *table = entity->kind->table;
   kp_spec *spec = &scene->spec;
-  if (table == &kp_liquid_params) {
-    return add_liquid(scene, entity);
+#define MAY_BE_EMPTY(word, plural)                                                                 \
+  if (table == &kp_##word##_params && starts_empty(scene, entity)) {                               \
+    ((kp_##word##_def *)(void *)entity->def)->empty = true;                                        \
   }
-#define ADD(noun)                                                                                  \
-  if (table == &kp_##noun##_params) {                                                              \
-    kp_##noun##_def *def = (kp_##noun##_def *)(void *)entity->def;                                 \
+#define ADD(word, plural)                                                                          \
+  if (table == &kp_##word##_params) {                                                              \
+    kp_##word##_def *def = (kp_##word##_def *)(void *)entity->def;                                 \
     kp_text_copy(def->name, sizeof def->name, entity->name);                                       \
-    return kp_spec_add_##noun(spec, def);                                                          \
+    return kp_spec_add_##word(spec, def);                                                          \
   }
-  ADD(collider)
-  ADD(body)
-  ADD(emitter)
-  ADD(sink)
+#define SET(word)                                                                                  \
+  if (table == &kp_##word##_params) {                                                              \
+    memcpy(&spec->word, entity->def, sizeof spec->word);                                           \
+  }
+  KP_SPEC_POPULATIONS(MAY_BE_EMPTY)
+  KP_SPEC_ENTITIES(ADD)
+  KP_SPEC_BLOCKS(SET)
+#undef MAY_BE_EMPTY
 #undef ADD
+#undef SET
   if (table == &kp_domain_params) {
     memcpy(&spec->domain, entity->def, sizeof spec->domain);
   } else if (table == &kp_simulation_params) {
     memcpy(&spec->simulation, entity->def, sizeof spec->simulation);
-  } else if (table == &kp_sph_params) {
-    memcpy(&spec->sph, entity->def, sizeof spec->sph);
   } else if (table == &kp_output_params) {
     memcpy(&scene->output, entity->def, sizeof scene->output);
   } else if (entity->kind->out != NULL && !entity->kind->is_named) {

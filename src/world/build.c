@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "couple/fluid_rigid.h"
 #include "geom/sampler.h"
+#include "methods/common/walls.h"
 #include "methods/rigid/rigid.h"
 #include "methods/sph/sph.h"
 
@@ -13,50 +14,59 @@
 // -------------------------------------------------------------------------------------------------
 
 // Adding goes through the same door as by hand: checks are repeated, curves copied.
-#define COPY_ALL(kind, array)                                                                      \
-  for (size_t i = 0; i < spec->array.count; ++i) {                                                 \
-    KP_TRY(kp_spec_add_##kind(out, &spec->array.data[i]));                                         \
+#define COPY_ALL(word, plural)                                                                     \
+  for (size_t i = 0; i < spec->plural.count; ++i) {                                                \
+    KP_TRY(kp_spec_add_##word(out, &spec->plural.data[i]));                                        \
   }
+#define COPY_BLOCK(word) out->word = spec->word;
 
 kp_result kp_spec_copy(kp_spec *out, const kp_spec *spec) {
   kp_spec_init(out);
   out->domain = spec->domain;
   out->simulation = spec->simulation;
-  out->sph = spec->sph;
+  KP_SPEC_BLOCKS(COPY_BLOCK)
   memcpy(out->folder, spec->folder, sizeof out->folder);
-  COPY_ALL(liquid, liquids)
-  COPY_ALL(collider, colliders)
-  COPY_ALL(body, bodies)
-  COPY_ALL(emitter, emitters)
-  COPY_ALL(sink, sinks)
+  KP_SPEC_ENTITIES(COPY_ALL)
   return KP_OK;
 }
 
 static double finest_spacing(const kp_spec *spec) {
   double spacing = HUGE_VAL;
-  for (size_t l = 0; l < spec->liquids.count; ++l) {
-    spacing = fmin(spacing, spec->liquids.data[l].spacing);
+#define FINEST(word, plural)                                                                       \
+  for (size_t i = 0; i < spec->plural.count; ++i) {                                                \
+    spacing = fmin(spacing, spec->plural.data[i].spacing);                                         \
   }
+  KP_SPEC_POPULATIONS(FINEST)
+#undef FINEST
   return spacing;
+}
+
+// How many particles a population starts with.
+static kp_result estimate_population(const kp_spec *spec, const kp_population_def *p,
+                                     int64_t *particles) {
+  bool flat = spec->domain.dimension == 2;
+  kp_shape *shape = NULL;
+  KP_TRY(kp_shape_build(p->shape, spec->folder, &shape));
+  kp_result result = flat ? kp_shape_flatten(shape) : KP_OK;
+  double volume = result == KP_OK && kp_shape_is_bounded(shape) ? kp_shape_volume(shape) : 0.0;
+  kp_shape_destroy(&shape);
+  double cell = flat ? p->spacing * p->spacing : pow(p->spacing, 3.0);
+  *particles += (int64_t)(volume / cell);
+  return result;
 }
 
 kp_result kp_spec_estimate(const kp_spec *spec, kp_world_estimate *out) {
   *out = (kp_world_estimate){ 0 };
   bool flat = spec->domain.dimension == 2;
-  for (size_t l = 0; l < spec->liquids.count; ++l) {
-    const kp_liquid_def *def = &spec->liquids.data[l];
-    if (def->empty) {
-      continue;
+  kp_population_defs populations = { 0 };
+  kp_result result = kp_spec_populations(spec, &populations);
+  for (size_t p = 0; p < populations.count && result == KP_OK; ++p) {
+    if (!populations.data[p].empty) {
+      result = estimate_population(spec, &populations.data[p], &out->particles);
     }
-    kp_shape *shape = NULL;
-    KP_TRY(kp_shape_build(&def->shape, spec->folder, &shape));
-    kp_result result = flat ? kp_shape_flatten(shape) : KP_OK;
-    double volume = result == KP_OK && kp_shape_is_bounded(shape) ? kp_shape_volume(shape) : 0.0;
-    kp_shape_destroy(&shape);
-    KP_TRY(result);
-    double cell = flat ? def->spacing * def->spacing : pow(def->spacing, 3.0);
-    out->particles += (int64_t)(volume / cell);
   }
+  kp_array_free(&populations);
+  KP_TRY(result);
   kp_vec3 size = kp_vec3_sub(spec->domain.max, spec->domain.min);
   double spacing = finest_spacing(spec);
   double layers = ceil(spec->sph.support - 0.5);
@@ -225,6 +235,46 @@ static void warn_overlaps(kp_world *world) {
   }
 }
 
+static size_t count_liquids(const kp_spec *spec, kp_liquid_method method) {
+  size_t n = 0;
+  for (size_t l = 0; l < spec->liquids.count; ++l) {
+    n += spec->liquids.data[l].method == (int)method ? 1 : 0;
+  }
+  return n;
+}
+
+// Layers of samples behind the closed faces of the domain: as many as any method wants to see.
+static int domain_layers(const kp_spec *spec) {
+  bool sph = count_liquids(spec, KP_LIQUID_SPH) > 0 && spec->sph.domain_walls == 0;
+  return sph ? kp_sph_wall_layers(&spec->sph) : 0;
+}
+
+static kp_result build_domain_walls(kp_world *world) {
+  int layers = domain_layers(&world->spec);
+  if (layers == 0) {
+    return KP_OK;
+  }
+  kp_body domain = { .name = "domain", .kind = KP_BODY_STATIC };
+  kp_frame3 frame = { .orientation = kp_quat_identity() };
+  kp_index body;
+  KP_TRY(kp_bodies_add(world->bodies, &domain, &frame, &body));
+  return kp_walls_of_domain(&world->env, finest_spacing(&world->spec), layers, body);
+}
+
+// What media may not start in.
+static kp_result keep_solids(kp_world *world) {
+  for (size_t s = 0; s < world->shapes.count; ++s) {
+    const kp_world_body *entry = &world->shapes.data[s];
+    kp_frame3 frame = kp_bodies_frame(world->bodies, entry->body);
+    kp_vec3 origin = origin_of(&world->bodies->models.data[entry->body], &frame);
+    kp_solid solid = { entry->shape, origin, frame.orientation };
+    KP_TRY(kp_array_push(&world->solids, solid));
+  }
+  world->env.scenery.solids = world->solids.data;
+  world->env.scenery.n_solids = world->solids.count;
+  return KP_OK;
+}
+
 static kp_result build_bodies(kp_world *world) {
   for (size_t i = 0; i < world->spec.colliders.count; ++i) {
     KP_TRY(build_collider(world, &world->spec.colliders.data[i]));
@@ -232,16 +282,11 @@ static kp_result build_bodies(kp_world *world) {
   for (size_t i = 0; i < world->spec.bodies.count; ++i) {
     KP_TRY(build_body(world, &world->spec.bodies.data[i]));
   }
-  double spacing = finest_spacing(&world->spec);
-  if (world->spec.sph.domain_walls == 0 && isfinite(spacing)) {
-    kp_body domain = { .name = "domain", .kind = KP_BODY_STATIC };
-    kp_frame3 frame = { .orientation = kp_quat_identity() };
-    kp_index body;
-    KP_TRY(kp_bodies_add(world->bodies, &domain, &frame, &body));
-    KP_TRY(kp_sph_wall_samples(&world->env, &world->spec.sph, spacing, world->walls, body));
-  }
+  KP_TRY(kp_walls_sink(&world->env, world->walls));
+  KP_TRY(kp_walls_sink(&world->env, world->movers));
+  KP_TRY(build_domain_walls(world));
   warn_overlaps(world);
-  return KP_OK;
+  return keep_solids(world);
 }
 
 // ---- systems
@@ -271,36 +316,34 @@ static kp_result build_rigid(kp_world *world) {
   return add_system(world, &kp_rigid_method, rigid);
 }
 
-static kp_result build_sph(kp_world *world) {
-  const kp_spec *spec = &world->spec;
-  KP_ARRAY(kp_sph_solid) solids = { 0 };
-  kp_result result = KP_OK;
-  for (size_t s = 0; s < world->shapes.count && result == KP_OK; ++s) {
-    const kp_world_body *entry = &world->shapes.data[s];
-    kp_frame3 frame = kp_bodies_frame(world->bodies, entry->body);
-    kp_vec3 origin = origin_of(&world->bodies->models.data[entry->body], &frame);
-    kp_sph_solid solid = { entry->shape, origin, frame.orientation };
-    result = kp_array_push(&solids, solid);
-  }
-  kp_sph_setup setup = {
-    .def = &spec->sph,
-    .liquids = spec->liquids.data,
-    .n_liquids = spec->liquids.count,
-    .emitters = spec->emitters.data,
-    .n_emitters = spec->emitters.count,
-    .sinks = spec->sinks.data,
-    .n_sinks = spec->sinks.count,
-    .solids = solids.data,
-    .n_solids = solids.count,
-    .folder = spec->folder,
-  };
+typedef KP_ARRAY(kp_liquid_def) liquid_defs;
+
+static kp_result build_sph(kp_world *world, const liquid_defs *liquids) {
+  kp_sph_setup setup = { .def = &world->spec.sph,
+                         .liquids = liquids->data,
+                         .n_liquids = liquids->count };
   kp_sph *sph = NULL;
-  if (result == KP_OK) {
-    result = kp_sph_create(&world->env, &setup, &sph);
-  }
-  kp_array_free(&solids);
-  KP_TRY(result);
+  KP_TRY(kp_sph_create(&world->env, &setup, &sph));
   return add_system(world, &kp_sph_method, sph);
+}
+
+// One builder per method of liquids, in the order of kp_liquid_method; each gets its liquids.
+typedef kp_result (*liquid_builder)(kp_world *world, const liquid_defs *liquids);
+static const liquid_builder liquid_builders[] = { build_sph };
+
+static kp_result build_liquids(kp_world *world, kp_liquid_method method) {
+  liquid_defs liquids = { 0 };
+  kp_result result = KP_OK;
+  for (size_t l = 0; l < world->spec.liquids.count && result == KP_OK; ++l) {
+    if (world->spec.liquids.data[l].method == (int)method) {
+      result = kp_array_push(&liquids, world->spec.liquids.data[l]);
+    }
+  }
+  if (result == KP_OK && liquids.count > 0) {
+    result = liquid_builders[method](world, &liquids);
+  }
+  kp_array_free(&liquids);
+  return result;
 }
 
 static kp_result build_clock(kp_world *world) {
@@ -326,6 +369,11 @@ kp_result kp_world_build_all(kp_world *world) {
                          .profile = &world->profile,
                          .domain = spec->domain,
                          .simulation = spec->simulation,
+                         .scenery = { .emitters = spec->emitters.data,
+                                      .n_emitters = spec->emitters.count,
+                                      .sinks = spec->sinks.data,
+                                      .n_sinks = spec->sinks.count,
+                                      .folder = spec->folder },
                          .dimension = dimension,
                          .bodies = world->bodies,
                          .walls = world->walls,
@@ -334,8 +382,8 @@ kp_result kp_world_build_all(kp_world *world) {
                          .force_user = force_user };
   KP_TRY(build_bodies(world));
   KP_TRY(build_rigid(world));
-  if (spec->liquids.count > 0) {
-    KP_TRY(build_sph(world));
+  for (size_t m = 0; m < sizeof liquid_builders / sizeof liquid_builders[0]; ++m) {
+    KP_TRY(build_liquids(world, (kp_liquid_method)m));
   }
   // liquids and the bodies they push are strongly coupled: one group
   world->n_groups = 1;

@@ -11,12 +11,13 @@
 #define NAME_LIMIT 64  // names become file names and columns of tables
 
 void kp_spec_init(kp_spec *spec) {
+#define SET_BLOCK(word) .word = kp_default_##word##_def(),
   *spec = (kp_spec){
     .domain = kp_default_domain_def(),
     .simulation = kp_default_simulation_def(),
-    .sph = kp_default_sph_def(),
-    .folder = ".",
+    KP_SPEC_BLOCKS(SET_BLOCK).folder = ".",
   };
+#undef SET_BLOCK
 }
 
 void kp_spec_free(kp_spec *spec) {
@@ -24,11 +25,26 @@ void kp_spec_free(kp_spec *spec) {
     kp_free(spec->owned.data[i]);
   }
   kp_array_free(&spec->owned);
-  kp_array_free(&spec->liquids);
-  kp_array_free(&spec->colliders);
-  kp_array_free(&spec->bodies);
-  kp_array_free(&spec->emitters);
-  kp_array_free(&spec->sinks);
+#define FREE(word, plural) kp_array_free(&spec->plural);
+  KP_SPEC_ENTITIES(FREE)
+#undef FREE
+}
+
+kp_result kp_spec_populations(const kp_spec *spec, kp_population_defs *out) {
+#define COLLECT(word_, plural)                                                                     \
+  for (size_t i = 0; i < spec->plural.count; ++i) {                                                \
+    const kp_##word_##_def *def = &spec->plural.data[i];                                           \
+    kp_population_def view = { .word = #word_,                                                     \
+                               .name = def->name,                                                  \
+                               .shape = &def->shape,                                               \
+                               .empty = def->empty,                                                \
+                               .spacing = def->spacing,                                            \
+                               .velocity = def->velocity };                                        \
+    KP_TRY(kp_array_push(out, view));                                                              \
+  }
+  KP_SPEC_POPULATIONS(COLLECT)
+#undef COLLECT
+  return KP_OK;
 }
 
 // ---- range check
@@ -152,17 +168,13 @@ static bool is_name(const char *name) {
 
 // Names are few, so a walk over all of them per entity costs nothing.
 static const char *kind_of_name(const kp_spec *spec, const char *name) {
-#define LOOK(array, word)                                                                          \
-  for (size_t i = 0; i < spec->array.count; ++i) {                                                 \
-    if (strcmp(spec->array.data[i].name, name) == 0) {                                             \
-      return word;                                                                                 \
+#define LOOK(word, plural)                                                                         \
+  for (size_t i = 0; i < spec->plural.count; ++i) {                                                \
+    if (strcmp(spec->plural.data[i].name, name) == 0) {                                            \
+      return #word;                                                                                \
     }                                                                                              \
   }
-  LOOK(liquids, "liquid")
-  LOOK(colliders, "collider")
-  LOOK(bodies, "body")
-  LOOK(emitters, "emitter")
-  LOOK(sinks, "sink")
+  KP_SPEC_ENTITIES(LOOK)
 #undef LOOK
   return NULL;
 }

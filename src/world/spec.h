@@ -6,29 +6,53 @@
 #include "base/param.h"
 #include "kelpie/types.h"
 
+// Everything a scene may say, in lists: settings blocks of methods, each X(word), and named
+// entities, each X(word, plural). For word there are kp_word_def, kp_default_word_def and
+// kp_word_params, and for entities kp_spec_add_word.
+#define KP_SPEC_BLOCKS(X) X(sph)
+
+// Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
+// spacing and velocity.
+#define KP_SPEC_POPULATIONS(X) X(liquid, liquids)
+
+#define KP_SPEC_ENTITIES(X)                                                                        \
+  KP_SPEC_POPULATIONS(X)                                                                           \
+  X(collider, colliders)                                                                           \
+  X(body, bodies)                                                                                  \
+  X(emitter, emitters)                                                                             \
+  X(sink, sinks)
+
+#define KP_SPEC_BLOCK_MEMBER(word) kp_##word##_def word;
+#define KP_SPEC_ENTITY_MEMBER(word, plural) KP_ARRAY(kp_##word##_def) plural;
+
 typedef struct kp_spec {
   kp_domain_def domain;
   kp_simulation_def simulation;
-  kp_sph_def sph;
-  KP_ARRAY(kp_liquid_def) liquids;
-  KP_ARRAY(kp_collider_def) colliders;
-  KP_ARRAY(kp_body_def) bodies;
-  KP_ARRAY(kp_emitter_def) emitters;
-  KP_ARRAY(kp_sink_def) sinks;
+  KP_SPEC_BLOCKS(KP_SPEC_BLOCK_MEMBER)
+  KP_SPEC_ENTITIES(KP_SPEC_ENTITY_MEMBER)
   KP_ARRAY(double *) owned;  // curve samples
   char folder[1024];         // where meshes are
 } kp_spec;
+
+// What all populations have in common; points into the spec.
+typedef struct kp_population_def {
+  const char *word, *name;
+  const kp_shape_def *shape;
+  bool empty;
+  double spacing;
+  kp_vec3 velocity;
+} kp_population_def;
+typedef KP_ARRAY(kp_population_def) kp_population_defs;
+KP_NODISCARD kp_result kp_spec_populations(const kp_spec *spec, kp_population_defs *out);
 
 void kp_spec_init(kp_spec *spec);
 void kp_spec_free(kp_spec *spec);
 
 // Checks the cookie, the parameter ranges and that the name is new; copies curve samples; keeps
 // entities ordered by name, so a world does not depend on the order in which they were said.
-KP_NODISCARD kp_result kp_spec_add_liquid(kp_spec *spec, const kp_liquid_def *def);
-KP_NODISCARD kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def);
-KP_NODISCARD kp_result kp_spec_add_body(kp_spec *spec, const kp_body_def *def);
-KP_NODISCARD kp_result kp_spec_add_emitter(kp_spec *spec, const kp_emitter_def *def);
-KP_NODISCARD kp_result kp_spec_add_sink(kp_spec *spec, const kp_sink_def *def);
+#define KP_SPEC_DECLARE_ADD(word, plural)                                                          \
+  KP_NODISCARD kp_result kp_spec_add_##word(kp_spec *spec, const kp_##word##_def *def);
+KP_SPEC_ENTITIES(KP_SPEC_DECLARE_ADD)
 
 // Checks that need the whole: something can ever be in the world, emitters name liquids, meshes
 // exist, estimated memory fits. Warnings go to the log.
@@ -38,7 +62,9 @@ KP_NODISCARD kp_result kp_spec_check(const kp_spec *spec);
 KP_NODISCARD kp_result kp_params_check(const kp_param_table *table, const void *def,
                                        const char *name);
 
-// The parameter tables of all entities, by name.
-extern const kp_param_table kp_domain_params, kp_simulation_params, kp_liquid_params,
-    kp_collider_params, kp_body_params, kp_emitter_params, kp_sink_params, kp_output_params;
-extern const kp_param_table kp_sph_params;  // methods/sph/sph_params.c
+// The parameter tables, by name; those of methods are in their folders.
+#define KP_SPEC_DECLARE_BLOCK_TABLE(word) extern const kp_param_table kp_##word##_params;
+#define KP_SPEC_DECLARE_TABLE(word, plural) extern const kp_param_table kp_##word##_params;
+extern const kp_param_table kp_domain_params, kp_simulation_params, kp_output_params;
+KP_SPEC_BLOCKS(KP_SPEC_DECLARE_BLOCK_TABLE)
+KP_SPEC_ENTITIES(KP_SPEC_DECLARE_TABLE)

@@ -61,8 +61,11 @@ static kp_result check_settings(const kp_spec *spec) {
   KP_TRY(check_domain(&spec->domain));
   KP_TRY(check_cookie(spec->simulation.cookie, "simulation"));
   KP_TRY(kp_params_check(&kp_simulation_params, &spec->simulation, NULL));
-  KP_TRY(check_cookie(spec->sph.cookie, "sph"));
-  KP_TRY(kp_params_check(&kp_sph_params, &spec->sph, NULL));
+#define CHECK_BLOCK(word)                                                                          \
+  KP_TRY(check_cookie(spec->word.cookie, #word));                                                  \
+  KP_TRY(kp_params_check(&kp_##word##_params, &spec->word, NULL));
+  KP_SPEC_BLOCKS(CHECK_BLOCK)
+#undef CHECK_BLOCK
   if (spec->simulation.dt_min > spec->simulation.dt_max) {
     return kp_fail(KP_ERROR_SCENE, "simulation: dt_min = %g is above dt_max = %g",
                    spec->simulation.dt_min, spec->simulation.dt_max);
@@ -116,41 +119,41 @@ static double volume_of(const census *c, kp_aabb box) {
   return volume;
 }
 
-// ---- liquids
+// ---- populations
 
-static kp_result check_spacing(const census *c, const kp_liquid_def *liquid) {
+static kp_result check_spacing(const census *c, const kp_population_def *p) {
   for (int axis = 0; axis < c->dimension; ++axis) {
     double extent = component(c->domain.max, axis) - component(c->domain.min, axis);
-    if (liquid->spacing > extent) {
+    if (p->spacing > extent) {
       return kp_fail(KP_ERROR_SCENE,
-                     "liquid \"%s\": spacing = %g m does not fit the domain, which is %g m wide",
-                     liquid->name, liquid->spacing, extent);
+                     "%s \"%s\": spacing = %g m does not fit the domain, which is %g m wide",
+                     p->word, p->name, p->spacing, extent);
     }
   }
   return KP_OK;
 }
 
-static kp_result check_liquid(const kp_spec *spec, census *c, const kp_liquid_def *liquid) {
-  KP_TRY(check_spacing(c, liquid));
-  KP_TRY(check_flat(c, "velocity", liquid->name, liquid->velocity));
-  c->finest = fmin(c->finest, liquid->spacing);
-  if (liquid->empty) {
+static kp_result check_population(const kp_spec *spec, census *c, const kp_population_def *p) {
+  KP_TRY(check_spacing(c, p));
+  KP_TRY(check_flat(c, "velocity", p->name, p->velocity));
+  c->finest = fmin(c->finest, p->spacing);
+  if (p->empty) {
     return KP_OK;
   }
   kp_shape *shape = NULL;
-  kp_result result = build_shape(spec, c, &liquid->shape, &shape);
+  kp_result result = build_shape(spec, c, p->shape, &shape);
   if (result != KP_OK) {
-    return blame(result, "liquid", liquid->name);
+    return blame(result, p->word, p->name);
   }
   // an unbounded solid fills what it can reach of the domain
   kp_aabb box = kp_shape_is_bounded(shape) ? kp_shape_bounds(shape) : c->domain;
   if (!clip(c, &box)) {
     result =
-        kp_fail(KP_ERROR_SCENE, "liquid \"%s\": its shape lies outside the domain", liquid->name);
+        kp_fail(KP_ERROR_SCENE, "%s \"%s\": its shape lies outside the domain", p->word, p->name);
   } else {
     double volume = volume_of(c, box);
     volume = kp_shape_is_bounded(shape) ? fmin(volume, kp_shape_volume(shape)) : volume;
-    count(c, &c->n_particles, volume / pow(liquid->spacing, c->dimension), liquid->name);
+    count(c, &c->n_particles, volume / pow(p->spacing, c->dimension), p->name);
   }
   kp_shape_destroy(&shape);
   return result;
@@ -166,35 +169,35 @@ static bool is_fed(const kp_spec *spec, const char *name) {
 }
 
 // Something must be able to hold particles, now or later.
-static kp_result check_not_empty(const kp_spec *spec) {
+static kp_result check_not_empty(const kp_spec *spec, const kp_population_defs *populations) {
   size_t n_alive = 0;
-  for (size_t i = 0; i < spec->liquids.count; ++i) {
-    const kp_liquid_def *liquid = &spec->liquids.data[i];
-    if (!liquid->empty || is_fed(spec, liquid->name)) {
+  for (size_t i = 0; i < populations->count; ++i) {
+    const kp_population_def *p = &populations->data[i];
+    if (!p->empty || is_fed(spec, p->name)) {
       ++n_alive;
     } else {
-      kp_log(KP_LOG_WARN, "world", "liquid \"%s\" has no shape and no emitter feeds it",
-             liquid->name);
+      kp_log(KP_LOG_WARN, "world", "%s \"%s\" has no shape and no emitter feeds it", p->word,
+             p->name);
     }
   }
   if (n_alive > 0) {
     return KP_OK;
   }
-  return spec->liquids.count == 0
+  return populations->count == 0
              ? kp_fail(KP_ERROR_SCENE, "nothing can ever move: there is no liquid")
              : kp_fail(KP_ERROR_SCENE,
-                       "nothing can ever move: liquid \"%s\" has no shape and no "
-                       "emitter feeds it",
-                       spec->liquids.data[0].name);
+                       "nothing can ever move: %s \"%s\" has no shape and no emitter feeds it",
+                       populations->data[0].word, populations->data[0].name);
 }
 
 // ---- emitters
 
-static kp_result check_target(const kp_spec *spec, const kp_emitter_def *emitter) {
+static kp_result check_target(const kp_population_defs *populations,
+                              const kp_emitter_def *emitter) {
   KP_ARRAY(const char *) names = { 0 };
   bool is_known = false;
-  for (size_t i = 0; i < spec->liquids.count; ++i) {
-    const char *name = spec->liquids.data[i].name;
+  for (size_t i = 0; i < populations->count; ++i) {
+    const char *name = populations->data[i].name;
     is_known = is_known || strcmp(name, emitter->into) == 0;
     if (kp_array_push(&names, name) != KP_OK) {
       kp_array_free(&names);
@@ -215,9 +218,9 @@ static kp_result check_target(const kp_spec *spec, const kp_emitter_def *emitter
   return result;
 }
 
-static kp_result check_emitter(const kp_spec *spec, const census *c,
+static kp_result check_emitter(const kp_population_defs *populations, const census *c,
                                const kp_emitter_def *emitter) {
-  KP_TRY(check_target(spec, emitter));
+  KP_TRY(check_target(populations, emitter));
   KP_TRY(check_flat(c, "direction", emitter->name, emitter->direction));
   if (kp_vec3_length(emitter->direction) == 0.0) {
     return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": direction has no length", emitter->name);
@@ -323,6 +326,18 @@ static kp_result check_memory(const census *c) {
   return KP_OK;
 }
 
+static kp_result check_populations(const kp_spec *spec, census *c,
+                                   const kp_population_defs *populations) {
+  for (size_t i = 0; i < spec->emitters.count; ++i) {
+    KP_TRY(check_emitter(populations, c, &spec->emitters.data[i]));
+  }
+  KP_TRY(check_not_empty(spec, populations));
+  for (size_t i = 0; i < populations->count; ++i) {
+    KP_TRY(check_population(spec, c, &populations->data[i]));
+  }
+  return KP_OK;
+}
+
 kp_result kp_spec_check(const kp_spec *spec) {
   KP_TRY(check_settings(spec));
   census c = {
@@ -332,13 +347,13 @@ kp_result kp_spec_check(const kp_spec *spec) {
     .finest = HUGE_VAL,
   };
   KP_TRY(check_flat(&c, "gravity", "", spec->simulation.gravity));
-  for (size_t i = 0; i < spec->emitters.count; ++i) {
-    KP_TRY(check_emitter(spec, &c, &spec->emitters.data[i]));
+  kp_population_defs populations = { 0 };
+  kp_result result = kp_spec_populations(spec, &populations);
+  if (result == KP_OK) {
+    result = check_populations(spec, &c, &populations);
   }
-  KP_TRY(check_not_empty(spec));
-  for (size_t i = 0; i < spec->liquids.count; ++i) {
-    KP_TRY(check_liquid(spec, &c, &spec->liquids.data[i]));
-  }
+  kp_array_free(&populations);
+  KP_TRY(result);
   KP_TRY(check_solids(spec, &c));
   return check_memory(&c);
 }

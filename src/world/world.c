@@ -50,6 +50,7 @@ void kp_world_destroy(kp_world **world_pointer) {
   }
   kp_array_free(&world->systems);
   kp_array_free(&world->shapes);
+  kp_array_free(&world->solids);
   kp_interface_destroy(&world->walls);
   kp_interface_destroy(&world->movers);
   kp_bodies_destroy(&world->bodies);
@@ -78,19 +79,16 @@ static kp_result not_built(const kp_world *world) {
 
 SET_DEF(domain, kp_domain_def, kp_domain_params)
 SET_DEF(simulation, kp_simulation_def, kp_simulation_params)
-SET_DEF(sph, kp_sph_def, kp_sph_params)
+#define SET_BLOCK(word) SET_DEF(word, kp_##word##_def, kp_##word##_params)
+KP_SPEC_BLOCKS(SET_BLOCK)
 
-#define ADD_DEF(kind)                                                                              \
+#define ADD_DEF(kind, plural)                                                                      \
   kp_result kp_world_add_##kind(kp_world *world, const kp_##kind##_def *def) {                     \
     KP_TRY(not_built(world));                                                                      \
     return kp_spec_add_##kind(&world->spec, def);                                                  \
   }
 
-ADD_DEF(liquid)
-ADD_DEF(collider)
-ADD_DEF(body)
-ADD_DEF(emitter)
-ADD_DEF(sink)
+KP_SPEC_ENTITIES(ADD_DEF)
 
 kp_result kp_world_set_folder(kp_world *world, const char *folder) {
   KP_TRY(not_built(world));

@@ -35,6 +35,7 @@ struct kp_world {
   KP_ARRAY(kp_system) systems;  // in schedule order
   int n_groups;
   KP_ARRAY(kp_world_body) shapes;
+  KP_ARRAY(kp_solid) solids;  // the shapes where they start
   kp_space *clock;        // GLOBAL space: time, step, next ids, emitter states: part of the state
   kp_snapshot *snapshot;  // last good state, with policy retry
   double dt_scale;        // halved by each retry, restored slowly

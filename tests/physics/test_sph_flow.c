@@ -82,7 +82,7 @@ static double column_error(const column *c, double dx, double depth, double widt
   print_message("  %dD wall %d planes %d form %d density %d: error %.3f, top %.3f of %.3f, fastest "
                 "%.3f m/s\n",
                 c->dimension, c->wall, c->domain_walls, c->pressure, c->density, worst,
-                f.top + 0.5 * dx, surface, kp_test_fluid(world, "water")->max_speed);
+                f.top + 0.5 * dx, surface, kp_test_fluid(world, "water")->medium.max_speed);
   kp_world_destroy(&world);
   return worst;
 }
@@ -165,7 +165,7 @@ static kp_world *make_dam(const dam *d) {
 
 static double front_of(kp_world *world) {
   const kp_sph_fluid *fluid = kp_test_fluid(world, "water");
-  return fluid->bounds.max.x + 0.5 * fluid->def.spacing;
+  return fluid->medium.bounds.max.x + 0.5 * fluid->def.spacing;
 }
 
 // Z at T = 0, interval, 2 interval, ...

@@ -45,7 +45,7 @@ static void test_emitter_only(void **state) {
     assert_between((double)(n / layer), layers - 0.01, layers + 1.01);
     assert_int_equal(report.n_emitted, n);
     kp_test_sums sums = kp_test_sums_of(world);
-    assert_near_relative(sums.mass, (double)n * kp_test_fluid(world, "water")->mass, 1e-12);
+    assert_near_relative(sums.mass, (double)n * kp_test_fluid(world, "water")->medium.mass, 1e-12);
     // rho A v t
     double area = (double)layer * pow(DX, dimension - 1);
     assert_near_relative(sums.mass, 1000.0 * area * 1.5 * 0.4, 0.05);
@@ -121,7 +121,7 @@ static void test_liquid_in_solid_is_trimmed(void **state) {
   assert_between((double)kp_world_count(world, "water"), 860, 930);
   assert_ok(kp_world_advance(world, 0.2, NULL));
   // it starts in peace: falling freely for that long would give 2 m/s
-  assert_between(kp_test_fluid(world, "water")->max_speed, 0.0, 1.0);
+  assert_between(kp_test_fluid(world, "water")->medium.max_speed, 0.0, 1.0);
   kp_world_destroy(&world);
 }
 

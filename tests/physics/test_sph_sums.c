@@ -44,7 +44,7 @@ static double lattice_error(int kernel, int dimension, double *mass_ratio) {
     full += inside;
   }
   assert_true(full >= 64);
-  *mass_ratio = kp_test_fluid(world, "water")->mass / (1000.0 * pow(DX, dimension));
+  *mass_ratio = kp_test_fluid(world, "water")->medium.mass / (1000.0 * pow(DX, dimension));
   kp_test_particles_free(&p);
   kp_world_destroy(&world);
   return worst;
@@ -298,13 +298,13 @@ static void scatter_positions(kp_world *world, double edge) {
   kp_test_random random = kp_test_random_begin(3);
   kp_sph_fluid *fluid = kp_test_fluid(world, "water");
   for (int c = 0; c < 3; ++c) {
-    kp_pos *x = kp_buffer_host(&fluid->set->position->buffers[c], KP_ACCESS_WRITE);
-    for (int64_t i = 0; i < fluid->set->space->n; ++i) {
+    kp_pos *x = kp_buffer_host(&fluid->medium.set->position->buffers[c], KP_ACCESS_WRITE);
+    for (int64_t i = 0; i < fluid->medium.set->space->n; ++i) {
       x[i] = kp_test_uniform(&random, 0.0, edge);
     }
   }
-  fluid->bounds_known = false;
-  fluid->set->space->revision += 1;
+  fluid->medium.bounds_known = false;
+  fluid->medium.set->space->revision += 1;
 }
 
 static void test_grid_equals_all_pairs(void **state) {
@@ -326,7 +326,8 @@ static void test_grid_equals_all_pairs(void **state) {
   assert_int_equal(kp_world_count(world, "water"), n);
   scatter_positions(world, edge);
   kp_test_stir(world, "water", 0.5, 11);
-  all_pairs grid = all_pairs_make(3, n, kp_test_fluid(world, "water")->mass, s.sph.support * DX);
+  all_pairs grid =
+      all_pairs_make(3, n, kp_test_fluid(world, "water")->medium.mass, s.sph.support * DX);
   kp_world_set_force(world, keep_view, &grid);
   kp_test_steps(world, 1);
   all_pairs ref = all_pairs_make(3, n, grid.mass, grid.support);

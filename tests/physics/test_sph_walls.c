@@ -76,7 +76,7 @@ static double penetration(int dimension, int wall, int steps) {
   double fastest = 0.0;
   for (int k = 0; k < steps; k += CHECK_EVERY) {
     kp_test_steps(world, CHECK_EVERY);
-    fastest = fmax(fastest, kp_test_fluid(world, "water")->max_speed);
+    fastest = fmax(fastest, kp_test_fluid(world, "water")->medium.max_speed);
     count_leaks(world, &sum);
   }
   print_message(

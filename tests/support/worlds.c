@@ -101,14 +101,14 @@ kp_sph_fluid *kp_test_fluid(kp_world *world, const char *name) {
 void kp_test_stir(kp_world *world, const char *set, double speed, uint64_t seed) {
   kp_test_random random = kp_test_random_begin(seed);
   kp_sph_fluid *fluid = kp_test_fluid(world, set);
-  for (int c = 0; c < fluid->set->dimension; ++c) {
-    kp_real *v = kp_buffer_host(&fluid->set->velocity->buffers[c], KP_ACCESS_WRITE);
+  for (int c = 0; c < fluid->medium.set->dimension; ++c) {
+    kp_real *v = kp_buffer_host(&fluid->medium.set->velocity->buffers[c], KP_ACCESS_WRITE);
     assert_non_null(v);
-    for (int64_t i = 0; i < fluid->set->space->n; ++i) {
+    for (int64_t i = 0; i < fluid->medium.set->space->n; ++i) {
       v[i] = (kp_real)kp_test_uniform(&random, -speed, speed);
     }
   }
-  fluid->max_speed = fmax(fluid->max_speed, 1.8 * speed);
+  fluid->medium.max_speed = fmax(fluid->medium.max_speed, 1.8 * speed);
 }
 
 static void add_liquid(kp_test_sums *sums, kp_world *world, const kp_sph_fluid *fluid) {
@@ -116,12 +116,12 @@ static void add_liquid(kp_test_sums *sums, kp_world *world, const kp_sph_fluid *
   for (int64_t i = 0; i < p.n; ++i) {
     kp_vec3 x = kp_vec3_make(p.x[0][i], p.x[1][i], p.x[2][i]);
     kp_vec3 v = kp_vec3_make(p.v[0][i], p.v[1][i], p.v[2][i]);
-    sums->momentum = kp_vec3_madd(sums->momentum, fluid->mass, v);
-    sums->angular = kp_vec3_madd(sums->angular, fluid->mass, kp_vec3_cross(x, v));
-    sums->size += fluid->mass * kp_vec3_length(v);
-    sums->kinetic_energy += 0.5 * fluid->mass * kp_vec3_dot(v, v);
+    sums->momentum = kp_vec3_madd(sums->momentum, fluid->medium.mass, v);
+    sums->angular = kp_vec3_madd(sums->angular, fluid->medium.mass, kp_vec3_cross(x, v));
+    sums->size += fluid->medium.mass * kp_vec3_length(v);
+    sums->kinetic_energy += 0.5 * fluid->medium.mass * kp_vec3_dot(v, v);
   }
-  sums->mass += fluid->mass * (double)p.n;
+  sums->mass += fluid->medium.mass * (double)p.n;
   kp_test_particles_free(&p);
 }
 

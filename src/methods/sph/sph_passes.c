@@ -12,7 +12,7 @@
 #define BARRIER_STRENGTH 4.0  // times the stiffness of the DEM law
 #define CONTACT_STEPS 20.0    // sub-steps a contact of the DEM law lasts at least
 
-SPH_POINT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE)
+SPH_POINT_KERNELS(KP_DEFINE_POINT)
 SPH_PAIR_KERNELS(KP_DEFINE_PAIR)
 
 // ---- kernels by setting, in the order of kp_sph_kernel ------------------------------------------
@@ -74,10 +74,10 @@ typedef struct source {
 } source;
 
 static source source_of(kp_sph_fluid *fluid, bool ghosts) {
-  kp_set *set = ghosts ? fluid->ghosts->set : fluid->set;
+  kp_set *set = ghosts ? fluid->medium.ghosts->set : fluid->medium.set;
   return (source){
     .set = set,
-    .cells = ghosts ? fluid->ghost_cells : fluid->cells,
+    .cells = ghosts ? fluid->medium.ghost_cells : fluid->medium.cells,
     .pressure = ghosts ? kp_space_find(set->space, "pressure") : fluid->pressure,
     .inverse = ghosts ? kp_space_find(set->space, "inverse_density") : fluid->inverse,
     .density = ghosts ? kp_space_find(set->space, "density") : fluid->density,
@@ -112,7 +112,7 @@ static kp_result density_from(kp_sph *sph, kp_sph_fluid *fluid, kp_cells *j, dou
   kp_call_init(&call, density_kernels[sph->def.kernel], &a);
   KP_BIND(&call, &a, density, &fluid->density->buffers[0],
           add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE);
-  return run_pairs(sph, &call, fluid->cells, j, sph->support);
+  return run_pairs(sph, &call, fluid->medium.cells, j, sph->support);
 }
 
 static bool samples_have_density(const kp_sph *sph) {
@@ -130,24 +130,24 @@ static kp_result density_from_walls(kp_sph *sph, kp_sph_fluid *fluid) {
     kp_call_init(&call, wall_density_kernels[sph->def.kernel], &a);
     KP_BIND(&call, &a, density, &fluid->density->buffers[0], KP_ACCESS_WRITE);
     KP_BIND(&call, &a, j_volume, &wall->interface->volume->buffers[0], KP_ACCESS_READ);
-    KP_TRY(run_pairs(sph, &call, fluid->cells, wall->cells, sph->support));
+    KP_TRY(run_pairs(sph, &call, fluid->medium.cells, wall->cells, sph->support));
   }
   return KP_OK;
 }
 
 static kp_result sum_density(kp_sph *sph, kp_sph_fluid *fluid) {
-  KP_TRY(density_from(sph, fluid, fluid->cells, fluid->mass, false));
+  KP_TRY(density_from(sph, fluid, fluid->medium.cells, fluid->medium.mass, false));
   for (size_t k = 0; k < sph->fluids.count; ++k) {
     kp_sph_fluid *other = &sph->fluids.data[k];
     if (other != fluid) {
       // volumes add up, not masses: a heavy neighbour counts as the same share of space
       // (Solenthaler 2008)
-      double mass = other->mass * fluid->def.rest_density / other->def.rest_density;
-      KP_TRY(density_from(sph, fluid, other->cells, mass, true));
+      double mass = other->medium.mass * fluid->def.rest_density / other->def.rest_density;
+      KP_TRY(density_from(sph, fluid, other->medium.cells, mass, true));
     }
-    if (other->ghosts != NULL) {
-      double mass = other->mass * fluid->def.rest_density / other->def.rest_density;
-      KP_TRY(density_from(sph, fluid, other->ghost_cells, mass, true));
+    if (other->medium.ghosts != NULL) {
+      double mass = other->medium.mass * fluid->def.rest_density / other->def.rest_density;
+      KP_TRY(density_from(sph, fluid, other->medium.ghost_cells, mass, true));
     }
   }
   return density_from_walls(sph, fluid);
@@ -173,11 +173,11 @@ static kp_result evaluate_state(kp_sph *sph, kp_sph_fluid *fluid, bool lagged) {
   if (fluid->density_last != NULL) {
     KP_BIND(&call, &a, last, &fluid->density_last->buffers[0], KP_ACCESS_WRITE);
   }
-  KP_TRY(kp_call_run(fluid->set->space->backend, &call, fluid->set->space->n));
-  if (fluid->ghosts != NULL) {
-    KP_TRY(kp_ghosts_refresh(fluid->ghosts, fluid->pressure));
-    KP_TRY(kp_ghosts_refresh(fluid->ghosts, fluid->inverse));
-    KP_TRY(kp_ghosts_refresh(fluid->ghosts, fluid->density));
+  KP_TRY(kp_call_run(fluid->medium.set->space->backend, &call, fluid->medium.set->space->n));
+  if (fluid->medium.ghosts != NULL) {
+    KP_TRY(kp_ghosts_refresh(fluid->medium.ghosts, fluid->pressure));
+    KP_TRY(kp_ghosts_refresh(fluid->medium.ghosts, fluid->inverse));
+    KP_TRY(kp_ghosts_refresh(fluid->medium.ghosts, fluid->density));
   }
   return KP_OK;
 }
@@ -211,10 +211,10 @@ static kp_result sample_state(kp_sph *sph, kp_sph_wall_fields *wall) {
   KP_TRY(begin_sample_density(wall));
   for (size_t k = 0; k < sph->fluids.count; ++k) {
     const kp_sph_fluid *other = &sph->fluids.data[k];
-    double mass = other->mass * fluid->def.rest_density / other->def.rest_density;
-    KP_TRY(sample_density_from(sph, wall, other->cells, mass));
-    if (other->ghosts != NULL) {
-      KP_TRY(sample_density_from(sph, wall, other->ghost_cells, mass));
+    double mass = other->medium.mass * fluid->def.rest_density / other->def.rest_density;
+    KP_TRY(sample_density_from(sph, wall, other->medium.cells, mass));
+    if (other->medium.ghosts != NULL) {
+      KP_TRY(sample_density_from(sph, wall, other->medium.ghost_cells, mass));
     }
   }
   kp_call call;
@@ -262,12 +262,13 @@ static kp_result force_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
                             kp_sph_fluid *other, bool ghosts, bool add) {
   source j = source_of(other, ghosts);
   double h = 0.5 * sph->support;
-  double q = sph->def.pressure == SPH_FORM_SQUARED ? other->mass / fluid->mass : 1.0;
+  double q = sph->def.pressure == SPH_FORM_SQUARED ? other->medium.mass / fluid->medium.mass : 1.0;
   sph_force_args a = {
     .w = sph->w,
     .g = sph->g,
-    .mass = (kp_real)(other->mass * q),
-    .density_mass = (kp_real)(other->mass * fluid->def.rest_density / other->def.rest_density),
+    .mass = (kp_real)(other->medium.mass * q),
+    .density_mass =
+        (kp_real)(other->medium.mass * fluid->def.rest_density / other->def.rest_density),
     .p_scale = (kp_real)(1.0 / (q * q)),
     .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity) / q),
     .artificial = (kp_real)(artificial_of(sph, fluid, other) / q),
@@ -283,29 +284,29 @@ static kp_result force_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
                      : force_kernels[sph->def.kernel][sph->def.viscosity_model][sph->def.pressure];
   kp_call call;
   kp_call_init(&call, kernel, &a);
-  KP_BIND3(&call, &a, v, fluid->set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, fluid->medium.set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, j_v, j.set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, j_p, &j.pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, j_inverse, &j.inverse->buffers[0], KP_ACCESS_READ);
-  KP_BIND3(&call, &a, a, fluid->integrate.acceleration, access);
+  KP_BIND3(&call, &a, a, fluid->medium.integrate.acceleration, access);
   if (sph->def.fused) {
     KP_BIND(&call, &a, density, &fluid->density->buffers[0], access);
   }
-  return run_pairs(sph, &call, fluid->cells, j.cells, sph->support);
+  return run_pairs(sph, &call, fluid->medium.cells, j.cells, sph->support);
 }
 
 static kp_result rates_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
                             kp_sph_fluid *other, bool ghosts, bool add) {
   source j = source_of(other, ghosts);
   double h = 0.5 * sph->support;
-  double q = other->mass / fluid->mass;
+  double q = other->medium.mass / fluid->medium.mass;
   sph_rates_args a = {
     .g = sph->g,
-    .mass = (kp_real)(other->mass * q),
+    .mass = (kp_real)(other->medium.mass * q),
     .p_scale = (kp_real)(1.0 / (q * q)),
-    .rate_mass = (kp_real)(other->mass * fluid->def.rest_density / other->def.rest_density),
+    .rate_mass = (kp_real)(other->medium.mass * fluid->def.rest_density / other->def.rest_density),
     .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity) / q),
     .artificial = (kp_real)(artificial_of(sph, fluid, other) / q),
     .eta2 = (kp_real)(0.01 * h * h),
@@ -319,15 +320,15 @@ static kp_result rates_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
   kp_access access = add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE;
   kp_call call;
   kp_call_init(&call, rates_kernels[sph->def.kernel][sph->def.viscosity_model], &a);
-  KP_BIND3(&call, &a, v, fluid->set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, fluid->medium.set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, density, &fluid->density->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, j_v, j.set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, j_p, &j.pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, j_density, &j.density->buffers[0], KP_ACCESS_READ);
-  KP_BIND3(&call, &a, a, fluid->integrate.acceleration, access);
+  KP_BIND3(&call, &a, a, fluid->medium.integrate.acceleration, access);
   KP_BIND(&call, &a, rate, &fluid->rate->buffers[0], access);
-  return run_pairs(sph, &call, fluid->cells, j.cells, sph->support);
+  return run_pairs(sph, &call, fluid->medium.cells, j.cells, sph->support);
 }
 
 // Restitution of a spring and dashpot that never pulls (Schwager & Poeschel 2007), for
@@ -406,11 +407,11 @@ static kp_result wall_rate(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_wall_fields 
   kp_interface *samples = wall->interface;
   kp_call call;
   kp_call_init(&call, wall_rate_kernels[sph->def.kernel], &a);
-  KP_BIND3(&call, &a, v, fluid->set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, fluid->medium.set->velocity, KP_ACCESS_READ);
   KP_BIND3(&call, &a, j_v, samples->set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, j_volume, &samples->volume->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, rate, &fluid->rate->buffers[0], KP_ACCESS_WRITE);
-  return run_pairs(sph, &call, fluid->cells, wall->cells, sph->support);
+  return run_pairs(sph, &call, fluid->medium.cells, wall->cells, sph->support);
 }
 
 static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
@@ -419,55 +420,31 @@ static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
   kp_interface *samples = wall->interface;
   kp_call call;
   kp_call_init(&call, wall_kernel(sph, false), &a);
-  KP_BIND3(&call, &a, v, fluid->set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, fluid->medium.set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, j_v, samples->set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, j_volume, &samples->volume->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, j_p, &wall->pressure->buffers[0], KP_ACCESS_READ);
-  KP_BIND3(&call, &a, a, fluid->integrate.acceleration, KP_ACCESS_WRITE);
-  return run_pairs(sph, &call, fluid->cells, wall->cells, sph->support);
+  KP_BIND3(&call, &a, a, fluid->medium.integrate.acceleration, KP_ACCESS_WRITE);
+  return run_pairs(sph, &call, fluid->medium.cells, wall->cells, sph->support);
 }
 
 // What the fluid does to the samples of moving bodies: the same law seen from the other side.
 static kp_result wall_react(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
                             kp_sph_wall_fields *wall) {
-  sph_wall_react_args a = { .law = wall_law(sph, fluid, env), .mass = (kp_real)fluid->mass };
+  sph_wall_react_args a = { .law = wall_law(sph, fluid, env), .mass = (kp_real)fluid->medium.mass };
   kp_interface *samples = wall->interface;
   kp_call call;
   kp_call_init(&call, wall_kernel(sph, true), &a);
   KP_BIND3(&call, &a, v, samples->set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, volume, &samples->volume->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, p, &wall->pressure->buffers[0], KP_ACCESS_READ);
-  KP_BIND3(&call, &a, j_v, fluid->set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, j_v, fluid->medium.set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, j_p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, j_inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, f, samples->force, KP_ACCESS_WRITE);
-  return run_pairs(sph, &call, wall->cells, fluid->cells, sph->support);
-}
-
-static kp_result add_user_force(kp_sph_fluid *fluid, kp_env *env) {
-  kp_set *set = fluid->set;
-  kp_field *acceleration = fluid->integrate.acceleration;
-  kp_force_view view = {
-    .set = set->space->name,
-    .n = set->space->n,
-    .time = env->time,
-    .x = kp_buffer_host(&set->position->buffers[0], KP_ACCESS_READ),
-    .y = kp_buffer_host(&set->position->buffers[1], KP_ACCESS_READ),
-    .z = kp_buffer_host(&set->position->buffers[2], KP_ACCESS_READ),
-    .vx = kp_buffer_host(&set->velocity->buffers[0], KP_ACCESS_READ),
-    .vy = kp_buffer_host(&set->velocity->buffers[1], KP_ACCESS_READ),
-    .vz = kp_buffer_host(&set->velocity->buffers[2], KP_ACCESS_READ),
-    .ax = kp_buffer_host(&acceleration->buffers[0], KP_ACCESS_WRITE),
-    .ay = kp_buffer_host(&acceleration->buffers[1], KP_ACCESS_WRITE),
-    .az = kp_buffer_host(&acceleration->buffers[2], KP_ACCESS_WRITE),
-  };
-  if (view.n > 0 && (view.x == NULL || view.vx == NULL || view.ax == NULL)) {
-    return KP_ERROR_MEMORY;
-  }
-  env->force(&view, env->force_user);
-  return KP_OK;
+  return run_pairs(sph, &call, wall->cells, fluid->medium.cells, sph->support);
 }
 
 static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
@@ -480,7 +457,7 @@ static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
     if (other != fluid) {
       KP_TRY(pass(sph, env, fluid, other, false, true));
     }
-    if (other->ghosts != NULL) {
+    if (other->medium.ghosts != NULL) {
       KP_TRY(pass(sph, env, fluid, other, true, true));
     }
   }
@@ -498,7 +475,7 @@ static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
   if (sph->def.fused) {
     KP_TRY(density_from_walls(sph, fluid));
   }
-  return env->force != NULL ? add_user_force(fluid, env) : KP_OK;
+  return kp_medium_outer_forces(&fluid->medium, env);
 }
 
 kp_result kp_sph_forces(void *self, kp_env *env) {

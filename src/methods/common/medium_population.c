@@ -5,11 +5,11 @@
 #include "data/call.h"
 #include "data/curve.h"
 #include "geom/sampler.h"
-#include "methods/sph/sph.h"
-#include "methods/sph/sph_kernels.h"
+#include "methods/common/medium.h"
+#include "methods/common/medium_kernels.h"
 #include "par/kernel_define.h"
 
-SPH_POINT_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE)
+MEDIUM_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 
 // ---- emitters -----------------------------------------------------------------------------------
 
@@ -47,15 +47,15 @@ static kp_result layer_points(const kp_emitter_def *def, double spacing, int dim
   return KP_OK;
 }
 
-static kp_result emit_layer(kp_sph *sph, kp_env *env, kp_sph_emitter *emitter, double speed) {
-  kp_sph_fluid *fluid = &sph->fluids.data[emitter->fluid];
+static kp_result emit_layer(kp_medium *medium, kp_env *env, kp_medium_emitter *emitter,
+                            double speed) {
   kp_points points = { 0 };
   kp_points velocities = { 0 };
   kp_result result = KP_OK;
   kp_vec3 velocity = kp_vec3_scale(kp_vec3_normalize(emitter->def.direction), speed);
   KP_TRY_GOTO(
       result,
-      layer_points(&emitter->def, fluid->def.spacing, env->dimension, emitter->travelled, &points),
+      layer_points(&emitter->def, medium->spacing, env->dimension, emitter->travelled, &points),
       done);
   int64_t left = emitter->def.limit - emitter->count;
   points.count = (int64_t)points.count > left ? (size_t)left : points.count;
@@ -63,14 +63,13 @@ static kp_result emit_layer(kp_sph *sph, kp_env *env, kp_sph_emitter *emitter, d
   for (size_t i = 0; i < points.count; ++i) {
     velocities.data[i] = velocity;
   }
-  KP_TRY_GOTO(result, kp_set_add(fluid->set, (int64_t)points.count, points.data, velocities.data),
+  KP_TRY_GOTO(result, kp_set_add(medium->set, (int64_t)points.count, points.data, velocities.data),
               done);
   emitter->count += (int64_t)points.count;
   env->report.n_emitted += (int64_t)points.count;
-  // newcomers lie outside the known bounds and have no density or acceleration yet
-  fluid->bounds_known = false;
-  fluid->max_speed = fmax(fluid->max_speed, fabs(speed));
-  sph->has_density = false;
+  // newcomers lie outside the known bounds
+  medium->bounds_known = false;
+  medium->max_speed = fmax(medium->max_speed, fabs(speed));
 done:
   kp_array_free(&points);
   kp_array_free(&velocities);
@@ -78,17 +77,16 @@ done:
 }
 
 // The jet advances by speed x dt; a layer leaves for every spacing of it.
-static kp_result emit(kp_sph *sph, kp_env *env, kp_sph_emitter *emitter) {
+static kp_result emit(kp_medium *medium, kp_env *env, kp_medium_emitter *emitter) {
   const kp_emitter_def *def = &emitter->def;
   if (env->time < def->start || env->time >= def->stop || emitter->count >= def->limit) {
     return KP_OK;
   }
   double speed;
   kp_curve_at(&def->speed, env->time, &speed, NULL);
-  double spacing = sph->fluids.data[emitter->fluid].def.spacing;
-  while (emitter->travelled >= spacing && emitter->count < def->limit) {
-    emitter->travelled -= spacing;
-    KP_TRY(emit_layer(sph, env, emitter, speed));
+  while (emitter->travelled >= medium->spacing && emitter->count < def->limit) {
+    emitter->travelled -= medium->spacing;
+    KP_TRY(emit_layer(medium, env, emitter, speed));
   }
   emitter->travelled += fmax(speed, 0.0) * env->dt;
   return KP_OK;
@@ -96,7 +94,7 @@ static kp_result emit(kp_sph *sph, kp_env *env, kp_sph_emitter *emitter) {
 
 // ---- removal ------------------------------------------------------------------------------------
 
-static void add_sink(sph_keep_args *a, const kp_shape_def *shape) {
+static void add_sink(medium_keep_args *a, const kp_shape_def *shape) {
   int s = a->n_sinks++;
   const double lo[3] = { shape->min.x, shape->min.y, shape->min.z };
   const double hi[3] = { shape->max.x, shape->max.y, shape->max.z };
@@ -113,8 +111,8 @@ static void add_sink(sph_keep_args *a, const kp_shape_def *shape) {
 }
 
 // Faces through which particles leave; false when nothing can leave at all.
-static bool exits(const kp_sph *sph, const kp_env *env, sph_keep_args *a) {
-  bool any = sph->sinks.count > 0;
+static bool exits(const kp_env *env, medium_keep_args *a) {
+  bool any = env->scenery.n_sinks > 0;
   for (int axis = 0; axis < 3; ++axis) {
     kp_faces faces = kp_env_faces(env, axis);
     // what splashes over an open top may fall back; it is gone once it is a whole domain away
@@ -127,43 +125,41 @@ static bool exits(const kp_sph *sph, const kp_env *env, sph_keep_args *a) {
 }
 
 // Particles are looked at only when the known bounds say that one may have left.
-static bool may_have_left(const kp_sph *sph, const kp_sph_fluid *fluid, const sph_keep_args *a) {
-  if (sph->sinks.count > 0 || !fluid->bounds_known) {
+static bool may_have_left(const kp_medium *medium, const kp_env *env, const medium_keep_args *a) {
+  if (env->scenery.n_sinks > 0 || !medium->bounds_known) {
     return true;
   }
-  const kp_vec3 lo = fluid->bounds.min;
-  const kp_vec3 hi = fluid->bounds.max;
+  const kp_vec3 lo = medium->bounds.min;
+  const kp_vec3 hi = medium->bounds.max;
   return lo.x < a->lo[0] || lo.y < a->lo[1] || lo.z < a->lo[2] || hi.x > a->hi[0] ||
          hi.y > a->hi[1] || hi.z > a->hi[2];
 }
 
-static kp_result remove_leavers(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
-  sph_keep_args a = { 0 };
-  if (fluid->set->space->n == 0 || !exits(sph, env, &a) || !may_have_left(sph, fluid, &a)) {
+static kp_result remove_leavers(kp_medium *medium, kp_env *env) {
+  medium_keep_args a = { 0 };
+  int64_t before = medium->set->space->n;
+  if (before == 0 || !exits(env, &a) || !may_have_left(medium, env, &a)) {
     return KP_OK;
   }
-  for (size_t s = 0; s < sph->sinks.count; ++s) {
-    add_sink(&a, &sph->sinks.data[s].shape);
+  for (size_t s = 0; s < env->scenery.n_sinks; ++s) {
+    add_sink(&a, &env->scenery.sinks[s].shape);
   }
-  int64_t before = fluid->set->space->n;
-  KP_TRY(kp_buffer_resize(&fluid->keep, (size_t)before * sizeof(uint32_t)));
+  KP_TRY(kp_buffer_resize(&medium->keep, (size_t)before * sizeof(uint32_t)));
   kp_call call;
-  kp_call_init(&call, &sph_keep_kernel, &a);
-  KP_BIND3(&call, &a, , fluid->set->position, KP_ACCESS_READ);
-  KP_BIND(&call, &a, keep, &fluid->keep, KP_ACCESS_OVERWRITE);
+  kp_call_init(&call, &medium_keep_kernel, &a);
+  KP_BIND3(&call, &a, , medium->set->position, KP_ACCESS_READ);
+  KP_BIND(&call, &a, keep, &medium->keep, KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(env->backend, &call, before));
-  KP_TRY(kp_space_remove(fluid->set->space, &fluid->keep));
-  env->report.n_removed += before - fluid->set->space->n;
+  KP_TRY(kp_space_remove(medium->set->space, &medium->keep));
+  env->report.n_removed += before - medium->set->space->n;
   return KP_OK;
 }
 
-kp_result kp_sph_population(void *self, kp_env *env) {
-  kp_sph *sph = self;
-  for (size_t f = 0; f < sph->fluids.count; ++f) {
-    KP_TRY(remove_leavers(sph, env, &sph->fluids.data[f]));
-  }
-  for (size_t e = 0; e < sph->emitters.count; ++e) {
-    KP_TRY(emit(sph, env, &sph->emitters.data[e]));
+kp_result kp_medium_population(kp_medium *medium, kp_env *env) {
+  KP_TRY(remove_leavers(medium, env));
+  medium->first_new = medium->set->space->n;
+  for (size_t e = 0; e < medium->emitters.count; ++e) {
+    KP_TRY(emit(medium, env, &medium->emitters.data[e]));
   }
   return KP_OK;
 }
