@@ -18,7 +18,7 @@
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   INTEGRATE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   MEDIUM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
-  SPH_POINT_KERNELS(POINT)                                                                         \
+  SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)

@@ -416,11 +416,54 @@ static void test_printed_forms_fail(void **state) {
   assert_between(naive, 1e-4, HUGE_VAL);
 }
 
+// ---- energy -------------------------------------------------------------------------------------
+
+// A stirred blob without viscosity, whose pressure takes its gradient from the kernel of its
+// density: what kinetic energy loses, compression gains (L21). Both equations of state.
+static void test_energy_is_kept(void **state) {
+  (void)state;
+  for (int eos = 0; eos < 2; ++eos) {
+    kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(-1, -1, -1), kp_vec3_make(1, 1, 1));
+    s.simulation.gravity = kp_vec3_make(0, 0, 0);
+    s.sph.kernel = KP_SPH_WENDLAND;
+    s.sph.pressure = 1;
+    s.sph.integrator = KP_INTEGRATOR_VELOCITY_VERLET;
+    s.sph.cfl = 0.08;  // the shortest sound waves must be resolved in time
+    kp_world *world = kp_test_world(&s);
+    kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(-4 * DX, -4 * DX, -4 * DX),
+                                         kp_vec3_make(4 * DX, 4 * DX, 4 * DX), DX);
+    water.viscosity = 0.0;
+    water.eos = eos;
+    water.sound_speed = 10.0;
+    water.clamp_negative_pressure = false;
+    assert_ok(kp_world_add_liquid(world, &water));
+    assert_ok(kp_world_build(world));
+    kp_test_stir(world, "water", 0.5, 7);
+    kp_test_steps(world, 1);
+    kp_population_stats stats;
+    assert_ok(kp_world_stats(world, 0, &stats));
+    double start = stats.kinetic_energy + stats.internal_energy;
+    double stored = 0.0;
+    double drift = 0.0;
+    for (int k = 0; k < 40; ++k) {
+      kp_test_steps(world, 20);
+      assert_ok(kp_world_stats(world, 0, &stats));
+      stored = fmax(stored, stats.internal_energy / start);
+      drift = fmax(drift, fabs((stats.kinetic_energy + stats.internal_energy) / start - 1.0));
+    }
+    print_message("energy, eos %d: drift %.3g, stored in compression up to %.3g\n", eos, drift,
+                  stored);
+    assert_true(stored > 0.1);
+    assert_between(drift, 0.0, 0.02);
+    kp_world_destroy(&world);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_lattice_density),         cmocka_unit_test(test_momentum),
     cmocka_unit_test(test_momentum_of_two_liquids), cmocka_unit_test(test_grid_equals_all_pairs),
-    cmocka_unit_test(test_printed_forms_fail),
+    cmocka_unit_test(test_printed_forms_fail),      cmocka_unit_test(test_energy_is_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_define.h"
 
-SPH_POINT_KERNELS(KP_DECLARE_POINT)
+SPH_POINT_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE)
 
 static const kp_smooth_kind density_kernel[KP_SPH_KERNEL_COUNT] = {
   KP_SMOOTH_POLY6, KP_SMOOTH_CUBIC, KP_SMOOTH_WENDLAND, KP_SMOOTH_SPIKY, KP_SMOOTH_POLY6
@@ -221,7 +221,21 @@ static int sph_n_populations(const void *self) {
 
 static kp_result sph_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
   kp_sph *sph = self;
-  return kp_medium_stats(&sph->fluids.data[population].medium, env, out);
+  kp_sph_fluid *fluid = &sph->fluids.data[population];
+  KP_TRY(kp_medium_stats(&fluid->medium, env, out));
+  const kp_liquid_def *def = &fluid->def;
+  sph_energy_args a = { .rest_density = def->rest_density,
+                        .stiffness = fluid->stiffness,
+                        .exponent = def->exponent,
+                        .tait = def->eos == 1,
+                        .clamp = def->clamp_negative_pressure };
+  kp_call call;
+  kp_call_init(&call, &sph_energy_kernel, &a);
+  KP_BIND(&call, &a, density, &fluid->density->buffers[0], KP_ACCESS_READ);
+  double energy;
+  KP_TRY(kp_call_reduce(env->backend, &call, fluid->medium.set->space->n, &energy));
+  out->internal_energy = fluid->medium.mass * energy;
+  return KP_OK;
 }
 
 const kp_method kp_sph_method = {

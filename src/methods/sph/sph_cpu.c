@@ -2,5 +2,5 @@
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_cpu.h"
 
-SPH_POINT_KERNELS(KP_CPU_POINT)
+SPH_POINT_KERNELS(KP_CPU_POINT, KP_CPU_REDUCE)
 SPH_PAIR_KERNELS(KP_CPU_PAIR)

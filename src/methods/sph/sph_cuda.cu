@@ -2,5 +2,5 @@
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_cuda.cuh"
 
-SPH_POINT_KERNELS(KP_CUDA_POINT)
+SPH_POINT_KERNELS(KP_CUDA_POINT, KP_CUDA_REDUCE)
 SPH_PAIR_KERNELS(KP_CUDA_PAIR)

@@ -623,6 +623,29 @@ KP_FN void sph_sample_volume(int64_t i, const sph_sample_volume_args *a) {
   a->volume[i] = a->factor / a->density[i];
 }
 
+// ---- energy of compression
+// -----------------------------------------------------------------------
+
+typedef struct sph_energy_args {
+  double rest_density, stiffness, exponent;
+  int32_t tait, clamp;  // as in sph_state_args
+  const kp_real *density;
+} sph_energy_args;
+
+#define SPH_ENERGY_OPS KP_REDUCE_SUM
+
+// Work of the equation of state from the rest density on, per unit mass: the integral of p/rho^2
+// d rho. Exact for forces that take their gradient from the kernel of the density; with poly6
+// density and spiky gradient it is close (L 5.2.2).
+KP_FN void sph_energy(int64_t i, const sph_energy_args *a, double *v) {
+  double s = (double)a->density[i] / a->rest_density;
+  s = a->clamp && s < 1.0 ? 1.0 : s;
+  double linear = log(s) + 1.0 / s - 1.0;
+  double more = a->exponent - 1.0;
+  double power = more > 0.0 ? expm1(more * log(s)) / more : log(s);
+  v[0] = a->tait ? a->stiffness / a->rest_density * (power + 1.0 / s - 1.0) : a->stiffness * linear;
+}
+
 // ---- variants -----------------------------------------------------------------------------------
 //
 // Sets of smoothing kernels: name, density kernel, gradient kernel.
@@ -718,10 +741,11 @@ SPH_RATES_VARIANT(wendland_av, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_ARTIFICIAL)
 
 // ---- the list -----------------------------------------------------------------------------------
 
-#define SPH_POINT_KERNELS(POINT)                                                                   \
+#define SPH_POINT_KERNELS(POINT, REDUCE)                                                           \
   POINT(sph, state)                                                                                \
   POINT(sph, advance_density)                                                                      \
-  POINT(sph, sample_volume)
+  POINT(sph, sample_volume)                                                                        \
+  REDUCE(sph, energy, SPH_ENERGY_OPS)
 
 #define SPH_SET_KERNELS(PAIR, set)                                                                 \
   PAIR(sph, density_##set, sph_density_args, SPH_NO_J)                                             \

@@ -12,7 +12,7 @@
 #define BARRIER_STRENGTH 4.0  // times the stiffness of the DEM law
 #define CONTACT_STEPS 20.0    // sub-steps a contact of the DEM law lasts at least
 
-SPH_POINT_KERNELS(KP_DEFINE_POINT)
+SPH_POINT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE)
 SPH_PAIR_KERNELS(KP_DEFINE_PAIR)
 
 // ---- kernels by setting, in the order of kp_sph_kernel ------------------------------------------

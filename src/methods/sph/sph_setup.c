@@ -11,7 +11,7 @@
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_define.h"
 
-SPH_POINT_KERNELS(KP_DECLARE_POINT)
+SPH_POINT_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE)
 SPH_PAIR_KERNELS(KP_DECLARE_PAIR)
 
 // Cells a little larger than the support: a pair at exactly the support cannot fall between two of
