@@ -6,6 +6,7 @@
 #include "base/timer.h"
 #include "data/call_check.h"
 #include "data/pair_lists.h"
+#include "linalg/pcg.h"
 #include "world/world.h"
 
 #include "bench/kernels.h"
@@ -185,6 +186,69 @@ static kp_result check_registry(kernel_table *table, kp_backend *backend, int64_
   return result;
 }
 
+// ---- vectors: a diagonal system with a null vector, and the operations it has no use for
+
+typedef struct vector_job {
+  kp_pcg pcg;
+  kp_buffer diagonal, null_vector, b, x;
+  int64_t n;
+} vector_job;
+
+static kp_result apply_diagonal(void *self, kp_buffer *x, kp_buffer *y) {
+  vector_job *job = self;
+  return kp_vector_multiply(job->n, &job->diagonal, x, y);
+}
+
+static kp_result fill_vectors(vector_job *job) {
+  kp_buffer *all[] = { &job->diagonal, &job->null_vector, &job->b, &job->x };
+  for (int k = 0; k < 4; ++k) {
+    KP_TRY(kp_vector_resize(all[k], job->n));
+    KP_TRY(kp_vector_fill(job->n, 0.0, all[k]));
+  }
+  kp_real *diagonal = kp_buffer_host(&job->diagonal, KP_ACCESS_WRITE);
+  kp_real *null_vector = kp_buffer_host(&job->null_vector, KP_ACCESS_WRITE);
+  kp_real *b = kp_buffer_host(&job->b, KP_ACCESS_WRITE);
+  if (diagonal == NULL || null_vector == NULL || b == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (int64_t i = 0; i < job->n; ++i) {
+    diagonal[i] = i == 0 ? (kp_real)0 : (kp_real)(1.0 + (double)(i % 7));
+    null_vector[i] = i == 0 ? (kp_real)1 : (kp_real)0;
+    b[i] = (kp_real)(1.0 + 0.5 * (double)(i % 5));
+  }
+  return KP_OK;
+}
+
+static kp_result run_vectors(void *user) {
+  vector_job *job = user;
+  double sum;
+  KP_TRY(fill_vectors(job));
+  kp_pcg_def def = kp_default_pcg_def();
+  def.n = job->n;
+  def.apply = apply_diagonal;
+  def.apply_self = job;
+  def.null_vector = &job->null_vector;
+  def.tolerance = 1e-4;
+  KP_TRY(kp_pcg_solve(&job->pcg, &def, &job->b, &job->x));
+  KP_TRY(kp_vector_xpay(job->n, &job->b, -0.25, &job->x));
+  return kp_vector_dot(job->n, &job->b, &job->x, &sum);
+}
+
+static kp_result check_vectors(kernel_table *table, kp_backend *backend, int64_t n) {
+  vector_job job = { .n = n };
+  kp_buffer *all[] = { &job.diagonal, &job.null_vector, &job.b, &job.x };
+  kp_pcg_init(&job.pcg, backend);
+  for (int k = 0; k < 4; ++k) {
+    kp_buffer_init(all[k], backend);
+  }
+  kp_result result = observe(table, backend, run_vectors, &job);
+  for (int k = 0; k < 4; ++k) {
+    kp_buffer_free(all[k]);
+  }
+  kp_pcg_free(&job.pcg);
+  return result;
+}
+
 // ---- lists, which are not launched by calls: the same points on both, in the same order
 
 static kp_result time_lists(kp_case_points *points, double *seconds) {
@@ -292,6 +356,9 @@ static kp_result check_all(kernel_table *table, const kp_kernels_def *def) {
   KP_TRY(kp_backend_parse(def->backend, &kind));
   KP_TRY(kp_backend_create(kind, &backend));
   kp_result result = check_registry(table, backend, def->particles);
+  if (result == KP_OK) {
+    result = check_vectors(table, backend, def->particles);
+  }
   kp_backend_destroy(&backend);
   KP_TRY(result);
   KP_TRY(check_lists(table, def));

@@ -3,6 +3,7 @@
 #include "data/ghosts_kernels.h"
 #include "data/interface_kernels.h"
 #include "data/pair_lists_kernels.h"
+#include "linalg/vector_kernels.h"
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
 #include "methods/sph/sph_kernels.h"
@@ -16,6 +17,7 @@
   LISTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   GHOSTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  VECTOR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   INTEGRATE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   MEDIUM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \

@@ -1,0 +1,286 @@
+#include "linalg/pcg.h"
+
+#include <math.h>
+
+#include "base/assert.h"
+#include "data/call.h"
+#include "linalg/vector_kernels.h"
+#include "par/kernel_define.h"
+
+VECTOR_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_NO_PAIR)
+
+// One solve on its way.
+typedef struct solve {
+  kp_pcg *pcg;
+  const kp_pcg_def *def;
+  kp_buffer *b, *x;
+  double null2;        // v.v
+  double drop_b;       // v.b / v.v
+  double drop;         // v.r / v.v of the present residual, taken off by the next step
+  double alpha, beta;  // of the next step
+  double gamma;        // r.u
+  double rr;           // r.r
+  bool is_first;       // no direction yet
+} solve;
+
+kp_pcg_def kp_default_pcg_def(void) {
+  return (kp_pcg_def){ .name = "linear system", .tolerance = 1e-6, .max_iterations = 1000 };
+}
+
+static void each_vector(kp_pcg *pcg, kp_buffer *out[5]) {
+  out[0] = &pcg->r;
+  out[1] = &pcg->u;
+  out[2] = &pcg->w;
+  out[3] = &pcg->p;
+  out[4] = &pcg->s;
+}
+
+void kp_pcg_init(kp_pcg *pcg, kp_backend *backend) {
+  *pcg = (kp_pcg){ .backend = backend };
+  kp_buffer *vectors[5];
+  each_vector(pcg, vectors);
+  for (int k = 0; k < 5; ++k) {
+    kp_buffer_init(vectors[k], backend);
+  }
+}
+
+void kp_pcg_free(kp_pcg *pcg) {
+  kp_buffer *vectors[5];
+  each_vector(pcg, vectors);
+  for (int k = 0; k < 5; ++k) {
+    kp_buffer_free(vectors[k]);
+  }
+  kp_array_free(&pcg->history);
+}
+
+static kp_result make_room(kp_pcg *pcg, const kp_pcg_def *def) {
+  kp_buffer *vectors[5];
+  each_vector(pcg, vectors);
+  for (int k = 0; k < 5; ++k) {
+    KP_TRY(kp_vector_resize(vectors[k], def->n));
+  }
+  pcg->history.count = 0;
+  return kp_array_reserve(&pcg->history, (size_t)def->max_iterations + 2);
+}
+
+static kp_result apply(solve *s, kp_buffer *x, kp_buffer *y) {
+  s->pcg->report.applications += 1;
+  return s->def->apply(s->def->apply_self, x, y);
+}
+
+static bool has_diagonal(const solve *s) {
+  return s->def->precondition == NULL;
+}
+
+static kp_result precondition(solve *s) {
+  if (has_diagonal(s)) {
+    return KP_OK;  // done where r was written
+  }
+  return s->def->precondition(s->def->precondition_self, &s->pcg->r, &s->pcg->u);
+}
+
+static void remember(solve *s) {
+  double residual = sqrt(s->rr) / s->pcg->report.right;
+  // the room for all iterations was made at the start
+  s->pcg->history.data[s->pcg->history.count++] = residual;
+}
+
+static bool is_small(const solve *s) {
+  return sqrt(s->rr) <= s->def->tolerance * s->pcg->report.right;
+}
+
+// ---- the passes ---------------------------------------------------------------------------------
+
+static kp_result measure_right(solve *s) {
+  vector_cg_begin_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &vector_cg_begin_kernel, &a);
+  KP_BIND(&call, &a, b, s->b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, s->def->null_vector, KP_ACCESS_READ);
+  double v[3];
+  KP_TRY(kp_call_reduce(s->pcg->backend, &call, s->def->n, v));
+  s->null2 = v[2];
+  s->drop_b = v[2] > 0.0 ? v[1] / v[2] : 0.0;
+  double across = v[0] - s->drop_b * v[1];
+  // what rounding leaves of a right side along the null vector is nothing
+  double floor = (sizeof(kp_real) == 4 ? 1e-13 : 1e-30) * v[0];
+  s->pcg->report.right = v[2] > 0.0 && across < floor ? 0.0 : sqrt(fmax(across, 0.0));
+  if (!isfinite(v[0]) || !isfinite(v[1])) {
+    return kp_fail(KP_ERROR_PHYSICS, "%s: the right side is not finite", s->def->name);
+  }
+  return KP_OK;
+}
+
+// r = b - A x across the null vector, u = M r, and r.r.
+static kp_result true_residual(solve *s) {
+  kp_pcg *pcg = s->pcg;
+  KP_TRY(apply(s, s->x, &pcg->w));
+  vector_residual_args a = { .drop = (kp_real)s->drop_b, .has_diagonal = has_diagonal(s) };
+  kp_call call;
+  kp_call_init(&call, &vector_residual_kernel, &a);
+  KP_BIND(&call, &a, b, s->b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, q, &pcg->w, KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, s->def->null_vector, KP_ACCESS_READ);
+  KP_BIND(&call, &a, r, &pcg->r, KP_ACCESS_OVERWRITE);
+  if (has_diagonal(s)) {
+    KP_BIND(&call, &a, m, s->def->inverse_diagonal, KP_ACCESS_READ);
+    KP_BIND(&call, &a, u, &pcg->u, KP_ACCESS_OVERWRITE);
+  }
+  KP_TRY(kp_call_run(pcg->backend, &call, s->def->n));
+  KP_TRY(precondition(s));
+  vector_cg_true_args t = { 0 };
+  kp_call_init(&call, &vector_cg_true_kernel, &t);
+  KP_BIND(&call, &t, r, &pcg->r, KP_ACCESS_READ);
+  KP_BIND(&call, &t, v, s->def->null_vector, KP_ACCESS_READ);
+  double v[2];
+  KP_TRY(kp_call_reduce(pcg->backend, &call, s->def->n, v));
+  // the share along the null vector is not of this system
+  s->rr = fmax(v[0] - (s->null2 > 0.0 ? v[1] * v[1] / s->null2 : 0.0), 0.0);
+  if (!isfinite(v[0])) {
+    return kp_fail(KP_ERROR_PHYSICS, "%s: the residual is not finite", s->def->name);
+  }
+  pcg->report.residual = sqrt(s->rr) / pcg->report.right;
+  return KP_OK;
+}
+
+static kp_result step(solve *s) {
+  kp_pcg *pcg = s->pcg;
+  kp_access carried = s->is_first ? KP_ACCESS_OVERWRITE : KP_ACCESS_WRITE;
+  vector_cg_step_args a = { .alpha = (kp_real)s->alpha,
+                            .beta = (kp_real)s->beta,
+                            .drop = (kp_real)s->drop,
+                            .is_first = s->is_first,
+                            .has_diagonal = has_diagonal(s) };
+  kp_call call;
+  kp_call_init(&call, &vector_cg_step_kernel, &a);
+  KP_BIND(&call, &a, w, &pcg->w, KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, s->def->null_vector, KP_ACCESS_READ);
+  KP_BIND(&call, &a, p, &pcg->p, carried);
+  KP_BIND(&call, &a, s, &pcg->s, carried);
+  KP_BIND(&call, &a, x, s->x, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, r, &pcg->r, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, u, &pcg->u, has_diagonal(s) ? KP_ACCESS_WRITE : KP_ACCESS_READ);
+  if (has_diagonal(s)) {
+    KP_BIND(&call, &a, m, s->def->inverse_diagonal, KP_ACCESS_READ);
+  }
+  KP_TRY(kp_call_run(pcg->backend, &call, s->def->n));
+  s->is_first = false;
+  return precondition(s);
+}
+
+// w = A u and the sums of the iteration: the one look of the host. delta = u.Au.
+static kp_result look(solve *s, double *gamma, double *delta) {
+  kp_pcg *pcg = s->pcg;
+  KP_TRY(apply(s, &pcg->u, &pcg->w));
+  vector_cg_sums_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &vector_cg_sums_kernel, &a);
+  KP_BIND(&call, &a, r, &pcg->r, KP_ACCESS_READ);
+  KP_BIND(&call, &a, u, &pcg->u, KP_ACCESS_READ);
+  KP_BIND(&call, &a, w, &pcg->w, KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, s->def->null_vector, KP_ACCESS_READ);
+  double v[4];
+  KP_TRY(kp_call_reduce(pcg->backend, &call, s->def->n, v));
+  *gamma = v[0];
+  *delta = v[1];
+  s->rr = v[2];
+  s->drop = s->null2 > 0.0 ? v[3] / s->null2 : 0.0;
+  if (!isfinite(v[0] + v[1] + v[2])) {
+    return kp_fail(KP_ERROR_PHYSICS, "%s: numbers stopped being finite after %d iterations",
+                   s->def->name, pcg->report.iterations);
+  }
+  return KP_OK;
+}
+
+// ---- breakdown ----------------------------------------------------------------------------------
+
+static kp_result not_definite(const solve *s, const char *who, double value) {
+  return kp_fail(KP_ERROR_PHYSICS, "%s: the %s is not positive definite (%g after %d iterations)",
+                 s->def->name, who, value, s->pcg->report.iterations);
+}
+
+// The recursion says that p.Ap is not positive. It may be rounding: ask the operator itself.
+static kp_result confirm_curvature(solve *s) {
+  kp_pcg *pcg = s->pcg;
+  double curvature;
+  KP_TRY(kp_vector_xpay(s->def->n, &pcg->u, s->beta, &pcg->p));
+  KP_TRY(apply(s, &pcg->p, &pcg->s));
+  KP_TRY(kp_vector_dot(s->def->n, &pcg->p, &pcg->s, &curvature));
+  return curvature > 0.0 ? KP_OK : not_definite(s, "operator", curvature);
+}
+
+// ---- the iteration ------------------------------------------------------------------------------
+
+// Iterates from the present residual until the recursion is done, breaks down by rounding, or the
+// iterations are used up.
+static kp_result iterate(solve *s) {
+  kp_pcg_report *report = &s->pcg->report;
+  double delta;
+  s->is_first = true;
+  s->beta = 0.0;
+  KP_TRY(look(s, &s->gamma, &delta));
+  if (!(s->gamma > 0.0)) {
+    return not_definite(s, "preconditioner", s->gamma);
+  }
+  if (!(delta > 0.0)) {
+    return not_definite(s, "operator", delta);
+  }
+  s->alpha = s->gamma / delta;
+  while (report->iterations < s->def->max_iterations) {
+    double gamma;
+    KP_TRY(step(s));
+    report->iterations += 1;
+    KP_TRY(look(s, &gamma, &delta));
+    remember(s);
+    if (is_small(s)) {
+      return KP_OK;
+    }
+    if (!(gamma > 0.0)) {
+      return not_definite(s, "preconditioner", gamma);
+    }
+    s->beta = gamma / s->gamma;
+    double curvature = delta - s->beta * gamma / s->alpha;
+    if (!(curvature > 0.0)) {
+      return confirm_curvature(s);
+    }
+    s->alpha = gamma / curvature;
+    s->gamma = gamma;
+  }
+  return KP_OK;
+}
+
+// x without its part along the null vector.
+static kp_result project_answer(solve *s) {
+  double along;
+  if (s->null2 == 0.0) {
+    return KP_OK;
+  }
+  KP_TRY(kp_vector_dot(s->def->n, s->def->null_vector, s->x, &along));
+  return kp_vector_axpy(s->def->n, -along / s->null2, s->def->null_vector, s->x);
+}
+
+kp_result kp_pcg_solve(kp_pcg *pcg, const kp_pcg_def *def, kp_buffer *b, kp_buffer *x) {
+  KP_ASSERT(def->apply != NULL && def->tolerance > 0.0);
+  solve s = { .pcg = pcg, .def = def, .b = b, .x = x };
+  pcg->report = (kp_pcg_report){ 0 };
+  KP_TRY(make_room(pcg, def));
+  KP_TRY(measure_right(&s));
+  if (pcg->report.right == 0.0) {
+    pcg->report.is_converged = true;
+    return kp_vector_fill(def->n, 0.0, x);
+  }
+  KP_TRY(true_residual(&s));
+  remember(&s);
+  while (!is_small(&s) && pcg->report.iterations < def->max_iterations) {
+    double before = s.rr;
+    KP_TRY(iterate(&s));
+    KP_TRY(true_residual(&s));
+    // half the residual is a quarter of its square
+    if (is_small(&s) || s.rr > 0.25 * before) {
+      break;
+    }
+    pcg->report.restarts += 1;
+  }
+  pcg->report.is_converged = is_small(&s);
+  return project_answer(&s);
+}

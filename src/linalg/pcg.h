@@ -1,0 +1,66 @@
+// Preconditioned conjugate gradients for A x = b with A symmetric and positive definite, matrix
+// free: the caller says how A and the preconditioner M (near the inverse of A, symmetric and
+// positive definite too) are applied to a vector.
+//
+// The form is that of Chronopoulos & Gear (1989), which asks for all dot products of an iteration
+// at once, so the host looks at the device once per iteration:
+//
+//   p = u + beta p,  s = w + beta s,  x += alpha p,  r -= alpha s,  u = M r      one pass, 12 items
+//   w = A u                                                                      the operator
+//   gamma = r.u, delta = w.u, r.r                                                one pass, 3 items
+//   beta = gamma / gamma_before,  alpha = gamma / (delta - beta gamma / alpha)
+//
+// where the last divisor is p.Ap. Its recursions drift from the truth a little faster than those of
+// the textbook form, so r = b - A x is evaluated anew when the recursion says it is done; while
+// that is not yet small enough and still falls, the iteration starts again from there.
+//
+// A singular A (a closed box of liquid) is solved on the space across its null vector: b, the
+// residuals and the answer are projected onto it.
+#pragma once
+
+#include "base/array.h"
+#include "linalg/vector.h"
+
+// y = A x for vectors of the length of the system; y is not x.
+typedef kp_result (*kp_linear_fn)(void *self, kp_buffer *x, kp_buffer *y);
+
+typedef struct kp_pcg_def {
+  const char *name;  // of the system, for messages: "pressure"
+  int64_t n;
+  kp_linear_fn apply;  // A
+  void *apply_self;
+  kp_linear_fn precondition;  // M; NULL: the diagonal below
+  void *precondition_self;
+  kp_buffer *inverse_diagonal;  // M as a diagonal (Jacobi); NULL: M = 1
+  kp_buffer *null_vector;       // A null_vector = 0; NULL: A is definite
+  double tolerance;             // of |b - A x| over |b|, Euclidean
+  int max_iterations;
+} kp_pcg_def;
+
+typedef struct kp_pcg_report {
+  int iterations;
+  int applications;  // of A: iterations, starts and the last look at the true residual
+  int restarts;
+  bool is_converged;
+  double residual;  // |b - A x| / |b|, evaluated, not from the recursion
+  double right;     // |b|, without its part along the null vector
+} kp_pcg_report;
+
+// Vectors of the iteration, reused by the next solve.
+typedef struct kp_pcg {
+  kp_backend *backend;
+  kp_buffer r, u, w, p, s;
+  KP_ARRAY(double) history;  // |r| / |b| at the start and after each iteration, by the recursion
+  kp_pcg_report report;      // of the last solve
+} kp_pcg;
+
+// kp_pcg_def with names and callbacks empty, tolerance 1e-6 and 1000 iterations.
+kp_pcg_def kp_default_pcg_def(void);
+
+void kp_pcg_init(kp_pcg *pcg, kp_backend *backend);
+void kp_pcg_free(kp_pcg *pcg);
+
+// x is the first guess and the answer. Not reaching the tolerance is no error: the report tells. An
+// operator or preconditioner that is not positive definite, or a number that is not finite, is one
+// (KP_ERROR_PHYSICS), and x is then the last iterate.
+KP_NODISCARD kp_result kp_pcg_solve(kp_pcg *pcg, const kp_pcg_def *def, kp_buffer *b, kp_buffer *x);

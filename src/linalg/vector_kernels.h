@@ -1,0 +1,151 @@
+// Vectors of a linear system: what element i does. Sums are in double whatever kp_real is.
+#pragma once
+
+#include "kelpie/config.h"
+#include "par/kernel.h"
+
+#define VECTOR_SUM1 KP_REDUCE_SUM
+#define VECTOR_SUM2 KP_REDUCE_SUM, KP_REDUCE_SUM
+#define VECTOR_SUM3 KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM
+#define VECTOR_SUM4 KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM
+
+#define VECTOR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
+  POINT(vector, fill)                                                                              \
+  POINT(vector, axpy)                                                                              \
+  POINT(vector, xpay)                                                                              \
+  POINT(vector, multiply)                                                                          \
+  POINT(vector, residual)                                                                          \
+  POINT(vector, cg_step)                                                                           \
+  REDUCE(vector, dot, VECTOR_SUM1)                                                                 \
+  REDUCE(vector, cg_begin, VECTOR_SUM3)                                                            \
+  REDUCE(vector, cg_true, VECTOR_SUM2)                                                             \
+  REDUCE(vector, cg_sums, VECTOR_SUM4)
+
+// y = a
+typedef struct vector_fill_args {
+  kp_real a;
+  kp_real *y;
+} vector_fill_args;
+
+KP_FN void vector_fill(int64_t i, const vector_fill_args *a) {
+  a->y[i] = a->a;
+}
+
+// y += a x
+typedef struct vector_axpy_args {
+  kp_real a;
+  const kp_real *x;
+  kp_real *y;
+} vector_axpy_args;
+
+KP_FN void vector_axpy(int64_t i, const vector_axpy_args *a) {
+  a->y[i] += a->a * a->x[i];
+}
+
+// y = x + a y
+typedef struct vector_xpay_args {
+  kp_real a;
+  const kp_real *x;
+  kp_real *y;
+} vector_xpay_args;
+
+KP_FN void vector_xpay(int64_t i, const vector_xpay_args *a) {
+  a->y[i] = a->x[i] + a->a * a->y[i];
+}
+
+// z = d x, item by item
+typedef struct vector_multiply_args {
+  const kp_real *d, *x;
+  kp_real *z;
+} vector_multiply_args;
+
+KP_FN void vector_multiply(int64_t i, const vector_multiply_args *a) {
+  a->z[i] = a->d[i] * a->x[i];
+}
+
+// r = b - q - drop v, and u = m r where the preconditioner is a diagonal (or nothing: m = 1)
+typedef struct vector_residual_args {
+  kp_real drop;
+  int32_t has_diagonal;  // 1: u is written
+  const kp_real *b, *q;
+  const kp_real *v;  // null vector, may be NULL
+  const kp_real *m;  // inverse diagonal, may be NULL
+  kp_real *r, *u;
+} vector_residual_args;
+
+KP_FN void vector_residual(int64_t i, const vector_residual_args *a) {
+  kp_real r = a->b[i] - a->q[i] - (a->v ? a->drop * a->v[i] : (kp_real)0);
+  a->r[i] = r;
+  if (a->has_diagonal) {
+    a->u[i] = a->m ? a->m[i] * r : r;
+  }
+}
+
+// The five updates of one iteration in one pass (see pcg.h).
+typedef struct vector_cg_step_args {
+  kp_real alpha, beta, drop;
+  int32_t is_first;      // p and s hold nothing yet
+  int32_t has_diagonal;  // 1: u = m r is written too
+  const kp_real *w, *v, *m;
+  kp_real *p, *s, *x, *r, *u;
+} vector_cg_step_args;
+
+KP_FN void vector_cg_step(int64_t i, const vector_cg_step_args *a) {
+  kp_real p = a->is_first ? a->u[i] : a->u[i] + a->beta * a->p[i];
+  kp_real s = a->is_first ? a->w[i] : a->w[i] + a->beta * a->s[i];
+  kp_real r = a->r[i] - a->alpha * s - (a->v ? a->drop * a->v[i] : (kp_real)0);
+  a->p[i] = p;
+  a->s[i] = s;
+  a->x[i] += a->alpha * p;
+  a->r[i] = r;
+  if (a->has_diagonal) {
+    a->u[i] = a->m ? a->m[i] * r : r;
+  }
+}
+
+// x.y
+typedef struct vector_dot_args {
+  const kp_real *x, *y;
+} vector_dot_args;
+
+KP_FN void vector_dot(int64_t i, const vector_dot_args *a, double *v) {
+  v[0] = (double)a->x[i] * (double)a->y[i];
+}
+
+// b.b, v.b, v.v
+typedef struct vector_cg_begin_args {
+  const kp_real *b, *v;
+} vector_cg_begin_args;
+
+KP_FN void vector_cg_begin(int64_t i, const vector_cg_begin_args *a, double *v) {
+  double b = (double)a->b[i];
+  double n = a->v ? (double)a->v[i] : 0.0;
+  v[0] = b * b;
+  v[1] = n * b;
+  v[2] = n * n;
+}
+
+// r.r, v.r
+typedef struct vector_cg_true_args {
+  const kp_real *r, *v;
+} vector_cg_true_args;
+
+KP_FN void vector_cg_true(int64_t i, const vector_cg_true_args *a, double *v) {
+  double r = (double)a->r[i];
+  v[0] = r * r;
+  v[1] = a->v ? (double)a->v[i] * r : 0.0;
+}
+
+// r.u, w.u, r.r, v.r: all an iteration asks for
+typedef struct vector_cg_sums_args {
+  const kp_real *r, *u, *w, *v;
+} vector_cg_sums_args;
+
+KP_FN void vector_cg_sums(int64_t i, const vector_cg_sums_args *a, double *v) {
+  double r = (double)a->r[i];
+  double u = (double)a->u[i];
+  v[0] = r * u;
+  v[1] = (double)a->w[i] * u;
+  v[2] = r * r;
+  v[3] = a->v ? (double)a->v[i] * r : 0.0;
+}
