@@ -163,6 +163,9 @@ static kp_result append_values(registry_job *job) {
 static kp_result run_registry(void *user) {
   registry_job *job = user;
   KP_TRY(kp_space_add_fields(job->space, registry_fields, N_REGISTRY_FIELDS));
+  kp_field *ring;
+  const kp_field_desc wide = { "wide", KP_TYPE_F64, 1, "", KP_FIELD_SAVE | KP_FIELD_COLD, 6.0 };
+  KP_TRY(kp_space_add_wide_field(job->space, &wide, 5, &ring));
   KP_TRY(kp_space_append(job->space, job->n, NULL, 0));
   KP_TRY(keep_two_of_three(job));
   KP_TRY(append_values(job));

@@ -1,4 +1,5 @@
-// Kernels behind the registry: moving items of 1, 4 and 8 bytes, whatever they mean. The scattering
+// Kernels behind the registry: moving items of 1, 4 and 8 bytes and rows of words, whatever they
+// mean. The scattering
 // ones write element i's own place: no two elements share one.
 #pragma once
 
@@ -8,9 +9,11 @@
   POINT(data, gather1)                                                                             \
   POINT(data, gather4)                                                                             \
   POINT(data, gather8)                                                                             \
+  POINT(data, gather_wide)                                                                         \
   POINT(data, scatter1)                                                                            \
   POINT(data, scatter4)                                                                            \
   POINT(data, scatter8)                                                                            \
+  POINT(data, scatter_wide)                                                                        \
   POINT(data, fill1)                                                                               \
   POINT(data, fill4)                                                                               \
   POINT(data, fill8)                                                                               \
@@ -24,6 +27,7 @@ typedef struct data_gather_args {
   const void *in;
   const uint32_t *order;
   void *out;
+  uint32_t words;  // of a place, wide fields
 } data_gather_args;
 
 // out[slots[first + i]] = in[i]: the values of new elements into their cold slots
@@ -32,6 +36,7 @@ typedef struct data_scatter_args {
   const uint32_t *slots;
   void *out;
   int64_t first;
+  uint32_t words;
 } data_scatter_args;
 
 // out[first + i] = value: the initial value of new elements
@@ -58,6 +63,26 @@ typedef struct data_fill_args {
 DATA_MOVES(1, uint8_t)
 DATA_MOVES(4, uint32_t)
 DATA_MOVES(8, uint64_t)
+
+typedef data_gather_args data_gather_wide_args;
+typedef data_scatter_args data_scatter_wide_args;
+
+// Places of many words; compaction and emission, never the sort.
+KP_FN void data_gather_wide(int64_t i, const data_gather_args *a) {
+  const uint32_t *in = (const uint32_t *)a->in + (int64_t)a->order[i] * a->words;
+  uint32_t *out = (uint32_t *)a->out + i * a->words;
+  for (uint32_t k = 0; k < a->words; ++k) {
+    out[k] = in[k];
+  }
+}
+
+KP_FN void data_scatter_wide(int64_t i, const data_scatter_args *a) {
+  const uint32_t *in = (const uint32_t *)a->in + i * a->words;
+  uint32_t *out = (uint32_t *)a->out + (int64_t)a->slots[a->first + i] * a->words;
+  for (uint32_t k = 0; k < a->words; ++k) {
+    out[k] = in[k];
+  }
+}
 
 typedef struct data_iota_args {
   uint32_t *out;

@@ -159,7 +159,18 @@ static kp_result check_desc(const kp_space *space, const kp_field_desc *desc) {
   return KP_OK;
 }
 
-static kp_field *make_field(kp_space *space, const kp_field_desc *desc) {
+static kp_result check_width(const kp_space *space, const kp_field_desc *desc, int64_t width) {
+  bool may_be_wide = (desc->flags & KP_FIELD_COLD) != 0 && kp_type_size(desc->type) >= 4;
+  if (width < 1 || width > KP_FIELD_WIDEST || (width > 1 && !may_be_wide)) {
+    return kp_fail(KP_ERROR_ARGUMENT,
+                   "field \"%s/%s\" has %lld items per element: more than one, and at most %d, is "
+                   "for COLD fields with items of 4 or 8 bytes",
+                   space->name, desc->name, (long long)width, KP_FIELD_WIDEST);
+  }
+  return KP_OK;
+}
+
+static kp_field *make_field(kp_space *space, const kp_field_desc *desc, int64_t width) {
   kp_field *field = kp_alloc_zero(sizeof *field, KP_MEMORY_FIELD);
   if (field == NULL) {
     return NULL;
@@ -168,6 +179,7 @@ static kp_field *make_field(kp_space *space, const kp_field_desc *desc) {
   kp_text_copy(field->unit, sizeof field->unit, desc->unit != NULL ? desc->unit : "");
   field->type = desc->type;
   field->components = desc->components;
+  field->width = width;
   field->flags = desc->flags;
   field->initial = desc->initial;
   field->space = space;
@@ -178,17 +190,17 @@ static kp_field *make_field(kp_space *space, const kp_field_desc *desc) {
   return field;
 }
 
-static kp_result add_one(kp_space *space, const kp_field_desc *desc) {
-  kp_field *field = make_field(space, desc);
+static kp_result add_one(kp_space *space, const kp_field_desc *desc, int64_t width) {
+  kp_field *field = make_field(space, desc, width);
   if (field == NULL) {
     return KP_ERROR_MEMORY;
   }
   kp_result result = KP_OK;
   for (int c = 0; c < field->components && result == KP_OK; ++c) {
-    size_t bytes = (size_t)kp_field_items(field) * kp_type_size(field->type);
+    size_t bytes = (size_t)kp_field_places(field) * kp_field_stride(field);
     result = kp_buffer_reserve(&field->buffers[c], bytes);
     if (result == KP_OK) {
-      result = kp_field_fit(field, c, kp_field_items(field));
+      result = kp_field_fit(field, c, kp_field_places(field));
     }
   }
   if (result == KP_OK) {
@@ -208,7 +220,7 @@ static kp_result add_slot_field(kp_space *space) {
                          .components = 1,
                          .unit = "",
                          .flags = KP_FIELD_SAVE | KP_FIELD_SORT };
-  KP_TRY(add_one(space, &desc));
+  KP_TRY(add_one(space, &desc, 1));
   space->slot = space->fields.data[space->fields.count - 1];
   space->n_slots = space->n;
   data_iota_args a = { 0 };
@@ -218,8 +230,9 @@ static kp_result add_slot_field(kp_space *space) {
   return kp_call_run(space->backend, &call, space->n);
 }
 
-static kp_result add_checked(kp_space *space, const kp_field_desc *desc) {
+static kp_result add_checked(kp_space *space, const kp_field_desc *desc, int64_t width) {
   KP_TRY(check_desc(space, desc));
+  KP_TRY(check_width(space, desc, width));
   if ((desc->flags & KP_FIELD_COLD) != 0 && space->slot == NULL) {
     if (strcmp(desc->name, SLOT_NAME) == 0 || kp_space_find(space, SLOT_NAME) != NULL) {
       return kp_fail(KP_ERROR_ARGUMENT,
@@ -228,14 +241,14 @@ static kp_result add_checked(kp_space *space, const kp_field_desc *desc) {
     }
     KP_TRY(add_slot_field(space));
   }
-  return add_one(space, desc);
+  return add_one(space, desc, width);
 }
 
-kp_result kp_space_add_fields(kp_space *space, const kp_field_desc *descs, size_t n) {
+static kp_result add_all(kp_space *space, const kp_field_desc *descs, size_t n, int64_t width) {
   size_t n_before = space->fields.count;
   kp_field *slot_before = space->slot;
   for (size_t k = 0; k < n; ++k) {
-    kp_result result = add_checked(space, &descs[k]);
+    kp_result result = add_checked(space, &descs[k], width);
     if (result != KP_OK) {
       while (space->fields.count > n_before) {
         free_field(space->fields.data[--space->fields.count]);
@@ -245,6 +258,18 @@ kp_result kp_space_add_fields(kp_space *space, const kp_field_desc *descs, size_
       return result;
     }
   }
+  return KP_OK;
+}
+
+kp_result kp_space_add_fields(kp_space *space, const kp_field_desc *descs, size_t n) {
+  return add_all(space, descs, n, 1);
+}
+
+kp_result kp_space_add_wide_field(kp_space *space, const kp_field_desc *desc, int64_t width,
+                                  kp_field **out) {
+  *out = NULL;
+  KP_TRY(add_all(space, desc, 1, width));
+  *out = space->fields.data[space->fields.count - 1];
   return KP_OK;
 }
 
@@ -261,7 +286,7 @@ double kp_space_bytes_per_element(const kp_space *space) {
   for (size_t k = 0; k < space->fields.count; ++k) {
     const kp_field *field = space->fields.data[k];
     size_t item = kp_type_size(field->type);
-    bytes += item * (size_t)field->components;
+    bytes += kp_field_stride(field) * (size_t)field->components;
     // the sort needs one array more for each item size
     if ((field->flags & KP_FIELD_SORT) != 0 && (field->flags & KP_FIELD_COLD) == 0) {
       has_spare[item] = true;

@@ -35,6 +35,7 @@ typedef struct kp_field {
   char unit[16];
   kp_type type;
   int components;
+  int64_t width;  // items of an element in each component, side by side; 1 unless COLD
   uint32_t flags;
   double initial;
   struct kp_space *space;
@@ -90,13 +91,19 @@ void kp_registry_remove_space(kp_registry *registry, kp_space **space);
 KP_NODISCARD kp_result kp_space_add_field(kp_space *space, const kp_field_desc *desc,
                                           kp_field **out);
 KP_NODISCARD kp_result kp_space_add_fields(kp_space *space, const kp_field_desc *descs, size_t n);
+// A COLD field with `width` items per element and component, those of an element side by side in
+// its slot: long histories, read whole. Items of 4 or 8 bytes. Everything that is done to a field
+// is done to all its items; arrays of values and views are `width` times as long.
+KP_NODISCARD kp_result kp_space_add_wide_field(kp_space *space, const kp_field_desc *desc,
+                                               int64_t width, kp_field **out);
 kp_field *kp_space_find(const kp_space *space, const char *name);
 
 // Make room for n elements in all fields and back buffers: changes up to that size then allocate
 // nothing.
 KP_NODISCARD kp_result kp_space_reserve(kp_space *space, int64_t n);
 
-// Values for new elements: host arrays of n_new items of the field's type, one per component.
+// Values for new elements: host arrays of n_new (times width) items of the field's type, one per
+// component.
 typedef struct kp_append_value {
   kp_field *field;
   const void *components[KP_FIELD_COMPONENTS];
@@ -123,7 +130,7 @@ typedef struct kp_field_view {
   const kp_space *space;
   const kp_field *field;
   int component;
-  int64_t count;  // items (COLD fields: slots)
+  int64_t count;  // items (COLD fields: slots times width)
   const void *data;
 } kp_field_view;
 typedef kp_result (*kp_visit_fn)(const kp_field_view *view, void *user);

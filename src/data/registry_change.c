@@ -25,6 +25,11 @@ static bool is_cold(const kp_field *field) {
   return (field->flags & KP_FIELD_COLD) != 0;
 }
 
+// Words of 4 bytes in a place, for fields that are wide.
+static uint32_t words_of(const kp_field *field) {
+  return (uint32_t)(kp_field_stride(field) / sizeof(uint32_t));
+}
+
 static kp_buffer *spare_of(kp_space *space, size_t item) {
   return &space->spare[item == 1 ? 0 : item == 4 ? 2 : 3];
 }
@@ -72,9 +77,10 @@ uint64_t kp_field_initial_bits(const kp_field *field) {
   return bits;
 }
 
-kp_result kp_field_fit(kp_field *field, int component, int64_t items) {
+kp_result kp_field_fit(kp_field *field, int component, int64_t places) {
   kp_buffer *buffer = &field->buffers[component];
   size_t item = kp_type_size(field->type);
+  int64_t items = places * field->width;
   int64_t n_old = (int64_t)(buffer->used / item);
   // freshen at the old size: the new items are written here, never copied
   void *device;
@@ -102,7 +108,7 @@ kp_result kp_space_reserve_fields(kp_space *space, int64_t n, int64_t n_slots) {
   }
   for (size_t k = 0; k < space->fields.count; ++k) {
     kp_field *field = space->fields.data[k];
-    size_t bytes = (size_t)(is_cold(field) ? n_slots : n) * kp_type_size(field->type);
+    size_t bytes = (size_t)(is_cold(field) ? n_slots : n) * kp_field_stride(field);
     for (int c = 0; c < field->components; ++c) {
       size_t capacity = field->buffers[c].capacity;
       kp_result result = kp_buffer_reserve(&field->buffers[c], bytes);
@@ -135,6 +141,19 @@ static kp_result reserve_spares(kp_space *space, which chosen, uint32_t flags) {
   return KP_OK;
 }
 
+// Room in the back buffers for the cold values of n elements. A back buffer as large as a long
+// history would double its memory; only compaction needs one.
+static kp_result reserve_cold_rows(kp_space *space, int64_t n) {
+  for (size_t k = 0; k < space->fields.count; ++k) {
+    const kp_field *field = space->fields.data[k];
+    if (is_cold(field)) {
+      kp_buffer *spare = spare_of(space, kp_type_size(field->type));
+      KP_TRY(kp_buffer_reserve(spare, (size_t)n * kp_field_stride(field)));
+    }
+  }
+  return KP_OK;
+}
+
 static kp_result reserve_scratch(kp_space *space, int64_t n) {
   size_t bytes = ((size_t)n + 1) * sizeof(uint32_t);
   for (size_t k = 0; k < sizeof space->scratch / sizeof space->scratch[0]; ++k) {
@@ -147,7 +166,7 @@ kp_result kp_space_reserve(kp_space *space, int64_t n) {
   int64_t n_slots = space->n_slots + (n > space->n ? n - space->n : 0);
   KP_TRY(kp_space_reserve_fields(space, n, space->slot != NULL ? n_slots : 0));
   KP_TRY(reserve_spares(space, HOT, 0));
-  KP_TRY(reserve_spares(space, COLD, 0));
+  KP_TRY(reserve_cold_rows(space, n > space->n ? n - space->n : 0));
   KP_TRY(reserve_scratch(space, n));
   if (space->slot != NULL) {
     KP_TRY(kp_array_reserve(&space->free_slots, (size_t)n_slots));
@@ -155,15 +174,16 @@ kp_result kp_space_reserve(kp_space *space, int64_t n) {
   return KP_OK;
 }
 
-// buffer[i] = buffer[order[i]] for n_out items, through the back buffer.
-static kp_result gather(kp_space *space, kp_buffer *buffer, size_t item, kp_buffer *order,
-                        int64_t n_out) {
+// Place i gets what place order[i] had, for n_out places, through the back buffer.
+static kp_result gather(kp_field *field, kp_buffer *buffer, kp_buffer *order, int64_t n_out) {
+  kp_space *space = field->space;
+  size_t item = kp_type_size(field->type);
   kp_buffer *spare = spare_of(space, item);
   KP_TRY(kp_buffer_reserve(spare, buffer->capacity));
-  KP_TRY(kp_buffer_resize(spare, (size_t)n_out * item));
-  data_gather_args a = { 0 };
+  KP_TRY(kp_buffer_resize(spare, (size_t)n_out * kp_field_stride(field)));
+  data_gather_args a = { .words = words_of(field) };
   kp_call call;
-  kp_call_init(&call, moves_of(item).gather, &a);
+  kp_call_init(&call, field->width > 1 ? &data_gather_wide_kernel : moves_of(item).gather, &a);
   KP_BIND(&call, &a, in, buffer, KP_ACCESS_READ);
   KP_BIND(&call, &a, order, order, KP_ACCESS_READ);
   KP_BIND(&call, &a, out, spare, KP_ACCESS_OVERWRITE);
@@ -178,7 +198,7 @@ static kp_result gather_fields(kp_space *space, which chosen, uint32_t flags, kp
   for (size_t k = 0; k < space->fields.count; ++k) {
     kp_field *field = space->fields.data[k];
     for (int c = 0; c < field->components && is_chosen(field, chosen, flags); ++c) {
-      KP_TRY(gather(space, &field->buffers[c], kp_type_size(field->type), order, n_out));
+      KP_TRY(gather(field, &field->buffers[c], order, n_out));
     }
   }
   return KP_OK;
@@ -252,17 +272,17 @@ static kp_result append_cold(kp_field *field, int c, int64_t n_new, const void *
   kp_space *space = field->space;
   size_t item = kp_type_size(field->type);
   kp_buffer *spare = spare_of(space, item);
-  KP_TRY(kp_buffer_resize(spare, (size_t)n_new * item));
+  KP_TRY(kp_buffer_resize(spare, (size_t)n_new * kp_field_stride(field)));
   if (value != NULL) {
     void *device;
     KP_TRY(kp_buffer_get(spare, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &device));
     KP_TRY(kp_copy_in(space->backend, device, value, spare->used));
   } else {
-    KP_TRY(kp_buffer_fill(spare, item, 0, n_new, kp_field_initial_bits(field)));
+    KP_TRY(kp_buffer_fill(spare, item, 0, n_new * field->width, kp_field_initial_bits(field)));
   }
-  data_scatter_args a = { .first = space->n };
+  data_scatter_args a = { .first = space->n, .words = words_of(field) };
   kp_call call;
-  kp_call_init(&call, moves_of(item).scatter, &a);
+  kp_call_init(&call, field->width > 1 ? &data_scatter_wide_kernel : moves_of(item).scatter, &a);
   KP_BIND(&call, &a, in, spare, KP_ACCESS_READ);
   KP_BIND(&call, &a, slots, &space->slot->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, out, &field->buffers[c], KP_ACCESS_WRITE);
@@ -297,7 +317,7 @@ static kp_result append_values(kp_space *space, int64_t n_new, int64_t n_slots,
 static void undo_append(kp_space *space) {
   for (size_t k = 0; k < space->fields.count; ++k) {
     kp_field *field = space->fields.data[k];
-    size_t bytes = (size_t)kp_field_items(field) * kp_type_size(field->type);
+    size_t bytes = (size_t)kp_field_places(field) * kp_field_stride(field);
     for (int c = 0; c < field->components; ++c) {
       field->buffers[c].used = bytes;
     }
@@ -314,9 +334,7 @@ kp_result kp_space_append(kp_space *space, int64_t n_new, const kp_append_value 
   int64_t n_reused = n_new < n_free ? n_new : n_free;
   int64_t n_slots = space->slot != NULL ? space->n_slots + n_new - n_reused : 0;
   KP_TRY(kp_space_reserve_fields(space, space->n + n_new, n_slots));
-  if (space->slot != NULL) {
-    KP_TRY(reserve_spares(space, COLD, 0));
-  }
+  KP_TRY(reserve_cold_rows(space, n_new));
   kp_result result = append_values(space, n_new, n_slots, values, n_values);
   if (result != KP_OK) {
     undo_append(space);

@@ -5,7 +5,7 @@
 #include "data/field.h"
 #include "data/registry.h"
 
-#define GATHER_BYTES 4096  // cold items are hashed in blocks of this size
+#define GATHER_BYTES 4096  // cold items are hashed in blocks of about this size
 
 bool kp_space_is_saved(const kp_space *space) {
   for (size_t k = 0; k < space->fields.count; ++k) {
@@ -41,15 +41,20 @@ static kp_result hash_cold(kp_hash *hash, const kp_field_view *view) {
   void *memory;
   KP_TRY(kp_buffer_get(&space->slot->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ, &memory));
   const uint32_t *slots = memory;
-  size_t item = kp_type_size(view->field->type);
+  size_t stride = kp_field_stride(view->field);
   char block[GATHER_BYTES];
   size_t n_bytes = 0;
   for (int64_t i = 0; i < space->n; ++i) {
-    memcpy(block + n_bytes, (const char *)view->data + slots[i] * item, item);
-    n_bytes += item;
-    if (n_bytes == sizeof block) {
+    const char *place = (const char *)view->data + slots[i] * stride;
+    if (n_bytes + stride > sizeof block) {
       kp_hash_add(hash, block, n_bytes);
       n_bytes = 0;
+    }
+    if (stride > sizeof block) {
+      kp_hash_add(hash, place, stride);
+    } else {
+      memcpy(block + n_bytes, place, stride);
+      n_bytes += stride;
     }
   }
   kp_hash_add(hash, block, n_bytes);
@@ -105,6 +110,7 @@ uint64_t kp_registry_layout(const kp_registry *registry) {
       hash_number(&hash, (uint64_t)field->type);
       hash_number(&hash, kp_type_size(field->type));
       hash_number(&hash, (uint64_t)field->components);
+      hash_number(&hash, (uint64_t)field->width);
       hash_number(&hash, field->flags);
     }
   }
@@ -127,11 +133,15 @@ static kp_result load_counts(const kp_space *space, const loader *from, int64_t 
     for (int c = 0; c < field->components && (field->flags & KP_FIELD_SAVE) != 0; ++c) {
       int64_t count = -1;
       KP_TRY(from->read(space->name, field->name, c, &count, NULL, from->user));
-      if (count < 0 || count > KP_SPACE_MOST || (*wanted >= 0 && count != *wanted)) {
-        return kp_fail(KP_ERROR_FORMAT, "\"%s/%s/%d\" has %lld items, its neighbours have %lld",
-                       space->name, field->name, c, (long long)count, (long long)*wanted);
+      int64_t places = count / field->width;
+      if (count < 0 || places > KP_SPACE_MOST || places * field->width != count ||
+          (*wanted >= 0 && places != *wanted)) {
+        return kp_fail(KP_ERROR_FORMAT,
+                       "\"%s/%s/%d\" has %lld items of %lld each, its neighbours have %lld",
+                       space->name, field->name, c, (long long)count, (long long)field->width,
+                       (long long)*wanted);
       }
-      *wanted = count;
+      *wanted = places;
     }
   }
   // spaces without saved cold fields get one slot for each element

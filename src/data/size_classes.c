@@ -241,7 +241,7 @@ static kp_result find_targets(kp_size_classes *s, int c, plan *p) {
 // fields lie in the slots of their elements.
 static kp_result pick_items(kp_size_classes *s, kp_field *field, int component, int to, void *out) {
   kp_space *space = field->space;
-  size_t item = kp_type_size(field->type);
+  size_t stride = kp_type_size(field->type) * (size_t)field->width;
   void *memory;
   KP_TRY(kp_buffer_get(&field->buffers[component], KP_SIDE_HOST, KP_ACCESS_READ, &memory));
   const char *items = memory;
@@ -254,8 +254,8 @@ static kp_result pick_items(kp_size_classes *s, kp_field *field, int component, 
   for (int64_t i = 0; i < space->n; ++i) {
     if (s->targets.data[i] == to) {
       size_t at = slots != NULL ? slots[i] : (size_t)i;
-      memcpy(end, items + at * item, item);
-      end += item;
+      memcpy(end, items + at * stride, stride);
+      end += stride;
     }
   }
   return KP_OK;
@@ -264,7 +264,8 @@ static kp_result pick_items(kp_size_classes *s, kp_field *field, int component, 
 // The field of the same name and kind in another class.
 static kp_result match_field(const kp_field *field, kp_space *space, kp_field **out) {
   kp_field *twin = kp_space_find(space, field->name);
-  if (twin == NULL || twin->type != field->type || twin->components != field->components) {
+  if (twin == NULL || twin->type != field->type || twin->components != field->components ||
+      twin->width != field->width) {
     return kp_fail(KP_ERROR_INTERNAL, "\"%s\" and \"%s\" differ in their field \"%s\"", space->name,
                    field->space->name, field->name);
   }
@@ -279,7 +280,8 @@ static kp_result append_movers(kp_size_classes *s, int from, int to, int64_t n,
   kp_space *target = s->classes[to].set->space;
   size_t n_columns = 0;
   for (size_t k = 0; k < source->fields.count; ++k) {
-    n_columns += (size_t)source->fields.data[k]->components;
+    const kp_field *field = source->fields.data[k];
+    n_columns += (size_t)(field->components * field->width);
   }
   // a word per item, whatever its type
   KP_TRY(kp_array_resize(&s->staging, n_columns * (size_t)n));
@@ -296,7 +298,7 @@ static kp_result append_movers(kp_size_classes *s, int from, int to, int64_t n,
     for (int c = 0; c < field->components; ++c) {
       KP_TRY(pick_items(s, field, c, to, column));
       value->components[c] = column;
-      column += n;
+      column += n * field->width;
     }
   }
   return kp_space_append(target, n, values, n_values);

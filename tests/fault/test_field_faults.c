@@ -27,6 +27,8 @@ static kp_result world_open(world *w, kp_backend_kind kind) {
   const kp_field_desc cold = {
     "history", KP_TYPE_F64, 2, "m", KP_FIELD_STATE | KP_FIELD_COLD, 1.0
   };
+  const kp_field_desc wide = { "ring", KP_TYPE_F64, 1, "m", KP_FIELD_STATE | KP_FIELD_COLD, 2.0 };
+  kp_field *ring;
   const kp_field_desc value = { "stretch", KP_TYPE_REAL, 1, "m", KP_FIELD_SAVE, 0.0 };
   KP_TRY(kp_backend_create(kind, &w->backend));
   kp_buffer_init(&w->order, w->backend);
@@ -34,6 +36,7 @@ static kp_result world_open(world *w, kp_backend_kind kind) {
   KP_TRY(kp_registry_create(w->backend, &w->registry));
   KP_TRY(kp_set_create(w->registry, "grains", KP_SET_FREE, 3, &w->set));
   KP_TRY(kp_space_add_fields(w->set->space, &cold, 1));
+  KP_TRY(kp_space_add_wide_field(w->set->space, &wide, 6, &ring));
   KP_TRY(kp_set_create(w->registry, "knots", KP_SET_TIED, 3, &w->knots));
   KP_TRY(kp_cells_create(w->knots, 1.5, &w->cells));
   kp_vec3 places[N];

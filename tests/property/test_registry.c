@@ -13,6 +13,7 @@
 
 #define N_KINDS 2
 #define MOST 20000
+#define WIDTH 7  // items of an element in the wide field
 
 #define SKIPPED 77
 
@@ -25,6 +26,7 @@ typedef struct element {
   uint8_t flag;
   int32_t cold;
   double trace[2];
+  double ring[2][WIDTH];
 } element;
 
 typedef struct model {
@@ -36,7 +38,7 @@ typedef struct world {
   kp_backend *backend;
   kp_registry *registry;
   kp_space *space;
-  kp_field *id, *x, *mass, *flag, *cold, *trace;
+  kp_field *id, *x, *mass, *flag, *cold, *trace, *ring;
   kp_buffer order, keep;
   kp_snapshot *snapshot;
 } world;
@@ -46,6 +48,7 @@ typedef struct columns {
   kp_gid id[MOST];
   kp_pos x[3][MOST];
   int32_t cold[MOST];
+  double ring[2][MOST * WIDTH];
 } columns;
 
 typedef struct session {
@@ -56,7 +59,9 @@ typedef struct session {
   kp_gid next_id;
 } session;
 
+// Beside these, every item of the ring is RING.
 static const element fresh = { .mass = (kp_real)0.1, .flag = 3, .cold = -7, .trace = { 0.5, 0.5 } };
+#define RING 0.25
 
 static void world_open(world *w, kp_backend_kind kind) {
   assert_ok(kp_backend_create(kind, &w->backend));
@@ -77,6 +82,8 @@ static void world_open(world *w, kp_backend_kind kind) {
   w->flag = kp_space_find(w->space, "flag");
   w->cold = kp_space_find(w->space, "cold");
   w->trace = kp_space_find(w->space, "trace");
+  const kp_field_desc wide = { "ring", KP_TYPE_F64, 2, "", KP_FIELD_STATE | KP_FIELD_COLD, RING };
+  assert_ok(kp_space_add_wide_field(w->space, &wide, WIDTH, &w->ring));
   kp_buffer_init(&w->order, w->backend);
   kp_buffer_init(&w->keep, w->backend);
   w->snapshot = NULL;
@@ -103,6 +110,7 @@ static void compare(world *w, const model *m) {
   const uint32_t *slot = host(w->space->slot, 0);
   const int32_t *cold = host(w->cold, 0);
   const double *trace[2] = { host(w->trace, 0), host(w->trace, 1) };
+  const double *ring[2] = { host(w->ring, 0), host(w->ring, 1) };
   for (int64_t i = 0; i < m->n; ++i) {
     const element *e = &m->elements[i];
     bool is_equal = id[i] == e->id && mass[i] == e->mass && flag[i] == e->flag;
@@ -112,6 +120,10 @@ static void compare(world *w, const model *m) {
     assert_true(slot[i] < w->space->n_slots);
     is_equal = is_equal && cold[slot[i]] == e->cold && trace[0][slot[i]] == e->trace[0] &&
                trace[1][slot[i]] == e->trace[1];
+    for (int c = 0; c < 2; ++c) {
+      const double *place = ring[c] + (size_t)slot[i] * WIDTH;
+      is_equal = is_equal && memcmp(place, e->ring[c], sizeof e->ring[c]) == 0;
+    }
     assert_true(is_equal);
   }
   assert_int_equal(w->space->n_slots, w->space->n + (int64_t)w->space->free_slots.count);
@@ -122,6 +134,7 @@ static void do_append(session *s, kp_test_random *random, int64_t most) {
   n = s->now.n + n > MOST ? MOST - s->now.n : n;
   bool has_x = kp_test_bits(random) % 2 == 0;
   bool has_cold = kp_test_bits(random) % 2 == 0;
+  bool has_ring = kp_test_bits(random) % 2 == 0;
   for (int64_t i = 0; i < n; ++i) {
     element e = fresh;
     s->batch.id[i] = e.id = s->next_id++;
@@ -131,11 +144,16 @@ static void do_append(session *s, kp_test_random *random, int64_t most) {
       s->batch.x[c][i] = kp_test_uniform(random, -1.0, 1.0);
       e.x[c] = has_x ? s->batch.x[c][i] : 0.0;
     }
+    for (int k = 0; k < 2 * WIDTH; ++k) {
+      double value = kp_test_uniform(random, -1.0, 1.0);
+      s->batch.ring[k % 2][i * WIDTH + k / 2] = value;
+      e.ring[k % 2][k / 2] = has_ring ? value : RING;
+    }
     s->now.elements[s->now.n++] = e;
   }
   for (int k = 0; k < N_KINDS; ++k) {
     world *w = &s->worlds[k];
-    kp_append_value values[3] = { { w->id, { s->batch.id } } };
+    kp_append_value values[4] = { { w->id, { s->batch.id } } };
     size_t n_values = 1;
     if (has_x) {
       values[n_values++] =
@@ -143,6 +161,9 @@ static void do_append(session *s, kp_test_random *random, int64_t most) {
     }
     if (has_cold) {
       values[n_values++] = (kp_append_value){ w->cold, { s->batch.cold } };
+    }
+    if (has_ring) {
+      values[n_values++] = (kp_append_value){ w->ring, { s->batch.ring[0], s->batch.ring[1] } };
     }
     assert_ok(kp_space_append(w->space, n, values, n_values));
   }
@@ -198,11 +219,14 @@ static void do_write(session *s, kp_test_random *random) {
   double value = kp_test_uniform(random, 0.0, 1.0);
   s->now.elements[i].mass = (kp_real)value;
   s->now.elements[i].trace[1] = value;
+  s->now.elements[i].ring[1][WIDTH - 1] = value;
   for (int k = 0; k < N_KINDS; ++k) {
     world *w = &s->worlds[k];
     const uint32_t *slot = host(w->space->slot, 0);
     ((kp_real *)kp_buffer_host(&w->mass->buffers[0], KP_ACCESS_WRITE))[i] = (kp_real)value;
     ((double *)kp_buffer_host(&w->trace->buffers[1], KP_ACCESS_WRITE))[slot[i]] = value;
+    double *ring = kp_buffer_host(&w->ring->buffers[1], KP_ACCESS_WRITE);
+    ring[(size_t)slot[i] * WIDTH + WIDTH - 1] = value;
   }
 }
 

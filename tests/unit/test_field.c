@@ -616,6 +616,78 @@ static void test_steady_state_allocates_nothing(void **state) {
   }
 }
 
+// Many items of an element side by side: values come, go to a file and come back whole.
+static void test_wide_fields(void **state) {
+  (void)state;
+  enum { WIDTH = 1500, N = 3 };  // a place is larger than a block of the hash
+  for (size_t k = 0; k < N_KINDS; ++k) {
+    world w;
+    world v;
+    world_open(&w, kinds[k]);
+    world_open(&v, kinds[1 - k]);
+    const kp_field_desc desc = { "ring", KP_TYPE_F64, 1, "m", KP_FIELD_SAVE | KP_FIELD_COLD, 0.5 };
+    kp_field *ring;
+    kp_field *twin;
+    double before = kp_space_bytes_per_element(w.space);
+    assert_ok(kp_space_add_wide_field(w.space, &desc, WIDTH, &ring));
+    assert_true(kp_space_bytes_per_element(w.space) == before + 8.0 * WIDTH);
+    double *values = kp_alloc(N * WIDTH * sizeof *values, KP_MEMORY_TEST);
+    for (int i = 0; i < N * WIDTH; ++i) {
+      values[i] = (double)i;
+    }
+    kp_append_value value = { ring, { values } };
+    assert_ok(kp_space_append(w.space, N, &value, 1));
+    assert_ok(kp_space_append(w.space, 1, NULL, 0));
+    const double *items = host(ring, 0);
+    assert_memory_equal(items, values, N * WIDTH * sizeof *values);
+    assert_true(items[N * WIDTH] == 0.5 && items[(N + 1) * WIDTH - 1] == 0.5);
+
+    uint64_t hash;
+    uint64_t wanted;
+    assert_ok(kp_registry_hash(w.registry, &wanted));
+    double *item = (double *)kp_buffer_host(&ring->buffers[0], KP_ACCESS_WRITE) + WIDTH + 777;
+    *item += 1.0;
+    assert_ok(kp_registry_hash(w.registry, &hash));
+    assert_true(hash != wanted);
+    *item -= 1.0;
+
+    store s = { .n = 0 };
+    assert_ok(kp_registry_visit(w.registry, KP_FIELD_SAVE, put, &s));
+    // another width is another layout
+    assert_ok(kp_space_add_wide_field(v.space, &desc, WIDTH, &twin));
+    assert_true(kp_registry_layout(v.registry) == kp_registry_layout(w.registry));
+    twin->width = WIDTH - 1;
+    assert_true(kp_registry_layout(v.registry) != kp_registry_layout(w.registry));
+    twin->width = WIDTH;
+    assert_ok(kp_registry_load(v.registry, get, &s));
+    assert_ok(kp_registry_hash(v.registry, &hash));
+    assert_true(hash == wanted);
+    int last = s.n - 1;
+    assert_holds(s.sections[last].name, "ring");
+    s.sections[last].count -= 1;
+    assert_fails(KP_ERROR_FORMAT, "of 1500 each", kp_registry_load(v.registry, get, &s));
+    store_free(&s);
+    kp_free(values);
+    world_close(&v);
+    world_close(&w);
+  }
+}
+
+static void test_wide_fields_are_cold(void **state) {
+  (void)state;
+  world w;
+  world_open(&w, KP_BACKEND_CPU);
+  kp_field *ring;
+  kp_field_desc desc = { "ring", KP_TYPE_F64, 1, "", KP_FIELD_STATE, 0.0 };
+  assert_fails(KP_ERROR_ARGUMENT, "COLD", kp_space_add_wide_field(w.space, &desc, 4, &ring));
+  desc.flags |= KP_FIELD_COLD;
+  assert_fails(KP_ERROR_ARGUMENT, "0 items", kp_space_add_wide_field(w.space, &desc, 0, &ring));
+  desc.type = KP_TYPE_U8;
+  assert_fails(KP_ERROR_ARGUMENT, "4 or 8", kp_space_add_wide_field(w.space, &desc, 4, &ring));
+  assert_null(ring);
+  world_close(&w);
+}
+
 static void test_bytes_per_element(void **state) {
   (void)state;
   world w;
@@ -681,6 +753,8 @@ int main(void) {
     cmocka_unit_test(test_load),
     cmocka_unit_test(test_snapshot),
     cmocka_unit_test(test_steady_state_allocates_nothing),
+    cmocka_unit_test(test_wide_fields),
+    cmocka_unit_test(test_wide_fields_are_cold),
     cmocka_unit_test(test_bytes_per_element),
     cmocka_unit_test(test_set),
   };
