@@ -4,6 +4,7 @@
 #include "data/interface_kernels.h"
 #include "data/pair_lists_kernels.h"
 #include "linalg/vector_kernels.h"
+#include "methods/common/force_field_kernels.h"
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
 #include "methods/sph/sph_kernels.h"
@@ -18,6 +19,7 @@
   GHOSTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   VECTOR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  FORCE_FIELD_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   INTEGRATE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   MEDIUM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \

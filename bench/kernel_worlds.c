@@ -88,6 +88,7 @@ static void set_flat_periodic(kp_dam_break_def *def) {
 static void set_drain(kp_dam_break_def *def) {
   def->jet = true;
   def->drain = true;
+  def->wind = true;
 }
 
 static void set_sparse(kp_dam_break_def *def) {

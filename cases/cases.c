@@ -148,6 +148,21 @@ static kp_result add_jet(kp_world *world, double x, double z) {
   return kp_world_add_emitter(world, &jet);
 }
 
+static kp_result add_wind(kp_world *world) {
+  kp_force_def wind = kp_default_force_def();
+  set_name(wind.name, "wind");
+  wind.shape = box(kp_vec3_make(0.0, 0.2, 0.0), kp_vec3_make(0.5, 0.5, 0.3));
+  wind.acceleration = kp_curve_constant3(kp_vec3_make(4.0, 0.0, 0.0));
+  KP_TRY(kp_world_add_force(world, &wind));
+  kp_force_def gust = kp_default_force_def();
+  set_name(gust.name, "gust");
+  gust.shape.kind = KP_SHAPE_SPHERE;
+  gust.shape.center = kp_vec3_make(0.3, 0.3, 0.2);
+  gust.shape.radius = 0.15;
+  gust.acceleration = kp_curve_constant3(kp_vec3_make(0.0, 3.0, 0.0));
+  return kp_world_add_force(world, &gust);
+}
+
 static kp_result add_drain(kp_world *world) {
   kp_sink_def drain = kp_default_sink_def();
   set_name(drain.name, "drain");
@@ -183,6 +198,9 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   }
   if (def->jet || def->far_jet) {
     KP_TRY(add_jet(world, def->far_jet ? far_away - 1.0 : 1.0, flat ? 0.0 : 0.3));
+  }
+  if (def->wind) {
+    KP_TRY(add_wind(world));
   }
   return def->drain ? add_drain(world) : KP_OK;
 }

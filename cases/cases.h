@@ -26,6 +26,7 @@ typedef struct kp_dam_break_def {
   bool body;          // a free box floats in the way of the water
   bool jet;           // an emitter feeds the water
   bool drain;         // a sink takes some of it away
+  bool wind;          // force fields push some of it about
   bool far_jet;       // the emitter stands so far away that cells are sparse
 } kp_dam_break_def;
 

@@ -169,6 +169,15 @@ typedef struct kp_sink_def {
   kp_shape_def shape;  // particles inside are removed
 } kp_sink_def;
 
+typedef struct kp_force_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  kp_shape_def shape;     // box or sphere it acts in; none: everywhere
+  kp_curve acceleration;  // m/s^2
+  char on[KP_TEXT_SIZE];  // the population or free body it acts on; empty: all of them
+  double start, stop;     // s
+} kp_force_def;
+
 typedef struct kp_output_def {
   uint32_t cookie;
   int64_t frames;
@@ -184,6 +193,7 @@ KP_API kp_collider_def kp_default_collider_def(void);
 KP_API kp_body_def kp_default_body_def(void);
 KP_API kp_emitter_def kp_default_emitter_def(void);
 KP_API kp_sink_def kp_default_sink_def(void);
+KP_API kp_force_def kp_default_force_def(void);
 KP_API kp_output_def kp_default_output_def(void);
 
 // A curve that holds still.

@@ -34,6 +34,7 @@ KP_API KP_NODISCARD kp_result kp_world_add_collider(kp_world *world, const kp_co
 KP_API KP_NODISCARD kp_result kp_world_add_body(kp_world *world, const kp_body_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_emitter(kp_world *world, const kp_emitter_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_sink(kp_world *world, const kp_sink_def *def);
+KP_API KP_NODISCARD kp_result kp_world_add_force(kp_world *world, const kp_force_def *def);
 // Folder in which mesh files are looked for; default is the current one.
 KP_API KP_NODISCARD kp_result kp_world_set_folder(kp_world *world, const char *folder);
 

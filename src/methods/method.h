@@ -56,7 +56,8 @@ typedef struct kp_env {
   double time;           // at the start of the sub-step
   double dt;             // of the sub-step
   int evaluation;        // of a multi-stage integrator, from 0
-  kp_force_fn force;     // of the user, may be NULL
+  struct kp_force_fields *fields;  // of the scene; may be NULL
+  kp_force_fn force;               // of the user, may be NULL
   void *force_user;
   kp_step_report report;  // of this sub-step; methods add to it
 } kp_env;

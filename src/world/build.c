@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "couple/fluid_rigid.h"
 #include "geom/sampler.h"
+#include "methods/common/force_field.h"
 #include "methods/common/walls.h"
 #include "methods/rigid/rigid.h"
 #include "methods/sph/sph.h"
@@ -361,6 +362,10 @@ kp_result kp_world_build_all(kp_world *world) {
   KP_TRY(kp_bodies_create(world->registry, &world->bodies));
   KP_TRY(kp_interface_create(world->registry, "walls", dimension, false, &world->walls));
   KP_TRY(kp_interface_create(world->registry, "movers", dimension, true, &world->movers));
+  if (spec->forces.count > 0) {
+    KP_TRY(kp_force_fields_create(world->backend, spec->forces.data, spec->forces.count, dimension,
+                                  &world->fields));
+  }
   // the user's force may have been set before
   kp_force_fn force = world->env.force;
   void *force_user = world->env.force_user;
@@ -378,6 +383,7 @@ kp_result kp_world_build_all(kp_world *world) {
                          .bodies = world->bodies,
                          .walls = world->walls,
                          .movers = world->movers,
+                         .fields = world->fields,
                          .force = force,
                          .force_user = force_user };
   KP_TRY(build_bodies(world));

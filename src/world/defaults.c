@@ -129,6 +129,16 @@ kp_sink_def kp_default_sink_def(void) {
   return (kp_sink_def){ .cookie = KP_DEF_COOKIE, .shape = no_shape() };
 }
 
+kp_force_def kp_default_force_def(void) {
+  return (kp_force_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .acceleration = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .start = 0.0,
+    .stop = 1e9,
+  };
+}
+
 kp_output_def kp_default_output_def(void) {
   return (kp_output_def){
     .cookie = KP_DEF_COOKIE,

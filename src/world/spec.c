@@ -275,3 +275,11 @@ kp_result kp_spec_add_sink(kp_spec *spec, const kp_sink_def *def) {
   INSERT(&spec->sinks, def);
   return KP_OK;
 }
+
+kp_result kp_spec_add_force(kp_spec *spec, const kp_force_def *def) {
+  KP_TRY(check_entity(spec, &kp_force_params, def, def->cookie, def->name));
+  kp_force_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.acceleration));
+  INSERT(&spec->forces, &copy);
+  return KP_OK;
+}

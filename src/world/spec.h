@@ -20,7 +20,8 @@
   X(collider, colliders)                                                                           \
   X(body, bodies)                                                                                  \
   X(emitter, emitters)                                                                             \
-  X(sink, sinks)
+  X(sink, sinks)                                                                                   \
+  X(force, forces)
 
 #define KP_SPEC_BLOCK_MEMBER(word) kp_##word##_def word;
 #define KP_SPEC_ENTITY_MEMBER(word, plural) KP_ARRAY(kp_##word##_def) plural;

@@ -1,5 +1,6 @@
 // Checks that need the whole spec: what fits, what names what, and whether the machine can hold it.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -338,6 +339,57 @@ static kp_result check_populations(const kp_spec *spec, census *c,
   return KP_OK;
 }
 
+// ---- forces
+
+// Names of what forces and probes may be about: populations and free bodies.
+typedef KP_ARRAY(const char *) name_list;
+
+static kp_result list_movers(const kp_spec *spec, name_list *out) {
+#define ADD(word, plural)                                                                          \
+  for (size_t i = 0; i < spec->plural.count; ++i) {                                                \
+    KP_TRY(kp_array_push(out, (const char *)spec->plural.data[i].name));                           \
+  }
+  KP_SPEC_POPULATIONS(ADD)
+  ADD(body, bodies)
+#undef ADD
+  return KP_OK;
+}
+
+// `key` of the entity must be the name of a population or a free body.
+static kp_result check_mover(const kp_spec *spec, const char *entity, const char *key,
+                             const char *name) {
+  name_list names = { 0 };
+  kp_result result = list_movers(spec, &names);
+  bool is_known = false;
+  for (size_t i = 0; i < names.count; ++i) {
+    is_known = is_known || strcmp(names.data[i], name) == 0;
+  }
+  if (result == KP_OK && !is_known) {
+    const char *nearest = kp_text_nearest(name, names.data, names.count);
+    result = kp_fail(KP_ERROR_SCENE, "%s: %s = \"%s\" is no population or body%s%s%s", entity, key,
+                     name, nearest != NULL ? ", did you mean \"" : "",
+                     nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
+  }
+  kp_array_free(&names);
+  return result;
+}
+
+static kp_result check_force(const kp_spec *spec, const census *c, const kp_force_def *def) {
+  char entity[KP_TEXT_SIZE + 16];
+  (void)snprintf(entity, sizeof entity, "force \"%s\"", def->name);
+  if (def->shape.kind != KP_SHAPE_BOX && def->shape.kind != KP_SHAPE_SPHERE) {
+    return kp_fail(KP_ERROR_SCENE, "%s: its shape must be a box or a sphere", entity);
+  }
+  if (def->stop < def->start) {
+    return kp_fail(KP_ERROR_SCENE, "%s: it stops at %g s, before its start at %g s", entity,
+                   def->stop, def->start);
+  }
+  if (def->on[0] != '\0') {
+    KP_TRY(check_mover(spec, entity, "on", def->on));
+  }
+  return check_flat_curve(c, "acceleration", def->name, &def->acceleration);
+}
+
 kp_result kp_spec_check(const kp_spec *spec) {
   KP_TRY(check_settings(spec));
   census c = {
@@ -355,5 +407,8 @@ kp_result kp_spec_check(const kp_spec *spec) {
   kp_array_free(&populations);
   KP_TRY(result);
   KP_TRY(check_solids(spec, &c));
+  for (size_t i = 0; i < spec->forces.count; ++i) {
+    KP_TRY(check_force(spec, &c, &spec->forces.data[i]));
+  }
   return check_memory(&c);
 }

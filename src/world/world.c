@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "geom/shape.h"
+#include "methods/common/force_field.h"
 #include "world/build.h"
 #include "world/step.h"
 
@@ -54,6 +55,7 @@ void kp_world_destroy(kp_world **world_pointer) {
   kp_interface_destroy(&world->walls);
   kp_interface_destroy(&world->movers);
   kp_bodies_destroy(&world->bodies);
+  kp_force_fields_destroy(&world->fields);
   kp_registry_destroy(&world->registry);
   kp_backend_destroy(&world->backend);
   kp_spec_free(&world->spec);

@@ -32,6 +32,7 @@ struct kp_world {
   kp_profile profile;
   kp_bodies *bodies;
   kp_interface *walls, *movers;
+  struct kp_force_fields *fields;
   KP_ARRAY(kp_system) systems;  // in schedule order
   int n_groups;
   KP_ARRAY(kp_world_body) shapes;

@@ -226,6 +226,32 @@ const kp_param_table kp_sink_params = {
   "sink", "A place where particles disappear.", ROWS(sink_rows), sizeof(kp_sink_def), set_sink,
 };
 
+// ---- force
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_force_def, member, kind, unit, lowest, highest, text)
+
+static const kp_param force_rows[] = {
+  ROW(shape, SHAPE, "", 0, 0, "Box or sphere it acts in; without one it acts everywhere."),
+  ROW(acceleration, CURVE3, "m/s^2", -1e6, 1e6,
+      "Given to what is inside; may be a function of time."),
+  ROW(on, TEXT, "", 0, 0, "Name of the population or body it acts on; all of them when missing."),
+  ROW(start, REAL, "s", 0, 1e9, "Nothing happens before."),
+  ROW(stop, REAL, "s", 0, 1e9, "Nothing happens after."),
+};
+
+static void set_force(void *def) {
+  *(kp_force_def *)def = kp_default_force_def();
+}
+
+const kp_param_table kp_force_params = {
+  "force",          "An acceleration of particles and free bodies inside a shape, or everywhere.",
+  ROWS(force_rows), sizeof(kp_force_def),
+  set_force,
+};
+
+#undef ROW
+
 // ---- output
 
 #define ROW(member, kind, unit, lowest, highest, text)                                             \

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "data/call.h"
 #include "geom/sampler.h"
+#include "methods/common/force_field.h"
 #include "methods/common/medium_kernels.h"
 #include "par/kernel_define.h"
 
@@ -311,6 +312,9 @@ static kp_result add_user_force(kp_medium *medium, kp_env *env) {
 }
 
 kp_result kp_medium_outer_forces(kp_medium *medium, kp_env *env) {
+  if (env->fields != NULL) {
+    KP_TRY(kp_force_fields_add(env->fields, env, medium->set, medium->integrate.acceleration));
+  }
   return env->force != NULL ? add_user_force(medium, env) : KP_OK;
 }
 
@@ -418,6 +422,15 @@ static double fastest_jet(const kp_medium *medium) {
   return speed;
 }
 
+// Of what slides without moving.
+static double fastest_surface(const kp_bodies *bodies) {
+  double speed = 0.0;
+  for (size_t b = 0; b < bodies->models.count; ++b) {
+    speed = fmax(speed, kp_vec3_length(bodies->slides.data[b]));
+  }
+  return speed;
+}
+
 double kp_medium_expected_speed(kp_medium *medium, kp_env *env) {
   int up = kp_env_up_axis(env);
   const double floor[3] = { env->domain.min.x, env->domain.min.y, env->domain.min.z };
@@ -432,11 +445,13 @@ double kp_medium_expected_speed(kp_medium *medium, kp_env *env) {
   double speed = sqrt(2.0 * kp_vec3_length(env->simulation.gravity) * height);
   speed = fmax(speed, kp_vec3_length(medium->velocity));
   speed = fmax(speed, fastest_jet(medium));
+  speed = fmax(speed, env->fields != NULL ? kp_force_fields_speed(env->fields, &env->domain) : 0.0);
+  speed = fmax(speed, fastest_surface(env->bodies));
   return speed > 0.0 ? speed : 1.0;
 }
 
 double kp_medium_fastest_body(const kp_env *env) {
-  double fastest = 0.0;
+  double fastest = fastest_surface(env->bodies);
   for (kp_index b = 0; b < (kp_index)env->bodies->models.count; ++b) {
     kp_frame3 frame = kp_bodies_frame(env->bodies, b);
     fastest = fmax(fastest, kp_vec3_length(frame.velocity));

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "methods/common/force_field.h"
+
 // ---- life ---------------------------------------------------------------------------------------
 
 static void rigid_destroy(void **self) {
@@ -161,8 +163,24 @@ static kp_result rigid_contact(void *self, kp_env *env) {
   return KP_OK;
 }
 
+// What the force fields do to the free bodies whose centres they hold.
+static void add_fields(kp_env *env) {
+  for (kp_index b = 0; b < (kp_index)env->bodies->models.count; ++b) {
+    const kp_body *model = &env->bodies->models.data[b];
+    if (model->kind == KP_BODY_FREE) {
+      kp_vec3 p = kp_bodies_frame(env->bodies, b).position;
+      kp_vec3 a = kp_force_fields_at(env->fields, model->name, env->time, p);
+      kp_vec3 *force = &env->bodies->forces.data[b];
+      *force = kp_vec3_madd(*force, 1.0 / model->inverse_mass, a);
+    }
+  }
+}
+
 static kp_result rigid_correct(void *self, kp_env *env) {
   (void)self;
+  if (env->fields != NULL) {
+    add_fields(env);
+  }
   kp_bodies_integrate(env->bodies, env->simulation.gravity, env->dt);
   return KP_OK;
 }
