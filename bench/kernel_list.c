@@ -1,6 +1,7 @@
 #include "data/cells_kernels.h"
 #include "data/data_kernels.h"
 #include "data/ghosts_kernels.h"
+#include "data/history_kernels.h"
 #include "data/interface_kernels.h"
 #include "data/pair_lists_kernels.h"
 #include "linalg/vector_kernels.h"
@@ -17,6 +18,7 @@
   CELLS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   LISTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   GHOSTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  HISTORY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   VECTOR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FORCE_FIELD_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \

@@ -18,6 +18,7 @@ kp_sources(
   baselines/split_merge.c
   cells.c
   ghosts.c
+  history.c
   pair_lists.c
   pair_rows.c
   pairs.c
@@ -25,11 +26,13 @@ kp_sources(
 kp_isa_sources(
   cells_cpu.c
   ghosts_cpu.c
+  history_cpu.c
   pair_lists_cpu.c
   pair_rows_cpu.c)
 kp_cuda_sources(
   cells_cuda.cu
   ghosts_cuda.cu
+  history_cuda.cu
   pair_lists_cuda.cu
   pair_rows_cuda.cu)
 
