@@ -80,8 +80,11 @@ typedef enum kp_sph_wall {
 } kp_sph_wall;
 
 // Settings shared by all SPH liquids of a world.
+typedef enum kp_sph_solver { KP_SPH_SOLVER_WCSPH, KP_SPH_SOLVER_DFSPH } kp_sph_solver;
+
 typedef struct kp_sph_def {
   uint32_t cookie;
+  int solver;      // kp_sph_solver
   int kernel;      // kp_sph_kernel
   double support;  // radius of the kernel in particle spacings
   int integrator;  // kp_integrator
@@ -99,6 +102,10 @@ typedef struct kp_sph_def {
   double wall_restitution;  // DEM
   double wall_friction;     // DEM, Coulomb
   double cfl;               // of c + |v|
+  // solver dfsph: mean errors to stay below, as shares of the rest density, and most iterations
+  double density_error, divergence_error;             // the divergence: change over one step
+  int64_t density_iterations, divergence_iterations;  // 0 divergence_iterations: no such solve
+  bool warm_start;                                    // start from the pressures of the last step
 } kp_sph_def;
 
 typedef enum kp_liquid_method { KP_LIQUID_SPH } kp_liquid_method;

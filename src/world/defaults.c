@@ -44,6 +44,7 @@ kp_simulation_def kp_default_simulation_def(void) {
 kp_sph_def kp_default_sph_def(void) {
   return (kp_sph_def){
     .cookie = KP_DEF_COOKIE,
+    .solver = KP_SPH_SOLVER_WCSPH,
     .kernel = KP_SPH_CUBIC,
     .support = 2.4,
     .integrator = KP_INTEGRATOR_SYMPLECTIC,
@@ -59,6 +60,11 @@ kp_sph_def kp_default_sph_def(void) {
     .wall_restitution = 0.3,
     .wall_friction = 0.2,
     .cfl = 0.4,
+    .density_error = 5e-4,
+    .divergence_error = 1e-3,
+    .density_iterations = 100,
+    .divergence_iterations = 100,
+    .warm_start = true,
   };
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "data/call.h"
+#include "methods/sph/sph_implicit.h"
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_define.h"
 
@@ -52,6 +53,7 @@ static void sph_destroy(void **self) {
     kp_cells_destroy(&sph->walls[w].cells);
   }
   kp_array_free(&sph->fluids);
+  kp_sph_implicit_destroy(&sph->implicit);
   kp_free(sph);
   *self = NULL;
 }
@@ -69,7 +71,7 @@ static kp_result check_def(const kp_sph_def *def) {
   if (def->fused && def->viscosity_model != SPH_VISCOSITY_LAPLACIAN) {
     return kp_fail(KP_ERROR_SCENE, "sph: 'fused' needs viscosity_model 'laplacian'");
   }
-  return KP_OK;
+  return def->solver == KP_SPH_SOLVER_DFSPH ? kp_sph_implicit_check(def) : KP_OK;
 }
 
 kp_result kp_sph_create(kp_env *env, const kp_sph_setup *setup, kp_sph **out) {
@@ -90,6 +92,9 @@ kp_result kp_sph_create(kp_env *env, const kp_sph_setup *setup, kp_sph **out) {
   kp_result result = kp_sph_setup_fluids(sph, env, setup);
   if (result == KP_OK) {
     result = kp_sph_setup_walls(sph, env);
+  }
+  if (result == KP_OK && sph->def.solver == KP_SPH_SOLVER_DFSPH) {
+    result = kp_sph_implicit_create(sph, env);
   }
   if (result == KP_OK) {
     result = create_state(sph, env->registry);
@@ -162,8 +167,26 @@ static kp_result sph_space(void *self, kp_env *env) {
   return KP_OK;
 }
 
+static kp_result sph_prepare(void *self, kp_env *env) {
+  kp_sph *sph = self;
+  return sph->implicit != NULL ? kp_sph_implicit_prepare(sph, env) : kp_sph_prepare(self, env);
+}
+
+static kp_result sph_forces(void *self, kp_env *env) {
+  kp_sph *sph = self;
+  return sph->implicit != NULL ? kp_sph_implicit_forces(sph, env) : kp_sph_forces(self, env);
+}
+
+static kp_result sph_solve(void *self, kp_env *env) {
+  kp_sph *sph = self;
+  return sph->implicit != NULL ? kp_sph_implicit_solve(sph, env) : KP_OK;
+}
+
 static kp_result sph_predict(void *self, kp_env *env) {
   kp_sph *sph = self;
+  if (sph->implicit != NULL) {
+    return kp_sph_implicit_predict(sph, env);
+  }
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_fluid *fluid = &sph->fluids.data[f];
     double dt_last = fluid->medium.integrate.dt_last;
@@ -200,13 +223,18 @@ static double sph_max_dt(void *self, kp_env *env) {
   const kp_sph *sph = self;
   double h = 0.5 * sph->support;
   double bodies = kp_medium_fastest_body(env);
+  double gravity = kp_vec3_length(env->simulation.gravity);
   double dt = HUGE_VAL;
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     const kp_sph_fluid *fluid = &sph->fluids.data[f];
-    double speed = fluid->sound_speed + fmax(fluid->medium.max_speed, bodies);
+    // pressure that is solved for has no sound
+    double sound = sph->implicit != NULL ? 0.0 : fluid->sound_speed;
+    double speed = sound + fmax(fluid->medium.max_speed, bodies);
     dt = fmin(dt, sph->def.cfl * h / speed);
-    if (fluid->medium.max_acceleration > 0.0) {
-      dt = fmin(dt, sph->def.cfl * sqrt(h / fluid->medium.max_acceleration));
+    double acceleration = fluid->medium.max_acceleration;
+    acceleration = fmax(acceleration, sph->implicit != NULL ? gravity : 0.0);
+    if (acceleration > 0.0) {
+      dt = fmin(dt, sph->def.cfl * sqrt(h / acceleration));
     }
     if (fluid->def.viscosity > 0.0 && sph->def.viscosity_model == SPH_VISCOSITY_LAPLACIAN) {
       dt = fmin(dt, 0.12 * h * h * fluid->def.rest_density / fluid->def.viscosity);
@@ -243,9 +271,10 @@ const kp_method kp_sph_method = {
   .text = "Weakly compressible smoothed particle hydrodynamics.",
   .stages = { [KP_STAGE_POPULATION] = sph_population,
               [KP_STAGE_SPACE] = sph_space,
-              [KP_STAGE_PREPARE] = kp_sph_prepare,
-              [KP_STAGE_FORCES] = kp_sph_forces,
+              [KP_STAGE_PREPARE] = sph_prepare,
+              [KP_STAGE_FORCES] = sph_forces,
               [KP_STAGE_PREDICT] = sph_predict,
+              [KP_STAGE_SOLVE] = sph_solve,
               [KP_STAGE_CORRECT] = sph_correct,
               [KP_STAGE_CHECK] = sph_check },
   .evaluations = sph_evaluations,

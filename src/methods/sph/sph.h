@@ -35,9 +35,10 @@ typedef struct kp_sph {
   kp_smooth w, g;  // density and gradient kernels
   kp_smooth_kind w_kind, g_kind;
   KP_ARRAY(kp_sph_fluid) fluids;
-  kp_sph_wall_fields walls[2];  // still and moving
-  kp_space *state;              // GLOBAL, one element: has_density
-  bool has_density;             // fused form: last step's density is there
+  kp_sph_wall_fields walls[2];       // still and moving
+  kp_space *state;                   // GLOBAL, one element: has_density
+  bool has_density;                  // fused form: last step's density is there
+  struct kp_sph_implicit *implicit;  // solver dfsph; else NULL (sph_implicit.h)
 } kp_sph;
 
 typedef struct kp_sph_setup {

@@ -20,7 +20,11 @@ static const char *const density_words[] = { "summation", "continuity", NULL };
 static const char *const wall_words[] = { "mirror", "sph", "lennard_jones", "dem", NULL };
 static const char *const domain_wall_words[] = { "samples", "planes", NULL };
 
+static const char *const solver_words[] = { "wcsph", "dfsph", NULL };
+
 static const kp_param rows[] = {
+  WORDS(solver, solver_words,
+        "wcsph: pressure by an equation of state; dfsph: solved for, with far larger steps."),
   WORDS(kernel, kernel_words,
         "Smoothing kernel; mueller takes poly6 for density, spiky for pressure and its own for "
         "viscosity."),
@@ -42,7 +46,16 @@ static const kp_param rows[] = {
   ROW(wall_distance, REAL, "spacings", 0.01, 8, "Reach of lennard_jones, contact diameter of dem."),
   ROW(wall_restitution, REAL, "", 0, 1, "dem: share of the normal speed kept."),
   ROW(wall_friction, REAL, "", 0, 10, "dem: Coulomb coefficient."),
-  ROW(cfl, REAL, "", 1e-4, 2, "Share of the kernel radius sound and flow may cross in one step."),
+  ROW(cfl, REAL, "", 1e-4, 2,
+      "Share of half the kernel radius that flow, and with wcsph sound, may cross in one step."),
+  ROW(density_error, REAL, "", 1e-6, 0.1,
+      "dfsph: mean excess over the rest density that ends the iteration."),
+  ROW(divergence_error, REAL, "", 1e-6, 0.1,
+      "dfsph: mean compression in one step that ends the divergence iteration."),
+  ROW(density_iterations, INT, "", 1, 100000, "dfsph: most iterations for the density."),
+  ROW(divergence_iterations, INT, "", 0, 100000,
+      "dfsph: most iterations for the divergence; 0 leaves that solve out."),
+  ROW(warm_start, BOOL, "", 0, 0, "dfsph: start from the pressures of the last step."),
 };
 
 static void set_default(void *def) {
