@@ -2,13 +2,19 @@
 // of pressure and viscosity; the others add one thing each to the plain dam break.
 #include "bench/kernels.h"
 
-// pressure, viscosity model, fused
+// pressure, viscosity model, fused, solver
 static const struct {
   int pressure, viscosity;
   bool fused;
+  int solver;
 } forms[] = {
-  { 0, 0, false }, { 1, 0, false }, { 0, 1, false },
-  { 1, 1, false }, { 0, 0, true },  { 1, 0, true },
+  { 0, 0, false, 0 },
+  { 1, 0, false, 0 },
+  { 0, 1, false, 0 },
+  { 1, 1, false, 0 },
+  { 0, 0, true, 0 },
+  { 1, 0, true, 0 },
+  { 1, 0, false, KP_SPH_SOLVER_DFSPH },
 };
 
 #define N_FORMS (sizeof forms / sizeof forms[0])
@@ -85,6 +91,11 @@ static void set_flat_periodic(kp_dam_break_def *def) {
   set_periodic(def);
 }
 
+static void set_implicit_periodic(kp_dam_break_def *def) {
+  def->sph.solver = KP_SPH_SOLVER_DFSPH;
+  set_periodic(def);
+}
+
 static void set_drain(kp_dam_break_def *def) {
   def->jet = true;
   def->drain = true;
@@ -112,6 +123,7 @@ static void (*const others[])(kp_dam_break_def *def) = {
   set_periodic,
   set_flat,
   set_flat_periodic,
+  set_implicit_periodic,
   set_drain,
   set_sparse,
 };
@@ -131,6 +143,7 @@ kp_dam_break_def kp_kernel_world(size_t k, int64_t particles) {
     def.sph.pressure = forms[k % N_FORMS].pressure;
     def.sph.viscosity_model = forms[k % N_FORMS].viscosity;
     def.sph.fused = forms[k % N_FORMS].fused;
+    def.sph.solver = forms[k % N_FORMS].solver;
   } else {
     others[k - N_SETS](&def);
   }
