@@ -108,7 +108,7 @@ typedef struct kp_sph_def {
   bool warm_start;                                    // start from the pressures of the last step
 } kp_sph_def;
 
-typedef enum kp_liquid_method { KP_LIQUID_SPH } kp_liquid_method;
+typedef enum kp_liquid_method { KP_LIQUID_SPH, KP_LIQUID_SPRINGS } kp_liquid_method;
 
 typedef struct kp_liquid_def {
   uint32_t cookie;
@@ -129,6 +129,68 @@ typedef struct kp_liquid_def {
   bool clamp_negative_pressure;  // no tension
   kp_vec3 color;                 // linear RGB for pictures
 } kp_liquid_def;
+
+typedef enum kp_springs_calibration {
+  KP_SPRINGS_LAYERS,  // the springs carry the depth of the liquid
+  KP_SPRINGS_PRINTED  // the numbers of Lyes 2015, Table 6.1
+} kp_springs_calibration;
+
+typedef enum kp_springs_walls {
+  KP_SPRINGS_WALLS_PENALTY,
+  KP_SPRINGS_WALLS_PLANES
+} kp_springs_walls;
+
+// Settings shared by all liquids of method springs.
+typedef struct kp_springs_def {
+  uint32_t cookie;
+  int calibration;          // kp_springs_calibration: where what is not given comes from
+  double stiffness;         // N/m of a contact; KP_AUTO: by calibration
+  double compression;       // share of a diameter the lowest contact gives way
+  double shear;             // N s/m against sliding; KP_AUTO: viscosity x diameter
+  double damping;           // N s/m against relative motion; KP_AUTO: 0.05 of critical
+  double drag;              // N s/m of the surroundings
+  double diameter;          // spacings
+  double tension;           // pull of spheres that have just parted, share of the stiffness
+  double tension_reach;     // diameters
+  double attraction;        // G of G m m / r^2 [N m^2/kg^2]
+  double attraction_reach;  // diameters
+  int walls;                // kp_springs_walls: closed faces of the domain
+  double wall_stiffness;    // of walls, over that of a contact
+  double slip;              // at solids: 0 rubs as spheres do .. 1 free slip
+  int integrator;           // kp_integrator
+  double cfl;               // share of the largest stable step
+} kp_springs_def;
+
+typedef enum kp_plasma_charges { KP_PLASMA_BALANCED, KP_PLASMA_EQUAL } kp_plasma_charges;
+typedef enum kp_plasma_search {
+  KP_PLASMA_COMPLETE,  // every pair within the influence radius
+  KP_PLASMA_NEAR       // only those in the 27 cells around a charge, whatever the radius
+} kp_plasma_search;
+
+// Charges that attract and repel each other within an influence radius.
+typedef struct kp_plasma_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  kp_shape_def shape;  // where they start, spread at random
+  int64_t particles;
+  kp_vec3 velocity;          // m/s at the start
+  double radius;             // m, of a particle: for the container and for pictures
+  double mass;               // kg
+  double charge;             // C
+  int charges;               // kp_plasma_charges: half of each sign, or all positive
+  double strength;           // k_e [N m^2/C^2]
+  double softening;          // m, added to every distance; KP_AUTO: a tenth of the influence
+  double influence;          // m: farther apart they do not act
+  double cell;               // m, edge of a search cell; KP_AUTO: the influence radius
+  int search;                // kp_plasma_search
+  kp_vec3 container_center;  // m
+  double container_radius;   // m, of the bounding sphere; 0: none
+  double restitution;        // share of the normal speed kept there
+  double damping;            // 1/s
+  int integrator;            // kp_integrator
+  double cfl;                // share of the softening length per step
+  kp_vec3 color;
+} kp_plasma_def;
 
 typedef struct kp_collider_def {
   uint32_t cookie;
@@ -196,6 +258,8 @@ KP_API kp_domain_def kp_default_domain_def(void);
 KP_API kp_simulation_def kp_default_simulation_def(void);
 KP_API kp_sph_def kp_default_sph_def(void);
 KP_API kp_liquid_def kp_default_liquid_def(void);
+KP_API kp_springs_def kp_default_springs_def(void);
+KP_API kp_plasma_def kp_default_plasma_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);
 KP_API kp_body_def kp_default_body_def(void);
 KP_API kp_emitter_def kp_default_emitter_def(void);

@@ -10,6 +10,8 @@ typedef enum kp_rng_stream {
   KP_RNG_EMITTER,
   KP_RNG_RENDER,
   KP_RNG_TEST,
+  KP_RNG_SCATTER,
+  KP_RNG_FIRE,
   KP_RNG_STREAM_COUNT
 } kp_rng_stream;
 

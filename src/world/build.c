@@ -8,8 +8,10 @@
 #include "geom/sampler.h"
 #include "methods/common/force_field.h"
 #include "methods/common/walls.h"
+#include "methods/plasma/plasma.h"
 #include "methods/rigid/rigid.h"
 #include "methods/sph/sph.h"
+#include "methods/springs/springs.h"
 
 // ---- spec
 // -------------------------------------------------------------------------------------------------
@@ -62,7 +64,9 @@ kp_result kp_spec_estimate(const kp_spec *spec, kp_world_estimate *out) {
   kp_population_defs populations = { 0 };
   kp_result result = kp_spec_populations(spec, &populations);
   for (size_t p = 0; p < populations.count && result == KP_OK; ++p) {
-    if (!populations.data[p].empty) {
+    if (populations.data[p].particles > 0) {
+      out->particles += populations.data[p].particles;
+    } else if (!populations.data[p].empty) {
       result = estimate_population(spec, &populations.data[p], &out->particles);
     }
   }
@@ -328,9 +332,29 @@ static kp_result build_sph(kp_world *world, const liquid_defs *liquids) {
   return add_system(world, &kp_sph_method, sph);
 }
 
+static kp_result build_springs(kp_world *world, const liquid_defs *liquids) {
+  kp_springs *springs = NULL;
+  KP_TRY(kp_springs_create(&world->env, &world->spec.springs, liquids->data, liquids->count,
+                           &springs));
+  return add_system(world, &kp_springs_method, springs);
+}
+
+static kp_result build_plasma(kp_world *world) {
+  const kp_spec *spec = &world->spec;
+  kp_plasma *plasma = NULL;
+  if (spec->plasmas.count == 0) {
+    return KP_OK;
+  }
+  KP_TRY(kp_plasma_create(&world->env, spec->plasmas.data, spec->plasmas.count, &plasma));
+  return add_system(world, &kp_plasma_method, plasma);
+}
+
 // One builder per method of liquids, in the order of kp_liquid_method; each gets its liquids.
 typedef kp_result (*liquid_builder)(kp_world *world, const liquid_defs *liquids);
-static const liquid_builder liquid_builders[] = { build_sph };
+static const liquid_builder liquid_builders[] = {
+  [KP_LIQUID_SPH] = build_sph,
+  [KP_LIQUID_SPRINGS] = build_springs,
+};
 
 static kp_result build_liquids(kp_world *world, kp_liquid_method method) {
   liquid_defs liquids = { 0 };
@@ -391,6 +415,7 @@ kp_result kp_world_build_all(kp_world *world) {
   for (size_t m = 0; m < sizeof liquid_builders / sizeof liquid_builders[0]; ++m) {
     KP_TRY(build_liquids(world, (kp_liquid_method)m));
   }
+  KP_TRY(build_plasma(world));
   // liquids and the bodies they push are strongly coupled: one group
   world->n_groups = 1;
   return add_system(world, &kp_fluid_rigid, NULL);

@@ -89,6 +89,51 @@ kp_liquid_def kp_default_liquid_def(void) {
   };
 }
 
+kp_springs_def kp_default_springs_def(void) {
+  return (kp_springs_def){
+    .cookie = KP_DEF_COOKIE,
+    .calibration = KP_SPRINGS_LAYERS,
+    .stiffness = KP_AUTO,
+    .compression = 0.1,
+    .shear = KP_AUTO,
+    .damping = KP_AUTO,
+    .drag = 0.0,
+    .diameter = 1.0,
+    .tension = 0.0,
+    .tension_reach = 1.5,
+    .attraction = 0.0,
+    .attraction_reach = 3.0,
+    .walls = KP_SPRINGS_WALLS_PENALTY,
+    .wall_stiffness = 2.0,
+    .slip = 0.0,
+    .integrator = KP_INTEGRATOR_LEAPFROG,
+    .cfl = 0.2,
+  };
+}
+
+kp_plasma_def kp_default_plasma_def(void) {
+  return (kp_plasma_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .particles = 1000,
+    .radius = 0.005,
+    .mass = 1.0,
+    .charge = 1.0,
+    .charges = KP_PLASMA_BALANCED,
+    .strength = 1e-6,
+    .softening = KP_AUTO,
+    .influence = 0.1,
+    .cell = KP_AUTO,
+    .search = KP_PLASMA_COMPLETE,
+    .container_radius = 0.0,
+    .restitution = 0.5,
+    .damping = 0.0,
+    .integrator = KP_INTEGRATOR_LEAPFROG,
+    .cfl = 0.1,
+    .color = { 0.55, 0.35, 0.85 },
+  };
+}
+
 kp_collider_def kp_default_collider_def(void) {
   return (kp_collider_def){
     .cookie = KP_DEF_COOKIE,

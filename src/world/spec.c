@@ -42,8 +42,17 @@ kp_result kp_spec_populations(const kp_spec *spec, kp_population_defs *out) {
                                .velocity = def->velocity };                                        \
     KP_TRY(kp_array_push(out, view));                                                              \
   }
+#define COLLECT_CLOUD(word_, plural)                                                               \
+  for (size_t i = 0; i < spec->plural.count; ++i) {                                                \
+    kp_population_def view = { .word = #word_,                                                     \
+                               .name = spec->plural.data[i].name,                                  \
+                               .particles = spec->plural.data[i].particles };                      \
+    KP_TRY(kp_array_push(out, view));                                                              \
+  }
   KP_SPEC_POPULATIONS(COLLECT)
+  KP_SPEC_CLOUDS(COLLECT_CLOUD)
 #undef COLLECT
+#undef COLLECT_CLOUD
   return KP_OK;
 }
 
@@ -240,6 +249,13 @@ kp_result kp_spec_add_liquid(kp_spec *spec, const kp_liquid_def *def) {
     KP_TRY(need_shape(&def->shape, "liquid", def->name));
   }
   INSERT(&spec->liquids, def);
+  return KP_OK;
+}
+
+kp_result kp_spec_add_plasma(kp_spec *spec, const kp_plasma_def *def) {
+  KP_TRY(check_entity(spec, &kp_plasma_params, def, def->cookie, def->name));
+  KP_TRY(need_shape(&def->shape, "plasma", def->name));
+  INSERT(&spec->plasmas, def);
   return KP_OK;
 }
 

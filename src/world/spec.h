@@ -9,14 +9,20 @@
 // Everything a scene may say, in lists: settings blocks of methods, each X(word), and named
 // entities, each X(word, plural). For word there are kp_word_def, kp_default_word_def and
 // kp_word_params, and for entities kp_spec_add_word.
-#define KP_SPEC_BLOCKS(X) X(sph)
+#define KP_SPEC_BLOCKS(X)                                                                          \
+  X(sph)                                                                                           \
+  X(springs)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.
 #define KP_SPEC_POPULATIONS(X) X(liquid, liquids)
 
+// Entities of so many particles at random places: their defs have name and particles.
+#define KP_SPEC_CLOUDS(X) X(plasma, plasmas)
+
 #define KP_SPEC_ENTITIES(X)                                                                        \
   KP_SPEC_POPULATIONS(X)                                                                           \
+  KP_SPEC_CLOUDS(X)                                                                                \
   X(collider, colliders)                                                                           \
   X(body, bodies)                                                                                  \
   X(emitter, emitters)                                                                             \
@@ -42,6 +48,7 @@ typedef struct kp_population_def {
   bool empty;
   double spacing;
   kp_vec3 velocity;
+  int64_t particles;  // of a cloud, which has no shape here and is not fed; else 0
 } kp_population_def;
 typedef KP_ARRAY(kp_population_def) kp_population_defs;
 KP_NODISCARD kp_result kp_spec_populations(const kp_spec *spec, kp_population_defs *out);

@@ -135,6 +135,10 @@ static kp_result check_spacing(const census *c, const kp_population_def *p) {
 }
 
 static kp_result check_population(const kp_spec *spec, census *c, const kp_population_def *p) {
+  if (p->particles > 0) {
+    count(c, &c->n_particles, (double)p->particles, p->name);
+    return KP_OK;
+  }
   KP_TRY(check_spacing(c, p));
   KP_TRY(check_flat(c, "velocity", p->name, p->velocity));
   c->finest = fmin(c->finest, p->spacing);
@@ -199,6 +203,9 @@ static kp_result check_target(const kp_population_defs *populations,
   bool is_known = false;
   for (size_t i = 0; i < populations->count; ++i) {
     const char *name = populations->data[i].name;
+    if (populations->data[i].particles > 0) {
+      continue;
+    }
     is_known = is_known || strcmp(name, emitter->into) == 0;
     if (kp_array_push(&names, name) != KP_OK) {
       kp_array_free(&names);

@@ -14,15 +14,14 @@ PLASMA_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
 // ---- set-up -------------------------------------------------------------------------------------
 
-static kp_result set_charges(kp_plasma_cloud *cloud, int64_t first) {
+static kp_result set_charges(kp_plasma_cloud *cloud) {
   kp_set *set = cloud->medium.set;
-  plasma_charge_args a = { .first = first,
-                           .charge = (kp_real)cloud->def.charge,
+  plasma_charge_args a = { .charge = (kp_real)cloud->def.charge,
                            .is_balanced = cloud->def.charges == KP_PLASMA_BALANCED };
   kp_call call;
   kp_call_init(&call, &plasma_charge_kernel, &a);
   KP_BIND(&call, &a, id, &set->id->buffers[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, out, &cloud->charge->buffers[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, out, &cloud->charge->buffers[0], KP_ACCESS_OVERWRITE);
   return kp_call_run(set->space->backend, &call, set->space->n);
 }
 
@@ -34,6 +33,10 @@ static kp_result add_fields(kp_plasma_cloud *cloud) {
   kp_field_desc cell = { "cell", KP_TYPE_REAL, 3, "", 0, 0.0 };
   KP_TRY(kp_space_add_field(space, &charge, &cloud->charge));
   KP_TRY(kp_space_add_field(space, &energy, &cloud->energy));
+  kp_field_desc radius = { "radius",         KP_TYPE_REAL, 1, "m", KP_FIELD_STATE | KP_FIELD_EXPORT,
+                           cloud->def.radius };
+  kp_field *unused;
+  KP_TRY(kp_space_add_field(space, &radius, &unused));
   bool near = cloud->def.search == KP_PLASMA_NEAR;
   return near ? kp_space_add_field(space, &cell, &cloud->cell) : KP_OK;
 }
@@ -48,17 +51,15 @@ static kp_result check_def(const kp_plasma_def *def, const kp_env *env, double s
                    "plasma \"%s\": search 'near' does not go with periodic boundaries", def->name);
   }
   if (softening >= def->influence) {
-    return kp_fail(KP_ERROR_SCENE,
-                   "plasma \"%s\": softening = %g m must be below influence = %g m", def->name,
-                   softening, def->influence);
+    return kp_fail(KP_ERROR_SCENE, "plasma \"%s\": softening = %g m must be below influence = %g m",
+                   def->name, softening, def->influence);
   }
   return KP_OK;
 }
 
 static kp_result setup_cloud(kp_plasma_cloud *cloud, kp_env *env) {
   const kp_plasma_def *def = &cloud->def;
-  cloud->softening =
-      isnan(def->softening) ? SOFTENING_SHARE * def->influence : def->softening;
+  cloud->softening = isnan(def->softening) ? SOFTENING_SHARE * def->influence : def->softening;
   cloud->edge = isnan(def->cell) ? def->influence * CELL_MARGIN : def->cell;
   KP_TRY(check_def(def, env, cloud->softening));
   kp_medium_def how = { .word = "plasma",
@@ -71,7 +72,7 @@ static kp_result setup_cloud(kp_plasma_cloud *cloud, kp_env *env) {
   cloud->medium.mass = def->mass;
   KP_TRY(add_fields(cloud));
   KP_TRY(kp_scatter_fill(&cloud->medium, env, &def->shape, def->particles));
-  KP_TRY(set_charges(cloud, 0));
+  KP_TRY(set_charges(cloud));
   return kp_medium_grid(&cloud->medium, env, cloud->edge, def->influence);
 }
 
@@ -138,6 +139,7 @@ static plasma_force_args force_args(const kp_plasma_cloud *cloud, const kp_env *
                               .gz = (kp_real)g.z };
 }
 
+// The arguments of the search that stops short begin with those of the other.
 static void bind_force(kp_call *call, plasma_force_args *a, kp_plasma_cloud *cloud, bool add) {
   KP_BIND3(call, a, v, cloud->medium.set->velocity, KP_ACCESS_READ);
   KP_BIND(call, a, charge, &cloud->charge->buffers[0], KP_ACCESS_READ);
@@ -231,9 +233,6 @@ static kp_result plasma_population(void *self, kp_env *env) {
   kp_plasma *plasma = self;
   FOR_EACH_CLOUD(plasma, cloud) {
     KP_TRY(kp_medium_population(&cloud->medium, env));
-    if (cloud->medium.first_new < cloud->medium.set->space->n) {
-      KP_TRY(set_charges(cloud, cloud->medium.first_new));
-    }
   }
   return KP_OK;
 }

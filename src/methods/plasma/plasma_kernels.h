@@ -1,8 +1,8 @@
 // What one charge does in a plasma of softened, truncated Coulomb forces (Lyes 2015, section 6.3).
 //
 // With d = x_i - x_j, r = |d| and l = r + s, s the softening length, r_I the influence radius:
-//   F_i = k q_i q_j d / l^3   where l < r_I, else 0            (Listing 6.3; Eq. 6.5 lacks the sign)
-//   U   = k q_i q_j (u(l) - u(r_I)),  u(l) = 1/l - s/(2 l^2)   (its integral)
+//   F_i = k q_i q_j d / l^3   where l < r_I, else 0            (Listing 6.3; Eq. 6.5 lacks the
+//   sign) U   = k q_i q_j (u(l) - u(r_I)),  u(l) = 1/l - s/(2 l^2)   (its integral)
 #pragma once
 
 #include "data/pairs.h"
@@ -190,10 +190,8 @@ PLASMA_INLINE void plasma_energy_pair(plasma_energy_acc *acc, const plasma_energ
 
 // ---- point kernels ------------------------------------------------------------------------------
 
-// Charges of the particles from `first` on, by id: the places are random, so taking turns gives
-// equal totals.
+// Charges by id: the places are random, so taking turns gives equal totals.
 typedef struct plasma_charge_args {
-  int64_t first;
   kp_real charge;
   int32_t is_balanced;  // 0: all positive
   const uint64_t *id;
@@ -201,9 +199,7 @@ typedef struct plasma_charge_args {
 } plasma_charge_args;
 
 KP_FN void plasma_charge(int64_t i, const plasma_charge_args *a) {
-  if (i >= a->first) {
-    a->out[i] = a->is_balanced && (a->id[i] & 1u) != 0u ? -a->charge : a->charge;
-  }
+  a->out[i] = a->is_balanced && (a->id[i] & 1u) != 0u ? -a->charge : a->charge;
 }
 
 typedef struct plasma_cell_args {

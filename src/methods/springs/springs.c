@@ -71,9 +71,8 @@ static void choose_constants(const kp_springs *springs, kp_springs_liquid *liqui
   double viscous = liquid->def.viscosity * liquid->diameter;
   double critical = sqrt(2.0 * liquid->stiffness * liquid->medium.mass);
   liquid->shear = !isnan(def->shear) ? def->shear : (printed ? PRINTED_SHEAR : viscous);
-  liquid->damping = !isnan(def->damping)
-                        ? def->damping
-                        : (printed ? PRINTED_DAMPING : DAMPING_SHARE * critical);
+  liquid->damping =
+      !isnan(def->damping) ? def->damping : (printed ? PRINTED_DAMPING : DAMPING_SHARE * critical);
   kp_log(KP_LOG_INFO, "springs", "liquid \"%s\": %s, k = %g N/m, m = %g kg, %g layers",
          liquid->def.name, printed ? "printed values" : "calibrated", liquid->stiffness,
          liquid->medium.mass, liquid->layers);
@@ -93,8 +92,8 @@ springs_law kp_springs_law(const kp_springs *springs, const kp_springs_liquid *a
                            const kp_springs_liquid *b) {
   const kp_springs_def *def = &springs->def;
   // two springs in a row
-  double k = a == b ? a->stiffness
-                    : 2.0 * a->stiffness * b->stiffness / (a->stiffness + b->stiffness);
+  double k =
+      a == b ? a->stiffness : 2.0 * a->stiffness * b->stiffness / (a->stiffness + b->stiffness);
   double touch = 0.5 * (a->diameter + b->diameter);
   return (springs_law){
     .stiffness = (kp_real)k,

@@ -1,5 +1,5 @@
-// What one sphere does in spring-mass water (Lyes 2015, sections 4.2 and 6.5.1; signs as corrected in
-// springs.md): spheres push each other apart where they overlap, rub and lose relative speed.
+// What one sphere does in spring-mass water (Lyes 2015, sections 4.2 and 6.5.1; signs as corrected
+// in springs.md): spheres push each other apart where they overlap, rub and lose relative speed.
 //
 // Conventions: d = x_i - x_j, e = d/r, u = v_j - v_i, r_0 the distance at which two spheres touch.
 #pragma once
@@ -38,8 +38,8 @@ SPRINGS_INLINE springs_gap springs_gap_of(kp_w dx, kp_w dy, kp_w dz, kp_w r2, kp
   kp_wmask apart = kp_w_less(zero, r2);
   kp_w r = kp_w_sqrt(r2);
   kp_w inverse = one / kp_w_select(apart, r, one);
-  kp_w side = kp_w_select(kp_w_less(lot_i, lot_j), -one,
-                          kp_w_select(kp_w_less(lot_j, lot_i), one, zero));
+  kp_w side =
+      kp_w_select(kp_w_less(lot_i, lot_j), -one, kp_w_select(kp_w_less(lot_j, lot_i), one, zero));
   springs_gap gap = { kp_w_select(apart, dx * inverse, side), dy * inverse, dz * inverse, r };
   return gap;
 }
