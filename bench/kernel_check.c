@@ -94,6 +94,7 @@ static kp_result run_world(void *user) {
   for (int s = 0; s < N_STEPS; ++s) {
     KP_TRY(kp_world_step(job->world, 1.0, NULL));
   }
+  KP_TRY(kp_world_probes_start(job->world));
   kp_population_stats stats;
   return kp_world_stats(job->world, 0, &stats);
 }

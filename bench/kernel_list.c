@@ -4,6 +4,7 @@
 #include "data/history_kernels.h"
 #include "data/interface_kernels.h"
 #include "data/pair_lists_kernels.h"
+#include "data/probe_kernels.h"
 #include "linalg/vector_kernels.h"
 #include "methods/common/force_field_kernels.h"
 #include "methods/common/integrate_kernels.h"
@@ -18,6 +19,7 @@
   DATA_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   CELLS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   LISTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
+  PROBE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   GHOSTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   HISTORY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \

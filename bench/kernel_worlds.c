@@ -100,6 +100,7 @@ static void set_drain(kp_dam_break_def *def) {
   def->jet = true;
   def->drain = true;
   def->wind = true;
+  def->probes = true;
 }
 
 static void set_sparse(kp_dam_break_def *def) {

@@ -148,6 +148,19 @@ static kp_result add_jet(kp_world *world, double x, double z) {
   return kp_world_add_emitter(world, &jet);
 }
 
+static kp_result add_probe(kp_world *world, int kind) {
+  static const char *const names[] = { "mean", "fit", "track" };
+  kp_probe_def probe = kp_default_probe_def();
+  set_name(probe.name, names[kind]);
+  set_name(probe.of, "water");
+  probe.kind = kind;
+  probe.min = kp_vec3_make(0.0, 0.0, 0.0);
+  probe.max = kp_vec3_make(0.6, 0.6, 0.6);
+  probe.counts = kp_vec3_make(6.0, 5.0, 4.0);
+  probe.radius = 0.1;
+  return kp_world_add_probe(world, &probe);
+}
+
 static kp_result add_wind(kp_world *world) {
   kp_force_def wind = kp_default_force_def();
   set_name(wind.name, "wind");
@@ -198,6 +211,9 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   }
   if (def->jet || def->far_jet) {
     KP_TRY(add_jet(world, def->far_jet ? far_away - 1.0 : 1.0, flat ? 0.0 : 0.3));
+  }
+  for (int kind = 0; def->probes && kind < 3; ++kind) {
+    KP_TRY(add_probe(world, kind));
   }
   if (def->wind) {
     KP_TRY(add_wind(world));

@@ -27,6 +27,7 @@ typedef struct kp_dam_break_def {
   bool jet;           // an emitter feeds the water
   bool drain;         // a sink takes some of it away
   bool wind;          // force fields push some of it about
+  bool probes;        // one of each kind looks at it
   bool far_jet;       // the emitter stands so far away that cells are sparse
 } kp_dam_break_def;
 

@@ -247,6 +247,19 @@ typedef struct kp_force_def {
   double start, stop;     // s
 } kp_force_def;
 
+typedef struct kp_probe_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  char of[KP_TEXT_SIZE];  // the population it looks at, or a body (track)
+  int kind;               // 0 mean of regions, 1 fit at points, 2 track
+  kp_vec3 min, max;       // centres of the first and the last region
+  kp_vec3 counts;         // regions along x, y, z
+  double radius;          // m, of a region; KP_AUTO: neighbours touch
+  int64_t particle;       // track: id of a particle; -1: the mean of all
+  int64_t every;          // steps between two looks
+  double interval;        // s between two looks instead; KP_AUTO: by steps
+} kp_probe_def;
+
 typedef struct kp_output_def {
   uint32_t cookie;
   int64_t frames;
@@ -265,11 +278,20 @@ KP_API kp_body_def kp_default_body_def(void);
 KP_API kp_emitter_def kp_default_emitter_def(void);
 KP_API kp_sink_def kp_default_sink_def(void);
 KP_API kp_force_def kp_default_force_def(void);
+KP_API kp_probe_def kp_default_probe_def(void);
 KP_API kp_output_def kp_default_output_def(void);
 
 // A curve that holds still.
 KP_API kp_curve kp_curve_constant(double value);
 KP_API kp_curve kp_curve_constant3(kp_vec3 value);
+
+// What a region of a probe holds now.
+typedef struct kp_probe_value {
+  kp_vec3 position;  // m: centre of the region; what is tracked
+  kp_vec3 velocity;  // m/s, mean or fitted; 0 where nothing is
+  double speed;      // m/s, mean of |v|
+  double count;      // particles that were seen
+} kp_probe_value;
 
 // What a sub-step has to tell.
 typedef struct kp_step_report {

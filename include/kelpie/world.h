@@ -37,6 +37,7 @@ KP_API KP_NODISCARD kp_result kp_world_add_body(kp_world *world, const kp_body_d
 KP_API KP_NODISCARD kp_result kp_world_add_emitter(kp_world *world, const kp_emitter_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_sink(kp_world *world, const kp_sink_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_force(kp_world *world, const kp_force_def *def);
+KP_API KP_NODISCARD kp_result kp_world_add_probe(kp_world *world, const kp_probe_def *def);
 // Folder in which mesh files are looked for; default is the current one.
 KP_API KP_NODISCARD kp_result kp_world_set_folder(kp_world *world, const char *folder);
 
@@ -58,6 +59,11 @@ KP_API int64_t kp_world_count(const kp_world *world, const char *set);  // -1: n
 // Copy a field's component as double: the first n items, or all where there are fewer.
 KP_API KP_NODISCARD kp_result kp_world_read(kp_world *world, const char *set, const char *field,
                                             int component, double *out, int64_t n);
+
+// Looks through the probe at the present state: the first n regions, x fastest, and how many there
+// are.
+KP_API KP_NODISCARD kp_result kp_world_probe_now(kp_world *world, const char *name,
+                                                 kp_probe_value *out, int64_t n, int64_t *count);
 
 // Hash of the whole state.
 KP_API KP_NODISCARD kp_result kp_world_hash(kp_world *world, uint64_t *out);

@@ -22,19 +22,22 @@ kp_sources(
   pair_lists.c
   pair_rows.c
   pairs.c
+  probe.c
   size_classes.c)
 kp_isa_sources(
   cells_cpu.c
   ghosts_cpu.c
   history_cpu.c
   pair_lists_cpu.c
-  pair_rows_cpu.c)
+  pair_rows_cpu.c
+  probe_cpu.c)
 kp_cuda_sources(
   cells_cuda.cu
   ghosts_cuda.cu
   history_cuda.cu
   pair_lists_cuda.cu
-  pair_rows_cuda.cu)
+  pair_rows_cuda.cu
+  probe_cuda.cu)
 
 kp_sources(curve.c)
 

@@ -14,7 +14,7 @@ static kp_result simulate(kp_session *s, kp_frame_facts *facts) {
       const kp_space *space = s->world->registry->spaces.data[i];
       facts->report.n_particles += kp_space_is_population(s->world, space) ? space->n : 0;
     }
-    return KP_OK;
+    return kp_world_probes_start(s->world);
   }
   double end = (double)s->frame / kp_scene_output(s->scene)->fps;
   kp_result result = kp_world_advance(s->world, end - kp_world_time(s->world), &facts->report);
@@ -100,6 +100,11 @@ static kp_result gather_rows(kp_session *s, kp_frame_job *job, const kp_frame_fa
   KP_TRY(kp_array_resize(&job->perf, s->perf_columns.names.count));
   KP_TRY(kp_stats_row(s->world, facts, job->stats.data));
   kp_perf_row(s->world, facts, &s->perf_base, job->perf.data);
+  // what was sampled goes with the job, and its memory comes back with the job after the next
+  kp_probe_rows taken = s->world->probes.rows;
+  s->world->probes.rows = job->probes;
+  s->world->probes.rows.count = 0;
+  job->probes = taken;
   return KP_OK;
 }
 

@@ -114,6 +114,24 @@ kp_result kp_stats_row(kp_world *world, const kp_frame_facts *facts, double *out
   return KP_OK;
 }
 
+// ---- probes_<name>.csv
+
+const char *const kp_probe_columns[KP_PROBE_COLUMNS] = {
+  "frame", "step",  "time",       "region",     "x",          "y",
+  "z",     "count", "velocity_x", "velocity_y", "velocity_z", "speed",
+};
+
+void kp_probe_row_values(const kp_probe_row *row, uint64_t frame, double *out) {
+  *out++ = (double)frame;
+  *out++ = (double)row->step;
+  *out++ = row->time;
+  *out++ = (double)row->region;
+  out = put_vec3(out, row->sample.position);
+  *out++ = row->sample.count;
+  out = put_vec3(out, row->sample.velocity);
+  *out++ = row->sample.speed;
+}
+
 // ---- perf.csv
 
 // the writer fills KP_PERF_WRITE and KP_PERF_CHECKPOINT

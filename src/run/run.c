@@ -199,6 +199,20 @@ static kp_result set_up_resume(kp_session *s) {
 
 // ---- the loop
 
+static kp_result open_probes(kp_session *s, double last) {
+  const kp_world_probes *probes = &s->world->probes;
+  s->world->probes.keep = true;
+  for (size_t i = 0; i < probes->all.count; ++i) {
+    char path[KP_PATH_SIZE];
+    kp_table *table;
+    KP_TRY(kp_run_path(&s->folder, path, "probes_%s.csv", probes->all.data[i].def.name));
+    KP_TRY(kp_array_reserve(&s->probes, i + 1));
+    KP_TRY(kp_table_resume(path, kp_probe_columns, KP_PROBE_COLUMNS, last, &table));
+    s->probes.data[s->probes.count++] = table;
+  }
+  return KP_OK;
+}
+
 static kp_result open_tables(kp_session *s) {
   char path[KP_PATH_SIZE];
   double last = (double)s->frame - 1.0;
@@ -207,6 +221,7 @@ static kp_result open_tables(kp_session *s) {
   KP_TRY(kp_run_path(&s->folder, path, "stats.csv"));
   KP_TRY(kp_table_resume(path, (const char *const *)s->stats_columns.names.data,
                          s->stats_columns.names.count, last, &s->stats));
+  KP_TRY(open_probes(s, last));
   KP_TRY(kp_run_path(&s->folder, path, "perf.csv"));
   return kp_table_resume(path, (const char *const *)s->perf_columns.names.data,
                          s->perf_columns.names.count, last, &s->perf);
@@ -223,6 +238,7 @@ static int writer_threads(const kp_session *s) {
 
 static kp_result start_writer(kp_session *s) {
   kp_writer_def def = { .folder = &s->folder, .stats = s->stats, .perf = s->perf };
+  def.probes = s->probes.data;
   def.threads = writer_threads(s);
   def.verify_frames = s->is_resumed;
   def.perf_write = KP_PERF_WRITE;
@@ -254,6 +270,10 @@ static void end_session(kp_session *s) {
   kp_writer_destroy(&s->writer);
   kp_table_close(&s->stats);
   kp_table_close(&s->perf);
+  for (size_t i = 0; i < s->probes.count; ++i) {
+    kp_table_close(&s->probes.data[i]);
+  }
+  kp_array_free(&s->probes);
   kp_columns_free(&s->stats_columns);
   kp_columns_free(&s->perf_columns);
   kp_shape_meshes_free(&s->meshes);

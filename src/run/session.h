@@ -16,6 +16,7 @@ typedef struct kp_session {
   kp_shape_meshes meshes;
   kp_columns stats_columns, perf_columns;
   kp_table *stats, *perf;
+  KP_ARRAY(kp_table *) probes;
   kp_writer *writer;
   kp_progress progress;
   uint64_t frame;  // the next one

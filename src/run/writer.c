@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/timer.h"
 #include "par/parallel.h"
+#include "run/rows.h"
 
 #define N_JOBS 2
 #define N_CHECKPOINTS 2  // kept: should the newest be damaged, the one before serves
@@ -71,6 +72,16 @@ static kp_result write_checkpoint(kp_writer *w, kp_frame_job *job) {
   return kp_run_prune(w->def.folder, N_CHECKPOINTS);
 }
 
+static kp_result write_probes(kp_writer *w, kp_frame_job *job) {
+  for (size_t i = 0; i < job->probes.count; ++i) {
+    const kp_probe_row *row = &job->probes.data[i];
+    double values[KP_PROBE_COLUMNS];
+    kp_probe_row_values(row, job->frame, values);
+    KP_TRY(kp_table_row(w->def.probes[row->probe], values));
+  }
+  return KP_OK;
+}
+
 static kp_result write_job(kp_writer *w, kp_frame_job *job) {
   double start = kp_time_now();
   if (job->has_frame) {
@@ -79,6 +90,7 @@ static kp_result write_job(kp_writer *w, kp_frame_job *job) {
   job->perf.data[w->def.perf_write] = kp_time_now() - start;
   job->perf.data[w->def.perf_checkpoint] = w->unreported_checkpoint;
   w->unreported_checkpoint = 0.0;
+  KP_TRY(write_probes(w, job));
   KP_TRY(kp_table_row(w->def.stats, job->stats.data));
   KP_TRY(kp_table_row(w->def.perf, job->perf.data));
   if (job->has_checkpoint) {
@@ -198,6 +210,7 @@ void kp_writer_destroy(kp_writer **writer) {
     kp_batch_free(&w->jobs[i].frame_batch);
     kp_batch_free(&w->jobs[i].state_batch);
     kp_array_free(&w->jobs[i].stats);
+    kp_array_free(&w->jobs[i].probes);
     kp_array_free(&w->jobs[i].perf);
   }
   pthread_cond_destroy(&w->changed);

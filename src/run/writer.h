@@ -15,10 +15,12 @@ typedef struct kp_frame_job {
   bool has_frame, has_checkpoint;
   kp_batch frame_batch, state_batch;
   KP_ARRAY(double) stats, perf;  // one value per column
+  kp_probe_rows probes;
 } kp_frame_job;
 
 typedef struct kp_writer_def {
   const kp_run_folder *folder;
+  kp_table **probes;       // one per probe
   kp_table *stats, *perf;  // used by the writer's thread alone until finish; stay the caller's
   int threads;             // for compression
   // true: a frame file that is there already must hold the same, and stays

@@ -21,6 +21,7 @@ static const kp_scene_kind builtin_kinds[] = {
   { "emitter", NULL, &kp_emitter_params, true, false, NULL },
   { "sink", NULL, &kp_sink_params, true, false, NULL },
   { "force", NULL, &kp_force_params, true, false, NULL },
+  { "probe", NULL, &kp_probe_params, true, false, NULL },
   { "output", NULL, &kp_output_params, false, false, NULL },
 };
 

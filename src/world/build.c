@@ -418,5 +418,6 @@ kp_result kp_world_build_all(kp_world *world) {
   KP_TRY(build_plasma(world));
   // liquids and the bodies they push are strongly coupled: one group
   world->n_groups = 1;
-  return add_system(world, &kp_fluid_rigid, NULL);
+  KP_TRY(add_system(world, &kp_fluid_rigid, NULL));
+  return kp_world_probes_build(world);
 }

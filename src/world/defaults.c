@@ -190,6 +190,20 @@ kp_force_def kp_default_force_def(void) {
   };
 }
 
+kp_probe_def kp_default_probe_def(void) {
+  return (kp_probe_def){
+    .cookie = KP_DEF_COOKIE,
+    .kind = 0,
+    .min = { 0.0, 0.0, 0.0 },
+    .max = { 0.0, 0.0, 0.0 },
+    .counts = { 1.0, 1.0, 1.0 },
+    .radius = KP_AUTO,
+    .particle = -1,
+    .every = 1,
+    .interval = KP_AUTO,
+  };
+}
+
 kp_output_def kp_default_output_def(void) {
   return (kp_output_def){
     .cookie = KP_DEF_COOKIE,

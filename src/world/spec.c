@@ -299,3 +299,9 @@ kp_result kp_spec_add_force(kp_spec *spec, const kp_force_def *def) {
   INSERT(&spec->forces, &copy);
   return KP_OK;
 }
+
+kp_result kp_spec_add_probe(kp_spec *spec, const kp_probe_def *def) {
+  KP_TRY(check_entity(spec, &kp_probe_params, def, def->cookie, def->name));
+  INSERT(&spec->probes, def);
+  return KP_OK;
+}

@@ -27,7 +27,8 @@
   X(body, bodies)                                                                                  \
   X(emitter, emitters)                                                                             \
   X(sink, sinks)                                                                                   \
-  X(force, forces)
+  X(force, forces)                                                                                 \
+  X(probe, probes)
 
 #define KP_SPEC_BLOCK_MEMBER(word) kp_##word##_def word;
 #define KP_SPEC_ENTITY_MEMBER(word, plural) KP_ARRAY(kp_##word##_def) plural;

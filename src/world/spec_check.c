@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "data/probe.h"
 #include "geom/shape.h"
 #include "world/cookie.h"
 #include "world/spec.h"
@@ -397,6 +398,53 @@ static kp_result check_force(const kp_spec *spec, const census *c, const kp_forc
   return check_flat_curve(c, "acceleration", def->name, &def->acceleration);
 }
 
+// ---- probes
+
+static bool is_body(const kp_spec *spec, const char *name) {
+  for (size_t i = 0; i < spec->bodies.count; ++i) {
+    if (strcmp(spec->bodies.data[i].name, name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static kp_result check_probe(const kp_spec *spec, const census *c, const kp_probe_def *def) {
+  const double n[3] = { def->counts.x, def->counts.y, def->counts.z };
+  char entity[KP_TEXT_SIZE + 16];
+  (void)snprintf(entity, sizeof entity, "probe \"%s\"", def->name);
+  if (def->of[0] == '\0') {
+    return kp_fail(KP_ERROR_SCENE, "%s: of = \"what it looks at\" is missing", entity);
+  }
+  KP_TRY(check_mover(spec, entity, "of", def->of));
+  if (def->kind == KP_PROBE_TRACK) {
+    return KP_OK;
+  }
+  if (is_body(spec, def->of)) {
+    return kp_fail(KP_ERROR_SCENE, "%s: a body has no regions; kind = \"track\" writes its path",
+                   entity);
+  }
+  bool one = true;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (n[axis] != floor(n[axis])) {
+      return kp_fail(KP_ERROR_SCENE, "%s: counts must be whole numbers, unlike %g", entity,
+                     n[axis]);
+    }
+    bool apart = component(def->min, axis) != component(def->max, axis);
+    if (axis < c->dimension && n[axis] > 1.0 && !apart) {
+      return kp_fail(KP_ERROR_SCENE, "%s: %g regions along %c need min and max apart", entity,
+                     n[axis], "xyz"[axis]);
+    }
+    one = one && (axis >= c->dimension || n[axis] == 1.0);
+  }
+  if (isnan(def->radius) && one) {
+    return kp_fail(KP_ERROR_SCENE, "%s: a single region needs a radius", entity);
+  }
+  return n[0] * n[1] * n[2] <= 1e7 ? KP_OK
+                                   : kp_fail(KP_ERROR_SCENE, "%s: %g regions are more than 1e7",
+                                             entity, n[0] * n[1] * n[2]);
+}
+
 kp_result kp_spec_check(const kp_spec *spec) {
   KP_TRY(check_settings(spec));
   census c = {
@@ -416,6 +464,9 @@ kp_result kp_spec_check(const kp_spec *spec) {
   KP_TRY(check_solids(spec, &c));
   for (size_t i = 0; i < spec->forces.count; ++i) {
     KP_TRY(check_force(spec, &c, &spec->forces.data[i]));
+  }
+  for (size_t i = 0; i < spec->probes.count; ++i) {
+    KP_TRY(check_probe(spec, &c, &spec->probes.data[i]));
   }
   return check_memory(&c);
 }

@@ -167,6 +167,7 @@ kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report)
     KP_TRY(run_group(world, group, interval, &sum));
     join_report(&all, &sum);
   }
+  double before = env->time;
   env->time += interval;
   env->report = all;
   world->n_steps += 1;
@@ -174,7 +175,11 @@ kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report)
   if (report != NULL) {
     *report = all;
   }
-  return check_report(world);
+  kp_result result = check_report(world);
+  if (env->report.n_bad == 0) {
+    KP_TRY(kp_world_probes_step(world, before));
+  }
+  return result;
 }
 
 // Sub-steps until the end of the interval or the first trouble.
@@ -207,11 +212,13 @@ kp_result kp_world_advance(kp_world *world, double seconds, kp_step_report *repo
     KP_TRY(kp_registry_save(world->registry, &world->snapshot));
   }
   double scale = world->dt_scale;
+  size_t n_rows = world->probes.rows.count;
   kp_result result = advance_to(world, end, &sum);
   for (int64_t r = 0; may_retry && result == KP_ERROR_PHYSICS && r < def->retries; ++r) {
     kp_log(KP_LOG_WARN, "world", "%s; trying again with half the step", kp_last_error());
     KP_TRY(kp_registry_rewind(world->registry, world->snapshot));
     KP_TRY(kp_world_after_load(world));
+    world->probes.rows.count = n_rows;
     // the rewind brought back the scale of the first try
     scale *= 0.5;
     world->dt_scale = scale;

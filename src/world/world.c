@@ -40,6 +40,7 @@ void kp_world_destroy(kp_world **world_pointer) {
     return;
   }
   kp_snapshot_free(&world->snapshot);
+  kp_world_probes_free(world);
   for (size_t s = 0; s < world->systems.count; ++s) {
     kp_system *system = &world->systems.data[s];
     if (system->method->destroy != NULL) {

@@ -7,6 +7,7 @@
 #include "data/field.h"
 #include "kelpie/world.h"
 #include "methods/method.h"
+#include "world/probes.h"
 #include "world/spec.h"
 
 typedef struct kp_system {
@@ -33,6 +34,7 @@ struct kp_world {
   kp_bodies *bodies;
   kp_interface *walls, *movers;
   struct kp_force_fields *fields;
+  kp_world_probes probes;
   KP_ARRAY(kp_system) systems;  // in schedule order
   int n_groups;
   KP_ARRAY(kp_world_body) shapes;

@@ -1,0 +1,129 @@
+#include "data/probe.h"
+
+#include "data/probe_kernels.h"
+#include "par/kernel_define.h"
+
+PROBE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+static kp_result make_points(kp_probe *p, const kp_vec3 *points, int64_t n) {
+  kp_backend *backend = p->seen.space->backend;
+  kp_field_desc count = { "count", KP_TYPE_REAL, 1, "", 0, 0.0 };
+  kp_field_desc speed = { "speed", KP_TYPE_REAL, 1, "m/s", 0, 0.0 };
+  KP_TRY(kp_registry_create(backend, &p->registry));
+  KP_TRY(kp_set_create(p->registry, "points", KP_SET_TIED, p->seen.dimension, &p->points));
+  KP_TRY(kp_space_add_field(p->points->space, &count, &p->count));
+  KP_TRY(kp_space_add_field(p->points->space, &speed, &p->speed));
+  KP_TRY(kp_set_add(p->points, n, points, NULL));
+  KP_TRY(kp_cells_create(p->points, p->radius, &p->point_cells));
+  KP_TRY(kp_cells_build(p->point_cells, NULL));
+  return kp_cells_create(&p->seen, p->radius, &p->seen_cells);
+}
+
+kp_result kp_probe_create(kp_probe_kind kind, kp_space *space, int dimension, const kp_vec3 *points,
+                          int64_t n, double radius, kp_probe **out) {
+  kp_probe *p = kp_alloc_zero(sizeof *p, KP_MEMORY_WORLD);
+  if (p == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  p->kind = kind;
+  p->radius = radius;
+  p->particle = -1;
+  p->seen = (kp_set){ .kind = KP_SET_TIED,
+                      .dimension = dimension,
+                      .space = space,
+                      .position = kp_space_find(space, "position"),
+                      .velocity = kp_space_find(space, "velocity"),
+                      .id = kp_space_find(space, "id") };
+  kp_result result = KP_OK;
+  if (p->seen.position == NULL || p->seen.velocity == NULL || p->seen.id == NULL) {
+    result = kp_fail(KP_ERROR_ARGUMENT, "\"%s\" holds nothing that moves", space->name);
+  } else if (kind != KP_PROBE_TRACK) {
+    result = make_points(p, points, n);
+  }
+  if (result != KP_OK) {
+    kp_probe_destroy(&p);
+    return result;
+  }
+  *out = p;
+  return KP_OK;
+}
+
+void kp_probe_destroy(kp_probe **probe) {
+  kp_probe *p = *probe;
+  if (p != NULL) {
+    kp_cells_destroy(&p->seen_cells);
+    kp_cells_destroy(&p->point_cells);
+    kp_set_destroy(&p->points);
+    kp_registry_destroy(&p->registry);
+    kp_free(p);
+    *probe = NULL;
+  }
+}
+
+int64_t kp_probe_count(const kp_probe *probe) {
+  return probe->kind == KP_PROBE_TRACK ? 1 : probe->points->space->n;
+}
+
+static kp_result look_around(kp_probe *p) {
+  probe_args a = { .radius2 = (kp_real)(p->radius * p->radius), .dimension = p->seen.dimension };
+  kp_pair_job job;
+  kp_call call;
+  KP_TRY(kp_cells_build(p->seen_cells, NULL));
+  kp_call_init(&call, p->kind == KP_PROBE_MEAN ? &probe_mean_kernel : &probe_fit_kernel, &a);
+  KP_BIND3(&call, &a, j_v, p->seen.velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, count, &p->count->buffers[0], KP_ACCESS_OVERWRITE);
+  KP_BIND3(&call, &a, v, p->points->velocity, KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, speed, &p->speed->buffers[0], KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_pair_job_make(p->point_cells, p->seen_cells, p->radius, &job));
+  return kp_call_pairs(p->seen.space->backend, &call, &job);
+}
+
+static kp_result read_points(kp_probe *p, kp_probe_value *out) {
+  const kp_real *count = kp_buffer_host(&p->count->buffers[0], KP_ACCESS_READ);
+  const kp_real *speed = kp_buffer_host(&p->speed->buffers[0], KP_ACCESS_READ);
+  const kp_pos *x[3];
+  const kp_real *v[3];
+  for (int c = 0; c < 3; ++c) {
+    x[c] = kp_buffer_host(&p->points->position->buffers[c], KP_ACCESS_READ);
+    v[c] = kp_buffer_host(&p->points->velocity->buffers[c], KP_ACCESS_READ);
+    if (count == NULL || speed == NULL || x[c] == NULL || v[c] == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+  }
+  for (int64_t i = 0; i < p->points->space->n; ++i) {
+    out[i] = (kp_probe_value){
+      .position = kp_vec3_make(x[0][i], x[1][i], x[2][i]),
+      .count = (double)count[i],
+      .velocity = kp_vec3_make((double)v[0][i], (double)v[1][i], (double)v[2][i]),
+      .speed = (double)speed[i],
+    };
+  }
+  return KP_OK;
+}
+
+static kp_result track(kp_probe *p, kp_probe_value *out) {
+  probe_track_args a = { .all = p->particle < 0, .wanted = (uint64_t)p->particle };
+  double v[8];
+  kp_call call;
+  kp_call_init(&call, &probe_track_kernel, &a);
+  KP_BIND(&call, &a, id, &p->seen.id->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , p->seen.position, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, p->seen.velocity, KP_ACCESS_READ);
+  KP_TRY(kp_call_reduce(p->seen.space->backend, &call, p->seen.space->n, v));
+  double share = v[0] > 0.0 ? 1.0 / v[0] : 0.0;
+  *out = (kp_probe_value){
+    .position = kp_vec3_make(share * v[1], share * v[2], share * v[3]),
+    .count = v[0],
+    .velocity = kp_vec3_make(share * v[4], share * v[5], share * v[6]),
+    .speed = share * v[7],
+  };
+  return KP_OK;
+}
+
+kp_result kp_probe_look(kp_probe *probe, kp_probe_value *out) {
+  if (probe->kind == KP_PROBE_TRACK) {
+    return track(probe, out);
+  }
+  KP_TRY(look_around(probe));
+  return read_points(probe, out);
+}

@@ -1,0 +1,41 @@
+// The probes of a world: made from the spec, asked when they are due, their samples kept as rows
+// until somebody takes them.
+#pragma once
+
+#include "data/probe.h"
+#include "kelpie/types.h"
+
+struct kp_world;
+
+typedef struct kp_world_probe {
+  kp_probe_def def;
+  kp_probe *probe;  // NULL: the path of a body
+  kp_index body;
+  KP_ARRAY(kp_probe_value) samples;  // of the last look
+} kp_world_probe;
+
+// One row of a probe's table.
+typedef struct kp_probe_row {
+  int32_t probe, region;
+  int64_t step;
+  double time;
+  kp_probe_value sample;
+} kp_probe_row;
+
+typedef KP_ARRAY(kp_probe_row) kp_probe_rows;
+
+typedef struct kp_world_probes {
+  KP_ARRAY(kp_world_probe) all;  // ordered by name
+  bool keep;                     // rows are wanted
+  kp_probe_rows rows;            // since they were taken
+} kp_world_probes;
+
+// The populations must be there.
+KP_NODISCARD kp_result kp_world_probes_build(struct kp_world *world);
+void kp_world_probes_free(struct kp_world *world);
+
+// After a step that began at `before`: asks those that are due.
+KP_NODISCARD kp_result kp_world_probes_step(struct kp_world *world, double before);
+
+// All of them, whether due or not: the state a run begins with.
+KP_NODISCARD kp_result kp_world_probes_start(struct kp_world *world);
