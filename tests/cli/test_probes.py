@@ -56,7 +56,7 @@ def test_tables(folder):
     assert rows[0]["step"] == 0 and rows[-1]["step"] == 60 and rows[-1]["frame"] == 6
     assert abs(rows[-1]["time"] - 0.12) < 1e-9
     assert all(row["count"] > 0 for row in rows)
-    middle = [row for row in rows if row["step"] == 60 and row["region"] in (4, 7)]
+    middle = [row for row in rows if row["step"] == 60 and row["region"] in (5, 6)]
     assert max(abs(row["velocity_x"]) for row in middle) > 0.05, middle
     path = table(os.path.join(out, "probes_tagged.csv"))
     assert [row["step"] for row in path] == list(range(0, 61, 5))
