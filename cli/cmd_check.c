@@ -13,8 +13,8 @@ static const kp_option options[] = {
 static const kp_command command = {
   "check",
   "SCENE [options]",
-  "Reads and checks a scene and prints what it holds and about how much memory and time it\n"
-  "will take. Nothing is simulated or written.",
+  "Reads and checks a scene, fills its world and prints what it holds and about how much\n"
+  "memory and time it will take. Nothing is simulated or written.",
   "  kelpie check scenes/demo/dam_break.lua\n"
   "  kelpie check scenes/demo/dam_break.lua --set water.spacing=0.005",
   options,
@@ -45,7 +45,7 @@ static void print_seconds(double seconds) {
   }
 }
 
-static void print_scene(const kp_scene *scene, const kp_world_estimate *estimate) {
+static void print_scene(const kp_scene *scene, const kp_world_size *size_of_world) {
   const kp_spec *spec = kp_scene_spec(scene);
   const kp_output_def *output = kp_scene_output(scene);
   kp_vec3 size = kp_vec3_sub(spec->domain.max, spec->domain.min);
@@ -55,20 +55,27 @@ static void print_scene(const kp_scene *scene, const kp_world_estimate *estimate
       "liquids     %zu\ncolliders   %zu\nbodies      %zu\nemitters    %zu\nsinks       %zu\n",
       spec->liquids.count, spec->colliders.count, spec->bodies.count, spec->emitters.count,
       spec->sinks.count);
-  (void)printf("particles   %lld\nsamples     %lld on walls and bodies\n",
-               (long long)estimate->particles, (long long)estimate->samples);
+  (void)printf("particles   %lld", (long long)size_of_world->particles);
+  if (size_of_world->to_come > 0) {
+    (void)printf(", and up to %lld from emitters", (long long)size_of_world->to_come);
+  } else if (size_of_world->to_come < 0) {
+    (void)printf(", and more from emitters without limit");
+  }
+  (void)printf("\nsamples     %lld on walls and bodies\n", (long long)size_of_world->samples);
   (void)printf("frames      %lld at %g per second: %g s\n", (long long)output->frames, output->fps,
                (double)output->frames / output->fps);
   (void)printf("memory      ");
-  print_bytes(estimate->bytes);
+  print_bytes(size_of_world->bytes);
+  (void)printf("sub-step    %.3g s at the start\n", size_of_world->dt);
   (void)printf("time        about, on one core: ");
-  print_seconds(estimate->seconds_per_frame * (double)output->frames);
+  print_seconds(size_of_world->seconds_per_second * (double)output->frames / output->fps);
 }
 
 static kp_result check_scene(const char *path, const char *const *sets, size_t n_sets) {
   kp_extras extras;
   kp_scene *scene = NULL;
-  kp_world_estimate estimate;
+  kp_world *world = NULL;
+  kp_world_size size;
   kp_extras_init(&extras);
   kp_scene_options scene_options = kp_extras_options(&extras, sets, n_sets);
   KP_TRY(kp_scene_load(path, &scene_options, &scene));
@@ -77,12 +84,22 @@ static kp_result check_scene(const char *path, const char *const *sets, size_t n
     result = kp_render_check(&extras.render);
   }
   if (result == KP_OK) {
-    result = kp_spec_estimate(kp_scene_spec(scene), &estimate);
+    result = kp_world_create("cpu", &world);
+  }
+  if (result == KP_OK) {
+    result = kp_world_set_spec(world, kp_scene_spec(scene));
+  }
+  if (result == KP_OK) {
+    result = kp_world_build(world);
+  }
+  if (result == KP_OK) {
+    result = kp_world_measure(world, &size);
   }
   if (result == KP_OK) {
     (void)printf("%s is fine\n", path);
-    print_scene(scene, &estimate);
+    print_scene(scene, &size);
   }
+  kp_world_destroy(&world);
   kp_scene_free(&scene);
   return result;
 }

@@ -12,6 +12,7 @@
 #include "methods/rigid/rigid.h"
 #include "methods/sph/sph.h"
 #include "methods/springs/springs.h"
+#include "world/step.h"
 
 // ---- spec
 // -------------------------------------------------------------------------------------------------
@@ -44,47 +45,27 @@ static double finest_spacing(const kp_spec *spec) {
   return spacing;
 }
 
-// How many particles a population starts with.
-static kp_result estimate_population(const kp_spec *spec, const kp_population_def *p,
-                                     int64_t *particles) {
-  bool flat = spec->domain.dimension == 2;
-  kp_shape *shape = NULL;
-  KP_TRY(kp_shape_build(p->shape, spec->folder, &shape));
-  kp_result result = flat ? kp_shape_flatten(shape) : KP_OK;
-  double volume = result == KP_OK && kp_shape_is_bounded(shape) ? kp_shape_volume(shape) : 0.0;
-  kp_shape_destroy(&shape);
-  double cell = flat ? p->spacing * p->spacing : pow(p->spacing, 3.0);
-  *particles += (int64_t)(volume / cell);
-  return result;
-}
-
-kp_result kp_spec_estimate(const kp_spec *spec, kp_world_estimate *out) {
-  *out = (kp_world_estimate){ 0 };
-  bool flat = spec->domain.dimension == 2;
-  kp_population_defs populations = { 0 };
-  kp_result result = kp_spec_populations(spec, &populations);
-  for (size_t p = 0; p < populations.count && result == KP_OK; ++p) {
-    if (populations.data[p].particles > 0) {
-      out->particles += populations.data[p].particles;
-    } else if (!populations.data[p].empty) {
-      result = estimate_population(spec, &populations.data[p], &out->particles);
-    }
+// Bytes of all fields, and the numbers that tell how long a run will take. About 1.5 million
+// particle-steps per second and core is what SPH reaches on common machines.
+kp_result kp_world_measure(kp_world *world, kp_world_size *out) {
+  *out = (kp_world_size){ .samples = world->walls->set->space->n + world->movers->set->space->n,
+                          .dt = kp_world_step_limit(world) };
+  for (int p = 0; p < kp_world_n_populations(world); ++p) {
+    kp_population_stats stats;
+    KP_TRY(kp_world_stats(world, p, &stats));
+    const kp_space *space = kp_registry_find(world->registry, stats.name);
+    bool has_particles = space != NULL && space->kind == KP_SPACE_PARTICLES;
+    out->particles += has_particles ? stats.count : 0;
   }
-  kp_array_free(&populations);
-  KP_TRY(result);
-  kp_vec3 size = kp_vec3_sub(spec->domain.max, spec->domain.min);
-  double spacing = finest_spacing(spec);
-  double layers = ceil(spec->sph.support - 0.5);
-  double faces =
-      flat ? 2.0 * (size.x + size.y) / spacing
-           : 2.0 * (size.x * size.y + size.y * size.z + size.z * size.x) / (spacing * spacing);
-  bool sampled = spec->sph.domain_walls == 0 && isfinite(spacing);
-  out->samples = sampled ? (int64_t)(faces * layers) : 0;
-  out->bytes = 220.0 * (double)out->particles + 180.0 * (double)out->samples;
-  // c = 10 sqrt(2 g H), dt = cfl h / c, about 1.5 million particle-steps per second and core
-  double speed = sqrt(2.0 * kp_vec3_length(spec->simulation.gravity) * fmax(size.y, size.z));
-  double dt = spec->sph.cfl * 0.5 * spec->sph.support * spacing / fmax(10.0 * speed, 1e-3);
-  out->seconds_per_frame = (1.0 / 60.0) / dt * (double)out->particles / 1.5e6;
+  for (size_t e = 0; e < world->spec.emitters.count; ++e) {
+    int64_t limit = world->spec.emitters.data[e].limit;
+    out->to_come = limit < INT32_MAX && out->to_come >= 0 ? out->to_come + limit : -1;
+  }
+  for (size_t s = 0; s < world->registry->spaces.count; ++s) {
+    const kp_space *space = world->registry->spaces.data[s];
+    out->bytes += kp_space_bytes_per_element(space) * (double)space->n;
+  }
+  out->seconds_per_second = (double)out->particles / 1.5e6 / out->dt;
   return KP_OK;
 }
 

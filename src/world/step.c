@@ -60,6 +60,14 @@ static double step_limit(kp_world *world, int group) {
   return dt * world->dt_scale;
 }
 
+double kp_world_step_limit(kp_world *world) {
+  double limit = HUGE_VAL;
+  for (int group = 0; group < world->n_groups; ++group) {
+    limit = fmin(limit, step_limit(world, group));
+  }
+  return limit;
+}
+
 // Cut so that the interval ends exactly, with no sliver at its end: two limits left become two
 // halves.
 static double cut_step(double limit, double left) {

@@ -56,13 +56,15 @@ KP_NODISCARD kp_result kp_world_schedule(const kp_world *world, kp_text *out);
 int kp_world_n_populations(const kp_world *world);
 KP_NODISCARD kp_result kp_world_stats(kp_world *world, int population, kp_population_stats *out);
 
-// Estimates before building: particles per liquid, wall samples, bytes, for `kelpie check`.
-typedef struct kp_world_estimate {
+// What a built world holds and about how long it will take, for `kelpie check`.
+typedef struct kp_world_size {
   int64_t particles, samples;
+  int64_t to_come;  // particles that emitters may still give; -1: no limit
   double bytes;
-  double seconds_per_frame;  // rough, one core
-} kp_world_estimate;
-KP_NODISCARD kp_result kp_spec_estimate(const kp_spec *spec, kp_world_estimate *out);
+  double dt;                  // s, of the first sub-step
+  double seconds_per_second;  // of wall time, rough, one core
+} kp_world_size;
+KP_NODISCARD kp_result kp_world_measure(kp_world *world, kp_world_size *out);
 
 // The state as registry loops: everything with KP_FIELD_SAVE is a checkpoint, everything with
 // KP_FIELD_EXPORT a frame. After a load, derived data is rebuilt.

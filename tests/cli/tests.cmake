@@ -12,4 +12,7 @@ if(Python3_Interpreter_FOUND)
   kp_test_command(test_probe_tables
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_probes.py
     LABELS fast TIMEOUT 300)
+  kp_test_command(test_papers
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_papers.py
+    LABELS full TIMEOUT 900)
 endif()

@@ -51,9 +51,9 @@ static kp_shape_def axis_def(kp_shape_kind kind, kp_vec3 a, kp_vec3 b, double ra
 static kp_shape_def duck_def(void) {
   kp_shape_def def = kp_default_shape_def(KP_SHAPE_MESH);
   const char *source = kp_test_source_dir();
-  assert_true(strlen(source) + strlen("/scenes/meshes/duck.obj") < sizeof def.file);
+  assert_true(strlen(source) + strlen("/scenes/demo/meshes/duck.obj") < sizeof def.file);
   strcpy(def.file, source);
-  strcat(def.file, "/scenes/meshes/duck.obj");
+  strcat(def.file, "/scenes/demo/meshes/duck.obj");
   return def;
 }
 

@@ -355,7 +355,7 @@ static void test_files(void **state) {
 static void test_shipped_meshes(void **state) {
   (void)state;
   static const char *const names[] = { "duck.obj", "torus.obj" };
-  const char *folder = kp_test_path(kp_test_source_dir(), "scenes/meshes");
+  const char *folder = kp_test_path(kp_test_source_dir(), "scenes/demo/meshes");
   for (int i = 0; i < 2; ++i) {
     kp_mesh mesh;
     assert_ok(kp_mesh_read(kp_test_path(folder, names[i]), &mesh));

@@ -1,0 +1,51 @@
+-- Two liquids of different rest density stirred by a turning disk with blades
+-- (Bayraktar 2010, Fig. 7.5: 50 K particles of liquid in all, 150 K of walls).
+local spacing = 0.01122
+local width = 0.6
+local turns = 1.5                            -- per second
+
+domain {
+  min = {-0.05, -0.05, -0.05}, max = {width + 0.05, 0.62, width + 0.05},
+  boundary_x = "open", boundary_y = "open", boundary_z = "open",
+}
+sph { support = 2.4, wall = "sph" }
+
+-- A round vessel; its walls are three fine layers of samples.
+collider "vessel" {
+  shape = cylinder { a = {width / 2, 0, width / 2}, b = {width / 2, 0.6, width / 2}, radius = width / 2, invert = true },
+  spacing = 0.006, layers = 3, visible = false,
+}
+liquid "heavy" {
+  spacing = spacing, rest_density = 1000, viscosity = 0.5, color = {0.60, 0.08, 0.05},
+  shape = cylinder { a = {width / 2, 0, width / 2}, b = {width / 2, 0.15, width / 2}, radius = width / 2 },
+}
+liquid "light" {
+  spacing = spacing, rest_density = 500, viscosity = 0.5, color = {0.85, 0.60, 0.08},
+  shape = cylinder { a = {width / 2, 0.15, width / 2}, b = {width / 2, 0.295, width / 2}, radius = width / 2 },
+}
+
+-- The disk starts slowly: the angle grows with t^2 during the first half second.
+local function angle(t)
+  if t < 0.5 then return 360 * turns * t * t end
+  return 360 * turns * (t - 0.25)
+end
+local function spin(t) return {0, angle(t), 0} end
+local steel = {0.5, 0.52, 0.55}
+collider "disk" {
+  shape = cylinder { a = {0, -0.02, 0}, b = {0, 0.02, 0}, radius = 0.17 },
+  position = {width / 2, 0.11, width / 2}, rotation_deg = spin, color = steel,
+}
+collider "blade_x" {
+  shape = box { min = {-0.17, 0.02, -0.014}, max = {0.17, 0.10, 0.014} },
+  position = {width / 2, 0.11, width / 2}, rotation_deg = spin, color = steel,
+}
+collider "blade_z" {
+  shape = box { min = {-0.014, 0.02, -0.17}, max = {0.014, 0.10, 0.17} },
+  position = {width / 2, 0.11, width / 2}, rotation_deg = spin, color = steel,
+}
+
+output { frames = 240, fps = 60 }
+
+look "heavy" { color = {0.72, 0.16, 0.14}, smooth = 0.8, gloss = 0.5 }
+look "light" { color = {0.95, 0.76, 0.24}, smooth = 0.8, gloss = 0.5 }
+render { camera_position = {1.0, 0.85, 1.4}, camera_target = {0.3, 0.15, 0.3}, box = false }
