@@ -1,0 +1,12 @@
+-- A breaking dam (Bayraktar 2010, Fig. 7.9: 200 K particles).
+local spacing = 0.0125
+
+domain { min = {0, 0, 0}, max = {2.92, 1.46, 0.73}, open_top = true }
+liquid "water" {
+  spacing = spacing, viscosity = 0.3,
+  shape = box { min = {0, 0, 0}, max = {0.73, 0.73, 0.73} },
+}
+
+output { frames = 180, fps = 60 }
+look "water" { color_by = "velocity", color_map = "water", range_max = 4, smooth = 0.8, gloss = 0.5 }
+render { camera_azimuth_deg = 30, camera_elevation_deg = 16, camera_zoom = 1.1 }
