@@ -192,6 +192,43 @@ typedef struct kp_plasma_def {
   kp_vec3 color;
 } kp_plasma_def;
 
+typedef enum kp_fire_kind { KP_FIRE_PARTICLES } kp_fire_kind;
+typedef enum kp_fire_emitter {
+  KP_FIRE_BALL,
+  KP_FIRE_DISC,
+  KP_FIRE_CLUSTERED_DISC,
+  KP_FIRE_BLOCK
+} kp_fire_emitter;
+typedef enum kp_fire_respawn { KP_FIRE_ALWAYS, KP_FIRE_NEVER } kp_fire_respawn;
+
+// Particles that are born at an emitter, rise, fade and die.
+typedef struct kp_fire_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  int method;  // kp_fire_kind
+  int64_t particles;
+  int emitter;                           // kp_fire_emitter
+  kp_curve position;                     // m, centre of the emitter
+  double radius;                         // m, of a ball or disc
+  kp_vec3 size;                          // m, of a block
+  int respawn;                           // kp_fire_respawn: whether the dead are born again
+  bool stagger;                          // at the start everybody is somewhere in life
+  kp_vec3 velocity, velocity_spread;     // m/s of a newborn; random part to either side
+  double burst;                          // m/s away from the centre, at the rim
+  kp_vec3 acceleration;                  // m/s^2 all its life
+  kp_vec3 acceleration_spread;           // random part, added
+  double decay_center, decay_rim;        // share of a life lost per second [1/s]
+  double life_spread;                    // random part of a life to either side
+  double floor;                          // m: below this height they die; KP_AUTO: the domain's
+  kp_curve wind;                         // m/s^2; 0 is calm
+  double wind_period_a, wind_period_b;   // s, along the two axes across up
+  double mass;                           // kg, for statistics
+  int integrator;                        // kp_integrator
+  double sprite_radius;                  // m, in pictures
+  kp_vec3 color, color_spread;           // linear RGB at the centre; random part, added
+  kp_vec3 color_rim;                     // linear RGB at the rim
+} kp_fire_def;
+
 typedef struct kp_collider_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
@@ -273,6 +310,7 @@ KP_API kp_sph_def kp_default_sph_def(void);
 KP_API kp_liquid_def kp_default_liquid_def(void);
 KP_API kp_springs_def kp_default_springs_def(void);
 KP_API kp_plasma_def kp_default_plasma_def(void);
+KP_API kp_fire_def kp_default_fire_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);
 KP_API kp_body_def kp_default_body_def(void);
 KP_API kp_emitter_def kp_default_emitter_def(void);

@@ -208,37 +208,3 @@ kp_result kp_sampler_fill(const kp_shape *shape, const kp_fill_def *def, kp_poin
   }
   return KP_OK;
 }
-
-// ---- random points ------------------------------------------------------------------------------
-
-static double uniform(kp_sampler_key key, uint64_t i) {
-  return kp_rng_uniform(key.seed, key.stream, key.id, 4 * key.counter + i);
-}
-
-// Height uniform on the axis, angle uniform around it (Archimedes).
-kp_vec3 kp_sampler_direction(kp_sampler_key key) {
-  double z = 1.0 - 2.0 * uniform(key, 0);
-  double angle = 2.0 * PI * uniform(key, 1);
-  double r = sqrt(fmax(0.0, 1.0 - z * z));
-  return kp_vec3_make(r * cos(angle), r * sin(angle), z);
-}
-
-kp_vec3 kp_sampler_ball(kp_sampler_key key, kp_vec3 center, double radius) {
-  return kp_vec3_madd(center, radius * cbrt(uniform(key, 2)), kp_sampler_direction(key));
-}
-
-kp_vec3 kp_sampler_disc(kp_sampler_key key, kp_vec3 center, kp_vec3 normal, double radius,
-                        kp_disc_kind kind) {
-  kp_vec3 u, v;
-  kp_frame_make(kp_vec3_normalize(normal), &u, &v);
-  double share = uniform(key, 0);
-  double r = radius * (kind == KP_DISC_CLUSTERED ? share : sqrt(share));
-  double angle = 2.0 * PI * uniform(key, 1);
-  return kp_vec3_madd(kp_vec3_madd(center, r * cos(angle), u), r * sin(angle), v);
-}
-
-kp_vec3 kp_sampler_cube(kp_sampler_key key, kp_aabb box) {
-  kp_vec3 size = kp_vec3_sub(box.max, box.min);
-  return kp_vec3_make(box.min.x + size.x * uniform(key, 0), box.min.y + size.y * uniform(key, 1),
-                      box.min.z + size.z * uniform(key, 2));
-}

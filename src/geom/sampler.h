@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/array.h"
+#include "geom/random_points.h"
 #include "geom/shape.h"
 
 typedef enum kp_packing {
@@ -56,30 +57,3 @@ kp_surface_def kp_default_surface_def(double spacing);
 // to the area of the surface. Layers too deep to exist are left out. Appends.
 KP_NODISCARD kp_result kp_sampler_surface(const kp_shape *shape, const kp_surface_def *def,
                                           kp_surface_samples *samples);
-
-// Which random number: a value depends on these four and nothing else. Uses counters
-// 4 counter ... 4 counter + 3 of the stream.
-typedef struct kp_sampler_key {
-  uint64_t seed;
-  uint32_t stream;  // kp_rng_stream
-  uint64_t id;
-  uint64_t counter;
-} kp_sampler_key;
-
-// Uniform in a ball: cube-root radius, isotropic direction (Lyes, feature L6).
-kp_vec3 kp_sampler_ball(kp_sampler_key key, kp_vec3 center, double radius);
-
-// Uniform unit vector.
-kp_vec3 kp_sampler_direction(kp_sampler_key key);
-
-typedef enum kp_disc_kind {
-  KP_DISC_UNIFORM,    // radius sqrt(u): even over the area
-  KP_DISC_CLUSTERED,  // radius u: denser at the centre, as printed in Lyes, listing 3.2
-  KP_DISC_KIND_COUNT
-} kp_disc_kind;
-
-kp_vec3 kp_sampler_disc(kp_sampler_key key, kp_vec3 center, kp_vec3 normal, double radius,
-                        kp_disc_kind kind);
-
-// Uniform in a box.
-kp_vec3 kp_sampler_cube(kp_sampler_key key, kp_aabb box);

@@ -8,6 +8,7 @@
 #include "geom/sampler.h"
 #include "methods/common/force_field.h"
 #include "methods/common/walls.h"
+#include "methods/fire/fire.h"
 #include "methods/plasma/plasma.h"
 #include "methods/rigid/rigid.h"
 #include "methods/sph/sph.h"
@@ -330,6 +331,16 @@ static kp_result build_plasma(kp_world *world) {
   return add_system(world, &kp_plasma_method, plasma);
 }
 
+static kp_result build_fire(kp_world *world) {
+  const kp_spec *spec = &world->spec;
+  kp_fire *fire = NULL;
+  if (spec->fires.count == 0) {
+    return KP_OK;
+  }
+  KP_TRY(kp_fire_create(&world->env, spec->fires.data, spec->fires.count, &fire));
+  return add_system(world, &kp_fire_method, fire);
+}
+
 // One builder per method of liquids, in the order of kp_liquid_method; each gets its liquids.
 typedef kp_result (*liquid_builder)(kp_world *world, const liquid_defs *liquids);
 static const liquid_builder liquid_builders[] = {
@@ -397,6 +408,7 @@ kp_result kp_world_build_all(kp_world *world) {
     KP_TRY(build_liquids(world, (kp_liquid_method)m));
   }
   KP_TRY(build_plasma(world));
+  KP_TRY(build_fire(world));
   // liquids and the bodies they push are strongly coupled: one group
   world->n_groups = 1;
   KP_TRY(add_system(world, &kp_fluid_rigid, NULL));

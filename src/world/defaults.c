@@ -134,6 +134,37 @@ kp_plasma_def kp_default_plasma_def(void) {
   };
 }
 
+kp_fire_def kp_default_fire_def(void) {
+  return (kp_fire_def){
+    .cookie = KP_DEF_COOKIE,
+    .method = KP_FIRE_PARTICLES,
+    .particles = 10000,
+    .emitter = KP_FIRE_BALL,
+    .position = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .radius = 0.2,
+    .respawn = KP_FIRE_ALWAYS,
+    .stagger = true,
+    .velocity = { 0.0, 1.0, 0.0 },
+    .velocity_spread = { 0.1, 0.5, 0.1 },
+    .burst = 0.0,
+    .acceleration = { 0.0, 0.3, 0.0 },
+    .acceleration_spread = { 0.0, 0.1, 0.0 },
+    .decay_center = 0.5,
+    .decay_rim = 1.0,
+    .life_spread = 0.0,
+    .floor = KP_AUTO,
+    .wind = kp_curve_constant(0.0),
+    .wind_period_a = 0.5,
+    .wind_period_b = 0.6,
+    .mass = 1e-6,
+    .integrator = KP_INTEGRATOR_LEAPFROG,
+    .sprite_radius = 0.02,
+    .color = { 1.0, 0.5, 0.0 },
+    .color_spread = { 0.0, 0.3, 0.5 },
+    .color_rim = { 1.0, 0.0, 0.0 },
+  };
+}
+
 kp_collider_def kp_default_collider_def(void) {
   return (kp_collider_def){
     .cookie = KP_DEF_COOKIE,

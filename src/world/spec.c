@@ -259,6 +259,15 @@ kp_result kp_spec_add_plasma(kp_spec *spec, const kp_plasma_def *def) {
   return KP_OK;
 }
 
+kp_result kp_spec_add_fire(kp_spec *spec, const kp_fire_def *def) {
+  KP_TRY(check_entity(spec, &kp_fire_params, def, def->cookie, def->name));
+  kp_fire_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.position));
+  KP_TRY(own_curve(spec, &copy.wind));
+  INSERT(&spec->fires, &copy);
+  return KP_OK;
+}
+
 kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def) {
   KP_TRY(check_entity(spec, &kp_collider_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "collider", def->name));

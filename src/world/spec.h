@@ -18,7 +18,9 @@
 #define KP_SPEC_POPULATIONS(X) X(liquid, liquids)
 
 // Entities of so many particles at random places: their defs have name and particles.
-#define KP_SPEC_CLOUDS(X) X(plasma, plasmas)
+#define KP_SPEC_CLOUDS(X)                                                                          \
+  X(plasma, plasmas)                                                                               \
+  X(fire, fires)
 
 #define KP_SPEC_ENTITIES(X)                                                                        \
   KP_SPEC_POPULATIONS(X)                                                                           \
