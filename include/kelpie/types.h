@@ -207,26 +207,26 @@ typedef struct kp_fire_def {
   char name[KP_TEXT_SIZE];
   int method;  // kp_fire_kind
   int64_t particles;
-  int emitter;                           // kp_fire_emitter
-  kp_curve position;                     // m, centre of the emitter
-  double radius;                         // m, of a ball or disc
-  kp_vec3 size;                          // m, of a block
-  int respawn;                           // kp_fire_respawn: whether the dead are born again
-  bool stagger;                          // at the start everybody is somewhere in life
-  kp_vec3 velocity, velocity_spread;     // m/s of a newborn; random part to either side
-  double burst;                          // m/s away from the centre, at the rim
-  kp_vec3 acceleration;                  // m/s^2 all its life
-  kp_vec3 acceleration_spread;           // random part, added
-  double decay_center, decay_rim;        // share of a life lost per second [1/s]
-  double life_spread;                    // random part of a life to either side
-  double floor;                          // m: below this height they die; KP_AUTO: the domain's
-  kp_curve wind;                         // m/s^2; 0 is calm
-  double wind_period_a, wind_period_b;   // s, along the two axes across up
-  double mass;                           // kg, for statistics
-  int integrator;                        // kp_integrator
-  double sprite_radius;                  // m, in pictures
-  kp_vec3 color, color_spread;           // linear RGB at the centre; random part, added
-  kp_vec3 color_rim;                     // linear RGB at the rim
+  int emitter;                          // kp_fire_emitter
+  kp_curve position;                    // m, centre of the emitter
+  double radius;                        // m, of a ball or disc
+  kp_vec3 size;                         // m, of a block
+  int respawn;                          // kp_fire_respawn: whether the dead are born again
+  bool stagger;                         // at the start everybody is somewhere in life
+  kp_vec3 velocity, velocity_spread;    // m/s of a newborn; random part to either side
+  double burst;                         // m/s away from the centre, at the rim
+  kp_vec3 acceleration;                 // m/s^2 all its life
+  kp_vec3 acceleration_spread;          // random part, added
+  double decay_center, decay_rim;       // share of a life lost per second [1/s]
+  double life_spread;                   // random part of a life to either side
+  double floor;                         // m: below this height they die; KP_AUTO: the domain's
+  kp_curve wind;                        // m/s^2; 0 is calm
+  double wind_period_a, wind_period_b;  // s, along the two axes across up
+  double mass;                          // kg, for statistics
+  int integrator;                       // kp_integrator
+  double sprite_radius;                 // m, in pictures
+  kp_vec3 color, color_spread;          // linear RGB at the centre; random part, added
+  kp_vec3 color_rim;                    // linear RGB at the rim
 } kp_fire_def;
 
 typedef struct kp_collider_def {

@@ -21,8 +21,8 @@ KP_FN double kp_sampler_uniform(kp_sampler_key key, uint64_t i) {
   return kp_rng_uniform(key.seed, key.stream, key.id, 4 * key.counter + i);
 }
 
-// Uniform unit vector: height uniform on the axis, angle uniform around it (Archimedes). Listing 6.1
-// of Lyes 2015 swaps the two angles, which crowds the poles.
+// Uniform unit vector: height uniform on the axis, angle uniform around it (Archimedes).
+// Listing 6.1 of Lyes 2015 swaps the two angles, which crowds the poles.
 KP_FN kp_vec3 kp_sampler_direction(kp_sampler_key key) {
   double z = 1.0 - 2.0 * kp_sampler_uniform(key, 0);
   double angle = KP_SAMPLER_TURN * kp_sampler_uniform(key, 1);

@@ -15,3 +15,4 @@ kp_test(test_sph_implicit SOURCES test_sph_implicit.c ${physics_support} LABELS 
 set(media_support ${physics_support} ../support/media.c)
 kp_test(test_springs SOURCES test_springs.c ${media_support} LABELS full)
 kp_test(test_plasma SOURCES test_plasma.c ${media_support} LABELS full)
+kp_test(test_fire SOURCES test_fire.c ${media_support} LABELS full)

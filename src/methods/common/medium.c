@@ -265,8 +265,16 @@ kp_result kp_medium_grid(kp_medium *medium, kp_env *env, double edge, double rea
 
 // ---- stages -------------------------------------------------------------------------------------
 
+// Another medium of the world may have a scheme of more stages: in the later ones this one has
+// arrived, and only says what acts on it there.
+static bool is_on_its_way(const kp_medium *medium, const kp_env *env) {
+  return env->evaluation < kp_integrate_stages(&medium->integrate);
+}
+
 kp_result kp_medium_begin(kp_medium *medium, kp_env *env) {
-  KP_TRY(kp_integrate_begin(&medium->integrate, env->evaluation, env->dt));
+  if (is_on_its_way(medium, env)) {
+    KP_TRY(kp_integrate_begin(&medium->integrate, env->evaluation, env->dt));
+  }
   // a multi-stage step moves particles before the sort: last step's bounds no longer hold
   medium->bounds_known = medium->bounds_known && env->evaluation == 0 &&
                          medium->integrate.kind != KP_INTEGRATOR_VELOCITY_VERLET;
@@ -319,7 +327,8 @@ kp_result kp_medium_outer_forces(kp_medium *medium, kp_env *env) {
 }
 
 kp_result kp_medium_end(kp_medium *medium, kp_env *env) {
-  return kp_integrate_end(&medium->integrate, env->evaluation, env->dt);
+  return is_on_its_way(medium, env) ? kp_integrate_end(&medium->integrate, env->evaluation, env->dt)
+                                    : KP_OK;
 }
 
 kp_result kp_medium_domain(kp_medium *medium, kp_env *env) {

@@ -45,8 +45,8 @@ static void put(double out[3], kp_vec3 v) {
 // The name is part of the seed: two flames are not alike.
 static fire_birth birth_of(const kp_flame *flame, const kp_env *env, double time) {
   const kp_fire_def *def = &flame->def;
-  fire_birth b = { .seed = kp_hash_bytes(def->name, strlen(def->name),
-                                         (uint64_t)env->simulation.seed),
+  fire_birth b = { .seed =
+                       kp_hash_bytes(def->name, strlen(def->name), (uint64_t)env->simulation.seed),
                    .emitter = def->emitter,
                    .up = kp_env_up_axis(env),
                    .dimension = env->dimension,
@@ -203,8 +203,8 @@ static double wind_strength(const kp_flame *flame, double time) {
   return strength;
 }
 
-// A sin(2 pi t/T) along the two axes across up, each with a period of its own; t is the wind's clock
-// at the start of the step, for all evaluations of it.
+// A sin(2 pi t/T) along the two axes across up, each with a period of its own; t is the wind's
+// clock at the start of the step, for all evaluations of it.
 static void set_wind(const kp_flame *flame, const kp_env *env, fire_lift_args *a) {
   double strength = wind_strength(flame, env->time);
   const double periods[2] = { flame->def.wind_period_a, flame->def.wind_period_b };
@@ -224,11 +224,6 @@ static void set_wind(const kp_flame *flame, const kp_env *env, fire_lift_args *a
 #define FOR_EACH_FLAME(fire, flame)                                                                \
   for (kp_flame *flame = (fire)->flames.data, *end_ = flame + (fire)->flames.count; flame < end_;  \
        ++flame)
-
-// A flame whose scheme has fewer stages than another's rests in the later evaluations.
-static bool takes_part(const kp_flame *flame, const kp_env *env) {
-  return env->evaluation < kp_integrate_stages(&flame->medium.integrate);
-}
 
 static int fire_evaluations(const void *self) {
   const kp_fire *fire = self;
@@ -270,9 +265,7 @@ static kp_result fire_population(void *self, kp_env *env) {
 static kp_result fire_begin(void *self, kp_env *env) {
   kp_fire *fire = self;
   FOR_EACH_FLAME(fire, flame) {
-    if (takes_part(flame, env)) {
-      KP_TRY(kp_medium_begin(&flame->medium, env));
-    }
+    KP_TRY(kp_medium_begin(&flame->medium, env));
   }
   return KP_OK;
 }
@@ -280,9 +273,6 @@ static kp_result fire_begin(void *self, kp_env *env) {
 static kp_result fire_forces(void *self, kp_env *env) {
   kp_fire *fire = self;
   FOR_EACH_FLAME(fire, flame) {
-    if (!takes_part(flame, env)) {
-      continue;
-    }
     fire_lift_args a = { 0 };
     set_wind(flame, env, &a);
     kp_call call;
@@ -298,9 +288,7 @@ static kp_result fire_forces(void *self, kp_env *env) {
 static kp_result fire_predict(void *self, kp_env *env) {
   kp_fire *fire = self;
   FOR_EACH_FLAME(fire, flame) {
-    if (takes_part(flame, env)) {
-      KP_TRY(kp_medium_end(&flame->medium, env));
-    }
+    KP_TRY(kp_medium_end(&flame->medium, env));
   }
   return KP_OK;
 }

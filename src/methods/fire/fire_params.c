@@ -19,9 +19,10 @@ static const char *const integrator_words[] = {
 static const kp_param rows[] = {
   WORDS(method, method_words, "particles: they do not meet; each rises, fades and dies alone."),
   ROW(particles, INT, "", 1, 2147483647, "How many."),
-  WORDS(emitter, emitter_words,
-        "Where particles are born: evenly in a ball, a disc or a block, or in a disc that is denser "
-        "at its centre."),
+  WORDS(
+      emitter, emitter_words,
+      "Where particles are born: evenly in a ball, a disc or a block, or in a disc that is denser "
+      "at its centre."),
   ROW(position, CURVE3, "m", -FAR, FAR, "Centre of the emitter; may be a function of time."),
   ROW(radius, REAL, "m", 1e-6, FAR, "Of a ball or disc."),
   ROW(size, VEC3, "m", 0, FAR, "Of a block."),

@@ -237,17 +237,10 @@ static kp_result plasma_population(void *self, kp_env *env) {
   return KP_OK;
 }
 
-// A cloud whose scheme has fewer stages than another's rests in the later evaluations.
-static bool takes_part(const kp_plasma_cloud *cloud, const kp_env *env) {
-  return env->evaluation < kp_integrate_stages(&cloud->medium.integrate);
-}
-
 static kp_result plasma_begin_stage(void *self, kp_env *env) {
   kp_plasma *plasma = self;
   FOR_EACH_CLOUD(plasma, cloud) {
-    if (takes_part(cloud, env)) {
-      KP_TRY(kp_medium_begin(&cloud->medium, env));
-    }
+    KP_TRY(kp_medium_begin(&cloud->medium, env));
   }
   return KP_OK;
 }
@@ -255,9 +248,7 @@ static kp_result plasma_begin_stage(void *self, kp_env *env) {
 static kp_result plasma_space(void *self, kp_env *env) {
   kp_plasma *plasma = self;
   FOR_EACH_CLOUD(plasma, cloud) {
-    if (takes_part(cloud, env)) {
-      KP_TRY(kp_medium_space(&cloud->medium, env));
-    }
+    KP_TRY(kp_medium_space(&cloud->medium, env));
   }
   return KP_OK;
 }
@@ -265,9 +256,6 @@ static kp_result plasma_space(void *self, kp_env *env) {
 static kp_result plasma_forces(void *self, kp_env *env) {
   kp_plasma *plasma = self;
   FOR_EACH_CLOUD(plasma, cloud) {
-    if (!takes_part(cloud, env)) {
-      continue;
-    }
     KP_TRY(cloud->cell != NULL ? force_near(cloud, env) : force_from(cloud, env, false));
     if (cloud->medium.ghosts != NULL) {
       KP_TRY(force_from(cloud, env, true));
@@ -280,9 +268,7 @@ static kp_result plasma_forces(void *self, kp_env *env) {
 static kp_result plasma_predict(void *self, kp_env *env) {
   kp_plasma *plasma = self;
   FOR_EACH_CLOUD(plasma, cloud) {
-    if (takes_part(cloud, env)) {
-      KP_TRY(kp_medium_end(&cloud->medium, env));
-    }
+    KP_TRY(kp_medium_end(&cloud->medium, env));
   }
   return KP_OK;
 }
