@@ -31,7 +31,7 @@ typedef struct kp_material {
   float radius;  // typical size of a particle [m]; 0 for meshes
 } kp_material;
 
-// A particle in view space.
+// A particle in view space. A negative radius marks a sprite of light: it hides and shades nothing.
 typedef struct kp_ball {
   float x, y, z, r;
 } kp_ball;
@@ -57,6 +57,7 @@ typedef struct kp_primitives {
   kp_segment *segments;
   kp_bin_rect *rects;  // room for the largest list
   bool has_clear;      // some mesh is see-through
+  bool has_glow;       // some particles are sprites of light
 } kp_primitives;
 
 // Surfaces seen by the camera, one value per pixel.
@@ -183,6 +184,8 @@ kp_rgb kp_material_color(const kp_material *material, float scalar);
 KP_NODISCARD kp_result kp_points_bin(kp_pass *pass, const kp_view *view);
 void kp_points_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);
 void kp_points_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
+// Adds the light of the sprites of a tile, as far as no surface hides them, to light[pixel].
+void kp_points_glow(const kp_pass *pass, int64_t tile_index, kp_tile_box box, kp_rgb *light);
 void kp_points_resolve(const kp_pass *pass, uint32_t ball, kp_surface_point *point);
 
 KP_NODISCARD kp_result kp_triangles_bin(kp_pass *pass, const kp_view *view);

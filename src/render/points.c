@@ -16,7 +16,7 @@ typedef struct pixel_bounds {
 
 static float drawn_radius(const kp_view *view, const kp_ball *ball) {
   float pixel = view->parallel ? 1.0f / view->scale : ball->z / view->scale;
-  return kp_maxf(ball->r, LEAST_PIXELS * pixel);
+  return kp_maxf(fabsf(ball->r), LEAST_PIXELS * pixel);
 }
 
 // Slopes of the two planes through the eye that touch a circle at (c, z): Mara and McGuire 2013,
@@ -60,7 +60,8 @@ static void find_rects(int64_t begin, int64_t end, void *context) {
     const kp_ball *ball = &c->pass->primitives.balls[i];
     pixel_bounds b;
     kp_bin_rect rect = { 0, 0, -1, -1 };
-    if (ball->r > 0.0f && find_bounds(c->view, ball, drawn_radius(c->view, ball), &b)) {
+    bool dark = ball->r < 0.0f && c->view->parallel;  // light throws no shadow
+    if (ball->r != 0.0f && !dark && find_bounds(c->view, ball, drawn_radius(c->view, ball), &b)) {
       rect = kp_bins_rect(b.x0, b.y0, b.x1, b.y1, c->view->width, c->view->height);
     }
     c->pass->primitives.rects[i] = rect;
@@ -119,7 +120,66 @@ static void cover_ball(const kp_view *view, const kp_ball *ball, uint32_t index,
 void kp_points_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile) {
   const kp_bins *bins = &pass->ball_bins;
   for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
-    cover_ball(&pass->view, &pass->primitives.balls[bins->items[i]], bins->items[i], tile);
+    const kp_ball *ball = &pass->primitives.balls[bins->items[i]];
+    if (ball->r > 0.0f) {
+      cover_ball(&pass->view, ball, bins->items[i], tile);
+    }
+  }
+}
+
+static kp_rgb color_of(const kp_pass *pass, int set, int64_t i) {
+  const kp_material *material = &pass->materials[KP_MATERIAL_FIRST + set];
+  const kp_render_points *points = &pass->scene->points[set];
+  if (material->scalar != NULL) {
+    return kp_material_color(material, material->scalar[i]);
+  }
+  if (points->colors[0] != NULL) {
+    return kp_rgb_make(points->colors[0][i], points->colors[1][i], points->colors[2][i]);
+  }
+  return material->color;
+}
+
+// A sprite: light falls off as (1 - q)^2 with the squared distance q of the ray from its centre, in
+// radii. One that is widened to a pixel keeps its light.
+static void add_glow(const kp_pass *pass, const kp_ball *ball, kp_rgb color, kp_tile_box tile,
+                     kp_rgb *light) {
+  const kp_view *view = &pass->view;
+  float r = drawn_radius(view, ball), r2 = r * r;
+  pixel_bounds bounds;
+  if (!find_bounds(view, ball, r, &bounds)) {
+    return;
+  }
+  color = kp_rgb_scale(color, ball->r * ball->r / r2);
+  kp_tile_box box = clip_bounds(&bounds, tile);
+  for (int y = box.y0; y < box.y1; ++y) {
+    float v = kp_view_slope_y(view, y);
+    float qx = v * ball->z - ball->y;
+    for (int x = box.x0; x < box.x1; ++x) {
+      float u = kp_view_slope_x(view, x);
+      float qy = ball->x - u * ball->z, qz = u * ball->y - v * ball->x;
+      float q = (qx * qx + qy * qy + qz * qz) / ((u * u + v * v + 1.0f) * r2);
+      if (q < 1.0f && ball->z < pass->surfaces.depth[(int64_t)y * view->width + x]) {
+        kp_rgb *sum = &light[(y - tile.y0) * KP_TILE_SIZE + (x - tile.x0)];
+        *sum = kp_rgb_add(*sum, kp_rgb_scale(color, (1.0f - q) * (1.0f - q)));
+      }
+    }
+  }
+}
+
+void kp_points_glow(const kp_pass *pass, int64_t tile_index, kp_tile_box box, kp_rgb *light) {
+  const kp_bins *bins = &pass->ball_bins;
+  const kp_primitives *p = &pass->primitives;
+  for (int64_t k = bins->offsets[tile_index]; k < bins->offsets[tile_index + 1]; ++k) {
+    const kp_ball *ball = &p->balls[bins->items[k]];
+    if (ball->r >= 0.0f) {
+      continue;
+    }
+    int set = kp_primitives_set(p->ball_offsets, pass->scene->n_points, bins->items[k]);
+    int64_t i = (int64_t)bins->items[k] - p->ball_offsets[set];
+    const kp_render_points *points = &pass->scene->points[set];
+    float alpha = points->alphas != NULL ? points->alphas[i] : 1.0f;
+    kp_rgb color = kp_rgb_scale(color_of(pass, set, i), alpha * (float)points->look.glow);
+    add_glow(pass, ball, color, box, light);
   }
 }
 
@@ -127,15 +187,10 @@ void kp_points_resolve(const kp_pass *pass, uint32_t ball_index, kp_surface_poin
   const kp_primitives *p = &pass->primitives;
   const kp_ball *ball = &p->balls[ball_index];
   int set = kp_primitives_set(p->ball_offsets, pass->scene->n_points, ball_index);
-  const kp_material *material = &pass->materials[KP_MATERIAL_FIRST + set];
   kp_f3 center = kp_f3_make(ball->x, ball->y, ball->z);
   point->normal = kp_f3_normalize(kp_f3_sub(point->position, center));
   point->material = (uint16_t)(KP_MATERIAL_FIRST + set);
-  point->albedo = material->color;
-  if (material->scalar != NULL) {
-    int64_t i = (int64_t)ball_index - p->ball_offsets[set];
-    point->albedo = kp_material_color(material, material->scalar[i]);
-  }
+  point->albedo = color_of(pass, set, (int64_t)ball_index - p->ball_offsets[set]);
 }
 
 static void shadow_ball(const kp_pass *pass, const kp_ball *ball, kp_tile_box tile) {
@@ -162,6 +217,9 @@ static void shadow_ball(const kp_pass *pass, const kp_ball *ball, kp_tile_box ti
 void kp_points_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box) {
   const kp_bins *bins = &pass->ball_bins;
   for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
-    shadow_ball(pass, &pass->primitives.balls[bins->items[i]], box);
+    const kp_ball *ball = &pass->primitives.balls[bins->items[i]];
+    if (ball->r > 0.0f) {
+      shadow_ball(pass, ball, box);
+    }
   }
 }

@@ -86,6 +86,7 @@ static void count_primitives(const kp_render_scene *s, kp_primitives *p) {
   for (int k = 0; k < s->n_points; ++k) {
     p->ball_offsets[k] = p->n_balls;
     p->n_balls += s->points[k].look.visible ? s->points[k].n : 0;
+    p->has_glow = p->has_glow || (s->points[k].look.visible && s->points[k].look.glow > 0.0);
   }
   p->ball_offsets[s->n_points] = p->n_balls;
   for (int k = 0; k < s->n_meshes; ++k) {
@@ -235,6 +236,7 @@ typedef struct project_context {
   const kp_render_positions *positions;
   const float *radii;
   float radius, radius_scale;
+  bool glows;
   kp_ball *balls;
   kp_f3 *points;
 } project_context;
@@ -244,7 +246,7 @@ static void project_balls(int64_t begin, int64_t end, void *context) {
   for (int64_t i = begin; i < end; ++i) {
     kp_f3 p = kp_view_point(c->view, position_at(c->positions, i));
     float r = c->radii != NULL ? c->radii[i] * c->radius_scale : c->radius;
-    c->balls[i] = (kp_ball){ p.x, p.y, p.z, r };
+    c->balls[i] = (kp_ball){ p.x, p.y, p.z, c->glows ? -r : r };
   }
 }
 
@@ -266,8 +268,10 @@ void kp_primitives_project(kp_pass *pass, const kp_view *view) {
     c.radius_scale = (float)s->points[k].look.radius_scale;
     c.radius = (float)(s->points[k].radius * s->points[k].look.radius_scale);
     c.balls = p->balls + p->ball_offsets[k];
+    c.glows = s->points[k].look.glow > 0.0;
     kp_parallel_for(p->ball_offsets[k + 1] - p->ball_offsets[k], CHUNK, project_balls, &c);
   }
+  c.glows = false;
   for (int k = 0; k < s->n_lines; ++k) {
     c.positions = &s->lines[k].positions;
     c.radii = s->lines[k].radii;

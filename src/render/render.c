@@ -55,6 +55,8 @@ static const kp_param look_rows[] = {
   L(gloss, REAL, "", 0, 1, "0 matt, 1 polished."),
   L(density, REAL, "1/m", 0, 1e6, "Volumes: extinction per unit of the density field."),
   L(emission, REAL, "1/m", 0, 1e6, "Volumes: light given off per unit of the emission field."),
+  L(glow, REAL, "", 0, 1e6,
+    "Particles: 0 draws balls, more draws sprites of so much light that adds up, for fire."),
   KP_PARAM_WORDS(kp_look_def, color_map, kp_colormap_words, "Colours of the field's values."),
   L(color_by, TEXT, "", 0, 0, "Field that colours the set; a vector counts by its length."),
   L(visible, BOOL, "", 0, 1, "Draw it at all."),
@@ -257,7 +259,7 @@ static kp_aabb caster_bounds(const kp_render_scene *scene, int outline) {
   for (int k = 0; k < scene->n_points; ++k) {
     const kp_render_points *p = &scene->points[k];
     double radius = p->radii != NULL && p->n > 0 ? (double)p->radii[0] : p->radius;
-    if (p->look.visible) {
+    if (p->look.visible && p->look.glow == 0.0) {
       box = grow_by_positions(box, &p->positions, p->n, radius * p->look.radius_scale);
     }
   }
@@ -278,6 +280,12 @@ static kp_aabb caster_bounds(const kp_render_scene *scene, int outline) {
 
 kp_aabb kp_render_scene_bounds(const kp_render_scene *scene) {
   kp_aabb box = caster_bounds(scene, -1);
+  for (int k = 0; k < scene->n_points; ++k) {
+    const kp_render_points *p = &scene->points[k];
+    if (p->look.visible && p->look.glow > 0.0) {
+      box = grow_by_positions(box, &p->positions, p->n, 0.0);
+    }
+  }
   for (int k = 0; k < scene->n_meshes; ++k) {
     const kp_render_mesh *m = &scene->meshes[k];
     if (m->look.visible && m->look.opacity < 0.5) {

@@ -31,6 +31,7 @@ typedef struct kp_look_def {
   double gloss;                       // 0 matt ... 1 mirror-like highlights and sky reflection
   double density;                     // volumes: extinction per unit of the density field [1/m]
   double emission;                    // volumes: light given off per unit of the emission field
+  double glow;                        // particles: 0 balls; more: sprites of light, added up
   int color_map;                      // kp_colormap
   char color_by[KP_PARAM_TEXT_SIZE];  // field name; "" = constant colour
   bool visible;
@@ -50,9 +51,11 @@ typedef struct kp_render_positions {
 typedef struct kp_render_points {
   int64_t n;
   kp_render_positions positions;
-  const float *radii;   // [m], or NULL: `radius` for all
-  const float *scalar;  // value to colour by, or NULL
-  double radius;        // [m]
+  const float *radii;      // [m], or NULL: `radius` for all
+  const float *scalar;     // value to colour by, or NULL
+  const float *colors[3];  // linear RGB of each, or NULL; a scalar goes first
+  const float *alphas;     // weight of each in a glow, or NULL
+  double radius;           // [m]
   kp_look_def look;
 } kp_render_points;
 

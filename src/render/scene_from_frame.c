@@ -11,6 +11,9 @@
 #define GLOW_FROM 700.0
 #define GLOW_TO 2200.0
 
+// Light of one particle of a flame, where no look says more.
+#define FLAME_GLOW 0.12
+
 struct kp_frame_scene {
   kp_render_scene scene;
   KP_ARRAY(void *) blocks;  // copies made here
@@ -173,6 +176,32 @@ static kp_result get_component(kp_frame_scene *s, const kp_frame_field *field, i
   return KP_OK;
 }
 
+// Colours and weights that particles bring along, as those of flames.
+static kp_result find_colors(kp_frame_scene *s, const kp_frame_set *set, kp_render_points *points) {
+  const kp_frame_field *color = kp_frame_find_field(&set->fields, "color");
+  const kp_frame_field *alpha = kp_frame_find_field(&set->fields, "alpha");
+  if (color != NULL && color->n_components == 3 && color->count == set->count) {
+    for (int c = 0; c < 3; ++c) {
+      float *values = take(s, set->count, sizeof *values);
+      if (values == NULL) {
+        return KP_ERROR_MEMORY;
+      }
+      kp_frame_to_float(color, c, values);
+      points->colors[c] = values;
+    }
+  }
+  if (alpha == NULL) {
+    return KP_OK;
+  }
+  element e = { "set", set->name, &set->fields, NULL, set->count };
+  return field_as_scalar(s, &e, alpha, &points->alphas);
+}
+
+static bool is_flame(const kp_frame_set *set) {
+  return kp_frame_find_field(&set->fields, "color") != NULL &&
+         kp_frame_find_field(&set->fields, "alpha") != NULL;
+}
+
 static kp_result add_set(kp_frame_scene *s, const kp_frame_set *set, const kp_look_def *look,
                          double radius) {
   kp_render_points *points = &s->points[s->scene.n_points++];
@@ -192,12 +221,14 @@ static kp_result add_set(kp_frame_scene *s, const kp_frame_set *set, const kp_lo
     points->look.color = kp_vec3_make(0.22, 0.48, 0.78);
     points->look.color_map = KP_COLORMAP_WATER;
     points->look.gloss = 0.5;
-    if (kp_frame_find_field(&set->fields, "velocity") != NULL) {
+    points->look.glow = is_flame(set) ? FLAME_GLOW : 0.0;
+    if (!is_flame(set) && kp_frame_find_field(&set->fields, "velocity") != NULL) {
       kp_text_copy(points->look.color_by, sizeof points->look.color_by, "velocity");
     }
   }
   element e = { "set", set->name, &set->fields, NULL, set->count };
   KP_TRY(find_scalar(s, &e, &points->look, &points->scalar));
+  KP_TRY(find_colors(s, set, points));
   const kp_frame_field *radii = kp_frame_find_field(&set->fields, "radius");
   if (radii != NULL) {
     return field_as_scalar(s, &e, radii, &points->radii);

@@ -108,7 +108,8 @@ typedef struct layers {
 
 // Front to back: volume up to the next layer, the layer, ..., volume up to the surface, the
 // surface.
-static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_volume_ray *rays) {
+static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_rgb glow,
+                          kp_volume_ray *rays) {
   kp_march march = { .rays = rays, .transmittance = 1.0f };
   march.direction =
       kp_f3_make(kp_view_slope_x(&pass->view, x), kp_view_slope_y(&pass->view, y), 1.0f);
@@ -131,13 +132,16 @@ static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_volum
   }
   float alpha;
   kp_rgb base = shade_base(pass, x, y, march.direction, &alpha);
+  // sprites of light add to what is behind them; layers in front of them are taken for clear
   kp_rgb color = kp_rgb_add(march.color, kp_rgb_scale(base, march.transmittance));
+  color = kp_rgb_add(color, glow);
+  float shine = kp_clampf(kp_maxf(glow.r, kp_maxf(glow.g, glow.b)), 0.0f, 1.0f);
   float weight = 1.0f / (float)pass->count;
   float *out = pass->picture->rgba + 4 * i;
   out[0] += weight * color.r;
   out[1] += weight * color.g;
   out[2] += weight * color.b;
-  out[3] += weight * (1.0f - march.transmittance * (1.0f - alpha));
+  out[3] += weight * (1.0f - march.transmittance * (1.0f - alpha) * (1.0f - shine));
   if (pass->index == 0) {
     pass->picture->depth[i] = pass->surfaces.depth[i];
   }
@@ -146,7 +150,12 @@ static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_volum
 static void shade_tile(kp_pass *pass, int64_t tile, kp_volume_ray *rays) {
   kp_tile_box box = kp_view_tile(&pass->view, tile);
   kp_fragments fragments;
+  kp_rgb glow[KP_TILE_PIXELS];
   memset(&fragments, 0, sizeof fragments);
+  memset(glow, 0, sizeof glow);
+  if (pass->primitives.has_glow) {
+    kp_points_glow(pass, tile, box, glow);
+  }
   if (pass->primitives.has_clear) {
     kp_triangles_see_through(pass, tile, box, &fragments);
   }
@@ -168,7 +177,7 @@ static void shade_tile(kp_pass *pass, int64_t tile, kp_volume_ray *rays) {
       if (in_front.count > 0) {
         in_front.first = &fragments.list.data[first];
       }
-      compose_pixel(pass, x, y, in_front, rays);
+      compose_pixel(pass, x, y, in_front, glow[pixel], rays);
     }
   }
   kp_array_free(&fragments.list);
