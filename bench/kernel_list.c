@@ -9,6 +9,7 @@
 #include "methods/common/force_field_kernels.h"
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
+#include "methods/sph/sph_fractional_kernels.h"
 #include "methods/sph/sph_implicit_kernels.h"
 #include "methods/sph/sph_kernels.h"
 #include "par/kernel_define.h"
@@ -30,7 +31,8 @@
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \
   SPH_IMPLICIT_POINT_KERNELS(POINT, REDUCE)                                                        \
-  SPH_IMPLICIT_PAIR_KERNELS(PAIR)
+  SPH_IMPLICIT_PAIR_KERNELS(PAIR)                                                                  \
+  SPH_FRACTIONAL_KERNELS(POINT, REDUCE, ROW, PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 

@@ -81,6 +81,16 @@ typedef enum kp_sph_wall {
 
 // Settings shared by all SPH liquids of a world.
 typedef enum kp_sph_solver { KP_SPH_SOLVER_WCSPH, KP_SPH_SOLVER_DFSPH } kp_sph_solver;
+typedef enum kp_sph_viscosity_model {
+  KP_SPH_VISCOSITY_LAPLACIAN,
+  KP_SPH_VISCOSITY_ARTIFICIAL,
+  KP_SPH_VISCOSITY_FRACTIONAL,
+} kp_sph_viscosity_model;
+
+typedef enum kp_sph_fractional_mode {
+  KP_SPH_FRACTIONAL_CALIBRATED,  // steady flow feels the liquid's viscosity
+  KP_SPH_FRACTIONAL_RAW          // viscosity [Pa s^q] times the derivative of order q
+} kp_sph_fractional_mode;
 
 typedef struct kp_sph_def {
   uint32_t cookie;
@@ -89,7 +99,7 @@ typedef struct kp_sph_def {
   double support;  // radius of the kernel in particle spacings
   int integrator;  // kp_integrator
   int pressure;    // pair form: 0 mean (p_i + p_j) / (rho_i rho_j), 1 squared p/rho^2 + p/rho^2
-  int viscosity_model;       // 0 laplacian, 1 artificial (Monaghan)
+  int viscosity_model;       // kp_sph_viscosity_model
   int density;               // 0 summation, 1 continuity
   double density_diffusion;  // delta of the continuity form, 0..1
   bool fused;                // one pass with last step's density (Bayraktar 2010, section 6.3.2)
@@ -106,6 +116,14 @@ typedef struct kp_sph_def {
   double density_error, divergence_error;             // the divergence: change over one step
   int64_t density_iterations, divergence_iterations;  // 0 divergence_iterations: no such solve
   bool warm_start;                                    // start from the pressures of the last step
+  // fractional viscosity (Ozgen 2013): the past velocities of a particle instead of its present one
+  double fractional_order;      // q, 0 < q < 1
+  int fractional_mode;          // kp_sph_fractional_mode
+  int64_t fractional_steps;     // past steps remembered
+  double fractional_seconds;    // s remembered, instead of steps; 0: steps
+  int fractional_end;           // of the memory: 0 window, 1 interior
+  bool fractional_hybrid;       // only where flows collide, plain viscosity elsewhere
+  double fractional_threshold;  // of a collision, 0..1
 } kp_sph_def;
 
 typedef enum kp_liquid_method { KP_LIQUID_SPH, KP_LIQUID_SPRINGS } kp_liquid_method;

@@ -61,6 +61,17 @@ static int64_t newest_place(const kp_history_clock *clock, const uint64_t *numbe
   return newest;
 }
 
+int64_t kp_history_clock_count(kp_history_clock *clock) {
+  double *times;
+  uint64_t *numbers;
+  if (look(clock, KP_ACCESS_READ, &times, &numbers) != KP_OK) {
+    return 0;
+  }
+  int64_t newest = newest_place(clock, numbers);
+  uint64_t made = newest < 0 ? 0 : numbers[newest];
+  return made < (uint64_t)clock->slots ? (int64_t)made : clock->slots;
+}
+
 bool kp_history_clock_is_due(kp_history_clock *clock, double time) {
   double *times;
   uint64_t *numbers;

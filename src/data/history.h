@@ -45,6 +45,8 @@ KP_NODISCARD kp_result kp_history_clock_create(kp_registry *registry, const char
                                                kp_history_clock *out);
 void kp_history_clock_free(kp_history_clock *clock);
 
+// Past samples there are, at most `slots`.
+int64_t kp_history_clock_count(kp_history_clock *clock);
 // Whether the present at `time` is to be kept as a sample.
 bool kp_history_clock_is_due(kp_history_clock *clock, double time);
 // Keep it: the place of the ring it goes to.

@@ -95,6 +95,8 @@ typedef struct kp_population_stats {
   double kinetic_energy;     // J
   double potential_energy;   // J, of gravity
   double internal_energy;    // J, of springs, compression, charges; NaN where a method has none
+  double memory_gain;        // S of viscosity with memory [s^(1-q)], NaN without
+  double memory_share;       // of the particles whose past counts, NaN without
   kp_aabb bounds;            // m
   double max_speed;          // m/s
   double max_density_error;  // share of the rest density, where the method has one

@@ -62,7 +62,9 @@ static const char *const population_names[] = { "count",
                                                 "max_y",
                                                 "max_z",
                                                 "max_speed",
-                                                "max_density_error" };
+                                                "max_density_error",
+                                                "memory_gain",
+                                                "memory_share" };
 
 kp_result kp_stats_columns(kp_world *world, kp_columns *out) {
   *out = (kp_columns){ 0 };
@@ -110,6 +112,8 @@ kp_result kp_stats_row(kp_world *world, const kp_frame_facts *facts, double *out
     out = put_vec3(out, stats.count > 0 ? stats.bounds.max : nowhere);
     *out++ = stats.max_speed;
     *out++ = stats.max_density_error;
+    *out++ = stats.memory_gain;
+    *out++ = stats.memory_share;
   }
   return KP_OK;
 }

@@ -65,6 +65,13 @@ kp_sph_def kp_default_sph_def(void) {
     .density_iterations = 100,
     .divergence_iterations = 100,
     .warm_start = true,
+    .fractional_order = 0.5,
+    .fractional_mode = KP_SPH_FRACTIONAL_CALIBRATED,
+    .fractional_steps = 10,
+    .fractional_seconds = 0.0,
+    .fractional_end = 0,
+    .fractional_hybrid = false,
+    .fractional_threshold = 0.3,
   };
 }
 

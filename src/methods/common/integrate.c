@@ -103,6 +103,15 @@ int kp_integrate_stages(const kp_integrate *service) {
   return t != NULL ? t->stages : 1;
 }
 
+double kp_integrate_offset(const kp_integrate *service, int s) {
+  const tableau *t = tableau_of(service->kind);
+  double offset = 0.0;
+  for (int k = 0; t != NULL && k < s; ++k) {
+    offset += t->a[s][k];
+  }
+  return offset;
+}
+
 kp_result kp_integrate_know_acceleration(kp_integrate *service) {
   if (service->kind != KP_INTEGRATOR_VELOCITY_VERLET) {
     return KP_OK;

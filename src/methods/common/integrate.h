@@ -46,6 +46,8 @@ extern const char *const kp_integrator_names[];  // NULL terminated, in the orde
 KP_NODISCARD kp_result kp_integrate_create(kp_integrate *service, kp_set *set, int kind);
 
 int kp_integrate_stages(const kp_integrate *service);
+// When within the step stage s evaluates, as a share of dt.
+double kp_integrate_offset(const kp_integrate *service, int s);
 
 // Before the first step: the acceleration field holds what belongs to the present positions.
 // Velocity Verlet then starts with it; without this call its first step is one of second order all

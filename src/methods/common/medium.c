@@ -409,6 +409,8 @@ kp_result kp_medium_stats(kp_medium *medium, kp_env *env, kp_population_stats *o
     .kinetic_energy = v[4],
     .potential_energy = v[5],
     .internal_energy = NAN,
+    .memory_gain = NAN,
+    .memory_share = NAN,
     .bounds = medium->bounds,
     .max_speed = medium->max_speed,
     .max_density_error = medium->max_density_error,

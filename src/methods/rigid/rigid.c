@@ -220,6 +220,8 @@ static kp_result rigid_stats(void *self, kp_env *env, int population, kp_populat
     .mass = mass,
     .momentum = kp_vec3_scale(f.velocity, mass),
     .internal_energy = NAN,
+    .memory_gain = NAN,
+    .memory_share = NAN,
     .kinetic_energy = 0.5 * mass * kp_vec3_dot(f.velocity, f.velocity) +
                       0.5 * kp_vec3_dot(spin, kp_mat3_mul_vec3(&model->inertia, spin)),
     .potential_energy = -mass * kp_vec3_dot(env->simulation.gravity, f.position),

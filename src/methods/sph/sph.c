@@ -49,6 +49,7 @@ static void sph_destroy(void **self) {
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_medium_free(&sph->fluids.data[f].medium);
   }
+  kp_sph_fractional_free(sph);
   for (int w = 0; w < 2; ++w) {
     kp_cells_destroy(&sph->walls[w].cells);
   }
@@ -68,9 +69,11 @@ static kp_result check_def(const kp_sph_def *def) {
     return kp_fail(KP_ERROR_SCENE, "sph: density 'continuity' does not go with %s",
                    def->fused ? "'fused'" : "integrator 'rk4'");
   }
-  if (def->fused && def->viscosity_model != SPH_VISCOSITY_LAPLACIAN) {
-    return kp_fail(KP_ERROR_SCENE, "sph: 'fused' needs viscosity_model 'laplacian'");
+  if (def->fused && def->viscosity_model == KP_SPH_VISCOSITY_ARTIFICIAL) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "sph: 'fused' needs viscosity_model 'laplacian' or 'fractional'");
   }
+  KP_TRY(kp_sph_fractional_check(def));
   return def->solver == KP_SPH_SOLVER_DFSPH ? kp_sph_implicit_check(def) : KP_OK;
 }
 
@@ -98,6 +101,9 @@ kp_result kp_sph_create(kp_env *env, const kp_sph_setup *setup, kp_sph **out) {
   }
   if (result == KP_OK) {
     result = create_state(sph, env->registry);
+  }
+  if (result == KP_OK) {
+    result = kp_sph_fractional_setup(sph);
   }
   if (result != KP_OK) {
     void *self = sph;
@@ -220,13 +226,13 @@ static kp_result sph_check(void *self, kp_env *env) {
 // dt <= cfl (H/2)/(c + |v|), cfl sqrt((H/2)/|a|) and 0.03 H^2 rho/mu (Monaghan 1992; Morris et al.
 // 1997; B 5.26-5.27 with the sound speed that a stiff equation of state needs)
 static double sph_max_dt(void *self, kp_env *env) {
-  const kp_sph *sph = self;
+  kp_sph *sph = self;
   double h = 0.5 * sph->support;
   double bodies = kp_medium_fastest_body(env);
   double gravity = kp_vec3_length(env->simulation.gravity);
   double dt = HUGE_VAL;
   for (size_t f = 0; f < sph->fluids.count; ++f) {
-    const kp_sph_fluid *fluid = &sph->fluids.data[f];
+    kp_sph_fluid *fluid = &sph->fluids.data[f];
     // pressure that is solved for has no sound
     double sound = sph->implicit != NULL ? 0.0 : fluid->sound_speed;
     double speed = sound + fmax(fluid->medium.max_speed, bodies);
@@ -236,7 +242,10 @@ static double sph_max_dt(void *self, kp_env *env) {
     if (acceleration > 0.0) {
       dt = fmin(dt, sph->def.cfl * sqrt(h / acceleration));
     }
-    if (fluid->def.viscosity > 0.0 && sph->def.viscosity_model == SPH_VISCOSITY_LAPLACIAN) {
+    if (fluid->def.viscosity > 0.0 && sph->is_fractional) {
+      dt = fmin(dt, kp_sph_fractional_max_dt(sph, fluid));
+    } else if (fluid->def.viscosity > 0.0 &&
+               sph->def.viscosity_model == KP_SPH_VISCOSITY_LAPLACIAN) {
       dt = fmin(dt, 0.12 * h * h * fluid->def.rest_density / fluid->def.viscosity);
     }
   }
@@ -263,7 +272,7 @@ static kp_result sph_stats(void *self, kp_env *env, int population, kp_populatio
   double energy;
   KP_TRY(kp_call_reduce(env->backend, &call, fluid->medium.set->space->n, &energy));
   out->internal_energy = fluid->medium.mass * energy;
-  return KP_OK;
+  return kp_sph_fractional_stats(sph, fluid, out);
 }
 
 const kp_method kp_sph_method = {

@@ -5,8 +5,26 @@
 // arithmetic is in sph_kernels.h.
 #pragma once
 
+#include "data/history.h"
 #include "math/smoothing.h"
 #include "methods/common/medium.h"
+
+// The past of a population, for viscosity of fractional order; fields are NULL without it.
+typedef struct kp_sph_memory {
+  kp_history history;
+  kp_field *velocity;  // REAL x 3: mean of the past velocities, by their weights
+  kp_field *flag;      // REAL, hybrid: 1 where flows collide
+  kp_field *sums;      // scratch of the search for collisions
+  kp_field *blend;     // hybrid: what walls take for the velocity
+} kp_sph_memory;
+
+// The step that viscosity with memory allows, found once per length of the memory.
+typedef struct kp_sph_limits {
+  kp_frac_table table;
+  KP_ARRAY(double) weights;
+  int64_t n;    // samples the gain is for
+  double gain;  // over the step of plain viscosity
+} kp_sph_limits;
 
 typedef struct kp_sph_fluid {
   kp_liquid_def def;
@@ -16,6 +34,7 @@ typedef struct kp_sph_fluid {
   kp_field *rate, *rate_last, *density_start;  // continuity form
   double sound_speed;                          // m/s
   double stiffness;
+  kp_sph_memory memory;
 } kp_sph_fluid;
 
 // Fields of wall samples that only SPH reads.
@@ -25,7 +44,8 @@ typedef struct kp_sph_wall_fields {
   kp_field *density, *inverse;
   kp_field *own;  // wall form `sph`: what the samples themselves give to their density; they keep
                   // their places
-  kp_field *pressure;  // p_b / rho_b^2; zero in the mirror form
+  kp_field *pressure;    // p_b / rho_b^2; zero in the mirror form
+  kp_sph_memory memory;  // of moving samples
 } kp_sph_wall_fields;
 
 typedef struct kp_sph {
@@ -39,6 +59,9 @@ typedef struct kp_sph {
   kp_space *state;                   // GLOBAL, one element: has_density
   bool has_density;                  // fused form: last step's density is there
   struct kp_sph_implicit *implicit;  // solver dfsph; else NULL (sph_implicit.h)
+  bool is_fractional;                // viscosity_model is
+  kp_sph_limits limits;
+  bool told_gain;
 } kp_sph;
 
 typedef struct kp_sph_setup {
@@ -66,3 +89,23 @@ KP_NODISCARD kp_result kp_sph_setup_walls(kp_sph *sph, kp_env *env);
 const kp_sph_fluid *kp_sph_stiffest(const kp_sph *sph);
 KP_NODISCARD kp_result kp_sph_prepare(void *self, kp_env *env);
 KP_NODISCARD kp_result kp_sph_forces(void *self, kp_env *env);
+
+// Viscosity of fractional order. Without it these do nothing and give the plain velocities and
+// viscosities. The past of all liquids is brought up to date before the passes over pairs; where
+// those cannot do all of it, _forces adds the rest.
+KP_NODISCARD kp_result kp_sph_fractional_check(const kp_sph_def *def);
+KP_NODISCARD kp_result kp_sph_fractional_setup(kp_sph *sph);
+void kp_sph_fractional_free(kp_sph *sph);
+KP_NODISCARD kp_result kp_sph_fractional_update(kp_sph *sph, kp_env *env);
+KP_NODISCARD kp_result kp_sph_fractional_forces(kp_sph *sph, kp_sph_fluid *fluid);
+double kp_sph_fractional_max_dt(kp_sph *sph, kp_sph_fluid *fluid);
+KP_NODISCARD kp_result kp_sph_fractional_stats(kp_sph *sph, kp_sph_fluid *fluid,
+                                               kp_population_stats *out);
+// The velocities of a liquid, in `set` (its own or that of its images), whose differences make the
+// viscous forces between particles; those it shows to walls; those of the samples of walls.
+kp_field *kp_sph_pair_velocity(const kp_sph *sph, kp_sph_fluid *fluid, kp_set *set);
+kp_field *kp_sph_wall_velocity(const kp_sph *sph, kp_sph_fluid *fluid);
+kp_field *kp_sph_sample_velocity(const kp_sph *sph, kp_sph_wall_fields *wall);
+// The viscosities that go with them [Pa s].
+double kp_sph_pair_viscosity(const kp_sph *sph, const kp_sph_fluid *a, const kp_sph_fluid *b);
+double kp_sph_wall_viscosity(const kp_sph *sph, const kp_sph_fluid *fluid);

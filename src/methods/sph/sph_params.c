@@ -15,7 +15,9 @@ static const char *const integrator_words[] = {
   "euler", "symplectic", "leapfrog", "velocity_verlet", "position_verlet", "rk2", "rk4", NULL,
 };
 static const char *const pressure_words[] = { "mean", "squared", NULL };
-static const char *const viscosity_words[] = { "laplacian", "artificial", NULL };
+static const char *const viscosity_words[] = { "laplacian", "artificial", "fractional", NULL };
+static const char *const fractional_mode_words[] = { "calibrated", "raw", NULL };
+static const char *const fractional_end_words[] = { "window", "interior", NULL };
 static const char *const density_words[] = { "summation", "continuity", NULL };
 static const char *const wall_words[] = { "mirror", "sph", "lennard_jones", "dem", NULL };
 static const char *const domain_wall_words[] = { "samples", "planes", NULL };
@@ -33,7 +35,8 @@ static const kp_param rows[] = {
   WORDS(pressure, pressure_words,
         "Pair form: mean (p_i + p_j) / (rho_i rho_j), or squared p_i/rho_i^2 + p_j/rho_j^2."),
   WORDS(viscosity_model, viscosity_words,
-        "laplacian uses the liquid's viscosity, artificial (Monaghan) its artificial_viscosity."),
+        "laplacian uses the liquid's viscosity, artificial (Monaghan) its artificial_viscosity, "
+        "fractional its viscosity with the past velocities of the particles (Ozgen)."),
   WORDS(density, density_words, "Summed over neighbours, or advanced by the continuity equation."),
   ROW(density_diffusion, REAL, "", 0, 1, "Delta of the continuity form; smooths density noise."),
   ROW(fused, BOOL, "", 0, 0, "One pass over neighbours with the density of the last step."),
@@ -56,6 +59,21 @@ static const kp_param rows[] = {
   ROW(divergence_iterations, INT, "", 0, 100000,
       "dfsph: most iterations for the divergence; 0 leaves that solve out."),
   ROW(warm_start, BOOL, "", 0, 0, "dfsph: start from the pressures of the last step."),
+  ROW(fractional_order, REAL, "", 0.01, 0.99,
+      "Order q of the derivative: towards 1 only the present counts, towards 0 all of the memory."),
+  WORDS(fractional_mode, fractional_mode_words,
+        "calibrated divides by the gain S, so that steady flow feels the liquid's viscosity; raw "
+        "takes it in Pa s^q."),
+  ROW(fractional_steps, INT, "steps", 1, 4096, "Past steps that are remembered."),
+  ROW(fractional_seconds, REAL, "s", 0, 1e6,
+      "Length of the memory in 32 samples, instead of fractional_steps; 0: steps."),
+  WORDS(
+      fractional_end, fractional_end_words,
+      "End of the memory: window starts history there, interior only leaves the older terms out."),
+  ROW(fractional_hybrid, BOOL, "", 0, 0,
+      "Past velocities only where flows collide, plain viscosity elsewhere."),
+  ROW(fractional_threshold, REAL, "", 0, 1,
+      "Share of the speed at which approach, or spread of directions, counts as a collision."),
 };
 
 static void set_default(void *def) {

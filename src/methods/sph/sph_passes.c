@@ -253,6 +253,12 @@ kp_result kp_sph_prepare(void *self, kp_env *env) {
 
 // ---- accelerations ------------------------------------------------------------------------------
 
+// The fractional model is a laplacian of other velocities.
+static int pair_viscosity(const kp_sph *sph) {
+  return sph->def.viscosity_model == KP_SPH_VISCOSITY_ARTIFICIAL ? SPH_VISCOSITY_ARTIFICIAL
+                                                                 : SPH_VISCOSITY_LAPLACIAN;
+}
+
 static double artificial_of(const kp_sph *sph, const kp_sph_fluid *a, const kp_sph_fluid *b) {
   double alpha = 0.5 * (a->def.artificial_viscosity + b->def.artificial_viscosity);
   return alpha * 0.5 * (a->sound_speed + b->sound_speed) * 0.5 * sph->support;
@@ -270,7 +276,7 @@ static kp_result force_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
     .density_mass =
         (kp_real)(other->medium.mass * fluid->def.rest_density / other->def.rest_density),
     .p_scale = (kp_real)(1.0 / (q * q)),
-    .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity) / q),
+    .viscosity = (kp_real)(kp_sph_pair_viscosity(sph, fluid, other) / q),
     .artificial = (kp_real)(artificial_of(sph, fluid, other) / q),
     .eta2 = (kp_real)(0.01 * h * h),
     .add = add,
@@ -281,13 +287,13 @@ static kp_result force_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
   kp_access access = add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE;
   const kp_kernel *kernel =
       sph->def.fused ? fused_kernels[sph->def.kernel][sph->def.pressure]
-                     : force_kernels[sph->def.kernel][sph->def.viscosity_model][sph->def.pressure];
+                     : force_kernels[sph->def.kernel][pair_viscosity(sph)][sph->def.pressure];
   kp_call call;
   kp_call_init(&call, kernel, &a);
-  KP_BIND3(&call, &a, v, fluid->medium.set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, kp_sph_pair_velocity(sph, fluid, fluid->medium.set), KP_ACCESS_READ);
   KP_BIND(&call, &a, p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
-  KP_BIND3(&call, &a, j_v, j.set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, j_v, kp_sph_pair_velocity(sph, other, j.set), KP_ACCESS_READ);
   KP_BIND(&call, &a, j_p, &j.pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, j_inverse, &j.inverse->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, a, fluid->medium.integrate.acceleration, access);
@@ -307,7 +313,7 @@ static kp_result rates_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
     .mass = (kp_real)(other->medium.mass * q),
     .p_scale = (kp_real)(1.0 / (q * q)),
     .rate_mass = (kp_real)(other->medium.mass * fluid->def.rest_density / other->def.rest_density),
-    .viscosity = (kp_real)(0.5 * (fluid->def.viscosity + other->def.viscosity) / q),
+    .viscosity = (kp_real)(kp_sph_pair_viscosity(sph, fluid, other) / q),
     .artificial = (kp_real)(artificial_of(sph, fluid, other) / q),
     .eta2 = (kp_real)(0.01 * h * h),
     .diffusion =
@@ -319,7 +325,7 @@ static kp_result rates_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
   };
   kp_access access = add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE;
   kp_call call;
-  kp_call_init(&call, rates_kernels[sph->def.kernel][sph->def.viscosity_model], &a);
+  kp_call_init(&call, rates_kernels[sph->def.kernel][pair_viscosity(sph)], &a);
   KP_BIND3(&call, &a, v, fluid->medium.set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, density, &fluid->density->buffers[0], KP_ACCESS_READ);
@@ -372,7 +378,7 @@ static sph_wall_law_args wall_law(const kp_sph *sph, const kp_sph_fluid *fluid, 
   // samples stand as far behind the wall as the first fluid particles before it: the velocity that
   // makes the wall itself stand still is mirrored, which doubles the difference (Morris et al. 1997
   // with d_b = d_i). Lennard-Jones walls drag like a layer of fluid one spacing away.
-  double drag = 2.0 * (1.0 - slip) * fluid->def.viscosity;
+  double drag = 2.0 * (1.0 - slip) * kp_sph_wall_viscosity(sph, fluid);
   double viscosity = lj ? drag / (sph->spacing * sph->spacing) : drag / fluid->def.rest_density;
   double own = sph->def.wall == KP_SPH_WALL_MIRROR ? 2.0 : 1.0;
   bool squared = sph->def.pressure == SPH_FORM_SQUARED || sph->def.density == 1;
@@ -420,10 +426,10 @@ static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
   kp_interface *samples = wall->interface;
   kp_call call;
   kp_call_init(&call, wall_kernel(sph, false), &a);
-  KP_BIND3(&call, &a, v, fluid->medium.set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, kp_sph_wall_velocity(sph, fluid), KP_ACCESS_READ);
   KP_BIND(&call, &a, p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
-  KP_BIND3(&call, &a, j_v, samples->set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, j_v, kp_sph_sample_velocity(sph, wall), KP_ACCESS_READ);
   KP_BIND(&call, &a, j_volume, &samples->volume->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, j_p, &wall->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, a, fluid->medium.integrate.acceleration, KP_ACCESS_WRITE);
@@ -437,10 +443,10 @@ static kp_result wall_react(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
   kp_interface *samples = wall->interface;
   kp_call call;
   kp_call_init(&call, wall_kernel(sph, true), &a);
-  KP_BIND3(&call, &a, v, samples->set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, kp_sph_sample_velocity(sph, wall), KP_ACCESS_READ);
   KP_BIND(&call, &a, volume, &samples->volume->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, p, &wall->pressure->buffers[0], KP_ACCESS_READ);
-  KP_BIND3(&call, &a, j_v, fluid->medium.set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, j_v, kp_sph_wall_velocity(sph, fluid), KP_ACCESS_READ);
   KP_BIND(&call, &a, j_p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, j_inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, f, samples->force, KP_ACCESS_WRITE);
@@ -475,11 +481,13 @@ static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
   if (sph->def.fused) {
     KP_TRY(density_from_walls(sph, fluid));
   }
+  KP_TRY(kp_sph_fractional_forces(sph, fluid));
   return kp_medium_outer_forces(&fluid->medium, env);
 }
 
 kp_result kp_sph_forces(void *self, kp_env *env) {
   kp_sph *sph = self;
+  KP_TRY(kp_sph_fractional_update(sph, env));
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     KP_TRY(fluid_forces(sph, env, &sph->fluids.data[f]));
   }
