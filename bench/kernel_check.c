@@ -95,8 +95,11 @@ static kp_result run_world(void *user) {
     KP_TRY(kp_world_step(job->world, 1.0, NULL));
   }
   KP_TRY(kp_world_probes_start(job->world));
-  kp_population_stats stats;
-  return kp_world_stats(job->world, 0, &stats);
+  for (int p = 0; p < kp_world_n_populations(job->world); ++p) {
+    kp_population_stats stats;
+    KP_TRY(kp_world_stats(job->world, p, &stats));
+  }
+  return KP_OK;
 }
 
 static kp_result check_worlds(kernel_table *table, const kp_kernels_def *def) {

@@ -2,7 +2,7 @@
 // of pressure and viscosity; the others add one thing each to the plain dam break.
 #include "bench/kernels.h"
 
-// pressure, viscosity model, fused, solver
+// pressure, viscosity model, fused, solver; the fractional one is hybrid
 static const struct {
   int pressure, viscosity;
   bool fused;
@@ -15,6 +15,7 @@ static const struct {
   { 0, 0, true, 0 },
   { 1, 0, true, 0 },
   { 1, 0, false, KP_SPH_SOLVER_DFSPH },
+  { 1, KP_SPH_VISCOSITY_FRACTIONAL, false, 0 },
 };
 
 #define N_FORMS (sizeof forms / sizeof forms[0])
@@ -96,6 +97,11 @@ static void set_implicit_periodic(kp_dam_break_def *def) {
   set_periodic(def);
 }
 
+static void set_flat_fractional(kp_dam_break_def *def) {
+  set_flat(def);
+  def->sph.viscosity_model = KP_SPH_VISCOSITY_FRACTIONAL;
+}
+
 static void set_drain(kp_dam_break_def *def) {
   def->jet = true;
   def->drain = true;
@@ -125,6 +131,7 @@ static void (*const others[])(kp_dam_break_def *def) = {
   set_flat,
   set_flat_periodic,
   set_implicit_periodic,
+  set_flat_fractional,
   set_drain,
   set_sparse,
 };
@@ -145,6 +152,7 @@ kp_dam_break_def kp_kernel_world(size_t k, int64_t particles) {
     def.sph.viscosity_model = forms[k % N_FORMS].viscosity;
     def.sph.fused = forms[k % N_FORMS].fused;
     def.sph.solver = forms[k % N_FORMS].solver;
+    def.sph.fractional_hybrid = def.sph.viscosity_model == KP_SPH_VISCOSITY_FRACTIONAL;
   } else {
     others[k - N_SETS](&def);
   }

@@ -202,11 +202,12 @@ static void check_variant(const variant *b) {
     for (int l = 0; l < n_liquids; ++l) {
       const frame *now = &history[l][n];
       memset(sums, 0, sizeof sums);
+      const kp_sph_fluid *fluid = kp_test_fluid(world, liquid_names[l]);
       for (int m = 0; m < n_liquids; ++m) {
-        double viscosity =
-            0.5 * (sph->fluids.data[l].def.viscosity + sph->fluids.data[m].def.viscosity);
+        const kp_sph_fluid *other = kp_test_fluid(world, liquid_names[m]);
+        double viscosity = 0.5 * (fluid->def.viscosity + other->def.viscosity);
         viscosity *= b->raw ? gain : 1.0;
-        add_forces(sph, b, now, &history[m][n], sph->fluids.data[m].medium.mass, viscosity, sums);
+        add_forces(sph, b, now, &history[m][n], other->medium.mass, viscosity, sums);
       }
       double largest = 1e-30;
       double error = 0.0;
