@@ -115,6 +115,41 @@ static kp_result check_worlds(kernel_table *table, const kp_kernels_def *def) {
   return KP_OK;
 }
 
+// ---- other media
+
+typedef struct medium_job {
+  kp_world *world;
+  const kp_kernel_medium *medium;
+  int64_t particles;
+} medium_job;
+
+static kp_result run_medium(void *user) {
+  const medium_job *job = user;
+  KP_TRY(job->medium->add(job->world, job->particles));
+  KP_TRY(kp_world_build(job->world));
+  for (int s = 0; s < N_STEPS; ++s) {
+    KP_TRY(kp_world_step(job->world, 1.0, NULL));
+  }
+  for (int p = 0; p < kp_world_n_populations(job->world); ++p) {
+    kp_population_stats stats;
+    KP_TRY(kp_world_stats(job->world, p, &stats));
+  }
+  return KP_OK;
+}
+
+static kp_result check_media(kernel_table *table, const kp_kernels_def *def) {
+  for (size_t m = 0; m < kp_n_kernel_media; ++m) {
+    medium_job job = { .medium = &kp_kernel_media[m], .particles = def->particles };
+    KP_TRY(kp_world_create(def->backend, &job.world));
+    kp_result result = observe(table, job.world->backend, run_medium, &job);
+    kp_world_destroy(&job.world);
+    if (result != KP_OK) {
+      return kp_fail_in(result, "%s in the kernel check", job.medium->name);
+    }
+  }
+  return KP_OK;
+}
+
 // ---- the registry with cold fields, which no method has yet
 
 static const kp_field_desc registry_fields[] = {
@@ -369,6 +404,7 @@ static kp_result check_all(kernel_table *table, const kp_kernels_def *def) {
   kp_backend_destroy(&backend);
   KP_TRY(result);
   KP_TRY(check_lists(table, def));
+  KP_TRY(check_media(table, def));
   return check_worlds(table, def);
 }
 

@@ -9,9 +9,12 @@
 #include "methods/common/force_field_kernels.h"
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
+#include "methods/fire/fire_kernels.h"
+#include "methods/plasma/plasma_kernels.h"
 #include "methods/sph/sph_fractional_kernels.h"
 #include "methods/sph/sph_implicit_kernels.h"
 #include "methods/sph/sph_kernels.h"
+#include "methods/springs/springs_kernels.h"
 #include "par/kernel_define.h"
 
 #include "bench/kernels.h"
@@ -28,6 +31,9 @@
   FORCE_FIELD_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   INTEGRATE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   MEDIUM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  SPRINGS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
+  PLASMA_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \
   SPH_IMPLICIT_POINT_KERNELS(POINT, REDUCE)                                                        \

@@ -12,6 +12,14 @@ extern const size_t kp_n_kernels;
 size_t kp_kernel_worlds(void);
 kp_dam_break_def kp_kernel_world(size_t k, int64_t particles);
 
+// Worlds of other media, said with the public API: domain, settings and entities.
+typedef struct kp_kernel_medium {
+  const char *name;
+  kp_result (*add)(kp_world *world, int64_t particles);
+} kp_kernel_medium;
+extern const kp_kernel_medium kp_kernel_media[];
+extern const size_t kp_n_kernel_media;
+
 typedef struct kp_kernels_def {
   const char *backend;
   int64_t particles;  // of each world

@@ -1,0 +1,115 @@
+// Worlds of the kernel check for media that are not SPH: each adds domain, settings and entities,
+// about so many particles in all.
+#include <math.h>
+#include <stdio.h>
+
+#include "bench/kernels.h"
+
+static kp_shape_def box(kp_vec3 lo, kp_vec3 hi) {
+  kp_shape_def shape = kp_default_liquid_def().shape;
+  shape.kind = KP_SHAPE_BOX;
+  shape.min = lo;
+  shape.max = hi;
+  return shape;
+}
+
+// ---- spring-mass water
+
+// Two liquids, a free ball and a still step, in a box of unit width.
+static kp_result springs_world(kp_world *world, int64_t particles, const kp_springs_def *def,
+                               kp_boundary sides) {
+  kp_domain_def domain = kp_default_domain_def();
+  domain.boundary_z = sides;
+  kp_liquid_def left = kp_default_liquid_def();
+  left.method = KP_LIQUID_SPRINGS;
+  left.spacing = cbrt(0.4 / (double)particles);
+  left.shape = box(kp_vec3_make(0, 0, 0), kp_vec3_make(0.4, 0.5, 1));
+  left.jitter = 0.3;
+  snprintf(left.name, sizeof left.name, "left");
+  kp_liquid_def right = left;
+  right.shape = box(kp_vec3_make(0.4, 0, 0), kp_vec3_make(0.8, 0.5, 1));
+  right.rest_density = 700.0;
+  snprintf(right.name, sizeof right.name, "right");
+  kp_body_def ball = kp_default_body_def();
+  ball.shape.kind = KP_SHAPE_SPHERE;
+  ball.shape.center = kp_vec3_make(0.4, 0.67, 0.5);
+  ball.shape.radius = 0.15;
+  snprintf(ball.name, sizeof ball.name, "ball");
+  kp_collider_def step = kp_default_collider_def();
+  step.shape = box(kp_vec3_make(0.8, -0.1, -0.1), kp_vec3_make(1.1, 0.2, 1.1));
+  snprintf(step.name, sizeof step.name, "step");
+  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(kp_world_set_springs(world, def));
+  KP_TRY(kp_world_add_liquid(world, &left));
+  KP_TRY(kp_world_add_liquid(world, &right));
+  KP_TRY(kp_world_add_body(world, &ball));
+  return kp_world_add_collider(world, &step);
+}
+
+static kp_result add_springs(kp_world *world, int64_t particles) {
+  kp_springs_def def = kp_default_springs_def();
+  return springs_world(world, particles, &def, KP_BOUNDARY_CLOSED);
+}
+
+static kp_result add_springs_general(kp_world *world, int64_t particles) {
+  kp_springs_def def = kp_default_springs_def();
+  def.tension = 0.05;
+  def.attraction = 0.01;
+  def.walls = KP_SPRINGS_WALLS_PLANES;
+  return springs_world(world, particles, &def, KP_BOUNDARY_PERIODIC);
+}
+
+// ---- plasma
+
+static kp_result plasma_world(kp_world *world, int64_t particles, int search) {
+  kp_domain_def domain = kp_default_domain_def();
+  kp_simulation_def simulation = kp_default_simulation_def();
+  simulation.gravity = kp_vec3_make(0, 0, 0);
+  kp_plasma_def def = kp_default_plasma_def();
+  def.particles = particles;
+  def.shape = box(kp_vec3_make(0.2, 0.2, 0.2), kp_vec3_make(0.8, 0.8, 0.8));
+  def.influence = 3.0 * 0.6 / cbrt((double)particles);
+  def.cell = 0.5 * def.influence;
+  def.search = search;
+  def.container_center = kp_vec3_make(0.5, 0.5, 0.5);
+  def.container_radius = 0.45;
+  snprintf(def.name, sizeof def.name, "plasma");
+  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(kp_world_set_simulation(world, &simulation));
+  return kp_world_add_plasma(world, &def);
+}
+
+static kp_result add_plasma(kp_world *world, int64_t particles) {
+  return plasma_world(world, particles, KP_PLASMA_COMPLETE);
+}
+
+static kp_result add_plasma_near(kp_world *world, int64_t particles) {
+  return plasma_world(world, particles, KP_PLASMA_NEAR);
+}
+
+// ---- fire
+
+static kp_result add_fire(kp_world *world, int64_t particles) {
+  kp_domain_def domain = kp_default_domain_def();
+  domain.min = kp_vec3_make(-2, -1, -2);
+  domain.max = kp_vec3_make(2, 4, 2);
+  kp_fire_def flame = kp_default_fire_def();
+  flame.particles = particles / 2;
+  flame.wind = kp_curve_constant(3.0);
+  snprintf(flame.name, sizeof flame.name, "flame");
+  kp_fire_def blast = kp_default_fire_def();
+  blast.particles = particles / 2;
+  blast.respawn = KP_FIRE_NEVER;
+  blast.burst = 5.0;
+  snprintf(blast.name, sizeof blast.name, "blast");
+  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(kp_world_add_fire(world, &flame));
+  return kp_world_add_fire(world, &blast);
+}
+
+const kp_kernel_medium kp_kernel_media[] = {
+  { "springs", add_springs }, { "springs, general law", add_springs_general },
+  { "plasma", add_plasma },   { "plasma, 27 cells", add_plasma_near },
+  { "fire", add_fire },
+};
+const size_t kp_n_kernel_media = sizeof kp_kernel_media / sizeof kp_kernel_media[0];
