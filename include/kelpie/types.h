@@ -126,7 +126,43 @@ typedef struct kp_sph_def {
   double fractional_threshold;  // of a collision, 0..1
 } kp_sph_def;
 
-typedef enum kp_liquid_method { KP_LIQUID_SPH, KP_LIQUID_SPRINGS } kp_liquid_method;
+typedef enum kp_stf_birth { KP_STF_DISTANCE, KP_STF_CLAVET } kp_stf_birth;
+typedef enum kp_stf_history {
+  KP_STF_NO_HISTORY,
+  KP_STF_MAGNITUDES,  // a sum of magnitudes (Ozgen 2013, Eq. 5.13)
+  KP_STF_SUM          // the magnitude of a sum (Eq. 5.9)
+} kp_stf_history;
+
+// Settings of the shear-thickening fluid.
+typedef struct kp_stf_def {
+  uint32_t cookie;
+  double support;              // H in spacings
+  double sound_speed;          // m/s; KP_AUTO: 5 times the largest speed expected
+  double near_ratio;           // k_near / k
+  double linear_viscosity;     // sigma [1/s]
+  double squared_viscosity;    // beta [1/m]
+  double spring_stiffness;     // k_min [1/s^2], per mass
+  double spring_reach;         // in H: closer pairs get a spring
+  double spring_removal;       // in spring_reach: longer springs break
+  double plasticity;           // alpha [1/s]
+  double yield;                // gamma
+  int birth;                   // kp_stf_birth: rest length of a new spring
+  int history;                 // kp_stf_history
+  double order;                // q
+  double memory;               // s
+  double thickening;           // added stiffness at reference_speed for the whole memory, in k_min
+  double reference_speed;      // m/s
+  double stick;                // of stiff fluid to walls, 0..1
+  double body_friction;        // share of the sliding speed lost at bodies in a step
+  double vibration_amplitude;  // m: sources that shake the floor; 0: still
+  int64_t vibration_sources;   // along each side of the floor
+  double vibration_lowest, vibration_highest;  // Hz
+  double vibration_redraw;                     // s between draws of a frequency
+  double vibration_start, vibration_stop;      // s
+  double cfl;                                  // of H, for sound and flow
+} kp_stf_def;
+
+typedef enum kp_liquid_method { KP_LIQUID_SPH, KP_LIQUID_SPRINGS, KP_LIQUID_STF } kp_liquid_method;
 
 typedef struct kp_liquid_def {
   uint32_t cookie;
@@ -325,6 +361,7 @@ typedef struct kp_output_def {
 KP_API kp_domain_def kp_default_domain_def(void);
 KP_API kp_simulation_def kp_default_simulation_def(void);
 KP_API kp_sph_def kp_default_sph_def(void);
+KP_API kp_stf_def kp_default_stf_def(void);
 KP_API kp_liquid_def kp_default_liquid_def(void);
 KP_API kp_springs_def kp_default_springs_def(void);
 KP_API kp_plasma_def kp_default_plasma_def(void);

@@ -9,6 +9,7 @@ typedef enum kp_rng_stream {
   KP_RNG_SAMPLER,
   KP_RNG_EMITTER,
   KP_RNG_RENDER,
+  KP_RNG_VIBRATION,
   KP_RNG_TEST,
   KP_RNG_SCATTER,
   KP_RNG_FIRE,

@@ -14,6 +14,7 @@ static const kp_scene_kind builtin_kinds[] = {
   { "simulation", NULL, &kp_simulation_params, false, false, NULL },
   { "sph", NULL, &kp_sph_params, false, false, NULL },
   { "springs", NULL, &kp_springs_params, false, false, NULL },
+  { "stf", NULL, &kp_stf_params, false, false, NULL },
   { "liquid", NULL, &kp_liquid_params, true, false, NULL },
   { "plasma", NULL, &kp_plasma_params, true, false, NULL },
   { "fire", NULL, &kp_fire_params, true, false, NULL },

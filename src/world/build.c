@@ -13,6 +13,7 @@
 #include "methods/rigid/rigid.h"
 #include "methods/sph/sph.h"
 #include "methods/springs/springs.h"
+#include "methods/stf/stf.h"
 #include "world/step.h"
 
 // ---- spec
@@ -341,11 +342,23 @@ static kp_result build_fire(kp_world *world) {
   return add_system(world, &kp_fire_method, fire);
 }
 
+static kp_result build_stf(kp_world *world, const liquid_defs *liquids) {
+  if (liquids->count > 1) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "liquid \"%s\": a world can hold one liquid of method 'stf', and \"%s\" is it",
+                   liquids->data[1].name, liquids->data[0].name);
+  }
+  kp_stf *stf = NULL;
+  KP_TRY(kp_stf_create(&world->env, &world->spec.stf, &liquids->data[0], &stf));
+  return add_system(world, &kp_stf_method, stf);
+}
+
 // One builder per method of liquids, in the order of kp_liquid_method; each gets its liquids.
 typedef kp_result (*liquid_builder)(kp_world *world, const liquid_defs *liquids);
 static const liquid_builder liquid_builders[] = {
   [KP_LIQUID_SPH] = build_sph,
   [KP_LIQUID_SPRINGS] = build_springs,
+  [KP_LIQUID_STF] = build_stf,
 };
 
 static kp_result build_liquids(kp_world *world, kp_liquid_method method) {

@@ -75,6 +75,38 @@ kp_sph_def kp_default_sph_def(void) {
   };
 }
 
+kp_stf_def kp_default_stf_def(void) {
+  return (kp_stf_def){
+    .cookie = KP_DEF_COOKIE,
+    .support = 2.0,
+    .sound_speed = KP_AUTO,
+    .near_ratio = 2.5,
+    .linear_viscosity = 20.0,
+    .squared_viscosity = 0.0,
+    .spring_stiffness = 1000.0,
+    .spring_reach = 0.75,
+    .spring_removal = 1.15,
+    .plasticity = 20.0,
+    .yield = 0.05,
+    .birth = KP_STF_DISTANCE,
+    .history = KP_STF_MAGNITUDES,
+    .order = 0.5,
+    .memory = 1.0,
+    .thickening = 10.0,
+    .reference_speed = 0.1,
+    .stick = 1.0,
+    .body_friction = 0.3,
+    .vibration_amplitude = 0.0,
+    .vibration_sources = 8,
+    .vibration_lowest = 20.0,
+    .vibration_highest = 40.0,
+    .vibration_redraw = 0.2,
+    .vibration_start = 0.0,
+    .vibration_stop = 1e9,
+    .cfl = 0.3,
+  };
+}
+
 kp_liquid_def kp_default_liquid_def(void) {
   return (kp_liquid_def){
     .cookie = KP_DEF_COOKIE,

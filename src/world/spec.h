@@ -11,7 +11,8 @@
 // kp_word_params, and for entities kp_spec_add_word.
 #define KP_SPEC_BLOCKS(X)                                                                          \
   X(sph)                                                                                           \
-  X(springs)
+  X(springs)                                                                                       \
+  X(stf)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.
