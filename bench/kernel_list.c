@@ -15,6 +15,7 @@
 #include "methods/sph/sph_implicit_kernels.h"
 #include "methods/sph/sph_kernels.h"
 #include "methods/springs/springs_kernels.h"
+#include "methods/sph/sph_shift_kernels.h"
 #include "par/kernel_define.h"
 
 #include "bench/kernels.h"
@@ -34,6 +35,7 @@
   SPRINGS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   PLASMA_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
+  SPH_SHIFT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \
   SPH_IMPLICIT_POINT_KERNELS(POINT, REDUCE)                                                        \

@@ -18,6 +18,7 @@ static const entry entries[] = {
   { "render", cmd_render, "make pictures and a video of a run" },
   { "export", cmd_export, "hand the frames of a run to other programs" },
   { "info", cmd_info, "what a run holds; what this program was built with" },
+  { "measure", cmd_measure, "compare what the probes of runs saw" },
   { "params", cmd_params, "every parameter of a scene, with unit, range and default" },
   { "scenes", cmd_scenes, "the scenes that come with the program" },
   { "bench", cmd_bench, "measure speed" },

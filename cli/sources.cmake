@@ -3,6 +3,7 @@ kp_sources(
   cmd_check.c
   cmd_export.c
   cmd_info.c
+  cmd_measure.c
   cmd_params.c
   cmd_render.c
   cmd_resume.c

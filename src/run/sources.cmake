@@ -4,6 +4,9 @@ kp_sources(
   frame.c
   inputs.c
   json_read.c
+  measure.c
+  measure_files.c
+  measure_runs.c
   progress.c
   record.c
   rows.c

@@ -2,6 +2,7 @@
 """Probe tables of runs: what they hold, and that a resumed run goes on with them."""
 
 import csv
+import math
 import os
 import subprocess
 import sys
@@ -73,6 +74,100 @@ def test_resume(folder):
     run("resume", cut, "--frames", ":6", "--threads", "1")
     for name in ("probes_grid.csv", "probes_tagged.csv", "stats.csv"):
         assert read(os.path.join(whole, name)) == read(os.path.join(cut, name)), name
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def angle(a, b):
+    """Between two rows of a probe; None where a velocity has no direction."""
+    u = [a["velocity_x"], a["velocity_y"], a["velocity_z"]]
+    v = [b["velocity_x"], b["velocity_y"], b["velocity_z"]]
+    size = math.hypot(*u) * math.hypot(*v)
+    if not a["count"] or not b["count"] or size == 0:
+        return None
+    return math.acos(max(-1.0, min(1.0, sum(x * y for x, y in zip(u, v)) / size)))
+
+
+def test_measure(folder):
+    """Eq. 4.8 by hand, the best regions, and the files."""
+    whole = os.path.join(folder, "whole")
+    near = simulate(folder, "near", viscosity=0.55)
+    far = simulate(folder, "far", viscosity=5, seed=2)
+    out = os.path.join(folder, "compared")
+    told = run("measure", whole, near, far, "--probe", "grid", "-o", out).stdout
+    assert "near" in told and "far" in told, told
+    tables = {name: table(os.path.join(folder, name, "probes_grid.csv"))
+              for name in ("whole", "near", "far")}
+    regions = rows_of(os.path.join(out, "regions.csv"))
+    best = 0
+    for region in range(12):
+        means = []
+        for name in ("near", "far"):
+            angles = [angle(a, b) for a, b in zip(tables[name], tables["whole"])
+                      if a["region"] == region]
+            used = [x for x in angles if x is not None]
+            means.append(sum(used) / len(used))
+            row = regions[region]
+            assert abs(float(row[name + ".angle"]) - means[-1]) < 1e-9, (region, name)
+            assert int(row[name + ".used"]) == len(used)
+            assert int(row[name + ".skipped"]) == 61 - len(used) >= 1  # nothing moves at t = 0
+        best += means[0] < means[1]
+    summary = {row["run"]: row for row in rows_of(os.path.join(out, "summary.csv"))}
+    assert int(summary["near"]["best_regions"]) == best > 6, summary
+    assert int(summary["near"]["best_regions"]) + int(summary["far"]["best_regions"]) == 12
+    assert float(summary["near"]["mean_angle"]) < float(summary["far"]["mean_angle"])
+    assert len(rows_of(os.path.join(out, "series.csv"))) == 12 * 61
+    for name in ("map.png", "map.svg", "curves.svg"):
+        assert os.path.getsize(os.path.join(out, name)) > 500, name
+    with open(os.path.join(out, "map.png"), "rb") as file:
+        assert file.read(8) == b"\x89PNG\r\n\x1a\n"
+
+
+def test_measure_itself(folder):
+    """A run against itself: no angle at all, and all regions alike."""
+    whole = os.path.join(folder, "whole")
+    out = os.path.join(folder, "itself")
+    run("measure", whole, whole, "--probe", "grid", "-o", out)
+    row = rows_of(os.path.join(out, "summary.csv"))[0]
+    assert float(row["mean_angle"]) < 1e-7 and float(row["mean_magnitude_error"]) == 0
+    assert row["best_regions"] == "12" and row["best_steps"] == row["steps"] == "60"
+    assert not os.path.exists(os.path.join(out, "map.png"))
+
+
+def test_measure_other_steps(folder):
+    """Looks at other times are met by interpolation: half the looks, the same answer."""
+    whole = os.path.join(folder, "whole")
+    half = os.path.join(folder, "half")
+    run("run", whole + ".lua", "-o", half, "--threads", "1", "--set", "grid.every=2")
+    out = os.path.join(folder, "halves")
+    run("measure", whole, half, "--probe", "grid", "-o", out)
+    assert float(rows_of(os.path.join(out, "summary.csv"))[0]["mean_angle"]) < 1e-7
+    run("measure", half, whole, "--probe", "grid", "-o", out)
+    row = rows_of(os.path.join(out, "summary.csv"))[0]
+    assert 1e-7 < float(row["mean_angle"]) < 0.05, row
+
+
+def test_measure_refuses(folder):
+    whole = os.path.join(folder, "whole")
+    for arguments, words in (
+            ((whole, whole), "has 2 probes: say which with --probe NAME"),
+            ((whole, whole, "--probe", "gird"), "probes_gird.csv"),
+            ((whole, folder, "--probe", "grid"), "is no run folder"),
+            ((whole, whole, "--probe", "grid", "--region", "12"), "there is no region 12"),
+            ((whole, whole, "--probe", "grid", "--slow", "x"), "--slow wants a number"),
+            ((whole,), "measure")):
+        done = run("measure", *arguments, ok=False)
+        assert done.returncode != 0, arguments
+        assert words in done.stderr, (arguments, done.stderr)
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+    other = os.path.join(folder, "other")
+    run("run", whole + ".lua", "-o", other, "--threads", "1", "--set", "grid.counts={3,3,1}",
+        "--frames", ":1")
+    done = run("measure", whole, other, "--probe", "grid", ok=False)
+    assert "has 9 regions and that of the reference 12" in done.stderr, done.stderr
 
 
 def main():

@@ -5,6 +5,7 @@ kp_test(test_sph_fractional SOURCES test_sph_fractional.c ${physics_support} LAB
 kp_test(test_sph_flow SOURCES test_sph_flow.c ${physics_support} LABELS full)
 kp_test(test_force_fields SOURCES test_force_fields.c ${physics_support} LABELS fast)
 kp_test(test_probes SOURCES test_probes.c ${physics_support} LABELS fast)
+kp_test(test_sph_shift SOURCES test_sph_shift.c ${physics_support} LABELS fast)
 kp_test(test_integrators SOURCES test_integrators.c LABELS full TIMEOUT 600)
 kp_test(test_sph_channel SOURCES test_sph_channel.c ${physics_support} LABELS full)
 kp_test(test_sph_bodies SOURCES test_sph_bodies.c ${physics_support} LABELS full)

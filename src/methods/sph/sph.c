@@ -5,6 +5,7 @@
 #include "data/call.h"
 #include "methods/sph/sph_implicit.h"
 #include "methods/sph/sph_kernels.h"
+#include "methods/sph/sph_shift.h"
 #include "par/kernel_define.h"
 
 SPH_POINT_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE)
@@ -74,6 +75,12 @@ static kp_result check_def(const kp_sph_def *def) {
                    "sph: 'fused' needs viscosity_model 'laplacian' or 'fractional'");
   }
   KP_TRY(kp_sph_fractional_check(def));
+  bool carries = def->integrator == KP_INTEGRATOR_POSITION_VERLET;
+  if (def->shifting > 0.0 && (carries || def->solver == KP_SPH_SOLVER_DFSPH)) {
+    return kp_fail(KP_ERROR_SCENE, "sph: shifting does not go with %s",
+                   carries ? "integrator 'position_verlet', whose velocity is the way gone"
+                           : "solver 'dfsph'");
+  }
   return def->solver == KP_SPH_SOLVER_DFSPH ? kp_sph_implicit_check(def) : KP_OK;
 }
 
@@ -95,6 +102,9 @@ kp_result kp_sph_create(kp_env *env, const kp_sph_setup *setup, kp_sph **out) {
   kp_result result = kp_sph_setup_fluids(sph, env, setup);
   if (result == KP_OK) {
     result = kp_sph_setup_walls(sph, env);
+  }
+  if (result == KP_OK && sph->def.shifting > 0.0) {
+    result = kp_sph_shift_create(sph);
   }
   if (result == KP_OK && sph->def.solver == KP_SPH_SOLVER_DFSPH) {
     result = kp_sph_implicit_create(sph, env);
@@ -193,6 +203,10 @@ static kp_result sph_predict(void *self, kp_env *env) {
   if (sph->implicit != NULL) {
     return kp_sph_implicit_predict(sph, env);
   }
+  bool shifts = sph->def.shifting > 0.0 && env->evaluation + 1 == sph_evaluations(sph);
+  if (shifts) {
+    KP_TRY(kp_sph_shift_gather(sph));
+  }
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_fluid *fluid = &sph->fluids.data[f];
     double dt_last = fluid->medium.integrate.dt_last;
@@ -203,7 +217,7 @@ static kp_result sph_predict(void *self, kp_env *env) {
       KP_TRY(advance_density(fluid, base, env->dt, dt_last));
     }
   }
-  return KP_OK;
+  return shifts ? kp_sph_shift_move(sph, env) : KP_OK;
 }
 
 static kp_result sph_correct(void *self, kp_env *env) {

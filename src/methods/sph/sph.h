@@ -32,6 +32,7 @@ typedef struct kp_sph_fluid {
   kp_field *density, *pressure, *inverse;
   kp_field *density_last;                      // fused form
   kp_field *rate, *rate_last, *density_start;  // continuity form
+  kp_field *gradient;                          // of the concentration, with shifting; else NULL
   double sound_speed;                          // m/s
   double stiffness;
   kp_sph_memory memory;

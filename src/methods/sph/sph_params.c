@@ -51,6 +51,9 @@ static const kp_param rows[] = {
   ROW(wall_friction, REAL, "", 0, 10, "dem: Coulomb coefficient."),
   ROW(cfl, REAL, "", 1e-4, 2,
       "Share of half the kernel radius that flow, and with wcsph sound, may cross in one step."),
+  ROW(shifting, REAL, "", 0, 10,
+      "Moves particles from dense to sparse places by this times half the kernel radius times the "
+      "flow of the step: no voids in shear; 2 is a good value, 0 leaves it out."),
   ROW(density_error, REAL, "", 1e-6, 0.1,
       "dfsph: mean excess over the rest density that ends the iteration."),
   ROW(divergence_error, REAL, "", 1e-6, 0.1,
