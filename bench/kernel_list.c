@@ -38,8 +38,7 @@
   SPH_SHIFT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \
-  SPH_IMPLICIT_POINT_KERNELS(POINT, REDUCE)                                                        \
-  SPH_IMPLICIT_PAIR_KERNELS(PAIR)                                                                  \
+  SPH_IMPLICIT_KERNELS(POINT, REDUCE) \
   SPH_FRACTIONAL_KERNELS(POINT, REDUCE, ROW, PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)

@@ -14,6 +14,7 @@ kp_test(test_sph_walls_long SOURCES test_sph_walls.c walls_long.c ${physics_supp
 kp_test(test_sph_population SOURCES test_sph_population.c ${physics_support} LABELS full)
 kp_test(test_sph_bits SOURCES test_sph_bits.c ${physics_support} LABELS full)
 kp_test(test_sph_implicit SOURCES test_sph_implicit.c ${physics_support} LABELS full)
+kp_test(test_sph_implicit_bits SOURCES test_sph_implicit_bits.c ${physics_support} LABELS full)
 set(media_support ${physics_support} ../support/media.c)
 kp_test(test_springs SOURCES test_springs.c ${media_support} LABELS full)
 kp_test(test_plasma SOURCES test_plasma.c ${media_support} LABELS full)

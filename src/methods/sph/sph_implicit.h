@@ -5,33 +5,42 @@
 #include "data/pairs.h"
 #include "methods/sph/sph.h"
 
-// Neighbours of one liquid in another (or itself), or in its periodic images: lists and the kept
-// terms of each listed pair.
+// Neighbours of one side in another: lists, and the kept terms of each listed pair.
 typedef struct kp_sph_link {
-  int other;    // liquid
+  int other;    // side
   bool images;  // its periodic images
   kp_pair_lists lists;
   kp_buffer terms;  // four numbers per pair
 } kp_sph_link;
 
-// What a liquid has beside its fields. The buffers are scratch of one sub-step.
-typedef struct kp_sph_implicit_liquid {
-  kp_field *pressure, *divergence_pressure;                 // multipliers, kept for the next step
-  kp_buffer velocity, push, gradient, wall, drag;           // four numbers per particle
-  kp_buffer rate, source, factor, divergence_factor, last;  // one
+typedef enum kp_sph_system { KP_SPH_DIVERGENCE, KP_SPH_DENSITY, KP_SPH_SYSTEM_COUNT } kp_sph_system;
+
+// One side of a pair: a liquid, or the samples of walls. The buffers are scratch of one sub-step.
+typedef struct kp_sph_side {
+  int fluid, wall;  // which one of them; the other is -1
+  bool is_solved;   // has constraints and pressures
+  kp_set *set;
+  kp_cells *cells;
+  kp_field *density;
+  kp_field *pressure[KP_SPH_SYSTEM_COUNT];  // kept for the next step
+  kp_buffer velocity, push, gradient;       // four numbers per element
+  kp_buffer rate, source, last;             // one
+  kp_buffer factor[KP_SPH_SYSTEM_COUNT];    // one
   KP_ARRAY(kp_sph_link) links;
-} kp_sph_implicit_liquid;
+} kp_sph_side;
 
 // How a solve went.
 typedef struct kp_sph_solve_report {
-  int iterations;
-  double error;  // mean excess over the rest density, as a share of it
+  int64_t iterations;
+  double error;  // mean distance from the rest density, as a share of it
   double worst;  // and the largest
 } kp_sph_solve_report;
 
 typedef struct kp_sph_implicit {
-  KP_ARRAY(kp_sph_implicit_liquid) liquids;
-  kp_sph_solve_report density, divergence;  // of the last sub-step
+  double relaxation;                                 // omega of the Jacobi iteration
+  double wall_diagonal;                              // of samples: that of a lattice
+  KP_ARRAY(kp_sph_side) sides;                       // liquids, then walls
+  kp_sph_solve_report reports[KP_SPH_SYSTEM_COUNT];  // of the last sub-step
 } kp_sph_implicit;
 
 KP_NODISCARD kp_result kp_sph_implicit_check(const kp_sph_def *def);

@@ -1,16 +1,18 @@
-// What one particle does in divergence-free SPH (Bender & Koschier 2015, 2017; here DFSPH). The
-// constraint of a particle is the share of space its neighbours fill,
+// What one particle does in divergence-free SPH (Bender & Koschier 2015, 2017). The constraint of a
+// particle is the share of space that it and its neighbours fill,
 //
-//   s_i = V_i W(0) + sum_j V_j W_ij + sum_b V_b W_ib <= 1,
+//   s_i = V_i W(0) + sum_j V_j W_ij <= 1,
 //
-// with rest volumes V. Its multiplier is a pressure P_i >= 0 [Pa] that accelerates
+// with rest volumes V; neighbours are particles of any liquid and samples of walls. Its multiplier
+// is a pressure P_i >= 0 [Pa] that accelerates
 //
-//   a_i = -1/rho_0i ( sum_j (P_i + P_j) t_ij + 2 P_i sum_b t_ib ),   t_ij = V_j grad_i W_ij,
+//   a_i = -1/rho_0i sum_j (P_i + P_j) t_ij,   t_ij = V_j grad_i W_ij.
 //
-// walls mirroring the pressure of the particle. m_i a_i is antisymmetric in the pair whatever the
-// two liquids are. A row of the system is what these accelerations do to s_i,
+// m_i a_i is antisymmetric in the pair whatever the two are. Samples of walls either have
+// constraints and pressures of their own (Band et al. 2018) or none: then P_j = 0 there (Akinci et
+// al. 2012; Bender & Koschier 2017). A row of the system is what the accelerations do to s_i,
 //
-//   s_i'' = sum_j (a_i - a_j).t_ij + a_i.sum_b t_ib.
+//   s_i'' = sum_j (a_i - a_j).t_ij.
 //
 // Positions stand still during a solve: the t_ij are made once per step and kept beside the
 // neighbour lists, so that a pass reads 20 bytes per neighbour and does little else. The fourth
@@ -68,17 +70,18 @@ SPH_INLINE void sph_four_set(sph_four *a, kp_real x, kp_real y, kp_real z, kp_re
 
 typedef struct sph_implicit_terms_args {
   kp_smooth w, g;
-  kp_real volume;        // V_j
-  kp_real own;           // V_i W(0), or 0 where another pass gave it
+  kp_real volume;        // V_j, where all are alike
+  kp_real own;           // V_i W(0), where nothing is added to
   kp_real rest_density;  // rho_0i
-  kp_real weight;        // V_i / (rho_0j V_j): of |t_ij|^2 in the diagonal
+  kp_real weight;        // of |t_ij|^2 in the diagonal: 1/(rho_0j V_j), or 0 for walls
   int32_t add;
   const uint32_t *start, *index;
   const kp_pos *x, *y, *z;        // of the i set
   const kp_pos *j_x, *j_y, *j_z;  // of the j set
+  const kp_real *j_volume;        // of samples; else NULL
   sph_four *term;
   kp_real *density;
-  sph_four *gradient;  // sum_j t_ij and the part of the diagonal that moves neighbours
+  sph_four *gradient;  // sum_j t_ij, and the part of the diagonal that moves neighbours
 } sph_implicit_terms_args;
 
 // A chunk of neighbours, column by column.
@@ -86,6 +89,7 @@ typedef struct sph_chunk {
   kp_real x[SPH_CHUNK], y[SPH_CHUNK], z[SPH_CHUNK];  // d = x_i - x_j, then t_ij
   kp_real lap[SPH_CHUNK];                            // V_j Lap W
   kp_real w[SPH_CHUNK], square[SPH_CHUNK];           // V_j W and |t_ij|^2
+  kp_real volume[SPH_CHUNK];                         // V_j
 } sph_chunk SPH_CHUNK_ALIGN;
 
 // Distances of `count` neighbours from `first` on; the rest of the chunk is out of reach.
@@ -99,10 +103,11 @@ SPH_INLINE void sph_chunk_place(sph_chunk *c, int64_t i, uint32_t first, uint32_
     c->x[k] = (kp_real)(x - a->j_x[j]);
     c->y[k] = (kp_real)(y - a->j_y[j]);
     c->z[k] = (kp_real)(z - a->j_z[j]);
+    c->volume[k] = a->j_volume ? a->j_volume[j] : a->volume;
   }
   for (uint32_t k = count; k < SPH_CHUNK; ++k) {
     c->x[k] = (kp_real)2 * a->w.support;
-    c->y[k] = c->z[k] = (kp_real)0;
+    c->y[k] = c->z[k] = c->volume[k] = (kp_real)0;
   }
 }
 
@@ -114,16 +119,17 @@ SPH_INLINE void sph_chunk_terms(int wk, int gk, sph_chunk *c, const sph_implicit
     kp_w y = SPH_LANES_AT(c->y, k);
     kp_w z = SPH_LANES_AT(c->z, k);
     kp_w r2 = x * x + y * y + z * z;
+    kp_w volume = SPH_LANES_AT(c->volume, k);
     kp_w g = kp_smooth_g(gk, r2, &a->g);
-    kp_w vg = a->volume * g;
+    kp_w vg = volume * g;
     x = vg * x;
     y = vg * y;
     z = vg * z;
     SPH_LANES_AT(c->x, k) = x;
     SPH_LANES_AT(c->y, k) = y;
     SPH_LANES_AT(c->z, k) = z;
-    SPH_LANES_AT(c->lap, k) = a->volume * kp_smooth_lap(gk, r2, g, &a->g);
-    SPH_LANES_AT(c->w, k) = a->volume * kp_smooth_w(wk, r2, &a->w);
+    SPH_LANES_AT(c->lap, k) = volume * kp_smooth_lap(gk, r2, g, &a->g);
+    SPH_LANES_AT(c->w, k) = volume * kp_smooth_w(wk, r2, &a->w);
     SPH_LANES_AT(c->square, k) = x * x + y * y + z * z;
   }
 }
@@ -146,6 +152,9 @@ SPH_INLINE void sph_implicit_terms_body(int wk, int gk, int64_t i,
   sph_four_set(&sum, 0, 0, 0, 0);
   w = square = sum;
   uint32_t end = a->start[i + 1];
+  if (a->add && a->start[i] == end) {
+    return;
+  }
   for (uint32_t at = a->start[i]; at < end; at += SPH_CHUNK) {
     uint32_t count = end - at < SPH_CHUNK ? end - at : SPH_CHUNK;
     sph_chunk_place(&c, i, at, count, a);
@@ -166,233 +175,113 @@ SPH_INLINE void sph_implicit_terms_body(int wk, int gk, int64_t i,
   a->gradient[i] = a->add ? a->gradient[i] + gradient : gradient;
 }
 
-// ---- walls: all that a solve wants of them, summed once per step --------------------------------
-
-#define SPH_IMPLICIT_WALL_J(X)                                                                     \
-  X(vx)                                                                                            \
-  X(vy)                                                                                            \
-  X(vz)                                                                                            \
-  X(volume)
-
-typedef struct sph_implicit_wall_args {
-  kp_smooth w, g;
-  kp_real rest_density;
-  const kp_real *j_vx, *j_vy, *j_vz, *j_volume;
-  kp_real *density;
-  sph_four *wall;  // sum_b t_ib and sum_b V_b Lap W
-  sph_four *drag;  // sum_b V_b Lap W v_b and sum_b t_ib.v_b
-} sph_implicit_wall_args;
-
-typedef struct sph_implicit_wall_i {
-  char unused;
-} sph_implicit_wall_i;
-
-typedef struct sph_implicit_wall_acc {
-  kp_w density, x, y, z, lap, vx, vy, vz, flux;
-} sph_implicit_wall_acc;
-
-KP_PAIR_J(sph_implicit_wall, SPH_IMPLICIT_WALL_J)
-
-SPH_INLINE void sph_implicit_wall_load(int64_t i, const sph_implicit_wall_args *a,
-                                       sph_implicit_wall_i *self, sph_implicit_wall_acc *acc) {
-  (void)i, (void)a;
-  self->unused = 0;
-  acc->density = acc->x = acc->y = acc->z = acc->lap = kp_w_splat((kp_real)0);
-  acc->vx = acc->vy = acc->vz = acc->flux = kp_w_splat((kp_real)0);
-}
-
-SPH_INLINE void sph_implicit_wall_store(int64_t i, const sph_implicit_wall_acc *acc,
-                                        const sph_implicit_wall_i *self,
-                                        const sph_implicit_wall_args *a) {
-  (void)self;
-  sph_four wall, drag;
-  sph_four_set(&wall, kp_w_sum(acc->x), kp_w_sum(acc->y), kp_w_sum(acc->z), kp_w_sum(acc->lap));
-  sph_four_set(&drag, kp_w_sum(acc->vx), kp_w_sum(acc->vy), kp_w_sum(acc->vz), kp_w_sum(acc->flux));
-  a->density[i] += a->rest_density * kp_w_sum(acc->density);
-  a->wall[i] = a->wall[i] + wall;
-  a->drag[i] = a->drag[i] + drag;
-}
-
-SPH_INLINE void sph_implicit_wall_body(sph_choice c, sph_implicit_wall_acc *acc,
-                                       const sph_implicit_wall_j *j, const sph_gap *d,
-                                       const sph_implicit_wall_args *a) {
-  kp_w g = kp_smooth_g(c.g, d->r2, &a->g);
-  kp_w vg = j->volume * g;
-  kp_w lap = j->volume * kp_smooth_lap(c.g, d->r2, g, &a->g);
-  acc->density += j->volume * kp_smooth_w(c.w, d->r2, &a->w);
-  acc->x += vg * d->x;
-  acc->y += vg * d->y;
-  acc->z += vg * d->z;
-  acc->lap += lap;
-  acc->vx += lap * j->vx;
-  acc->vy += lap * j->vy;
-  acc->vz += lap * j->vz;
-  acc->flux += vg * (d->x * j->vx + d->y * j->vy + d->z * j->vz);
-}
-
-// What the samples of bodies get back: minus the force of the pressures and of the drag on the
-// liquid, F_b = V_b sum_i V_i ( 2 P_i grad_i W + mu Lap W (v_i - v_b) ).
-#define SPH_IMPLICIT_REACT_J(X)                                                                    \
-  X(vx)                                                                                            \
-  X(vy)                                                                                            \
-  X(vz)                                                                                            \
-  X(p)
-
-typedef struct sph_implicit_react_args {
-  kp_smooth g;
-  kp_real volume;     // V_i of the liquid
-  kp_real viscosity;  // 2 (1 - slip) mu, or 0
-  kp_real pressure;   // 2, or 0
-  const kp_real *vx, *vy, *vz, *sample_volume;
-  const kp_real *j_vx, *j_vy, *j_vz, *j_p;
-  kp_real *fx, *fy, *fz;
-} sph_implicit_react_args;
-
-typedef struct sph_implicit_react_i {
-  kp_real vx, vy, vz, volume;
-} sph_implicit_react_i;
-
-typedef struct sph_implicit_react_acc {
-  kp_w x, y, z;
-} sph_implicit_react_acc;
-
-KP_PAIR_J(sph_implicit_react, SPH_IMPLICIT_REACT_J)
-
-SPH_INLINE void sph_implicit_react_load(int64_t i, const sph_implicit_react_args *a,
-                                        sph_implicit_react_i *self, sph_implicit_react_acc *acc) {
-  self->vx = a->vx[i];
-  self->vy = a->vy[i];
-  self->vz = a->vz[i];
-  self->volume = a->sample_volume[i];
-  acc->x = acc->y = acc->z = kp_w_splat((kp_real)0);
-}
-
-SPH_INLINE void sph_implicit_react_store(int64_t i, const sph_implicit_react_acc *acc,
-                                         const sph_implicit_react_i *self,
-                                         const sph_implicit_react_args *a) {
-  kp_real volumes = self->volume * a->volume;
-  a->fx[i] += volumes * kp_w_sum(acc->x);
-  a->fy[i] += volumes * kp_w_sum(acc->y);
-  a->fz[i] += volumes * kp_w_sum(acc->z);
-}
-
-// d runs from the particle to the sample, so grad_i W = -g d
-SPH_INLINE void sph_implicit_react_body(int gk, sph_implicit_react_acc *acc,
-                                        const sph_implicit_react_i *self,
-                                        const sph_implicit_react_j *j, const sph_gap *d,
-                                        const sph_implicit_react_args *a) {
-  kp_w g = kp_smooth_g(gk, d->r2, &a->g);
-  kp_w s = a->pressure * j->p * g;
-  kp_w t = a->viscosity * kp_smooth_lap(gk, d->r2, g, &a->g);
-  acc->x += t * (j->vx - self->vx) - s * d->x;
-  acc->y += t * (j->vy - self->vy) - s * d->y;
-  acc->z += t * (j->vz - self->vz) - s * d->z;
-}
-
 // ---- passes over the lists ----------------------------------------------------------------------
 
-// a_i -= 1/rho_0i sum_j (P_i + P_j) t_ij, from the walls' 2 P_i sum_b t_ib on
+// push_i -= scale sum_j (P_i + P_j) t_ij. With scale 1/rho_0i that is an acceleration; with 1, on a
+// sample of a body, its force per volume.
 typedef struct sph_implicit_push_args {
-  kp_real inverse;  // 1/rho_0i
+  kp_real scale;
   int32_t add;
   const uint32_t *start, *index;
   const sph_four *term;
-  const sph_four *wall;  // may be NULL
-  const kp_real *p, *j_p;
+  const kp_real *p, *j_p;  // NULL: none of their own
   sph_four *push;
 } sph_implicit_push_args;
 
 SPH_INLINE void sph_implicit_push(int64_t i, const sph_implicit_push_args *a) {
-  kp_real p = a->p[i];
+  uint32_t k = a->start[i];
+  uint32_t end = a->start[i + 1];
+  if (a->add && k == end) {
+    return;
+  }
+  kp_real p = a->p ? a->p[i] : (kp_real)0;
   sph_four even, odd;
   sph_four_set(&even, 0, 0, 0, 0);
   odd = even;
-  uint32_t k = a->start[i];
-  uint32_t end = a->start[i + 1];
-  for (; k + 2 <= end; k += 2) {
-    even = even + (p + a->j_p[a->index[k]]) * a->term[k];
-    odd = odd + (p + a->j_p[a->index[k + 1]]) * a->term[k + 1];
+  if (a->j_p) {
+    for (; k + 2 <= end; k += 2) {
+      even = even + (p + a->j_p[a->index[k]]) * a->term[k];
+      odd = odd + (p + a->j_p[a->index[k + 1]]) * a->term[k + 1];
+    }
+    if (k < end) {
+      even = even + (p + a->j_p[a->index[k]]) * a->term[k];
+    }
+  } else {
+    for (; k < end; ++k) {
+      even = even + p * a->term[k];
+    }
   }
-  if (k < end) {
-    even = even + (p + a->j_p[a->index[k]]) * a->term[k];
-  }
-  even = even + odd;
-  if (!a->add && a->wall) {
-    even = even + (kp_real)2 * p * a->wall[i];
-  }
-  even = -a->inverse * even;
+  even = -a->scale * (even + odd);
   even[3] = (kp_real)0;
   a->push[i] = a->add ? a->push[i] + even : even;
 }
 
-// rate_i = sum_j (u_i - u_j).t_ij + u_i.sum_b t_ib - sum_b u_b.t_ib, of velocities or accelerations
+// rate_i = sum_j (u_i - u_j).t_ij, of velocities or accelerations
 typedef struct sph_implicit_rate_args {
   int32_t add;
   const uint32_t *start, *index;
   const sph_four *term;
-  const sph_four *wall;  // may be NULL
-  const sph_four *drag;  // of velocities; NULL for accelerations, which walls do not have
-  const sph_four *u, *j_u;
+  const sph_four *u, *j_u;  // NULL: still
   kp_real *rate;
 } sph_implicit_rate_args;
 
 SPH_INLINE void sph_implicit_rate(int64_t i, const sph_implicit_rate_args *a) {
-  sph_four u = a->u[i];
-  sph_four even, odd;
-  sph_four_set(&even, 0, 0, 0, 0);
-  odd = even;
   uint32_t k = a->start[i];
   uint32_t end = a->start[i + 1];
-  for (; k + 2 <= end; k += 2) {
-    even = even + (u - a->j_u[a->index[k]]) * a->term[k];
-    odd = odd + (u - a->j_u[a->index[k + 1]]) * a->term[k + 1];
+  if (a->add && k == end) {
+    return;
   }
-  if (k < end) {
-    even = even + (u - a->j_u[a->index[k]]) * a->term[k];
+  sph_four u, even, odd;
+  sph_four_set(&even, 0, 0, 0, 0);
+  odd = u = even;
+  if (a->u) {
+    u = a->u[i];
+  }
+  if (a->j_u) {
+    for (; k + 2 <= end; k += 2) {
+      even = even + (u - a->j_u[a->index[k]]) * a->term[k];
+      odd = odd + (u - a->j_u[a->index[k + 1]]) * a->term[k + 1];
+    }
+    if (k < end) {
+      even = even + (u - a->j_u[a->index[k]]) * a->term[k];
+    }
+  } else {
+    for (; k < end; ++k) {
+      even = even + u * a->term[k];
+    }
   }
   even = even + odd;
-  if (!a->add && a->wall) {
-    even = even + u * a->wall[i];
-  }
   kp_real rate = sph_four_sum(&even);
-  rate -= !a->add && a->drag ? a->drag[i][3] : (kp_real)0;
   a->rate[i] = a->add ? a->rate[i] + rate : rate;
 }
 
-// a_i += mu/rho_0i sum_j V_j Lap W (v_j - v_i), and the walls' part
+// push_i += scale sum_j V_j Lap W (v_j - v_i). With scale mu/rho_0i that is an acceleration; with
+// mu, on a sample of a body, its force per volume.
 typedef struct sph_implicit_viscosity_args {
-  kp_real factor;       // mu_ij/rho_0i
-  kp_real wall_factor;  // 2 (1 - slip) mu_i/rho_0i
-  kp_real gx, gy, gz;   // where nothing is added to
+  kp_real scale;
   int32_t add;
   const uint32_t *start, *index;
   const sph_four *term;
-  const sph_four *wall, *drag;  // may be NULL
   const sph_four *u, *j_u;
-  kp_real *ax, *ay, *az;
+  sph_four *push;
 } sph_implicit_viscosity_args;
 
 SPH_INLINE void sph_implicit_viscosity(int64_t i, const sph_implicit_viscosity_args *a) {
-  sph_four u = a->u[i];
-  sph_four sum, start;
-  sph_four_set(&sum, 0, 0, 0, 0);
   uint32_t end = a->start[i + 1];
+  if (a->add && a->start[i] == end) {
+    return;
+  }
+  sph_four u = a->u[i];
+  sph_four sum;
+  sph_four_set(&sum, 0, 0, 0, 0);
   for (uint32_t k = a->start[i]; k < end; ++k) {
     sum = sum + a->term[k][3] * (a->j_u[a->index[k]] - u);
   }
-  sum = a->factor * sum;
-  if (!a->add && a->wall) {
-    sum = sum + a->wall_factor * (a->drag[i] - a->wall[i][3] * u);
-  }
-  sph_four_set(&start, a->add ? a->ax[i] : a->gx, a->add ? a->ay[i] : a->gy,
-               a->add ? a->az[i] : a->gz, 0);
-  sum = start + sum;
-  a->ax[i] = sum[0];
-  a->ay[i] = sum[1];
-  a->az[i] = sum[2];
+  sum = a->scale * sum;
+  a->push[i] = a->add ? a->push[i] + sum : sum;
 }
 
-// ---- single particles ---------------------------------------------------------------------------
+// ---- single elements ----------------------------------------------------------------------------
 
 // The other end of a periodic image is its owner, which has the same velocity and pressure.
 typedef struct sph_implicit_owner_args {
@@ -404,14 +293,18 @@ SPH_INLINE void sph_implicit_owner(int64_t k, const sph_implicit_owner_args *a) 
   a->index[k] = a->source[a->index[k]];
 }
 
-// One over the diagonal of the system: what P_i = 1 Pa takes from s_i''. Zero where there is
+// One over the diagonal of the system, times the relaxation: what P_i = 1 Pa takes from s_i'' by
+// moving the particle itself, 1/rho_0i |sum_j t_ij|^2, and its neighbours,
+// V_i sum_j |t_ij|^2 / (rho_0j V_j). Samples of walls have that of a lattice. Zero where there is
 // nobody to push.
 typedef struct sph_implicit_factor_args {
   kp_real inverse;     // 1/rho_0i
+  kp_real volume;      // V_i; 0 for samples of walls
+  kp_real fixed;       // diagonal of samples
   kp_real least;       // a diagonal below this is none
   kp_real full;        // a density below this has too few neighbours for a divergence
   kp_real relaxation;  // omega of the Jacobi iteration
-  const sph_four *gradient, *wall;
+  const sph_four *gradient;
   const kp_real *density;
   kp_real *factor;             // of the density
   kp_real *divergence_factor;  // and of the divergence
@@ -419,31 +312,22 @@ typedef struct sph_implicit_factor_args {
 
 SPH_INLINE void sph_implicit_factor(int64_t i, const sph_implicit_factor_args *a) {
   sph_four g = a->gradient[i];
-  kp_real diagonal = g[3];
-  g[3] = (kp_real)0;
-  sph_four push = g;
-  if (a->wall) {
-    sph_four wall = a->wall[i];
-    wall[3] = (kp_real)0;
-    g = g + wall;
-    push = g + wall;
+  kp_real diagonal = a->volume * g[3] + a->inverse * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+  if (!(a->volume > (kp_real)0)) {
+    diagonal = g[3] > (kp_real)0 ? a->fixed : (kp_real)0;
   }
-  g = g * push;
-  kp_real square = sph_four_sum(&g);
-  square = square > (kp_real)0 ? square : (kp_real)0;
-  diagonal += a->inverse * square;
   kp_real factor = diagonal > a->least ? a->relaxation / diagonal : (kp_real)0;
   a->factor[i] = factor;
   a->divergence_factor[i] = a->density[i] > a->full ? factor : (kp_real)0;
 }
 
-// Velocities as four numbers each, after a change: v += dt a
+// v += dt (acceleration, or push, or nothing), and the velocity as four numbers
 typedef struct sph_implicit_kick_args {
   kp_real dt;
   const kp_real *ax, *ay, *az;  // may be NULL
   const sph_four *push;         // may be NULL
   kp_real *vx, *vy, *vz;
-  sph_four *u;  // may be NULL
+  sph_four *u;
 } sph_implicit_kick_args;
 
 SPH_INLINE void sph_implicit_kick(int64_t i, const sph_implicit_kick_args *a) {
@@ -466,9 +350,9 @@ SPH_INLINE void sph_implicit_kick(int64_t i, const sph_implicit_kick_args *a) {
     a->vy[i] = y;
     a->vz[i] = z;
   }
-  if (a->u) {
-    sph_four_set(&a->u[i], x, y, z, 0);
-  }
+  sph_four u;
+  sph_four_set(&u, x, y, z, 0);
+  a->u[i] = u;
 }
 
 typedef struct sph_implicit_move_args {
@@ -483,7 +367,35 @@ SPH_INLINE void sph_implicit_move(int64_t i, const sph_implicit_move_args *a) {
   a->z[i] += a->dt * (double)a->vz[i];
 }
 
-// What the solve starts from: s_i - 1 at the end of the step without pressure, or, for the
+// Accelerations of a liquid: gravity and what the passes gave.
+typedef struct sph_implicit_accelerate_args {
+  kp_real gx, gy, gz;
+  const sph_four *push;
+  kp_real *ax, *ay, *az;
+} sph_implicit_accelerate_args;
+
+SPH_INLINE void sph_implicit_accelerate(int64_t i, const sph_implicit_accelerate_args *a) {
+  sph_four push = a->push[i];
+  a->ax[i] = a->gx + push[0];
+  a->ay[i] = a->gy + push[1];
+  a->az[i] = a->gz + push[2];
+}
+
+// Forces on samples of bodies, from what the passes gave per volume.
+typedef struct sph_implicit_react_args {
+  const kp_real *volume;
+  const sph_four *push;
+  kp_real *fx, *fy, *fz;
+} sph_implicit_react_args;
+
+SPH_INLINE void sph_implicit_react(int64_t i, const sph_implicit_react_args *a) {
+  sph_four force = a->volume[i] * a->push[i];
+  a->fx[i] += force[0];
+  a->fy[i] += force[1];
+  a->fz[i] += force[2];
+}
+
+// What a solve starts from: s_i - 1 at the end of the step without pressure, or, for the
 // divergence, the change of s_i alone.
 typedef struct sph_implicit_source_args {
   kp_real dt;
@@ -500,10 +412,11 @@ SPH_INLINE void sph_implicit_source(int64_t i, const sph_implicit_source_args *a
 
 // A step of the projected Jacobi iteration with momentum (Nesterov 1983): from the point y = P,
 // residual = source + dt^2 s_i''(y), Q = max(y + omega residual / (dt^2 diagonal), 0) and on to
-// y = max(Q + momentum (Q - Q_last), 0).
+// y = max(Q + momentum (Q - Q_last), 0). A liquid that may pull has no such floor.
 typedef struct sph_implicit_relax_args {
   kp_real dt2, inverse_dt2;
   kp_real momentum;
+  int32_t pulls;
   const kp_real *source, *factor, *rate;
   kp_real *last;  // Q of the step before
   kp_real *p;
@@ -513,23 +426,26 @@ SPH_INLINE void sph_implicit_relax(int64_t i, const sph_implicit_relax_args *a) 
   kp_real factor = a->factor[i];
   kp_real residual = a->source[i] + a->dt2 * a->rate[i];
   kp_real q = a->p[i] + residual * factor * a->inverse_dt2;
-  q = q > (kp_real)0 && factor > (kp_real)0 ? q : (kp_real)0;
+  q = (a->pulls || q > (kp_real)0) && factor > (kp_real)0 ? q : (kp_real)0;
   kp_real p = a->momentum > (kp_real)0 ? q + a->momentum * (q - a->last[i]) : q;
   a->last[i] = q;
-  a->p[i] = p > (kp_real)0 ? p : (kp_real)0;
+  a->p[i] = a->pulls || p > (kp_real)0 ? p : (kp_real)0;
 }
 
-// How much too dense the liquid will be: sum and largest.
+// How far from the rest density the liquid will be: sum and largest. Too thin counts where pressure
+// makes it so; else a pressure kept from the last step would blow up what has come to rest.
 typedef struct sph_implicit_error_args {
   kp_real dt2;
-  const kp_real *source, *factor, *rate;
+  const kp_real *source, *factor, *rate, *p;
 } sph_implicit_error_args;
 
 #define SPH_IMPLICIT_ERROR_OPS KP_REDUCE_SUM, KP_REDUCE_MAX
 
 SPH_INLINE void sph_implicit_error(int64_t i, const sph_implicit_error_args *a, double *v) {
-  kp_real residual = a->factor[i] > (kp_real)0 ? a->source[i] + a->dt2 * a->rate[i] : (kp_real)0;
-  v[0] = v[1] = residual > (kp_real)0 ? (double)residual : 0.0;
+  double residual = (double)(a->source[i] + a->dt2 * a->rate[i]);
+  double thin = a->p[i] != (kp_real)0 ? -residual : 0.0;
+  double error = residual > 0.0 ? residual : thin;
+  v[0] = v[1] = a->factor[i] > (kp_real)0 ? error : 0.0;
 }
 
 // ---- variants and the list ----------------------------------------------------------------------
@@ -538,28 +454,11 @@ SPH_INLINE void sph_implicit_error(int64_t i, const sph_implicit_error_args *a, 
   typedef sph_implicit_terms_args sph_implicit_terms_##set##_args;                                 \
   SPH_INLINE void sph_implicit_terms_##set(int64_t i, const sph_implicit_terms_args *a) {          \
     sph_implicit_terms_body(wk, gk, i, a);                                                         \
-  }                                                                                                \
-  KP_PAIR_VARIANT(sph_implicit_wall_##set, sph_implicit_wall)                                      \
-  SPH_INLINE void sph_implicit_wall_##set##_pair(                                                  \
-      sph_implicit_wall_acc *acc, const sph_implicit_wall_i *self, const sph_implicit_wall_j *j,   \
-      kp_w dx, kp_w dy, kp_w dz, kp_w r2, const sph_implicit_wall_args *a) {                       \
-    (void)self;                                                                                    \
-    const sph_choice c = { wk, gk, 0, 0, 0 };                                                      \
-    const sph_gap d = { dx, dy, dz, r2 };                                                          \
-    sph_implicit_wall_body(c, acc, j, &d, a);                                                      \
-  }                                                                                                \
-  KP_PAIR_VARIANT(sph_implicit_react_##set, sph_implicit_react)                                    \
-  SPH_INLINE void sph_implicit_react_##set##_pair(                                                 \
-      sph_implicit_react_acc *acc, const sph_implicit_react_i *self,                               \
-      const sph_implicit_react_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,                           \
-      const sph_implicit_react_args *a) {                                                          \
-    const sph_gap d = { dx, dy, dz, r2 };                                                          \
-    sph_implicit_react_body(gk, acc, self, j, &d, a);                                              \
   }
 
 SPH_KERNEL_SETS(SPH_IMPLICIT_VARIANTS)
 
-#define SPH_IMPLICIT_POINT_KERNELS(POINT, REDUCE)                                                  \
+#define SPH_IMPLICIT_KERNELS(POINT, REDUCE)                                                        \
   POINT(sph, implicit_terms_mueller)                                                               \
   POINT(sph, implicit_terms_cubic)                                                                 \
   POINT(sph, implicit_terms_wendland)                                                              \
@@ -572,17 +471,8 @@ SPH_KERNEL_SETS(SPH_IMPLICIT_VARIANTS)
   POINT(sph, implicit_factor)                                                                      \
   POINT(sph, implicit_kick)                                                                        \
   POINT(sph, implicit_move)                                                                        \
+  POINT(sph, implicit_accelerate)                                                                  \
+  POINT(sph, implicit_react)                                                                       \
   POINT(sph, implicit_source)                                                                      \
   POINT(sph, implicit_relax)                                                                       \
   REDUCE(sph, implicit_error, SPH_IMPLICIT_ERROR_OPS)
-
-#define SPH_IMPLICIT_SET_KERNELS(PAIR, set)                                                        \
-  PAIR(sph, implicit_wall_##set, sph_implicit_wall_args, SPH_IMPLICIT_WALL_J)                      \
-  PAIR(sph, implicit_react_##set, sph_implicit_react_args, SPH_IMPLICIT_REACT_J)
-
-#define SPH_IMPLICIT_PAIR_KERNELS(PAIR)                                                            \
-  SPH_IMPLICIT_SET_KERNELS(PAIR, mueller)                                                          \
-  SPH_IMPLICIT_SET_KERNELS(PAIR, cubic)                                                            \
-  SPH_IMPLICIT_SET_KERNELS(PAIR, wendland)                                                         \
-  SPH_IMPLICIT_SET_KERNELS(PAIR, desbrun)                                                          \
-  SPH_IMPLICIT_SET_KERNELS(PAIR, poly6)

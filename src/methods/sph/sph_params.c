@@ -58,7 +58,7 @@ static const kp_param rows[] = {
       "dfsph: mean excess over the rest density that ends the iteration."),
   ROW(divergence_error, REAL, "", 1e-6, 0.1,
       "dfsph: mean compression in one step that ends the divergence iteration."),
-  ROW(density_iterations, INT, "", 1, 100000, "dfsph: most iterations for the density."),
+  ROW(density_iterations, INT, "", 0, 100000, "dfsph: most iterations for the density."),
   ROW(divergence_iterations, INT, "", 0, 100000,
       "dfsph: most iterations for the divergence; 0 leaves that solve out."),
   ROW(warm_start, BOOL, "", 0, 0, "dfsph: start from the pressures of the last step."),

@@ -126,7 +126,9 @@ static kp_result setup_fluid(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
     KP_TRY(kp_medium_fill(medium, env, &def->shape));
   }
   choose_stiffness(fluid, kp_medium_expected_speed(medium, env));
-  return kp_medium_grid(medium, env, cell_edge(sph, env), sph->support);
+  // samples beyond a periodic face have pressures of their own with dfsph and want to see as far
+  double reach = (sph->def.solver == KP_SPH_SOLVER_DFSPH ? 2.0 : 1.0) * sph->support;
+  return kp_medium_grid(medium, env, cell_edge(sph, env), reach);
 }
 
 kp_result kp_sph_setup_fluids(kp_sph *sph, kp_env *env, const kp_sph_setup *setup) {
