@@ -14,8 +14,8 @@
 #include "methods/sph/sph_fractional_kernels.h"
 #include "methods/sph/sph_implicit_kernels.h"
 #include "methods/sph/sph_kernels.h"
-#include "methods/springs/springs_kernels.h"
 #include "methods/sph/sph_shift_kernels.h"
+#include "methods/springs/springs_kernels.h"
 #include "par/kernel_define.h"
 
 #include "bench/kernels.h"
@@ -38,7 +38,7 @@
   SPH_SHIFT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \
-  SPH_IMPLICIT_KERNELS(POINT, REDUCE) \
+  SPH_IMPLICIT_KERNELS(POINT, REDUCE)                                                              \
   SPH_FRACTIONAL_KERNELS(POINT, REDUCE, ROW, PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)

@@ -332,7 +332,8 @@ static double vortex_rate(const vortices *c) {
   s.sph.density_iterations = 0;
   s.sph.support = c->support;
   kp_world *world = kp_test_world(&s);
-  kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 1), 0.02);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 1), 0.025);
   double nu = 1.0 / c->reynolds;
   water.viscosity = nu * 1000.0;
   water.sound_speed = 10.0;
@@ -365,7 +366,7 @@ static void test_vortices(void **state) {
   assert_between(worst, 0.0, 0.05);
   kp_claim claim = { "kelpie-taylor-green",
                      "Taylor-Green vortices decay at the exact rate",
-                     "2500 particles in 2D, Reynolds 10 (both solvers) and 20 (dfsph)",
+                     "1600 particles in 2D, Reynolds 10 (both solvers) and 20 (dfsph)",
                      "test_sph_implicit",
                      worst,
                      0.05 };

@@ -10,7 +10,7 @@
 
 #include "support/worlds.h"
 
-#define DX 0.025
+#define DX 0.03
 #define STEPS 4
 
 // Each liquid holds several blocks of 4096 particles, the largest chunk of any loop.
@@ -54,7 +54,7 @@ static kp_world *make_world(const char *backend) {
   kp_test_log_begin();
   assert_ok(kp_world_build(world));
   kp_test_log_end();
-  assert_true(kp_world_count(world, "brine") >= 3 * KP_REDUCE_BLOCK);
+  assert_true(kp_world_count(world, "brine") >= 2 * KP_REDUCE_BLOCK);
   return world;
 }
 

@@ -249,7 +249,8 @@ static double sph_max_dt(void *self, kp_env *env) {
     kp_sph_fluid *fluid = &sph->fluids.data[f];
     // pressure that is solved for has no sound
     double sound = sph->implicit != NULL ? 0.0 : fluid->sound_speed;
-    double speed = sound + fmax(fluid->medium.max_speed, bodies);
+    double jet = sph->implicit != NULL ? kp_sph_implicit_jet(fluid, env) : 0.0;
+    double speed = sound + fmax(fmax(fluid->medium.max_speed, bodies), jet);
     dt = fmin(dt, sph->def.cfl * h / speed);
     double acceleration = fluid->medium.max_acceleration;
     acceleration = fmax(acceleration, sph->implicit != NULL ? gravity : 0.0);

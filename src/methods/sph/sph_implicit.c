@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "data/call.h"
+#include "data/curve.h"
 #include "methods/sph/sph_implicit_kernels.h"
 #include "par/kernel_define.h"
 
@@ -40,7 +41,7 @@ kp_result kp_sph_implicit_check(const kp_sph_def *def) {
     wanted = "integrator 'symplectic'";
   } else if (def->density != 0) {
     wanted = "density 'summation'";
-  } else if (def->viscosity_model != SPH_VISCOSITY_LAPLACIAN) {
+  } else if (def->viscosity_model != KP_SPH_VISCOSITY_LAPLACIAN) {
     wanted = "viscosity_model 'laplacian'";
   } else if (def->wall != KP_SPH_WALL_SPH && def->wall != KP_SPH_WALL_MIRROR) {
     wanted = "wall 'sph' or 'mirror'";
@@ -580,6 +581,16 @@ static kp_result solve(kp_sph *sph, kp_env *env, kp_sph_system system) {
     }
   }
   return end_solve(sph, env, system);
+}
+
+double kp_sph_implicit_jet(const kp_sph_fluid *fluid, const kp_env *env) {
+  double fastest = 0.0;
+  for (size_t e = 0; e < fluid->medium.emitters.count; ++e) {
+    double speed[3] = { 0.0, 0.0, 0.0 };
+    kp_curve_at(&fluid->medium.emitters.data[e].def.speed, env->time, speed, NULL);
+    fastest = fmax(fastest, fabs(speed[0]));
+  }
+  return fastest;
 }
 
 // ---- stages -------------------------------------------------------------------------------------

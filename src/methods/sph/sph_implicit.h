@@ -47,6 +47,10 @@ KP_NODISCARD kp_result kp_sph_implicit_check(const kp_sph_def *def);
 KP_NODISCARD kp_result kp_sph_implicit_create(kp_sph *sph, kp_env *env);
 void kp_sph_implicit_destroy(kp_sph_implicit **implicit);
 
+// What an emitter is about to pour may be faster than anything yet, and there is no sound whose
+// speed would cover it.
+double kp_sph_implicit_jet(const kp_sph_fluid *fluid, const kp_env *env);
+
 // Stages of a sub-step.
 KP_NODISCARD kp_result kp_sph_implicit_prepare(kp_sph *sph, kp_env *env);
 KP_NODISCARD kp_result kp_sph_implicit_forces(kp_sph *sph, kp_env *env);
