@@ -1,5 +1,6 @@
 // Viscosity of fractional order in SPH: forces against all pairs with histories kept by hand,
-// momentum, viscosity of shear waves, walls, newcomers, stable steps, and bits.
+// momentum, viscosity of shear waves, walls, newcomers, and bits. Stable steps are in
+// test_sph_fractional_steps.c.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 set(physics_support ../support/worlds.c ../support/claims.c)
 kp_test(test_sph_sums SOURCES test_sph_sums.c ${physics_support} LABELS full)
 kp_test(test_sph_fractional SOURCES test_sph_fractional.c ${physics_support} LABELS full)
+kp_test(test_sph_fractional_steps SOURCES test_sph_fractional_steps.c ${physics_support} LABELS full)
+kp_test(test_sph_fractional_steps_long SOURCES test_sph_fractional_steps_long.c ${physics_support} LABELS long TIMEOUT 3600)
 kp_test(test_sph_flow SOURCES test_sph_flow.c ${physics_support} LABELS full)
 kp_test(test_force_fields SOURCES test_force_fields.c ${physics_support} LABELS fast)
 kp_test(test_probes SOURCES test_probes.c ${physics_support} LABELS fast)
