@@ -284,6 +284,48 @@ typedef struct kp_fire_def {
   kp_vec3 color_rim;                    // linear RGB at the rim
 } kp_fire_def;
 
+typedef enum kp_grain_sizes { KP_GRAIN_SIZES_UNIFORM, KP_GRAIN_SIZES_MASS } kp_grain_sizes;
+
+// A population of grains: spheres (discs in 2D) that touch, rub and roll.
+typedef struct kp_grains_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  kp_shape_def shape;  // filled at the start
+  bool empty;          // starts with nothing (filled by emitters)
+  double spacing;      // m between centres at the start
+  kp_vec3 velocity;    // m/s at the start
+  kp_vec3 spin;        // rad/s at the start
+  double jitter;       // random shift of the lattice, in spacings
+  double radius;       // m, of the largest; KP_AUTO: half the spacing
+  double size_ratio;   // smallest radius over the largest, 0..1
+  int sizes;           // kp_grain_sizes: every radius as often, or with the same share of the mass
+  double density;      // kg/m^3 of the grain itself
+  bool frozen;         // stays where it is: a rough wall
+  double restitution;  // 0..1, of the normal speed in a hit of two
+  double friction;     // Coulomb coefficient
+  double wall_friction;         // against solids; KP_AUTO: friction
+  double rolling_friction;      // Coulomb coefficient of rolling
+  double cohesion;              // J/m^2, surface energy: touching grains pull
+  double stiffness;             // N/m, linear; KP_AUTO: from contact_time
+  double contact_time;          // s of a hit of two of the largest; KP_AUTO: from speed and overlap
+  double tangential_stiffness;  // over the normal one
+  double damping_rate;          // 1/s: force over m* v_n; KP_AUTO: from restitution
+  double tangential_damping;    // over the normal one
+  double young_modulus;         // Pa, hertz
+  double poisson_ratio;         // hertz
+  kp_vec3 color;                // linear RGB for pictures
+} kp_grains_def;
+
+// Settings shared by all grains of a world.
+typedef struct kp_dem_def {
+  uint32_t cookie;
+  int contact;               // 0 linear, 1 hertz
+  bool attraction;           // the dashpot may pull at the end of a hit
+  double steps_per_contact;  // time steps of the shortest hit
+  double overlap;            // share of the radius that the hardest expected hit may press in
+  double skin;               // rows are wider than contacts by this many smallest diameters
+} kp_dem_def;
+
 typedef struct kp_collider_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
@@ -367,6 +409,8 @@ KP_API kp_liquid_def kp_default_liquid_def(void);
 KP_API kp_springs_def kp_default_springs_def(void);
 KP_API kp_plasma_def kp_default_plasma_def(void);
 KP_API kp_fire_def kp_default_fire_def(void);
+KP_API kp_grains_def kp_default_grains_def(void);
+KP_API kp_dem_def kp_default_dem_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);
 KP_API kp_body_def kp_default_body_def(void);
 KP_API kp_emitter_def kp_default_emitter_def(void);

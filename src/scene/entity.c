@@ -18,6 +18,8 @@ static const kp_scene_kind builtin_kinds[] = {
   { "liquid", NULL, &kp_liquid_params, true, false, NULL },
   { "plasma", NULL, &kp_plasma_params, true, false, NULL },
   { "fire", NULL, &kp_fire_params, true, false, NULL },
+  { "dem", NULL, &kp_dem_params, false, false, NULL },
+  { "grains", NULL, &kp_grains_params, true, false, NULL },
   { "collider", NULL, &kp_collider_params, true, false, NULL },
   { "body", NULL, &kp_body_params, true, false, NULL },
   { "emitter", NULL, &kp_emitter_params, true, false, NULL },

@@ -9,6 +9,7 @@
 #include "methods/common/force_field.h"
 #include "methods/common/walls.h"
 #include "methods/fire/fire.h"
+#include "methods/grains/grains.h"
 #include "methods/plasma/plasma.h"
 #include "methods/rigid/rigid.h"
 #include "methods/sph/sph.h"
@@ -376,6 +377,16 @@ static kp_result build_liquids(kp_world *world, kp_liquid_method method) {
   return result;
 }
 
+static kp_result build_grains(kp_world *world) {
+  const kp_spec *spec = &world->spec;
+  if (spec->grains.count == 0) {
+    return KP_OK;
+  }
+  kp_grains *grains = NULL;
+  KP_TRY(kp_grains_create(&world->env, &spec->dem, spec->grains.data, spec->grains.count, &grains));
+  return add_system(world, &kp_grains_method, grains);
+}
+
 static kp_result build_clock(kp_world *world) {
   kp_field_desc numbers = { "numbers", KP_TYPE_F64, 3, "", KP_FIELD_SAVE, 0.0 };
   kp_field *field;
@@ -422,6 +433,7 @@ kp_result kp_world_build_all(kp_world *world) {
   }
   KP_TRY(build_plasma(world));
   KP_TRY(build_fire(world));
+  KP_TRY(build_grains(world));
   // liquids and the bodies they push are strongly coupled: one group
   world->n_groups = 1;
   KP_TRY(add_system(world, &kp_fluid_rigid, NULL));

@@ -204,6 +204,47 @@ kp_fire_def kp_default_fire_def(void) {
   };
 }
 
+kp_grains_def kp_default_grains_def(void) {
+  return (kp_grains_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .empty = false,
+    .spacing = 0.02,
+    .velocity = { 0.0, 0.0, 0.0 },
+    .spin = { 0.0, 0.0, 0.0 },
+    .jitter = 0.0,
+    .radius = KP_AUTO,
+    .size_ratio = 1.0,
+    .sizes = KP_GRAIN_SIZES_UNIFORM,
+    .density = 2500.0,
+    .frozen = false,
+    .restitution = 0.5,
+    .friction = 0.5,
+    .wall_friction = KP_AUTO,
+    .rolling_friction = 0.0,
+    .cohesion = 0.0,
+    .stiffness = KP_AUTO,
+    .contact_time = KP_AUTO,
+    .tangential_stiffness = 2.0 / 7.0,
+    .damping_rate = KP_AUTO,
+    .tangential_damping = 0.5,
+    .young_modulus = 1e7,
+    .poisson_ratio = 0.25,
+    .color = { 0.62, 0.47, 0.28 },
+  };
+}
+
+kp_dem_def kp_default_dem_def(void) {
+  return (kp_dem_def){
+    .cookie = KP_DEF_COOKIE,
+    .contact = 0,
+    .attraction = false,
+    .steps_per_contact = 25.0,
+    .overlap = 0.05,
+    .skin = 0.1,
+  };
+}
+
 kp_collider_def kp_default_collider_def(void) {
   return (kp_collider_def){
     .cookie = KP_DEF_COOKIE,

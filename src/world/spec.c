@@ -268,6 +268,21 @@ kp_result kp_spec_add_fire(kp_spec *spec, const kp_fire_def *def) {
   return KP_OK;
 }
 
+kp_result kp_spec_add_grains(kp_spec *spec, const kp_grains_def *def) {
+  KP_TRY(check_entity(spec, &kp_grains_params, def, def->cookie, def->name));
+  if (!def->empty) {
+    KP_TRY(need_shape(&def->shape, "grains", def->name));
+  }
+  if (def->radius > 0.5 * def->spacing * (1.0 + 1e-9)) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "grains \"%s\": radius = %g m is more than half the spacing of %g m, so they "
+                   "would start inside each other",
+                   def->name, def->radius, def->spacing);
+  }
+  INSERT(&spec->grains, def);
+  return KP_OK;
+}
+
 kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def) {
   KP_TRY(check_entity(spec, &kp_collider_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "collider", def->name));

@@ -12,11 +12,14 @@
 #define KP_SPEC_BLOCKS(X)                                                                          \
   X(sph)                                                                                           \
   X(springs)                                                                                       \
-  X(stf)
+  X(stf)                                                                                           \
+  X(dem)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.
-#define KP_SPEC_POPULATIONS(X) X(liquid, liquids)
+#define KP_SPEC_POPULATIONS(X)                                                                     \
+  X(liquid, liquids)                                                                               \
+  X(grains, grains)
 
 // Entities of so many particles at random places: their defs have name and particles.
 #define KP_SPEC_CLOUDS(X)                                                                          \

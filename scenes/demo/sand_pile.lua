@@ -1,0 +1,34 @@
+-- Sand pile: grains of mixed sizes pour on a plate and heap up to their angle of repose.
+local spacing = 0.016
+
+domain {
+  min = {-0.4, 0, -0.4}, max = {0.4, 0.8, 0.4},
+  open_top = true,
+}
+
+
+
+
+
+grains "sand" {
+  spacing = spacing,
+  size_ratio = 0.6,               -- smallest radius over the largest
+  empty = true,
+  density = 2500, contact_time = 1.5e-3,
+  restitution = 0.3,
+  friction = 0.6,
+  rolling_friction = 0.2,           -- as of grains that are not round
+  color = {0.60, 0.44, 0.24},
+}
+
+emitter "spout" {
+  into = "sand",
+  position = {0, 0.42, 0}, direction = {0, -1, 0},
+  radius = 0.05,
+  speed = 0.8,
+  stop = 2.6,
+}
+
+output { frames = 90, fps = 30 }
+
+render { camera_azimuth_deg = 30, camera_elevation_deg = 14 }
