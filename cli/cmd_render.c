@@ -13,6 +13,8 @@
 #include "render/video.h"
 #include "run/inputs.h"
 
+#define GRAIN_CLASSES 6  // sets a population of grains may be split into, by powers of two
+
 static const kp_option options[] = {
   { "output", 'o', "DIR", "where to; <run>/images when missing" },
   { "frames", 0, "A:B", "only these frames: A:B, A:, :B or one number" },
@@ -97,6 +99,18 @@ static kp_result add_entity_looks(render_job *job) {
     kp_look_def look = plain_look(def->color);
     if (!is_same_color(def->color, liquid) && !has_look(job, def->name)) {
       KP_TRY(add_look(job, def->name, &look));
+    }
+  }
+  for (size_t i = 0; i < spec->grains.count; ++i) {
+    const kp_grains_def *def = &spec->grains.data[i];
+    kp_look_def look = plain_look(def->color);
+    // a population of many sizes is several sets: sand, sand.1, sand.2
+    for (int k = 0; k < GRAIN_CLASSES; ++k) {
+      char name[48];
+      (void)snprintf(name, sizeof name, k == 0 ? "%.40s" : "%.36s.%d", def->name, k);
+      if (!has_look(job, name)) {
+        KP_TRY(add_look(job, name, &look));
+      }
     }
   }
   for (size_t i = 0; i < spec->colliders.count; ++i) {

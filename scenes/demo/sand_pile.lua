@@ -2,19 +2,15 @@
 local spacing = 0.016
 
 domain {
-  min = {-0.4, 0, -0.4}, max = {0.4, 0.8, 0.4},
+  min = {-0.3, 0, -0.3}, max = {0.3, 0.4, 0.3},
   open_top = true,
 }
 
-
-
-
-
 grains "sand" {
   spacing = spacing,
-  size_ratio = 0.6,               -- smallest radius over the largest
+  size_ratio = 0.6,                 -- smallest radius over the largest
   empty = true,
-  density = 2500, contact_time = 1.5e-3,
+  density = 2500, contact_time = 2e-3,
   restitution = 0.3,
   friction = 0.6,
   rolling_friction = 0.2,           -- as of grains that are not round
@@ -23,12 +19,12 @@ grains "sand" {
 
 emitter "spout" {
   into = "sand",
-  position = {0, 0.42, 0}, direction = {0, -1, 0},
-  radius = 0.05,
-  speed = 0.8,
-  stop = 2.6,
+  position = {0, 0.2, 0}, direction = {0, -1, 0},
+  radius = 0.035,
+  speed = 0.4,
+  stop = 3.6,
 }
 
-output { frames = 90, fps = 30 }
+output { frames = 100, fps = 25 }
 
-render { camera_azimuth_deg = 30, camera_elevation_deg = 14 }
+render { camera_azimuth_deg = 30, camera_elevation_deg = 12 }
