@@ -66,7 +66,7 @@ static kp_world *make_world(const char *backend) {
   assert_ok(kp_world_add_emitter(world, &jet));
   kp_sink_def drain = kp_default_sink_def();
   name_it(drain.name, "drain");
-  drain.shape = kp_test_box(kp_vec3_make(0.39, -1, -1), kp_vec3_make(0.405, 0.2, 2));
+  drain.shape = kp_test_box(kp_vec3_make(0.39, -1, 0.1), kp_vec3_make(0.405, 0.2, 0.13));
   assert_ok(kp_world_add_sink(world, &drain));
   kp_test_log_begin();
   assert_ok(kp_world_build(world));
