@@ -129,9 +129,14 @@ void kp_pair_rows_destroy(kp_pair_rows **rows) {
 
 // --- state ---------------------------------------------------------------------------------------
 
+// Elements of a tied set stay where they are in memory, whatever else happens to them.
+static uint64_t revision_of(const kp_set *set) {
+  return set->kind == KP_SET_TIED ? (uint64_t)set->space->n : set->space->revision;
+}
+
 bool kp_pair_rows_is_current(const kp_pair_rows *rows) {
-  return rows->is_built && rows->set_revision == rows->set->space->revision &&
-         rows->partners_revision == rows->partners->space->revision;
+  return rows->is_built && rows->set_revision == revision_of(rows->set) &&
+         rows->partners_revision == revision_of(rows->partners);
 }
 
 kp_result kp_pair_rows_travel(kp_pair_rows *rows, double distance) {
@@ -149,8 +154,8 @@ kp_result kp_pair_rows_loaded(kp_pair_rows *rows) {
   rows->is_built = numbers[0] != 0.0;
   rows->radius = numbers[1];
   rows->travelled = numbers[2];
-  rows->set_revision = rows->set->space->revision;
-  rows->partners_revision = rows->partners->space->revision;
+  rows->set_revision = revision_of(rows->set);
+  rows->partners_revision = revision_of(rows->partners);
   return KP_OK;
 }
 
@@ -299,7 +304,7 @@ kp_result kp_pair_rows_build(kp_pair_rows *rows, const kp_pair_rows_search *sear
   rows->is_built = true;
   rows->radius = search->radius;
   rows->travelled = 0.0;
-  rows->set_revision = rows->set->space->revision;
-  rows->partners_revision = rows->partners->space->revision;
+  rows->set_revision = revision_of(rows->set);
+  rows->partners_revision = revision_of(rows->partners);
   return store(rows);
 }

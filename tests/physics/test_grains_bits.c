@@ -11,7 +11,7 @@
 #include "support/worlds.h"
 
 #define DX 0.02
-#define STEPS 40
+#define STEPS 24
 
 static void name_it(char *name, const char *text) {
   snprintf(name, KP_TEXT_SIZE, "%s", text);
@@ -24,7 +24,7 @@ static kp_world *make_world(const char *backend) {
   s.domain.boundary_z = KP_BOUNDARY_PERIODIC;
   kp_world *world = kp_test_world(&s);
   kp_dem_def dem = kp_default_dem_def();
-  dem.skin = 0.02;  // so that rows are built several times
+  dem.skin = 0.1;  // so that rows are built several times
   assert_ok(kp_world_set_dem(world, &dem));
   kp_grains_def sand = kp_default_grains_def();
   name_it(sand.name, "sand");
@@ -33,7 +33,7 @@ static kp_world *make_world(const char *backend) {
   sand.size_ratio = 0.35;
   sand.rolling_friction = 0.1;
   sand.velocity = kp_vec3_make(0.6, -0.4, 0.3);
-  sand.jitter = 0.1;
+  sand.jitter = 0.01;
   kp_grains_def gravel = sand;
   name_it(gravel.name, "gravel");
   gravel.shape = kp_test_box(kp_vec3_make(0.42, 0, 0), kp_vec3_make(0.7, 0.3, 0.4));
