@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "methods/grains/grains.h"
 #include "methods/sph/sph.h"
 #include "par/parallel.h"
 #include "world/world.h"
@@ -92,25 +93,46 @@ static kp_result repeat_steps(kp_world *world, const kp_bench_def *def, kp_bench
   return KP_OK;
 }
 
-// The liquids of the world: how many particles, how much memory, how many neighbours.
+static kp_result look_at_liquids(const kp_sph *sph, kp_bench_result *out, double *pairs,
+                                 double *bytes) {
+  for (size_t f = 0; f < sph->fluids.count; ++f) {
+    const kp_sph_fluid *fluid = &sph->fluids.data[f];
+    int64_t n = fluid->medium.set->space->n;
+    double mean;
+    // the last step moved the particles after they were sorted
+    KP_TRY(kp_cells_build(fluid->medium.cells, NULL));
+    KP_TRY(kp_pair_count(fluid->medium.cells, fluid->medium.cells, sph->support, &mean));
+    *pairs += mean * (double)n;
+    *bytes += kp_space_bytes_per_element(fluid->medium.set->space) * (double)n;
+    out->particles += n;
+  }
+  return KP_OK;
+}
+
+static void look_at_grains(const kp_grains *grains, kp_bench_result *out, double *pairs,
+                           double *bytes) {
+  for (size_t s = 0; s < grains->sets.count; ++s) {
+    const kp_space *space = grains->sets.data[s].medium.set->space;
+    *bytes += kp_space_bytes_per_element(space) * (double)space->n;
+    out->particles += space->n;
+  }
+  for (size_t l = 0; l < grains->links.count; ++l) {
+    const kp_space *space = grains->links.data[l].rows->space;
+    *pairs += (double)space->n;
+    *bytes += kp_space_bytes_per_element(space) * (double)space->n;
+  }
+}
+
+// The populations of the world: how many particles, how much memory, how many neighbours.
 static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
   double pairs = 0.0;
   double bytes = 0.0;
   for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method != &kp_sph_method) {
-      continue;
-    }
-    const kp_sph *sph = world->systems.data[s].self;
-    for (size_t f = 0; f < sph->fluids.count; ++f) {
-      const kp_sph_fluid *fluid = &sph->fluids.data[f];
-      int64_t n = fluid->medium.set->space->n;
-      double mean;
-      // the last step moved the particles after they were sorted
-      KP_TRY(kp_cells_build(fluid->medium.cells, NULL));
-      KP_TRY(kp_pair_count(fluid->medium.cells, fluid->medium.cells, sph->support, &mean));
-      pairs += mean * (double)n;
-      bytes += kp_space_bytes_per_element(fluid->medium.set->space) * (double)n;
-      out->particles += n;
+    const kp_system *system = &world->systems.data[s];
+    if (system->method == &kp_sph_method) {
+      KP_TRY(look_at_liquids(system->self, out, &pairs, &bytes));
+    } else if (system->method == &kp_grains_method) {
+      look_at_grains(system->self, out, &pairs, &bytes);
     }
   }
   out->samples = world->walls->set->space->n + world->movers->set->space->n;
@@ -122,6 +144,8 @@ static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
 static kp_result run_world(kp_world *world, const kp_bench_def *def, kp_bench_result *out) {
   KP_TRY(out->of->build(world, out->size));
   KP_TRY(kp_world_build(world));
+  double seconds;
+  KP_TRY(take_steps(world, out->of->settle, &seconds));
   KP_TRY(repeat_steps(world, def, out));
   return look_at_world(world, out);
 }

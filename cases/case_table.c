@@ -46,6 +46,18 @@ static kp_case_work work_list(void) {
   return work;
 }
 
+// Per grain: position, velocity, spin, radius and mass packed to a record (128), the record and the
+// place of the row read and six accelerations written (96), motion (168), report (48). Per entry of
+// a row: partner, springs read and written, and the partner's record. Operations of the law without
+// rolling: 150.
+static kp_case_work work_chute(void) {
+  return (kp_case_work){
+    .bytes = 128.0 + 96.0 + 168.0 + 48.0,
+    .bytes_per_neighbour = 4.0 + 24.0 + 64.0,
+    .flops_per_neighbour = 150.0,
+  };
+}
+
 const kp_case kp_cases[] = {
   {
       .name = "sph-a",
@@ -69,6 +81,17 @@ const kp_case kp_cases[] = {
       .work = work_b,
       .must_core = 5.0 * 0.15,
       .must_card = 450.0,
+  },
+  {
+      .name = "dem-chute",
+      .family = "grains",
+      .text = "grains down a chute, Hooke with history",
+      .unit = "M particle-steps/s",
+      .sizes = { 32000 },
+      .build = kp_case_dem_chute,
+      .work = work_chute,
+      .settle = 5000,
+      .must_core = 10.0,
   },
   {
       .name = "neighbours",

@@ -54,6 +54,55 @@ kp_result kp_case_sph_a(kp_world *world, int64_t particles) {
   return kp_world_add_liquid(world, &water);
 }
 
+// ---- scene G
+
+#define CHUTE_DEPTH 40.0  // layers, the bed among them
+
+kp_result kp_case_dem_chute(kp_world *world, int64_t grains) {
+  // twice as long as wide
+  double width = fmax(round(sqrt((double)grains / (2.0 * CHUTE_DEPTH))), 4.0);
+  kp_domain_def domain = kp_default_domain_def();
+  domain.max = kp_vec3_make(2.0 * width, width, 1.5 * CHUTE_DEPTH);
+  domain.boundary_x = KP_BOUNDARY_PERIODIC;
+  domain.boundary_y = KP_BOUNDARY_PERIODIC;
+  domain.open_top = true;
+  KP_TRY(kp_world_set_domain(world, &domain));
+
+  double angle = 26.0 * 3.14159265358979323846 / 180.0;
+  kp_simulation_def simulation = kp_default_simulation_def();
+  simulation.gravity = kp_vec3_make(sin(angle), 0.0, -cos(angle));
+  simulation.dt = 1e-4;
+  simulation.policy = KP_POLICY_STOP;
+  KP_TRY(kp_world_set_simulation(world, &simulation));
+
+  kp_dem_def dem = kp_default_dem_def();
+  dem.attraction = true;
+  dem.skin = 0.1;
+  KP_TRY(kp_world_set_dem(world, &dem));
+
+  kp_grains_def bed = kp_default_grains_def();
+  set_name(bed.name, "bed");
+  bed.spacing = 1.0;
+  bed.density = 6.0 / 3.14159265358979323846;  // of mass 1
+  bed.stiffness = 200000.0;
+  bed.damping_rate = 50.0;
+  bed.tangential_damping = 0.0;
+  bed.friction = 0.5;
+  kp_grains_def flow = bed;
+  bed.frozen = true;
+  bed.shape = box(kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(2.0 * width, width, 1.0));
+  KP_TRY(kp_world_add_grains(world, &bed));
+  set_name(flow.name, "flow");
+  // a loose lattice that moves over the bed and soon is none
+  flow.velocity = kp_vec3_make(1.0, 0.0, 0.0);
+  flow.spacing = 1.02;
+  flow.radius = 0.5;
+  flow.jitter = 0.009;
+  flow.shape = box(kp_vec3_make(0.0, 0.0, 1.0),
+                   kp_vec3_make(2.0 * width, width, 1.0 + 1.02 * (CHUTE_DEPTH - 1.0)));
+  return kp_world_add_grains(world, &flow);
+}
+
 // ---- scene B
 
 #define B_LENGTH 3.22

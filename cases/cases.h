@@ -17,6 +17,10 @@ KP_NODISCARD kp_result kp_case_sph_b(kp_world *world, int64_t particles);
 // What the three layers of walls of scene B count beside so many fluid particles.
 int64_t kp_case_sph_b_walls(int64_t fluid_particles);
 
+// Scene G: LAMMPS' bench chute. Grains of diameter 1 flow down a frozen bed inclined by 26 degrees,
+// periodic along and across, 40 deep; Hooke with history.
+KP_NODISCARD kp_result kp_case_dem_chute(kp_world *world, int64_t grains);
+
 // A dam break with every choice the SPH method has, small enough for tests.
 typedef struct kp_dam_break_def {
   int64_t particles;  // about
@@ -75,6 +79,7 @@ typedef struct kp_case {
   kp_result (*search)(kp_case_points *points, double *mean);
   int64_t (*walls)(int64_t particles);  // samples that count as particles; NULL: none
   kp_case_work (*work)(void);
+  int64_t settle;    // steps to take before anything else: a start that is none yet
   double must_core;  // rate to reach per core, 0: none
   double must_card;  // and on one H200
 } kp_case;
