@@ -93,13 +93,10 @@ kp_result kp_case_dem_chute(kp_world *world, int64_t grains) {
   bed.shape = box(kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(2.0 * width, width, 1.0));
   KP_TRY(kp_world_add_grains(world, &bed));
   set_name(flow.name, "flow");
-  // a loose lattice that moves over the bed and soon is none
+  // a lattice that moves over the bed, shaken by overlaps of a thousandth, soon is none
   flow.velocity = kp_vec3_make(1.0, 0.0, 0.0);
-  flow.spacing = 1.02;
-  flow.radius = 0.5;
-  flow.jitter = 0.009;
-  flow.shape = box(kp_vec3_make(0.0, 0.0, 1.0),
-                   kp_vec3_make(2.0 * width, width, 1.0 + 1.02 * (CHUTE_DEPTH - 1.0)));
+  flow.jitter = 0.0005;
+  flow.shape = box(kp_vec3_make(0.0, 0.0, 1.0), kp_vec3_make(2.0 * width, width, CHUTE_DEPTH));
   return kp_world_add_grains(world, &flow);
 }
 
