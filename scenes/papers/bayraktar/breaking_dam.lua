@@ -2,8 +2,9 @@
 local spacing = 0.0125
 
 domain { min = {0, 0, 0}, max = {2.92, 1.46, 0.73}, open_top = true }
+sph { density = "continuity", viscosity_model = "artificial" }
 liquid "water" {
-  spacing = spacing, viscosity = 0.3,
+  spacing = spacing, artificial_viscosity = 0.08,
   shape = box { min = {0, 0, 0}, max = {0.73, 0.73, 0.73} },
 }
 

@@ -2,20 +2,20 @@
 local spacing = 0.0105
 
 domain { min = {-0.5, -0.05, -0.5}, max = {0.5, 1.0, 0.5}, boundary_x = "open", boundary_y = "open", boundary_z = "open" }
-sph { wall = "sph", slip = 0.5 }
+sph { density = "continuity", viscosity_model = "artificial", slip = 0.5 }
 
-liquid "water" { spacing = spacing, viscosity = 0.3, sound_speed = 35 }
+liquid "water" { spacing = spacing, artificial_viscosity = 0.1, sound_speed = 35 }
 -- One jet in the middle, six around it that lean inward.
 emitter "middle" {
-  into = "water", position = {0, 0.30, 0}, direction = {0, 1, 0}, radius = 0.024, speed = 3.0,
+  into = "water", position = {0, 0.30, 0}, direction = {0, 1, 0}, radius = 0.03, speed = 2.6,
   stop = 60, limit = 22000,
 }
 for i = 1, 6 do
   local a = math.rad(60 * i)
   local x, z = math.cos(a), math.sin(a)
   emitter("jet" .. i) {
-    into = "water", position = {0.33 * x, 0.16, 0.33 * z}, direction = {-0.30 * x, 1, -0.30 * z},
-    radius = 0.014, speed = 2.4, stop = 60, limit = 7000,
+    into = "water", position = {0.33 * x, 0.16, 0.33 * z}, direction = {-0.42 * x, 1, -0.42 * z},
+    radius = 0.018, speed = 2.0, stop = 60, limit = 7000,
   }
 end
 

@@ -12,7 +12,7 @@ sph { wall = "sph", slip = 0 }
 liquid "lava" {
   spacing = spacing, rest_density = 2600, viscosity = 12, sound_speed = 20,
   color = {0.9, 0.25, 0.03},
-  shape = box { min = {0.05, 0.60, -0.3}, max = {0.35, 0.86, 0.3} },
+  shape = box { min = {0.05, 0.60, -0.24}, max = {0.42, 0.86, 0.24} },
 }
 emitter "crater" {
   into = "lava", position = {0.20, 0.95, 0.0}, direction = {0.25, -1, 0}, radius = 0.12, speed = 0.8,
@@ -25,6 +25,6 @@ collider "hill" {
 
 output { frames = 300, fps = 30 }
 
-look "lava" { color = {1.0, 0.36, 0.06}, color_by = "velocity", color_map = "heat", range_min = 0.0, range_max = 1.6, smooth = 0.9, gloss = 0.3 }
+look "lava" { color = {1.0, 0.36, 0.06}, color_by = "velocity", color_map = "heat", range_min = -0.6, range_max = 1.4, smooth = 0.9, gloss = 0.3 }
 look "hill" { color = {0.30, 0.27, 0.25}, gloss = 0.05 }
-render { camera_position = {3.1, 1.5, 2.0}, camera_target = {1.05, 0.42, 0}, box = false, background = "dark" }
+render { camera_position = {3.1, 1.5, 2.0}, camera_target = {1.05, 0.42, 0}, box = false }

@@ -1,14 +1,14 @@
--- Two liquids of different rest density stirred by a turning disk with blades
+-- Two liquids of different rest density stirred by a turning disk with paddles
 -- (Bayraktar 2010, Fig. 7.5: 50 K particles of liquid in all, 150 K of walls).
 local spacing = 0.01122
 local width = 0.6
-local turns = 1.5                            -- per second
+local turns = 1.8                            -- per second
 
 domain {
   min = {-0.05, -0.05, -0.05}, max = {width + 0.05, 0.62, width + 0.05},
   boundary_x = "open", boundary_y = "open", boundary_z = "open",
 }
-sph { support = 2.4, wall = "sph" }
+sph { density = "continuity", viscosity_model = "artificial" }
 
 -- A round vessel; its walls are three fine layers of samples.
 collider "vessel" {
@@ -16,12 +16,12 @@ collider "vessel" {
   spacing = 0.006, layers = 3, visible = false,
 }
 liquid "heavy" {
-  spacing = spacing, rest_density = 1000, viscosity = 0.5, color = {0.60, 0.08, 0.05},
+  spacing = spacing, rest_density = 1000, artificial_viscosity = 0.15, color = {0.60, 0.08, 0.05},
   shape = cylinder { a = {width / 2, 0, width / 2}, b = {width / 2, 0.15, width / 2}, radius = width / 2 },
 }
 liquid "light" {
-  spacing = spacing, rest_density = 500, viscosity = 0.5, color = {0.85, 0.60, 0.08},
-  shape = cylinder { a = {width / 2, 0.15, width / 2}, b = {width / 2, 0.295, width / 2}, radius = width / 2 },
+  spacing = spacing, rest_density = 500, artificial_viscosity = 0.15, color = {0.85, 0.60, 0.08},
+  shape = cylinder { a = {width / 2, 0.15, width / 2}, b = {width / 2, 0.313, width / 2}, radius = width / 2 },
 }
 
 -- The disk starts slowly: the angle grows with t^2 during the first half second.
@@ -31,18 +31,14 @@ local function angle(t)
 end
 local function spin(t) return {0, angle(t), 0} end
 local steel = {0.5, 0.52, 0.55}
-collider "disk" {
-  shape = cylinder { a = {0, -0.02, 0}, b = {0, 0.02, 0}, radius = 0.17 },
-  position = {width / 2, 0.11, width / 2}, rotation_deg = spin, color = steel,
-}
-collider "blade_x" {
-  shape = box { min = {-0.17, 0.02, -0.014}, max = {0.17, 0.10, 0.014} },
-  position = {width / 2, 0.11, width / 2}, rotation_deg = spin, color = steel,
-}
-collider "blade_z" {
-  shape = box { min = {-0.014, 0.02, -0.17}, max = {0.014, 0.10, 0.17} },
-  position = {width / 2, 0.11, width / 2}, rotation_deg = spin, color = steel,
-}
+local function turning(name, shape)
+  collider(name) { shape = shape, position = {width / 2, 0.05, width / 2}, rotation_deg = spin, color = steel }
+end
+turning("disk", cylinder { a = {0, -0.02, 0}, b = {0, 0.01, 0}, radius = 0.2 })
+turning("paddle_e", box { min = {0.09, 0.01, -0.014}, max = {0.23, 0.21, 0.014} })
+turning("paddle_w", box { min = {-0.23, 0.01, -0.014}, max = {-0.09, 0.21, 0.014} })
+turning("paddle_n", box { min = {-0.014, 0.01, 0.09}, max = {0.014, 0.21, 0.23} })
+turning("paddle_s", box { min = {-0.014, 0.01, -0.23}, max = {0.014, 0.21, -0.09} })
 
 output { frames = 240, fps = 60 }
 
