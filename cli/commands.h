@@ -14,6 +14,7 @@ int cmd_measure(int argc, char **argv);
 int cmd_params(int argc, char **argv);
 int cmd_scenes(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_study(int argc, char **argv);
 
 // Say on stderr what went wrong, in one sentence, and give the exit status of the code.
 int kp_cli_report(kp_result result);

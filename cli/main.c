@@ -22,6 +22,7 @@ static const entry entries[] = {
   { "params", cmd_params, "every parameter of a scene, with unit, range and default" },
   { "scenes", cmd_scenes, "the scenes that come with the program" },
   { "bench", cmd_bench, "measure speed" },
+  { "study", cmd_study, "comparisons that end in a table" },
 };
 
 #define N_ENTRIES (sizeof entries / sizeof entries[0])

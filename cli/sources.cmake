@@ -9,6 +9,7 @@ kp_sources(
   cmd_resume.c
   cmd_run.c
   cmd_scenes.c
+  cmd_study.c
   frames.c
   main.c
   options.c

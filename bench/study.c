@@ -1,0 +1,33 @@
+#include "bench/study.h"
+
+#include <stdarg.h>
+
+const kp_study kp_studies[] = {
+  { "integrator-energy",
+    "E/E0 of the gas of soft spheres over time for five schemes, runs averaged, and at a quarter "
+    "of "
+    "the step",
+    kp_study_integrator_energy },
+  { "integrator-stability", "the largest step at which the gas stays in its box, by scheme",
+    kp_study_integrator_stability },
+  { "integrator-cost", "seconds per step of both water models, calm and active, by scheme and size",
+    kp_study_integrator_cost },
+  { "water-models", "SPH and spring-mass water: seconds per step and pairs per particle by size",
+    kp_study_water_models },
+  { "plasma-radius", "influence radius against search cells: too small, too large, matched",
+    kp_study_plasma_radius },
+  { "plasma-cost", "seconds per step of a plasma whose cells and influence radius are doubled",
+    kp_study_plasma_cost },
+  { "sorts", "radix sort against the sort of moved particles alone, by size", kp_study_sorts },
+  { "search", "neighbours through the grid against all pairs, by size", kp_study_search },
+};
+const size_t kp_n_studies = sizeof kp_studies / sizeof kp_studies[0];
+
+void kp_study_row(FILE *out, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vfprintf(out, format, arguments);
+  va_end(arguments);
+  (void)fputc('\n', out);
+  (void)fflush(out);
+}

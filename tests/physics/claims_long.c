@@ -1,0 +1,9 @@
+#include "claims_size.h"
+
+const claims_size claims_size_chosen = { .test = "test_lyes_claims_long",
+                                         .gas_time = 500.0,
+                                         .n_gas_steps = 4,
+                                         .plasma_particles = 8000,
+                                         .water_particles = 16384,
+                                         .stray_particles = 16384,
+                                         .stray_steps = 2000 };
