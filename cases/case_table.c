@@ -22,6 +22,18 @@ static kp_case_work work_a(void) {
   };
 }
 
+// Sort of position, velocity, id and the pressures of both solves; lists, read and terms written
+// once; then, with one turn for the divergence and two for the density, 3 + 1 + 5 passes that read
+// 4 + 16 bytes per neighbour and about 10r per particle; 26r besides. Pair operations: terms 40,
+// passes 9 x 8.
+static kp_case_work work_a_implicit(void) {
+  return (kp_case_work){
+    .bytes = sort_bytes(3.0, 5.0) + bytes(15.0, 26.0 + 9.0 * 10.0, 0.0),
+    .bytes_per_neighbour = 8.0 + 4.0 * (double)sizeof(kp_real) * 10.0 + 9.0 * 4.0,
+    .flops_per_neighbour = 40.0 + 9.0 * 8.0,
+  };
+}
+
 // Two evaluations, each with a sort of position, velocity, id, start of the step (3p 3r), stages
 // (12r) and densities (3r); rates 3p 9r, state 3r, gravity 6r. Between them copies and sums of the
 // midpoint scheme, 18p 68r; domain and check 9p 13r. Pair operations: rates 53 per evaluation.
@@ -69,6 +81,16 @@ const kp_case kp_cases[] = {
       .work = work_a,
       .must_core = 2.5,
       .must_card = 1800.0,
+  },
+  {
+      .name = "sph-a-implicit",
+      .family = "sph",
+      .text = "incompressible water (dfsph), density to 0.05 %, divergence to 0.1 %",
+      .unit = "M particle-steps/s",
+      .sizes = { 25000, 117649, 493039 },
+      .build = kp_case_sph_a_implicit,
+      .work = work_a_implicit,
+      .must_core = 1.4,
   },
   {
       .name = "sph-b",

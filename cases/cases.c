@@ -19,20 +19,23 @@ static kp_shape_def box(kp_vec3 min, kp_vec3 max) {
 
 // ---- scene A
 
-kp_result kp_case_sph_a(kp_world *world, int64_t particles) {
+static kp_result scene_a(kp_world *world, int64_t particles, int solver) {
   double n = fmax(round(cbrt((double)particles)), 4.0);
   double d = 1.0 / (n + 1.0);
   kp_domain_def domain = kp_default_domain_def();
   domain.max = kp_vec3_make(3.0, 2.0, 1.0);
   KP_TRY(kp_world_set_domain(world, &domain));
 
-  // 2e-4 s at d = 0.02 m and 1e-4 s at d = 0.0125 m
+  // 2e-4 s at d = 0.02 m and 1e-4 s at d = 0.0125 m; five times that with the implicit solver
   kp_simulation_def simulation = kp_default_simulation_def();
-  simulation.dt = (d > 0.0125 ? 0.01 : 0.008) * d;
+  simulation.dt = (d > 0.0125 ? 0.01 : 0.008) * d * (solver == KP_SPH_SOLVER_DFSPH ? 5.0 : 1.0);
   simulation.policy = KP_POLICY_STOP;
   KP_TRY(kp_world_set_simulation(world, &simulation));
 
   kp_sph_def sph = kp_default_sph_def();
+  sph.solver = solver;
+  sph.density_error = 5e-4;
+  sph.divergence_error = 1e-3;
   sph.kernel = KP_SPH_CUBIC;
   sph.support = 2.0;
   sph.integrator = KP_INTEGRATOR_SYMPLECTIC;
@@ -52,6 +55,14 @@ kp_result kp_case_sph_a(kp_world *world, int64_t particles) {
   water.exponent = 7.0;
   water.clamp_negative_pressure = true;
   return kp_world_add_liquid(world, &water);
+}
+
+kp_result kp_case_sph_a(kp_world *world, int64_t particles) {
+  return scene_a(world, particles, KP_SPH_SOLVER_WCSPH);
+}
+
+kp_result kp_case_sph_a_implicit(kp_world *world, int64_t particles) {
+  return scene_a(world, particles, KP_SPH_SOLVER_DFSPH);
 }
 
 // ---- scene G
