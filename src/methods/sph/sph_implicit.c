@@ -5,9 +5,10 @@
 //   predict   velocities alone
 //   solve     pressures that keep the density at the end of the step; velocities, then positions
 //
-// A solve is a projected Jacobi iteration over P >= 0. Each turn is two passes over the lists: what
-// the pressures accelerate, and what that does to the density. Liquids and the samples of walls are
-// *sides*; every side has a list of its neighbours in every other that it wants to know about.
+// A solve is a projected Jacobi iteration over P >= 0. Each turn is two passes over the lists: the
+// velocities that the pressures give, and what these do to the density. Liquids and the samples of
+// walls are *sides*; every side has a list of its neighbours in every other that it wants to know
+// about.
 #include "methods/sph/sph_implicit.h"
 
 #include <math.h>
@@ -51,13 +52,12 @@ kp_result kp_sph_implicit_check(const kp_sph_def *def) {
   return wanted == NULL ? KP_OK : kp_fail(KP_ERROR_SCENE, "sph: solver 'dfsph' needs %s", wanted);
 }
 
-#define N_BUFFERS 8
+#define N_BUFFERS 7
 #define N_FOURS 3  // the first of them hold four numbers per element
 
 static kp_buffer *buffer_of(kp_sph_side *side, int k) {
-  kp_buffer *const all[N_BUFFERS] = { &side->velocity, &side->push,     &side->gradient,
-                                      &side->rate,     &side->source,   &side->last,
-                                      side->factor,    side->factor + 1 };
+  kp_buffer *const all[N_BUFFERS] = { &side->velocity, &side->push,  &side->gradient, &side->rate,
+                                      &side->last,     side->factor, side->factor + 1 };
   return all[k];
 }
 
@@ -73,6 +73,7 @@ void kp_sph_implicit_destroy(kp_sph_implicit **implicit) {
     for (size_t k = 0; k < side->links.count; ++k) {
       kp_pair_lists_free(&side->links.data[k].lists);
       kp_buffer_free(&side->links.data[k].terms);
+      kp_buffer_free(&side->links.data[k].laps);
     }
     kp_array_free(&side->links);
   }
@@ -88,8 +89,9 @@ static kp_ghosts *images_of(const kp_sph *sph, const kp_sph_side *side) {
 static kp_result add_link(kp_sph_side *side, kp_env *env, size_t other, bool images) {
   kp_sph_link link = { .other = (int)other, .images = images };
   kp_buffer_init(&link.terms, env->backend);
-  link.terms.tag = KP_MEMORY_GRID;
-  link.terms.type = KP_TYPE_REAL;
+  kp_buffer_init(&link.laps, env->backend);
+  link.terms.tag = link.laps.tag = KP_MEMORY_GRID;
+  link.terms.type = link.laps.type = KP_TYPE_REAL;
   return kp_array_push(&side->links, link);
 }
 
@@ -286,8 +288,7 @@ static kp_result run(kp_env *env, kp_call *call, const kp_sph_side *side) {
 
 #define BIND_LISTS(call, args, link)                                                               \
   (KP_BIND(call, args, start, &(link)->lists.start, KP_ACCESS_READ),                               \
-   KP_BIND(call, args, index, &(link)->lists.indices, KP_ACCESS_READ),                             \
-   KP_BIND(call, args, term, &(link)->terms, KP_ACCESS_READ))
+   KP_BIND(call, args, index, &(link)->lists.indices, KP_ACCESS_READ))
 
 static kp_access result_access(bool add) {
   return add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE;
@@ -305,6 +306,18 @@ static kp_result name_owners(kp_env *env, kp_sph_link *link, kp_ghosts *ghosts) 
   return kp_call_run(env->backend, &call, link->lists.n_pairs);
 }
 
+static kp_result resize_terms(kp_sph_link *link) {
+  size_t n = (size_t)link->lists.n_pairs;
+  // one more: the last term is read as four numbers
+  KP_TRY(kp_buffer_resize(&link->terms, (3 * n + 1) * sizeof(kp_real)));
+  KP_TRY(kp_buffer_resize(&link->laps, n * sizeof(kp_real)));
+  kp_real *term = kp_buffer_device(&link->terms, KP_ACCESS_OVERWRITE);
+  if (term == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  return kp_fill(link->terms.backend, term + 3 * n, 0, sizeof *term);
+}
+
 static kp_result make_terms(kp_sph *sph, kp_env *env, kp_sph_side *side, kp_sph_link *link,
                             bool add) {
   kp_sph_side *other = &sph->implicit->sides.data[link->other];
@@ -313,7 +326,7 @@ static kp_result make_terms(kp_sph *sph, kp_env *env, kp_sph_side *side, kp_sph_
   kp_set *j_set = link->images ? there->medium.ghosts->set : other->set;
   kp_cells *j_cells = link->images ? there->medium.ghost_cells : other->cells;
   KP_TRY(kp_pair_lists_build(&link->lists, side->cells, j_cells, sph->support, false));
-  KP_TRY(kp_buffer_resize(&link->terms, (size_t)link->lists.n_pairs * 4 * sizeof(kp_real)));
+  KP_TRY(resize_terms(link));
   double w0 = kp_smooth_value(sph->w_kind, 0.0, sph->support, env->dimension);
   sph_implicit_terms_args a = {
     .w = sph->w,
@@ -331,7 +344,8 @@ static kp_result make_terms(kp_sph *sph, kp_env *env, kp_sph_side *side, kp_sph_
   KP_BIND3(&call, &a, , side->set->position, KP_ACCESS_READ);
   KP_BIND3(&call, &a, j_, j_set->position, KP_ACCESS_READ);
   KP_BIND(&call, &a, j_volume, volumes_of(sph, other), KP_ACCESS_READ);
-  KP_BIND(&call, &a, term, &link->terms, KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, term, &link->terms, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, lap, &link->laps, KP_ACCESS_OVERWRITE);
   KP_BIND(&call, &a, density, &side->density->buffers[0], result_access(add));
   KP_BIND(&call, &a, gradient, &side->gradient, result_access(add));
   KP_TRY(run(env, &call, side));
@@ -368,19 +382,25 @@ static kp_result begin_samples(kp_sph *sph, kp_sph_side *side) {
 
 // ---- velocities ---------------------------------------------------------------------------------
 
-typedef enum kick_by { KICK_NOTHING, KICK_ACCELERATION, KICK_PUSH } kick_by;
-
-static kp_result kick(kp_sph *sph, kp_env *env, kp_sph_side *side, kick_by by) {
+static kp_result kick(kp_sph *sph, kp_env *env, kp_sph_side *side, bool accelerated) {
   sph_implicit_kick_args a = { .dt = (kp_real)env->dt };
   kp_call call;
   kp_call_init(&call, &sph_implicit_kick_kernel, &a);
-  if (by == KICK_ACCELERATION) {
+  if (accelerated) {
     KP_BIND3(&call, &a, a, fluid_of(sph, side)->medium.integrate.acceleration, KP_ACCESS_READ);
   }
-  KP_BIND(&call, &a, push, by == KICK_PUSH ? &side->push : NULL, KP_ACCESS_READ);
-  KP_BIND3(&call, &a, v, side->set->velocity,
-           by == KICK_NOTHING ? KP_ACCESS_READ : KP_ACCESS_WRITE);
+  KP_BIND3(&call, &a, v, side->set->velocity, accelerated ? KP_ACCESS_WRITE : KP_ACCESS_READ);
   KP_BIND(&call, &a, u, &side->velocity, KP_ACCESS_OVERWRITE);
+  return run(env, &call, side);
+}
+
+static kp_result take(kp_env *env, kp_sph_side *side) {
+  sph_implicit_take_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &sph_implicit_take_kernel, &a);
+  KP_BIND(&call, &a, u, &side->push, KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, &side->velocity, KP_ACCESS_OVERWRITE);
+  KP_BIND3(&call, &a, v, side->set->velocity, KP_ACCESS_OVERWRITE);
   return run(env, &call, side);
 }
 
@@ -401,7 +421,8 @@ static kp_buffer *pressure_of(const kp_sph_side *side, kp_sph_system system) {
 }
 
 static kp_result push_pass(kp_sph *sph, kp_env *env, kp_sph_side *side, kp_sph_system system) {
-  double scale = side->fluid >= 0 ? 1.0 / rest_density_of(sph, side) : 1.0;
+  bool is_liquid = side->fluid >= 0;
+  double scale = is_liquid ? env->dt / rest_density_of(sph, side) : 1.0;
   for (size_t k = 0; k < side->links.count; ++k) {
     kp_sph_link *link = &side->links.data[k];
     kp_sph_side *other = &sph->implicit->sides.data[link->other];
@@ -409,23 +430,22 @@ static kp_result push_pass(kp_sph *sph, kp_env *env, kp_sph_side *side, kp_sph_s
     kp_call call;
     kp_call_init(&call, &sph_implicit_push_kernel, &a);
     BIND_LISTS(&call, &a, link);
+    KP_BIND(&call, &a, term, &link->terms, KP_ACCESS_READ);
     KP_BIND(&call, &a, p, pressure_of(side, system), KP_ACCESS_READ);
     KP_BIND(&call, &a, j_p, pressure_of(other, system), KP_ACCESS_READ);
-    KP_BIND(&call, &a, push, &side->push, result_access(k > 0));
+    KP_BIND(&call, &a, v, is_liquid ? &side->velocity : NULL, KP_ACCESS_READ);
+    KP_BIND(&call, &a, u, &side->push, result_access(k > 0));
     KP_TRY(run(env, &call, side));
   }
   return KP_OK;
 }
 
-// Velocities, or the pushes of liquids; samples are not pushed.
-static kp_buffer *motion_of(kp_sph_side *side, bool pushed) {
-  if (pushed) {
-    return side->fluid >= 0 ? &side->push : NULL;
-  }
-  return &side->velocity;
+// Velocities after the push; samples are not pushed.
+static kp_buffer *motion_of(kp_sph_side *side) {
+  return side->fluid >= 0 ? &side->push : &side->velocity;
 }
 
-static kp_result rate_pass(kp_sph *sph, kp_env *env, kp_sph_side *side, bool pushed) {
+static kp_result rate_pass(kp_sph *sph, kp_env *env, kp_sph_side *side) {
   for (size_t k = 0; k < side->links.count; ++k) {
     kp_sph_link *link = &side->links.data[k];
     kp_sph_side *other = &sph->implicit->sides.data[link->other];
@@ -433,40 +453,36 @@ static kp_result rate_pass(kp_sph *sph, kp_env *env, kp_sph_side *side, bool pus
     kp_call call;
     kp_call_init(&call, &sph_implicit_rate_kernel, &a);
     BIND_LISTS(&call, &a, link);
-    KP_BIND(&call, &a, u, motion_of(side, pushed), KP_ACCESS_READ);
-    KP_BIND(&call, &a, j_u, motion_of(other, pushed), KP_ACCESS_READ);
+    KP_BIND(&call, &a, term, &link->terms, KP_ACCESS_READ);
+    KP_BIND(&call, &a, u, motion_of(side), KP_ACCESS_READ);
+    KP_BIND(&call, &a, j_u, motion_of(other), KP_ACCESS_READ);
     KP_BIND(&call, &a, rate, &side->rate, result_access(k > 0));
     KP_TRY(run(env, &call, side));
   }
   return KP_OK;
 }
 
-static kp_result source_pass(kp_sph *sph, kp_env *env, kp_sph_side *side, kp_sph_system system) {
-  KP_TRY(rate_pass(sph, env, side, false));
-  sph_implicit_source_args a = { .dt = (kp_real)env->dt,
-                                 .inverse = (kp_real)(1.0 / rest_density_of(sph, side)) };
-  kp_buffer *density = system == KP_SPH_DENSITY ? &side->density->buffers[0] : NULL;
-  kp_call call;
-  kp_call_init(&call, &sph_implicit_source_kernel, &a);
-  KP_BIND(&call, &a, density, density, KP_ACCESS_READ);
-  KP_BIND(&call, &a, rate, &side->rate, KP_ACCESS_READ);
-  KP_BIND(&call, &a, source, &side->source, KP_ACCESS_OVERWRITE);
-  return run(env, &call, side);
+static sph_residual residual_of(kp_sph *sph, const kp_env *env, const kp_sph_side *side) {
+  return (sph_residual){ .dt = (kp_real)env->dt,
+                         .inverse = (kp_real)(1.0 / rest_density_of(sph, side)) };
+}
+
+static kp_buffer *density_of(kp_sph_side *side, kp_sph_system system) {
+  return system == KP_SPH_DENSITY ? &side->density->buffers[0] : NULL;
 }
 
 static kp_result relax_pass(kp_sph *sph, kp_env *env, kp_sph_side *side, kp_sph_system system,
                             double momentum) {
   kp_sph_fluid *fluid = fluid_of(sph, side);
-  double dt2 = env->dt * env->dt;
-  sph_implicit_relax_args a = { .dt2 = (kp_real)dt2,
-                                .inverse_dt2 = (kp_real)(1.0 / dt2),
+  sph_implicit_relax_args a = { .residual = residual_of(sph, env, side),
+                                .inverse_dt2 = (kp_real)(1.0 / (env->dt * env->dt)),
                                 .momentum = (kp_real)momentum,
                                 .pulls = fluid != NULL && !fluid->def.clamp_negative_pressure };
   kp_call call;
   kp_call_init(&call, &sph_implicit_relax_kernel, &a);
-  KP_BIND(&call, &a, source, &side->source, KP_ACCESS_READ);
+  KP_BIND(&call, &a, residual.density, density_of(side, system), KP_ACCESS_READ);
+  KP_BIND(&call, &a, residual.rate, &side->rate, KP_ACCESS_READ);
   KP_BIND(&call, &a, factor, &side->factor[system], KP_ACCESS_READ);
-  KP_BIND(&call, &a, rate, &side->rate, KP_ACCESS_READ);
   KP_BIND(&call, &a, last, &side->last, result_access(momentum > 0.0));
   KP_BIND(&call, &a, p, pressure_of(side, system), KP_ACCESS_WRITE);
   return run(env, &call, side);
@@ -481,13 +497,13 @@ static kp_result measure(kp_sph *sph, kp_env *env, kp_sph_system system,
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_side *side = &sph->implicit->sides.data[f];
     int64_t count = side->set->space->n;
-    sph_implicit_error_args a = { .dt2 = (kp_real)(env->dt * env->dt) };
+    sph_implicit_error_args a = { .residual = residual_of(sph, env, side) };
     double values[2];
     kp_call call;
     kp_call_init(&call, &sph_implicit_error_kernel, &a);
-    KP_BIND(&call, &a, source, &side->source, KP_ACCESS_READ);
+    KP_BIND(&call, &a, residual.density, density_of(side, system), KP_ACCESS_READ);
+    KP_BIND(&call, &a, residual.rate, &side->rate, KP_ACCESS_READ);
     KP_BIND(&call, &a, factor, &side->factor[system], KP_ACCESS_READ);
-    KP_BIND(&call, &a, rate, &side->rate, KP_ACCESS_READ);
     KP_BIND(&call, &a, p, pressure_of(side, system), KP_ACCESS_READ);
     if (count > 0) {
       KP_TRY(kp_call_reduce(env->backend, &call, count, values));
@@ -513,41 +529,49 @@ static kp_result react(kp_sph *sph, kp_env *env, kp_sph_side *side) {
 
 // ---- a solve ------------------------------------------------------------------------------------
 
-// One turn as far as the residuals.
-static kp_result evaluate(kp_sph *sph, kp_env *env, kp_sph_system system,
-                          kp_sph_solve_report *report) {
-  size_t n_liquids = sph->fluids.count;
-  kp_sph_side *sides = sph->implicit->sides.data;
-  for (size_t s = 0; s < n_liquids; ++s) {
-    KP_TRY(push_pass(sph, env, &sides[s], system));
-  }
-  for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
-    if (sides[s].is_solved) {
-      KP_TRY(rate_pass(sph, env, &sides[s], true));
-    }
-  }
-  return measure(sph, env, system, report);
-}
-
-static kp_result begin_solve(kp_sph *sph, kp_env *env, kp_sph_system system) {
+static kp_result begin_solve(kp_sph *sph, kp_sph_system system) {
   for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
     kp_sph_side *side = &sph->implicit->sides.data[s];
     if (side->is_solved && !sph->def.warm_start) {
       KP_TRY(clear(pressure_of(side, system)));
     }
+  }
+  return KP_OK;
+}
+
+static kp_result push_liquids(kp_sph *sph, kp_env *env, kp_sph_system system) {
+  for (size_t s = 0; s < sph->fluids.count; ++s) {
+    KP_TRY(push_pass(sph, env, &sph->implicit->sides.data[s], system));
+  }
+  return KP_OK;
+}
+
+// Residuals of the present pressures, and pressures that should do better.
+static kp_result take_turn(kp_sph *sph, kp_env *env, kp_sph_system system, double momentum) {
+  kp_sph_solve_report *report = &sph->implicit->reports[system];
+  KP_TRY(push_liquids(sph, env, system));
+  for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
+    kp_sph_side *side = &sph->implicit->sides.data[s];
     if (side->is_solved) {
-      KP_TRY(source_pass(sph, env, side, system));
+      KP_TRY(rate_pass(sph, env, side));
+    }
+  }
+  KP_TRY(measure(sph, env, system, report));
+  for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
+    kp_sph_side *side = &sph->implicit->sides.data[s];
+    if (side->is_solved) {
+      KP_TRY(relax_pass(sph, env, side, system, momentum));
     }
   }
   return KP_OK;
 }
 
-// The pushes of the last turn belong to the pressures that are kept.
 static kp_result end_solve(kp_sph *sph, kp_env *env, kp_sph_system system) {
+  KP_TRY(push_liquids(sph, env, system));
   for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
     kp_sph_side *side = &sph->implicit->sides.data[s];
     if (side->fluid >= 0) {
-      KP_TRY(kick(sph, env, side, KICK_PUSH));
+      KP_TRY(take(env, side));
     } else if (side->wall == 1) {
       KP_TRY(push_pass(sph, env, side, system));
       KP_TRY(react(sph, env, side));
@@ -556,29 +580,25 @@ static kp_result end_solve(kp_sph *sph, kp_env *env, kp_sph_system system) {
   return KP_OK;
 }
 
+// The error that ends the iteration is that before the last turn's change.
 static kp_result solve(kp_sph *sph, kp_env *env, kp_sph_system system) {
   bool is_density = system == KP_SPH_DENSITY;
   double tolerance = is_density ? sph->def.density_error : sph->def.divergence_error;
   int64_t fewest = is_density ? FEWEST_DENSITY : FEWEST_DIVERGENCE;
   int64_t most = is_density ? sph->def.density_iterations : sph->def.divergence_iterations;
   kp_sph_solve_report *report = &sph->implicit->reports[system];
-  int turn = -1;  // since momentum was lost
+  *report = (kp_sph_solve_report){ 0 };
+  KP_TRY(begin_solve(sph, system));
   double least = HUGE_VAL;
-  KP_TRY(begin_solve(sph, env, system));
-  for (report->iterations = 0;; ++report->iterations) {
-    KP_TRY(evaluate(sph, env, system, report));
-    bool is_good = report->error <= tolerance && report->iterations >= fewest;
-    if (is_good || report->iterations >= most) {
+  int turn = 0;  // since momentum was lost
+  while (report->iterations < most) {
+    KP_TRY(take_turn(sph, env, system, turn / (turn + 3.0)));
+    report->iterations += 1;
+    if (report->error <= tolerance && report->iterations >= fewest) {
       break;
     }
     turn = report->error < 2.0 * least ? turn + 1 : 0;
     least = fmin(least, report->error);
-    for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
-      kp_sph_side *side = &sph->implicit->sides.data[s];
-      if (side->is_solved) {
-        KP_TRY(relax_pass(sph, env, side, system, turn / (turn + 3.0)));
-      }
-    }
   }
   return end_solve(sph, env, system);
 }
@@ -599,7 +619,7 @@ kp_result kp_sph_implicit_prepare(kp_sph *sph, kp_env *env) {
   for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
     kp_sph_side *side = &sph->implicit->sides.data[s];
     KP_TRY(resize_scratch(side));
-    KP_TRY(kick(sph, env, side, KICK_NOTHING));
+    KP_TRY(kick(sph, env, side, false));
     if (side->wall >= 0) {
       KP_TRY(begin_samples(sph, side));
     }
@@ -635,6 +655,7 @@ static kp_result viscosity_pass(kp_sph *sph, kp_env *env, kp_sph_side *side) {
     kp_call call;
     kp_call_init(&call, &sph_implicit_viscosity_kernel, &a);
     BIND_LISTS(&call, &a, link);
+    KP_BIND(&call, &a, lap, &link->laps, KP_ACCESS_READ);
     KP_BIND(&call, &a, u, &side->velocity, KP_ACCESS_READ);
     KP_BIND(&call, &a, j_u, &other->velocity, KP_ACCESS_READ);
     KP_BIND(&call, &a, push, &side->push, result_access(k > 0));
@@ -675,7 +696,7 @@ kp_result kp_sph_implicit_forces(kp_sph *sph, kp_env *env) {
 
 kp_result kp_sph_implicit_predict(kp_sph *sph, kp_env *env) {
   for (size_t s = 0; s < sph->fluids.count; ++s) {
-    KP_TRY(kick(sph, env, &sph->implicit->sides.data[s], KICK_ACCELERATION));
+    KP_TRY(kick(sph, env, &sph->implicit->sides.data[s], true));
   }
   return KP_OK;
 }

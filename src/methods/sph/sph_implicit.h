@@ -10,7 +10,8 @@ typedef struct kp_sph_link {
   int other;    // side
   bool images;  // its periodic images
   kp_pair_lists lists;
-  kp_buffer terms;  // four numbers per pair
+  kp_buffer terms;  // three numbers per pair, and one more
+  kp_buffer laps;   // one
 } kp_sph_link;
 
 typedef enum kp_sph_system { KP_SPH_DIVERGENCE, KP_SPH_DENSITY, KP_SPH_SYSTEM_COUNT } kp_sph_system;
@@ -24,7 +25,7 @@ typedef struct kp_sph_side {
   kp_field *density;
   kp_field *pressure[KP_SPH_SYSTEM_COUNT];  // kept for the next step
   kp_buffer velocity, push, gradient;       // four numbers per element
-  kp_buffer rate, source, last;             // one
+  kp_buffer rate, last;                     // one
   kp_buffer factor[KP_SPH_SYSTEM_COUNT];    // one
   KP_ARRAY(kp_sph_link) links;
 } kp_sph_side;

@@ -10,13 +10,14 @@
 //
 // m_i a_i is antisymmetric in the pair whatever the two are. Samples of walls either have
 // constraints and pressures of their own (Band et al. 2018) or none: then P_j = 0 there (Akinci et
-// al. 2012; Bender & Koschier 2017). A row of the system is what the accelerations do to s_i,
+// al. 2012; Bender & Koschier 2017). A row of the system is what a step with the velocities
+// u = v + dt a does to s_i,
 //
-//   s_i'' = sum_j (a_i - a_j).t_ij.
+//   residual_i = s_i - 1 + dt sum_j (u_i - u_j).t_ij.
 //
 // Positions stand still during a solve: the t_ij are made once per step and kept beside the
-// neighbour lists, so that a pass reads 20 bytes per neighbour and does little else. The fourth
-// number beside t_ij is V_j Lap W, for viscosity.
+// neighbour lists, so that a pass reads 16 bytes per neighbour and does little else. V_j Lap W is
+// kept too, for viscosity.
 #pragma once
 
 #include "methods/sph/sph_kernels.h"
@@ -46,10 +47,20 @@ KP_FN sph_four operator*(kp_real s, const sph_four &a) {
 }
 #define SPH_CHUNK 1  // neighbours whose terms are made at once
 #define SPH_CHUNK_ALIGN
+KP_FN sph_four sph_term_of(const kp_real *term, uint32_t k) {
+  return { term[3 * (int64_t)k], term[3 * (int64_t)k + 1], term[3 * (int64_t)k + 2], 0 };
+}
 
 #else
 
 typedef kp_real sph_four __attribute__((vector_size(4 * sizeof(kp_real))));
+// The fourth number is the first of the next term, or what stands behind the last one: it meets
+// nothing but zeros.
+typedef kp_real sph_four_anywhere
+    __attribute__((vector_size(4 * sizeof(kp_real)), aligned(sizeof(kp_real)), may_alias));
+static inline __attribute__((always_inline)) sph_four sph_term_of(const kp_real *term, uint32_t k) {
+  return *(const sph_four_anywhere *)(term + 3 * (size_t)k);
+}
 #define SPH_CHUNK KP_LANES
 #define SPH_CHUNK_ALIGN __attribute__((aligned(64)))
 
@@ -79,7 +90,8 @@ typedef struct sph_implicit_terms_args {
   const kp_pos *x, *y, *z;        // of the i set
   const kp_pos *j_x, *j_y, *j_z;  // of the j set
   const kp_real *j_volume;        // of samples; else NULL
-  sph_four *term;
+  kp_real *term;                  // three numbers per listed pair
+  kp_real *lap;                   // V_j Lap W
   kp_real *density;
   sph_four *gradient;  // sum_j t_ij, and the part of the diagonal that moves neighbours
 } sph_implicit_terms_args;
@@ -145,12 +157,25 @@ SPH_INLINE void sph_chunk_add(sph_four *sum, const kp_real *column) {
 #endif
 }
 
+SPH_INLINE void sph_chunk_keep(const sph_chunk *c, uint32_t first, uint32_t count,
+                               const sph_implicit_terms_args *a) {
+  kp_real *term = a->term + 3 * (int64_t)first;
+  for (uint32_t k = 0; k < count; ++k) {
+    term[3 * k] = c->x[k];
+    term[3 * k + 1] = c->y[k];
+    term[3 * k + 2] = c->z[k];
+  }
+  for (uint32_t k = 0; k < count; ++k) {
+    a->lap[first + k] = c->lap[k];
+  }
+}
+
 SPH_INLINE void sph_implicit_terms_body(int wk, int gk, int64_t i,
                                         const sph_implicit_terms_args *a) {
   sph_chunk c;
-  sph_four sum, w, square;
-  sph_four_set(&sum, 0, 0, 0, 0);
-  w = square = sum;
+  sph_four x, y, z, w, square;
+  sph_four_set(&x, 0, 0, 0, 0);
+  y = z = w = square = x;
   uint32_t end = a->start[i + 1];
   if (a->add && a->start[i] == end) {
     return;
@@ -159,33 +184,32 @@ SPH_INLINE void sph_implicit_terms_body(int wk, int gk, int64_t i,
     uint32_t count = end - at < SPH_CHUNK ? end - at : SPH_CHUNK;
     sph_chunk_place(&c, i, at, count, a);
     sph_chunk_terms(wk, gk, &c, a);
-    for (uint32_t k = 0; k < count; ++k) {
-      sph_four t;
-      sph_four_set(&t, c.x[k], c.y[k], c.z[k], c.lap[k]);
-      a->term[at + k] = t;
-      sum = sum + t;
-    }
+    sph_chunk_keep(&c, at, count, a);
+    sph_chunk_add(&x, c.x);
+    sph_chunk_add(&y, c.y);
+    sph_chunk_add(&z, c.z);
     sph_chunk_add(&w, c.w);
     sph_chunk_add(&square, c.square);
   }
-  kp_real share = sph_four_sum(&w);
   sph_four gradient;
-  sph_four_set(&gradient, sum[0], sum[1], sum[2], a->weight * sph_four_sum(&square));
-  a->density[i] = (a->add ? a->density[i] : a->own) + a->rest_density * share;
+  sph_four_set(&gradient, sph_four_sum(&x), sph_four_sum(&y), sph_four_sum(&z),
+               a->weight * sph_four_sum(&square));
+  a->density[i] = (a->add ? a->density[i] : a->own) + a->rest_density * sph_four_sum(&w);
   a->gradient[i] = a->add ? a->gradient[i] + gradient : gradient;
 }
 
 // ---- passes over the lists ----------------------------------------------------------------------
 
-// push_i -= scale sum_j (P_i + P_j) t_ij. With scale 1/rho_0i that is an acceleration; with 1, on a
-// sample of a body, its force per volume.
+// u_i = v_i - scale sum_j (P_i + P_j) t_ij. With scale dt/rho_0i that is the velocity after the
+// push; with 1 and no velocity, on a sample of a body, its force per volume.
 typedef struct sph_implicit_push_args {
   kp_real scale;
   int32_t add;
   const uint32_t *start, *index;
-  const sph_four *term;
+  const kp_real *term;
   const kp_real *p, *j_p;  // NULL: none of their own
-  sph_four *push;
+  const sph_four *v;       // NULL: still
+  sph_four *u;
 } sph_implicit_push_args;
 
 SPH_INLINE void sph_implicit_push(int64_t i, const sph_implicit_push_args *a) {
@@ -200,28 +224,33 @@ SPH_INLINE void sph_implicit_push(int64_t i, const sph_implicit_push_args *a) {
   odd = even;
   if (a->j_p) {
     for (; k + 2 <= end; k += 2) {
-      even = even + (p + a->j_p[a->index[k]]) * a->term[k];
-      odd = odd + (p + a->j_p[a->index[k + 1]]) * a->term[k + 1];
+      even = even + (p + a->j_p[a->index[k]]) * sph_term_of(a->term, k);
+      odd = odd + (p + a->j_p[a->index[k + 1]]) * sph_term_of(a->term, k + 1);
     }
     if (k < end) {
-      even = even + (p + a->j_p[a->index[k]]) * a->term[k];
+      even = even + (p + a->j_p[a->index[k]]) * sph_term_of(a->term, k);
     }
   } else {
     for (; k < end; ++k) {
-      even = even + p * a->term[k];
+      even = even + p * sph_term_of(a->term, k);
     }
   }
   even = -a->scale * (even + odd);
   even[3] = (kp_real)0;
-  a->push[i] = a->add ? a->push[i] + even : even;
+  if (a->add) {
+    even = a->u[i] + even;
+  } else if (a->v) {
+    even = a->v[i] + even;
+  }
+  a->u[i] = even;
 }
 
-// rate_i = sum_j (u_i - u_j).t_ij, of velocities or accelerations
+// rate_i = sum_j (u_i - u_j).t_ij
 typedef struct sph_implicit_rate_args {
   int32_t add;
   const uint32_t *start, *index;
-  const sph_four *term;
-  const sph_four *u, *j_u;  // NULL: still
+  const kp_real *term;
+  const sph_four *u, *j_u;
   kp_real *rate;
 } sph_implicit_rate_args;
 
@@ -231,37 +260,29 @@ SPH_INLINE void sph_implicit_rate(int64_t i, const sph_implicit_rate_args *a) {
   if (a->add && k == end) {
     return;
   }
-  sph_four u, even, odd;
+  sph_four u = a->u[i];
+  sph_four even, odd;
   sph_four_set(&even, 0, 0, 0, 0);
-  odd = u = even;
-  if (a->u) {
-    u = a->u[i];
+  odd = even;
+  for (; k + 2 <= end; k += 2) {
+    even = even + (u - a->j_u[a->index[k]]) * sph_term_of(a->term, k);
+    odd = odd + (u - a->j_u[a->index[k + 1]]) * sph_term_of(a->term, k + 1);
   }
-  if (a->j_u) {
-    for (; k + 2 <= end; k += 2) {
-      even = even + (u - a->j_u[a->index[k]]) * a->term[k];
-      odd = odd + (u - a->j_u[a->index[k + 1]]) * a->term[k + 1];
-    }
-    if (k < end) {
-      even = even + (u - a->j_u[a->index[k]]) * a->term[k];
-    }
-  } else {
-    for (; k < end; ++k) {
-      even = even + u * a->term[k];
-    }
+  if (k < end) {
+    even = even + (u - a->j_u[a->index[k]]) * sph_term_of(a->term, k);
   }
   even = even + odd;
   kp_real rate = sph_four_sum(&even);
   a->rate[i] = a->add ? a->rate[i] + rate : rate;
 }
 
-// push_i += scale sum_j V_j Lap W (v_j - v_i). With scale mu/rho_0i that is an acceleration; with
+// push_i = scale sum_j V_j Lap W (v_j - v_i). With scale mu/rho_0i that is an acceleration; with
 // mu, on a sample of a body, its force per volume.
 typedef struct sph_implicit_viscosity_args {
   kp_real scale;
   int32_t add;
   const uint32_t *start, *index;
-  const sph_four *term;
+  const kp_real *lap;
   const sph_four *u, *j_u;
   sph_four *push;
 } sph_implicit_viscosity_args;
@@ -275,7 +296,7 @@ SPH_INLINE void sph_implicit_viscosity(int64_t i, const sph_implicit_viscosity_a
   sph_four sum;
   sph_four_set(&sum, 0, 0, 0, 0);
   for (uint32_t k = a->start[i]; k < end; ++k) {
-    sum = sum + a->term[k][3] * (a->j_u[a->index[k]] - u);
+    sum = sum + a->lap[k] * (a->j_u[a->index[k]] - u);
   }
   sum = a->scale * sum;
   a->push[i] = a->add ? a->push[i] + sum : sum;
@@ -321,38 +342,41 @@ SPH_INLINE void sph_implicit_factor(int64_t i, const sph_implicit_factor_args *a
   a->divergence_factor[i] = a->density[i] > a->full ? factor : (kp_real)0;
 }
 
-// v += dt (acceleration, or push, or nothing), and the velocity as four numbers
+// v += dt a, and the velocity as four numbers
 typedef struct sph_implicit_kick_args {
   kp_real dt;
-  const kp_real *ax, *ay, *az;  // may be NULL
-  const sph_four *push;         // may be NULL
+  const kp_real *ax, *ay, *az;  // NULL: none
   kp_real *vx, *vy, *vz;
   sph_four *u;
 } sph_implicit_kick_args;
 
 SPH_INLINE void sph_implicit_kick(int64_t i, const sph_implicit_kick_args *a) {
-  kp_real x = a->vx[i];
-  kp_real y = a->vy[i];
-  kp_real z = a->vz[i];
-  if (a->ax) {
-    x += a->dt * a->ax[i];
-    y += a->dt * a->ay[i];
-    z += a->dt * a->az[i];
-  }
-  if (a->push) {
-    sph_four push = a->push[i];
-    x += a->dt * push[0];
-    y += a->dt * push[1];
-    z += a->dt * push[2];
-  }
-  if (a->ax || a->push) {
-    a->vx[i] = x;
-    a->vy[i] = y;
-    a->vz[i] = z;
-  }
   sph_four u;
-  sph_four_set(&u, x, y, z, 0);
+  sph_four_set(&u, a->vx[i], a->vy[i], a->vz[i], 0);
+  if (a->ax) {
+    sph_four acceleration;
+    sph_four_set(&acceleration, a->ax[i], a->ay[i], a->az[i], 0);
+    u = u + a->dt * acceleration;
+    a->vx[i] = u[0];
+    a->vy[i] = u[1];
+    a->vz[i] = u[2];
+  }
   a->u[i] = u;
+}
+
+// The velocities that a solve found become those of the liquid.
+typedef struct sph_implicit_take_args {
+  const sph_four *u;
+  sph_four *v;
+  kp_real *vx, *vy, *vz;
+} sph_implicit_take_args;
+
+SPH_INLINE void sph_implicit_take(int64_t i, const sph_implicit_take_args *a) {
+  sph_four u = a->u[i];
+  a->v[i] = u;
+  a->vx[i] = u[0];
+  a->vy[i] = u[1];
+  a->vz[i] = u[2];
 }
 
 typedef struct sph_implicit_move_args {
@@ -395,37 +419,35 @@ SPH_INLINE void sph_implicit_react(int64_t i, const sph_implicit_react_args *a) 
   a->fz[i] += force[2];
 }
 
-// What a solve starts from: s_i - 1 at the end of the step without pressure, or, for the
-// divergence, the change of s_i alone.
-typedef struct sph_implicit_source_args {
+// How far the end of the step will be from s_i = 1; for the divergence, from the present s_i.
+typedef struct sph_residual {
   kp_real dt;
   kp_real inverse;         // 1/rho_0
   const kp_real *density;  // NULL: the divergence
   const kp_real *rate;
-  kp_real *source;
-} sph_implicit_source_args;
+} sph_residual;
 
-SPH_INLINE void sph_implicit_source(int64_t i, const sph_implicit_source_args *a) {
-  kp_real excess = a->density ? a->density[i] * a->inverse - (kp_real)1 : (kp_real)0;
-  a->source[i] = excess + a->dt * a->rate[i];
+SPH_INLINE kp_real sph_residual_of(int64_t i, const sph_residual *r) {
+  kp_real excess = r->density ? r->density[i] * r->inverse - (kp_real)1 : (kp_real)0;
+  return excess + r->dt * r->rate[i];
 }
 
 // A step of the projected Jacobi iteration with momentum (Nesterov 1983): from the point y = P,
-// residual = source + dt^2 s_i''(y), Q = max(y + omega residual / (dt^2 diagonal), 0) and on to
-// y = max(Q + momentum (Q - Q_last), 0). A liquid that may pull has no such floor.
+// Q = max(y + omega residual(y) / (dt^2 diagonal), 0) and on to y = max(Q + momentum (Q - Q_last),
+// 0). A liquid that may pull has no such floor.
 typedef struct sph_implicit_relax_args {
-  kp_real dt2, inverse_dt2;
+  sph_residual residual;
+  kp_real inverse_dt2;
   kp_real momentum;
   int32_t pulls;
-  const kp_real *source, *factor, *rate;
+  const kp_real *factor;
   kp_real *last;  // Q of the step before
   kp_real *p;
 } sph_implicit_relax_args;
 
 SPH_INLINE void sph_implicit_relax(int64_t i, const sph_implicit_relax_args *a) {
   kp_real factor = a->factor[i];
-  kp_real residual = a->source[i] + a->dt2 * a->rate[i];
-  kp_real q = a->p[i] + residual * factor * a->inverse_dt2;
+  kp_real q = a->p[i] + sph_residual_of(i, &a->residual) * factor * a->inverse_dt2;
   q = (a->pulls || q > (kp_real)0) && factor > (kp_real)0 ? q : (kp_real)0;
   kp_real p = a->momentum > (kp_real)0 ? q + a->momentum * (q - a->last[i]) : q;
   a->last[i] = q;
@@ -435,14 +457,14 @@ SPH_INLINE void sph_implicit_relax(int64_t i, const sph_implicit_relax_args *a) 
 // How far from the rest density the liquid will be: sum and largest. Too thin counts where pressure
 // makes it so; else a pressure kept from the last step would blow up what has come to rest.
 typedef struct sph_implicit_error_args {
-  kp_real dt2;
-  const kp_real *source, *factor, *rate, *p;
+  sph_residual residual;
+  const kp_real *factor, *p;
 } sph_implicit_error_args;
 
 #define SPH_IMPLICIT_ERROR_OPS KP_REDUCE_SUM, KP_REDUCE_MAX
 
 SPH_INLINE void sph_implicit_error(int64_t i, const sph_implicit_error_args *a, double *v) {
-  double residual = (double)(a->source[i] + a->dt2 * a->rate[i]);
+  double residual = (double)sph_residual_of(i, &a->residual);
   double thin = a->p[i] != (kp_real)0 ? -residual : 0.0;
   double error = residual > 0.0 ? residual : thin;
   v[0] = v[1] = a->factor[i] > (kp_real)0 ? error : 0.0;
@@ -470,9 +492,9 @@ SPH_KERNEL_SETS(SPH_IMPLICIT_VARIANTS)
   POINT(sph, implicit_owner)                                                                       \
   POINT(sph, implicit_factor)                                                                      \
   POINT(sph, implicit_kick)                                                                        \
+  POINT(sph, implicit_take)                                                                        \
   POINT(sph, implicit_move)                                                                        \
   POINT(sph, implicit_accelerate)                                                                  \
   POINT(sph, implicit_react)                                                                       \
-  POINT(sph, implicit_source)                                                                      \
   POINT(sph, implicit_relax)                                                                       \
   REDUCE(sph, implicit_error, SPH_IMPLICIT_ERROR_OPS)
