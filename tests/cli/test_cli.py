@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from program import PROGRAM, SCENES, Case, has_backend, main, read, rows, write  # noqa: E402
 
-COMMANDS = ["run", "resume", "check", "render", "export", "info", "params", "scenes"]
+COMMANDS = ["run", "resume", "check", "render", "export", "info", "params", "scenes", "study"]
 
 
 class Help(Case):
@@ -354,6 +354,30 @@ class Check(Case):
         coarse, _ = self.call("check", scene, "--set", "water.spacing=0.05")
         fine, _ = self.call("check", scene)
         self.assertNotEqual(coarse, fine)
+
+
+class Study(Case):
+    def test_table(self):
+        self.call("study", "sorts", "--max", "2048", "--runs", "1", "-o", "sorts.csv")
+        lines = read(self.folder, "sorts.csv").splitlines()
+        self.assertEqual(lines[0], "# kelpie study sorts --max 2048 --runs 1 -o sorts.csv")
+        self.assertEqual(lines[1].split(",")[0], "particles")
+        self.assertEqual([line.split(",")[0] for line in lines[2:]], ["1024", "1024", "2048", "2048"])
+        self.assertTrue(all(float(line.split(",")[-1]) > 0 for line in lines[2:]))
+
+    def test_every_study_is_listed(self):
+        out, _ = self.call("study", "--list")
+        for name in ("integrator-energy", "water-models", "plasma-radius"):
+            self.assertIn(name, out)
+
+    def test_water_models(self):
+        out, _ = self.call("study", "water-models", "--max", "16384", "--steps", "3", "--runs", "1")
+        self.assertRegex(out, r"(?m)^15625,sph,.*\n15625,springs,")
+
+    def test_refused(self):
+        self.refuse(2, "there is no study 'sort'; did you mean 'sorts'\\?", "study", "sort")
+        self.refuse(2, "which study\\?", "study")
+        self.refuse(2, "max must be a whole number", "study", "sorts", "--max", "many")
 
 
 class Info(Case):
