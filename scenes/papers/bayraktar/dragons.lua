@@ -7,17 +7,17 @@ local spacing = 0.0056
 local size = 0.6
 
 domain { min = {-0.35, -0.42, -0.38}, max = {0.35, 0.5, 0.38}, open_top = true }
-sph { density = "continuity", viscosity_model = "artificial", domain_walls = "planes" }
+sph { wall = "sph", domain_walls = "planes" }
 
 liquid "dragons" {
   spacing = spacing,
-  artificial_viscosity = 0.1,
+  viscosity = 1.0,
   color = {0.05, 0.30, 0.55},
   shape = mesh { file = "meshes/dragon.obj", scale = size, translate = {-0.01, 0.14, 0.17} },
 }
 liquid "red_dragon" {
   spacing = spacing,
-  artificial_viscosity = 0.1,
+  viscosity = 1.0,
   color = {0.55, 0.06, 0.05},
   shape = mesh { file = "meshes/dragon.obj", scale = size, rotate_deg = {0, 180, 0}, translate = {0.01, 0.14, -0.19} },
 }

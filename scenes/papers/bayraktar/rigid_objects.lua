@@ -3,9 +3,9 @@
 local spacing = 0.0105
 
 domain { min = {0, 0, 0}, max = {0.6, 1.3, 0.6}, open_top = true }
-sph { density = "continuity", viscosity_model = "artificial", slip = 0.5, domain_walls = "planes" }
+sph { wall = "sph", slip = 0.5, domain_walls = "planes" }
 liquid "water" {
-  spacing = spacing, artificial_viscosity = 0.1,
+  spacing = spacing, viscosity = 1.5,
   shape = box { min = {0.05, 0.98, 0.05}, max = {0.55, 1.266, 0.55} },
 }
 
