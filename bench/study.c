@@ -20,6 +20,10 @@ const kp_study kp_studies[] = {
     kp_study_plasma_cost },
   { "sorts", "radix sort against the sort of moved particles alone, by size", kp_study_sorts },
   { "search", "neighbours through the grid against all pairs, by size", kp_study_search },
+  { "fractional-weights", "weights of past velocities by age, for three orders and three steps",
+    kp_study_fractional_weights },
+  { "fractional-orders", "errors of the two operators of fractional derivatives by number of steps",
+    kp_study_fractional_orders },
 };
 const size_t kp_n_studies = sizeof kp_studies / sizeof kp_studies[0];
 

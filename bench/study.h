@@ -33,3 +33,5 @@ KP_NODISCARD kp_result kp_study_plasma_radius(const kp_study_def *def, FILE *out
 KP_NODISCARD kp_result kp_study_plasma_cost(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_sorts(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_search(const kp_study_def *def, FILE *out);
+KP_NODISCARD kp_result kp_study_fractional_weights(const kp_study_def *def, FILE *out);
+KP_NODISCARD kp_result kp_study_fractional_orders(const kp_study_def *def, FILE *out);

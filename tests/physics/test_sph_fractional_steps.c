@@ -127,8 +127,9 @@ static void test_largest_steps(void **state) {
   double plain = largest_step(&c, VISCOSITY, viscous_limit());
   print_message("  %-22s stable to %.3g s\n", "plain", plain);
   for (size_t k = 0; k < sizeof rows / sizeof rows[0]; ++k) {
-    double at =
-        largest_step(&rows[k].c, VISCOSITY, fmin(0.5, 0.4 * rows[k].c.order) * viscous_limit());
+    // an even memory allows less than none
+    double start = rows[k].theory > 0.0 && rows[k].theory < 1.0 ? 0.2 : 1.0;
+    double at = largest_step(&rows[k].c, VISCOSITY, start * viscous_limit());
     double ratio = at / plain;
     print_message("  %-22s stable to %.3g s, %.2f times plain, by theory %.2f\n", rows[k].name, at,
                   ratio, rows[k].theory);
