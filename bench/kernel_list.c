@@ -10,6 +10,7 @@
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
 #include "methods/fire/fire_kernels.h"
+#include "methods/mps/mps_kernels.h"
 #include "methods/plasma/plasma_kernels.h"
 #include "methods/sph/sph_fractional_kernels.h"
 #include "methods/sph/sph_implicit_kernels.h"
@@ -32,6 +33,8 @@
   FORCE_FIELD_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   INTEGRATE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   MEDIUM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  MPS_POINT_KERNELS(POINT)                                                                         \
+  MPS_PAIR_KERNELS(PAIR)                                                                           \
   SPRINGS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   PLASMA_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \

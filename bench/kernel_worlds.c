@@ -114,6 +114,15 @@ static void set_sparse(kp_dam_break_def *def) {
   def->sph.domain_walls = 1;
 }
 
+static void set_mps(kp_dam_break_def *def) {
+  def->mps = true;
+}
+
+static void set_mps_flat_periodic(kp_dam_break_def *def) {
+  set_flat_periodic(def);
+  def->mps = true;
+}
+
 static void (*const others[])(kp_dam_break_def *def) = {
   set_wall_sph,
   set_wall_lennard_jones,
@@ -134,6 +143,8 @@ static void (*const others[])(kp_dam_break_def *def) = {
   set_flat_fractional,
   set_drain,
   set_sparse,
+  set_mps,
+  set_mps_flat_periodic,
 };
 
 #define N_SETS ((size_t)KP_SPH_KERNEL_COUNT * N_FORMS)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "methods/grains/grains.h"
+#include "methods/mps/mps.h"
 #include "methods/sph/sph.h"
 #include "par/parallel.h"
 #include "world/world.h"
@@ -123,6 +124,23 @@ static void look_at_grains(const kp_grains *grains, kp_bench_result *out, double
   }
 }
 
+// Neighbours are the entries of a row of the pressure matrix.
+static void look_at_moving_particles(const kp_mps *mps, kp_bench_result *out, double *pairs,
+                                     double *bytes) {
+  int64_t n = 0;
+  for (size_t l = 0; l < mps->liquids.count; ++l) {
+    const kp_space *space = mps->liquids.data[l].medium.set->space;
+    *bytes += kp_space_bytes_per_element(space) * (double)space->n;
+    n += space->n;
+  }
+  for (size_t k = 0; k < mps->blocks.count; ++k) {
+    double entries = (double)mps->blocks.data[k].lists.n_pairs;
+    *pairs += mps->blocks.data[k].i->weight == NULL ? entries : 0.0;
+    *bytes += entries * (sizeof(uint32_t) + sizeof(kp_real));
+  }
+  out->particles += n;
+}
+
 // The populations of the world: how many particles, how much memory, how many neighbours.
 static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
   double pairs = 0.0;
@@ -131,6 +149,8 @@ static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
     const kp_system *system = &world->systems.data[s];
     if (system->method == &kp_sph_method) {
       KP_TRY(look_at_liquids(system->self, out, &pairs, &bytes));
+    } else if (system->method == &kp_mps_method) {
+      look_at_moving_particles(system->self, out, &pairs, &bytes);
     } else if (system->method == &kp_grains_method) {
       look_at_grains(system->self, out, &pairs, &bytes);
     }

@@ -177,6 +177,27 @@ kp_result kp_case_sph_b(kp_world *world, int64_t particles) {
   return kp_world_add_liquid(world, &water);
 }
 
+// ---- moving particles
+
+kp_result kp_case_mps(kp_world *world, int64_t particles) {
+  double n = fmax(round(cbrt((double)particles)), 4.0);
+  double d = 0.5 / n;
+  kp_domain_def domain = kp_default_domain_def();
+  domain.max = kp_vec3_make(1.0, 0.75, 0.5);
+  domain.open_top = true;
+  KP_TRY(kp_world_set_domain(world, &domain));
+  kp_simulation_def simulation = kp_default_simulation_def();
+  simulation.policy = KP_POLICY_STOP;
+  KP_TRY(kp_world_set_simulation(world, &simulation));
+  kp_liquid_def water = kp_default_liquid_def();
+  set_name(water.name, "water");
+  water.method = KP_LIQUID_MPS;
+  water.spacing = d;
+  water.shape = box(kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(0.5, 0.5, 0.5));
+  water.viscosity = 0.0;  // the pressure is what is measured
+  return kp_world_add_liquid(world, &water);
+}
+
 // ---- dam break
 
 kp_dam_break_def kp_default_dam_break_def(void) {
@@ -262,6 +283,7 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   set_name(water.name, "water");
   water.spacing = spacing;
   water.shape = box(kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(0.4, 0.4, flat ? 0.0 : 0.6));
+  water.method = def->mps ? KP_LIQUID_MPS : KP_LIQUID_SPH;
   KP_TRY(kp_world_add_liquid(world, &water));
   if (def->body) {
     KP_TRY(add_floating_body(world));

@@ -24,11 +24,16 @@ int64_t kp_case_sph_b_walls(int64_t fluid_particles);
 // periodic along and across, 40 deep; Hooke with history.
 KP_NODISCARD kp_result kp_case_dem_chute(kp_world *world, int64_t grains);
 
+// A cube of water by the moving-particle method that falls apart in a box of twice its width: the
+// pressure solve on particles, for comparison with grids.
+KP_NODISCARD kp_result kp_case_mps(kp_world *world, int64_t particles);
+
 // A dam break with every choice the SPH method has, small enough for tests.
 typedef struct kp_dam_break_def {
   int64_t particles;  // about
   int64_t dimension;  // 2 or 3
   kp_sph_def sph;
+  bool mps;           // the moving-particle method with its defaults instead of SPH
   kp_boundary sides;  // boundary across z, in 2D across x
   bool body;          // a free box floats in the way of the water
   bool jet;           // an emitter feeds the water

@@ -163,7 +163,42 @@ typedef struct kp_stf_def {
   double cfl;                                  // of H, for sound and flow
 } kp_stf_def;
 
-typedef enum kp_liquid_method { KP_LIQUID_SPH, KP_LIQUID_SPRINGS, KP_LIQUID_STF } kp_liquid_method;
+typedef enum kp_mps_weight { KP_MPS_WEIGHT_STANDARD, KP_MPS_WEIGHT_PRINTED } kp_mps_weight;
+typedef enum kp_mps_gradient {
+  KP_MPS_GRADIENT_MINIMUM,    // p_j - lowest p around i (Koshizuka & Oka 1996)
+  KP_MPS_GRADIENT_PLAIN,      // p_j - p_i
+  KP_MPS_GRADIENT_SYMMETRIC,  // p_j + p_i: keeps momentum
+} kp_mps_gradient;
+typedef enum kp_mps_source { KP_MPS_SOURCE_DENSITY, KP_MPS_SOURCE_MIXED } kp_mps_source;
+
+// Settings shared by all MPS liquids of a world.
+typedef struct kp_mps_def {
+  uint32_t cookie;
+  double radius;            // spacings: reach of number density and gradient
+  double laplacian_radius;  // spacings: reach of viscosity and of the pressure matrix
+  int weight;               // kp_mps_weight
+  int gradient;             // kp_mps_gradient
+  int source;               // kp_mps_source: right side of the pressure
+  double relaxation;        // share of the density deviation that a step corrects
+  double divergence;        // mixed: share of the divergence that a step corrects
+  bool suction;             // too low a density is a source too
+  double surface;           // beta: below this share of the rest number density is surface
+  double compressibility;   // 1/Pa
+  bool clamp_negative_pressure;
+  double collision_distance;  // spacings
+  double restitution;         // of particles closer than that
+  double slip;                // at walls: 0 no-slip .. 1 free slip
+  double cfl;                 // of |v|
+  double tolerance;           // of the pressure solve, relative to the right side
+  int64_t iterations;         // at most
+} kp_mps_def;
+
+typedef enum kp_liquid_method {
+  KP_LIQUID_SPH,
+  KP_LIQUID_SPRINGS,
+  KP_LIQUID_STF,
+  KP_LIQUID_MPS
+} kp_liquid_method;
 
 typedef struct kp_liquid_def {
   uint32_t cookie;
@@ -405,6 +440,7 @@ KP_API kp_domain_def kp_default_domain_def(void);
 KP_API kp_simulation_def kp_default_simulation_def(void);
 KP_API kp_sph_def kp_default_sph_def(void);
 KP_API kp_stf_def kp_default_stf_def(void);
+KP_API kp_mps_def kp_default_mps_def(void);
 KP_API kp_liquid_def kp_default_liquid_def(void);
 KP_API kp_springs_def kp_default_springs_def(void);
 KP_API kp_plasma_def kp_default_plasma_def(void);

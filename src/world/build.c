@@ -10,6 +10,7 @@
 #include "methods/common/walls.h"
 #include "methods/fire/fire.h"
 #include "methods/grains/grains.h"
+#include "methods/mps/mps.h"
 #include "methods/plasma/plasma.h"
 #include "methods/rigid/rigid.h"
 #include "methods/sph/sph.h"
@@ -235,7 +236,12 @@ static size_t count_liquids(const kp_spec *spec, kp_liquid_method method) {
 // Layers of samples behind the closed faces of the domain: as many as any method wants to see.
 static int domain_layers(const kp_spec *spec) {
   bool sph = count_liquids(spec, KP_LIQUID_SPH) > 0 && spec->sph.domain_walls == 0;
-  return sph ? kp_sph_wall_layers(&spec->sph) : 0;
+  int layers = sph ? kp_sph_wall_layers(&spec->sph) : 0;
+  if (count_liquids(spec, KP_LIQUID_MPS) > 0) {
+    int wanted = kp_mps_wall_layers(&spec->mps);
+    layers = wanted > layers ? wanted : layers;
+  }
+  return layers;
 }
 
 static kp_result build_domain_walls(kp_world *world) {
@@ -354,12 +360,22 @@ static kp_result build_stf(kp_world *world, const liquid_defs *liquids) {
   return add_system(world, &kp_stf_method, stf);
 }
 
+static kp_result build_mps(kp_world *world, const liquid_defs *liquids) {
+  kp_mps_setup setup = { .def = &world->spec.mps,
+                         .liquids = liquids->data,
+                         .n_liquids = liquids->count };
+  kp_mps *mps = NULL;
+  KP_TRY(kp_mps_create(&world->env, &setup, &mps));
+  return add_system(world, &kp_mps_method, mps);
+}
+
 // One builder per method of liquids, in the order of kp_liquid_method; each gets its liquids.
 typedef kp_result (*liquid_builder)(kp_world *world, const liquid_defs *liquids);
 static const liquid_builder liquid_builders[] = {
   [KP_LIQUID_SPH] = build_sph,
   [KP_LIQUID_SPRINGS] = build_springs,
   [KP_LIQUID_STF] = build_stf,
+  [KP_LIQUID_MPS] = build_mps,
 };
 
 static kp_result build_liquids(kp_world *world, kp_liquid_method method) {

@@ -107,6 +107,29 @@ kp_stf_def kp_default_stf_def(void) {
   };
 }
 
+kp_mps_def kp_default_mps_def(void) {
+  return (kp_mps_def){
+    .cookie = KP_DEF_COOKIE,
+    .radius = 2.1,
+    .laplacian_radius = 3.1,
+    .weight = KP_MPS_WEIGHT_STANDARD,
+    .gradient = KP_MPS_GRADIENT_MINIMUM,
+    .source = KP_MPS_SOURCE_MIXED,
+    .relaxation = 0.2,
+    .divergence = 0.5,
+    .suction = true,
+    .surface = 0.97,
+    .compressibility = 4.5e-10,  // water
+    .clamp_negative_pressure = true,
+    .collision_distance = 0.5,
+    .restitution = 0.2,
+    .slip = 0.0,
+    .cfl = 0.2,
+    .tolerance = 1e-3,
+    .iterations = 500,
+  };
+}
+
 kp_liquid_def kp_default_liquid_def(void) {
   return (kp_liquid_def){
     .cookie = KP_DEF_COOKIE,

@@ -13,7 +13,8 @@
   X(sph)                                                                                           \
   X(springs)                                                                                       \
   X(stf)                                                                                           \
-  X(dem)
+  X(dem)                                                                                           \
+  X(mps)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.
