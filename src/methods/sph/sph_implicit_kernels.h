@@ -45,6 +45,7 @@ SPH_FOUR_OPERATOR(*)
 KP_FN sph_four operator*(kp_real s, const sph_four &a) {
   return { s * a[0], s * a[1], s * a[2], s * a[3] };
 }
+KP_FN void sph_look_ahead(const kp_real *, uint32_t, uint32_t) {}
 #define SPH_CHUNK 1  // neighbours whose terms are made at once
 #define SPH_CHUNK_ALIGN
 KP_FN sph_four sph_term_of(const kp_real *term, uint32_t k) {
@@ -60,6 +61,15 @@ typedef kp_real sph_four_anywhere
     __attribute__((vector_size(4 * sizeof(kp_real)), aligned(sizeof(kp_real)), may_alias));
 static inline __attribute__((always_inline)) sph_four sph_term_of(const kp_real *term, uint32_t k) {
   return *(const sph_four_anywhere *)(term + 3 * (size_t)k);
+}
+// The processor's own look-ahead stops at the end of a page, ten particles on.
+#define SPH_AHEAD 2048  // bytes
+static inline __attribute__((always_inline)) void sph_look_ahead(const kp_real *term, uint32_t k,
+                                                                 uint32_t count) {
+  const char *ahead = (const char *)(term + 3 * (size_t)k) + SPH_AHEAD;
+  for (size_t at = 0; at < 3 * sizeof(kp_real) * (size_t)count; at += 64) {
+    __builtin_prefetch(ahead + at);
+  }
 }
 #define SPH_CHUNK KP_LANES
 #define SPH_CHUNK_ALIGN __attribute__((aligned(64)))
@@ -218,6 +228,7 @@ SPH_INLINE void sph_implicit_push(int64_t i, const sph_implicit_push_args *a) {
   if (a->add && k == end) {
     return;
   }
+  sph_look_ahead(a->term, k, end - k);
   kp_real p = a->p ? a->p[i] : (kp_real)0;
   sph_four even, odd;
   sph_four_set(&even, 0, 0, 0, 0);
@@ -260,6 +271,7 @@ SPH_INLINE void sph_implicit_rate(int64_t i, const sph_implicit_rate_args *a) {
   if (a->add && k == end) {
     return;
   }
+  sph_look_ahead(a->term, k, end - k);
   sph_four u = a->u[i];
   sph_four even, odd;
   sph_four_set(&even, 0, 0, 0, 0);
