@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "couple/fluid_grains.h"
 #include "couple/fluid_rigid.h"
 #include "geom/sampler.h"
 #include "methods/common/force_field.h"
@@ -38,14 +39,15 @@ kp_result kp_spec_copy(kp_spec *out, const kp_spec *spec) {
   return KP_OK;
 }
 
+// Samples of solids follow the finest liquid, which needs them for its density; grains do not mind.
 static double finest_spacing(const kp_spec *spec) {
   double spacing = HUGE_VAL;
-#define FINEST(word, plural)                                                                       \
-  for (size_t i = 0; i < spec->plural.count; ++i) {                                                \
-    spacing = fmin(spacing, spec->plural.data[i].spacing);                                         \
+  for (size_t i = 0; i < spec->liquids.count; ++i) {
+    spacing = fmin(spacing, spec->liquids.data[i].spacing);
   }
-  KP_SPEC_POPULATIONS(FINEST)
-#undef FINEST
+  for (size_t i = 0; i < spec->grains.count && spec->liquids.count == 0; ++i) {
+    spacing = fmin(spacing, spec->grains.data[i].spacing);
+  }
   return spacing;
 }
 
@@ -403,6 +405,27 @@ static kp_result build_grains(kp_world *world) {
   return add_system(world, &kp_grains_method, grains);
 }
 
+static void *find_system(const kp_world *world, const kp_method *method) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method == method) {
+      return world->systems.data[s].self;
+    }
+  }
+  return NULL;
+}
+
+// Grains in liquids, where the world has both.
+static kp_result build_fluid_grains(kp_world *world) {
+  kp_sph *sph = find_system(world, &kp_sph_method);
+  kp_grains *grains = find_system(world, &kp_grains_method);
+  if (sph == NULL || grains == NULL) {
+    return KP_OK;
+  }
+  kp_fluid_grains *coupling = NULL;
+  KP_TRY(kp_fluid_grains_create(&world->env, sph, grains, &coupling));
+  return add_system(world, &kp_fluid_grains_method, coupling);
+}
+
 static kp_result build_clock(kp_world *world) {
   kp_field_desc numbers = { "numbers", KP_TYPE_F64, 3, "", KP_FIELD_SAVE, 0.0 };
   kp_field *field;
@@ -450,6 +473,7 @@ kp_result kp_world_build_all(kp_world *world) {
   KP_TRY(build_plasma(world));
   KP_TRY(build_fire(world));
   KP_TRY(build_grains(world));
+  KP_TRY(build_fluid_grains(world));
   // liquids and the bodies they push are strongly coupled: one group
   world->n_groups = 1;
   KP_TRY(add_system(world, &kp_fluid_rigid, NULL));

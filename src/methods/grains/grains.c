@@ -83,7 +83,7 @@ static bool is_due(const kp_grains *grains, const kp_pair_rows *rows) {
 }
 
 static bool any_is_due(const kp_grains *grains) {
-  bool is_any = false;
+  bool is_any = grains->sorts_always;
   for (size_t l = 0; l < grains->links.count; ++l) {
     is_any = is_any || is_due(grains, grains->links.data[l].rows);
   }

@@ -62,6 +62,7 @@ typedef struct kp_grains {
   double skin;     // m
   double inertia;  // of a grain over m R^2
   bool has_rolling;
+  bool sorts_always;  // somebody else needs fresh cells each step
   KP_ARRAY(kp_grains_set) sets;
   KP_ARRAY(kp_grains_link) links;
   KP_ARRAY(kp_grains_touch) touches;
