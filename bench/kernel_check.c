@@ -6,6 +6,7 @@
 #include "base/timer.h"
 #include "data/call_check.h"
 #include "data/pair_lists.h"
+#include "data/pair_rows.h"
 #include "linalg/pcg.h"
 #include "world/world.h"
 
@@ -228,6 +229,49 @@ static kp_result check_registry(kernel_table *table, kp_backend *backend, int64_
   return result;
 }
 
+// ---- pair rows with values of every size, over points that move
+
+static const kp_field_desc row_values[] = {
+  { "one", KP_TYPE_U8, 1, "", KP_FIELD_SAVE, 3.0 },
+  { "four", KP_TYPE_U32, 1, "", KP_FIELD_SAVE, 5.0 },
+  { "eight", KP_TYPE_F64, 1, "", KP_FIELD_SAVE, 7.0 },
+};
+
+typedef struct rows_job {
+  kp_case_points points;
+  kp_pair_rows *rows;
+} rows_job;
+
+static kp_result run_rows(void *user) {
+  rows_job *job = user;
+  kp_case_points *points = &job->points;
+  kp_pair_rows_search search = { .cells = points->cells,
+                                 .partner_cells = points->cells,
+                                 .radius = points->radius };
+  for (uint64_t turn = 0; turn < 2; ++turn) {
+    KP_TRY(kp_case_points_move(points, turn));
+    KP_TRY(kp_cells_build(points->cells, NULL));
+    KP_TRY(kp_pair_rows_build(job->rows, &search));
+  }
+  return KP_OK;
+}
+
+static kp_result check_rows(kernel_table *table, const kp_kernels_def *def) {
+  rows_job job = { .rows = NULL };
+  KP_TRY(kp_case_points_create(def->backend, def->particles, &job.points));
+  kp_pair_rows_def rows = { .name = "rows",
+                            .set = job.points.set,
+                            .values = row_values,
+                            .n_values = sizeof row_values / sizeof row_values[0] };
+  kp_result result = kp_pair_rows_create(job.points.registry, &rows, &job.rows);
+  if (result == KP_OK) {
+    result = observe(table, job.points.backend, run_rows, &job);
+  }
+  kp_pair_rows_destroy(&job.rows);
+  kp_case_points_destroy(&job.points);
+  return result;
+}
+
 // ---- vectors: a diagonal system with a null vector, and the operations it has no use for
 
 typedef struct vector_job {
@@ -404,6 +448,7 @@ static kp_result check_all(kernel_table *table, const kp_kernels_def *def) {
   kp_backend_destroy(&backend);
   KP_TRY(result);
   KP_TRY(check_lists(table, def));
+  KP_TRY(check_rows(table, def));
   KP_TRY(check_media(table, def));
   return check_worlds(table, def);
 }

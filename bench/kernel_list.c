@@ -1,15 +1,18 @@
+#include "couple/fluid_grains_kernels.h"
 #include "data/cells_kernels.h"
 #include "data/data_kernels.h"
 #include "data/ghosts_kernels.h"
 #include "data/history_kernels.h"
 #include "data/interface_kernels.h"
 #include "data/pair_lists_kernels.h"
+#include "data/pair_rows_kernels.h"
 #include "data/probe_kernels.h"
 #include "linalg/vector_kernels.h"
 #include "methods/common/force_field_kernels.h"
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
 #include "methods/fire/fire_kernels.h"
+#include "methods/grains/grains_kernels.h"
 #include "methods/mps/mps_kernels.h"
 #include "methods/plasma/plasma_kernels.h"
 #include "methods/sph/sph_fractional_kernels.h"
@@ -25,6 +28,9 @@
   DATA_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   CELLS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   LISTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
+  ROWS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
+  GRAINS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  SOAK_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   PROBE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   GHOSTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   HISTORY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \

@@ -107,9 +107,84 @@ static kp_result add_fire(kp_world *world, int64_t particles) {
   return kp_world_add_fire(world, &blast);
 }
 
+// ---- grains
+
+// Two populations, a still step, a body that falls on them and a spout, in a box of unit width.
+static kp_result grains_world(kp_world *world, int64_t particles, int contact, double ratio,
+                              double rolling) {
+  kp_domain_def domain = kp_default_domain_def();
+  domain.boundary_z = KP_BOUNDARY_PERIODIC;
+  kp_dem_def dem = kp_default_dem_def();
+  dem.contact = contact;
+  kp_grains_def left = kp_default_grains_def();
+  left.spacing = cbrt(0.4 / (double)particles);
+  left.shape = box(kp_vec3_make(0, 0, 0), kp_vec3_make(0.4, 0.5, 1));
+  left.size_ratio = ratio;
+  left.rolling_friction = rolling;
+  left.velocity = kp_vec3_make(0.5, -0.5, 0);
+  left.jitter = 0.01;
+  snprintf(left.name, sizeof left.name, "left");
+  kp_grains_def right = left;
+  right.shape = box(kp_vec3_make(0.4, 0, 0), kp_vec3_make(0.8, 0.5, 1));
+  right.velocity = kp_vec3_make(-0.5, -0.5, 0);
+  snprintf(right.name, sizeof right.name, "right");
+  kp_body_def ball = kp_default_body_def();
+  ball.shape.kind = KP_SHAPE_SPHERE;
+  ball.shape.center = kp_vec3_make(0.4, 0.65, 0.5);
+  ball.shape.radius = 0.15;
+  ball.velocity = kp_vec3_make(0, -1, 0);
+  snprintf(ball.name, sizeof ball.name, "ball");
+  kp_collider_def step = kp_default_collider_def();
+  step.shape = box(kp_vec3_make(0.8, -0.1, -0.1), kp_vec3_make(1.1, 0.2, 1.1));
+  snprintf(step.name, sizeof step.name, "step");
+  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(kp_world_set_dem(world, &dem));
+  KP_TRY(kp_world_add_grains(world, &left));
+  KP_TRY(kp_world_add_grains(world, &right));
+  KP_TRY(kp_world_add_body(world, &ball));
+  return kp_world_add_collider(world, &step);
+}
+
+static kp_result add_grains(kp_world *world, int64_t particles) {
+  return grains_world(world, particles, 0, 1.0, 0.0);
+}
+
+static kp_result add_grains_sizes(kp_world *world, int64_t particles) {
+  return grains_world(world, particles, 0, 0.3, 0.0);
+}
+
+static kp_result add_grains_hertz(kp_world *world, int64_t particles) {
+  return grains_world(world, particles, 1, 0.7, 0.0);
+}
+
+static kp_result add_grains_rolling(kp_world *world, int64_t particles) {
+  return grains_world(world, particles, 0, 0.7, 0.1);
+}
+
+static kp_result add_grains_hertz_rolling(kp_world *world, int64_t particles) {
+  return grains_world(world, particles, 1, 1.0, 0.1);
+}
+
+static kp_result add_grains_wet(kp_world *world, int64_t particles) {
+  kp_liquid_def water = kp_default_liquid_def();
+  water.spacing = cbrt(0.4 / (double)particles);
+  water.shape = box(kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.4, 1));
+  snprintf(water.name, sizeof water.name, "water");
+  KP_TRY(kp_world_add_liquid(world, &water));
+  return grains_world(world, particles, 0, 1.0, 0.0);
+}
+
 const kp_kernel_medium kp_kernel_media[] = {
-  { "springs", add_springs }, { "springs, general law", add_springs_general },
-  { "plasma", add_plasma },   { "plasma, 27 cells", add_plasma_near },
+  { "grains", add_grains },
+  { "grains of many sizes", add_grains_sizes },
+  { "grains, hertz", add_grains_hertz },
+  { "grains, rolling", add_grains_rolling },
+  { "grains, hertz and rolling", add_grains_hertz_rolling },
+  { "grains in water", add_grains_wet },
+  { "springs", add_springs },
+  { "springs, general law", add_springs_general },
+  { "plasma", add_plasma },
+  { "plasma, 27 cells", add_plasma_near },
   { "fire", add_fire },
 };
 const size_t kp_n_kernel_media = sizeof kp_kernel_media / sizeof kp_kernel_media[0];
