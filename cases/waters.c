@@ -82,7 +82,7 @@ kp_result kp_case_water(kp_world *world, const kp_water_def *def) {
   snprintf(water.name, sizeof water.name, "water");
   water.shape = block(def->place);
   water.spacing = cbrt(volume_of(&water.shape) / (double)def->particles);
-  water.jitter = 0.25;
+  water.jitter = 0.1;  // more would be energy of springs at the start
   KP_TRY(def->model == KP_WATER_SPH ? add_sph(world, def, &water, &simulation)
                                     : add_springs(world, def, &water, &simulation));
   KP_TRY(kp_world_set_domain(world, &domain));

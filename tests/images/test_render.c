@@ -86,6 +86,55 @@ static void far_ball_is_round(void **state) {
   kp_picture_free(&picture);
 }
 
+// Two sprites at one place give twice the light of one, in their colour, fall off as (1 - q)^2 and
+// cover nothing; behind a ball they are not seen.
+static void sprites_add_their_light(void **state) {
+  (void)state;
+  double zero[2] = { 0.0, 0.0 }, front[1] = { 2.0 };
+  float red[2] = { 0.5f, 0.5f }, green[2] = { 0.25f, 0.25f }, blue[2] = { 0.0f, 0.0f };
+  float alphas[2] = { 1.0f, 0.5f };
+  kp_render_points points[2] = { { .positions = { zero, zero, zero, 1 },
+                                   .radius = 0.5,
+                                   .colors = { red, green, blue },
+                                   .alphas = alphas },
+                                 { .n = 1, .positions = { zero, zero, front, 1 }, .radius = 0.5 } };
+  points[0].look = points[1].look = kp_default_look_def();
+  points[0].look.glow = 0.2;
+  kp_render_scene scene = plain_scene();
+  scene.points = points;
+  kp_render_def def = plain_def(201);
+  def.camera_target = kp_vec3_make(0.0, 0.0, 0.0);
+  float middle[3][4];
+  for (int k = 0; k < 3; ++k) {
+    kp_picture picture = { 0 };
+    points[0].n = k == 0 ? 1 : 2;
+    scene.n_points = k == 2 ? 2 : 1;
+    assert_ok(kp_render_frame(&scene, &def, &picture));
+    memcpy(middle[k], picture.rgba + 4 * (100 * 201 + 100), sizeof middle[k]);
+    if (k == 0) {
+      assert_true(picture.depth[100 * 201 + 100] == HUGE_VALF);
+      // half the radius to the side: q = 1/4
+      double pixels = 0.25 / 5.0 * focal_pixels(&def);
+      const float *side = picture.rgba + 4 * (100 * 201 + 100 + (int)lround(pixels));
+      assert_near((double)(side[0] / middle[0][0]), 0.5625, 0.02);
+      assert_true(picture.rgba[4 * (100 * 201 + 170)] == 0.0f);
+    }
+    kp_picture_free(&picture);
+  }
+  assert_near((double)middle[0][0], 0.1, 1e-3);
+  assert_near((double)middle[0][1], 0.05, 1e-3);
+  assert_near((double)middle[1][0], 0.15, 1e-3);
+  assert_true(middle[2][3] == 1.0f);
+  kp_picture alone = { 0 };
+  scene.points = &points[1];
+  scene.n_points = 1;
+  assert_ok(kp_render_frame(&scene, &def, &alone));
+  for (int c = 0; c < 3; ++c) {
+    assert_true(middle[2][c] == alone.rgba[4 * (100 * 201 + 100) + c]);
+  }
+  kp_picture_free(&alone);
+}
+
 static void nearest_wins_and_ties_go_to_the_first(void **state) {
   (void)state;
   double x[4] = { 0.0, 0.0, 0.0, 0.0 }, z[4] = { -1.0, 1.0, 1.0, 0.0 };
@@ -632,6 +681,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(ball_has_its_outline_and_depth),
     cmocka_unit_test(far_ball_is_round),
+    cmocka_unit_test(sprites_add_their_light),
     cmocka_unit_test(nearest_wins_and_ties_go_to_the_first),
     cmocka_unit_test(triangles_share_their_edges),
     cmocka_unit_test(near_plane_cuts_triangles),

@@ -3,10 +3,10 @@
 -- printed one carries nothing; say springs { calibration = "printed" } to see that.
 domain { min = {-0.5, -0.5, -0.5}, max = {0.5, 0.5, 0.5} }
 liquid "water" {
-  method = "springs", spacing = 0.00625, jitter = 0.25,
+  method = "springs", spacing = 0.00625, jitter = 0.05,
   shape = box { min = {-0.25, -0.3, -0.25}, max = {0.25, 0.2, 0.25} },
 }
 
 output { frames = 120, fps = 60 }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.3, gloss = 0.4 }
-render { camera_azimuth_deg = 25, camera_elevation_deg = 18, camera_zoom = 1.1 }
+render { camera_azimuth_deg = 25, camera_elevation_deg = 18, camera_zoom = 1.05, ground = "plain" }

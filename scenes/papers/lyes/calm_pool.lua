@@ -14,4 +14,4 @@ liquid "water" {
 
 output { frames = 60, fps = 60 }
 look "water" { color_by = "velocity", color_map = "water", range_max = 1, smooth = 1, gloss = 0.7 }
-render { camera_azimuth_deg = 20, camera_elevation_deg = 22, camera_zoom = 1.1 }
+render { camera_azimuth_deg = 24, camera_elevation_deg = 24, camera_zoom = 1.05, ground = "plain" }

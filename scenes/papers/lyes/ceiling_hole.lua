@@ -27,4 +27,4 @@ end
 
 output { frames = 180, fps = 60 }
 look "water" { color_by = "velocity", color_map = "water", range_max = 4, smooth = 0.9, gloss = 0.6 }
-render { camera_azimuth_deg = 25, camera_elevation_deg = 8, camera_zoom = 1.1 }
+render { camera_azimuth_deg = 25, camera_elevation_deg = 8, camera_zoom = 1.05, ground = "plain" }

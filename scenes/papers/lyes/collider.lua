@@ -20,4 +20,4 @@ collider "ball" {
 
 output { frames = 180, fps = 60 }
 look "water" { color_by = "velocity", color_map = "water", range_max = 2, smooth = 1, gloss = 0.7 }
-render { camera_azimuth_deg = 20, camera_elevation_deg = 26, camera_zoom = 1.2 }
+render { camera_azimuth_deg = 24, camera_elevation_deg = 24, camera_zoom = 1.05, ground = "plain" }

@@ -4,19 +4,19 @@ local spacing = 0.0125
 
 domain { min = {-0.9, -0.5, -0.3}, max = {0.9, 0.5, 0.3}, restitution = 0.2 }
 sph { kernel = "mueller", support = 1.74, integrator = "leapfrog", domain_walls = "planes" }
-springs { tension = 0.08, tension_reach = 1.5, damping = 0.02 }
+springs { tension = 0.3, tension_reach = 1.4, shear = 0.4, damping = 0.4 }
 
 local function block(x) return box { min = {x - 0.15, -0.3, -0.15}, max = {x + 0.15, 0.15, 0.15} } end
 local function sph_liquid(name, x, density, thickness, color)
   local stiffness = 9.81 * 0.45 / 0.1
   liquid(name) {
-    spacing = spacing, shape = block(x), rest_density = density, color = color,
+    spacing = spacing, jitter = 0.1, shape = block(x), rest_density = density, color = color,
     eos = "linear", stiffness = stiffness,
     viscosity = thickness * math.sqrt(stiffness) * 1.74 * spacing,
   }
 end
-sph_liquid("milk", -0.6, 1030, 10, {0.85, 0.83, 0.78})
-sph_liquid("oil", 0.0, 920, 300, {0.65, 0.42, 0.03})
+sph_liquid("milk", -0.6, 1030, 26, {0.85, 0.83, 0.78})
+sph_liquid("oil", 0.0, 920, 200, {0.65, 0.42, 0.03})
 liquid "rubber" { method = "springs", spacing = spacing, shape = block(0.6), rest_density = 1100,
                   color = {0.55, 0.05, 0.12} }
 for k, x in ipairs { -0.3, 0.3 } do
@@ -27,4 +27,4 @@ output { frames = 120, fps = 60 }
 look "milk" { color = {0.95, 0.94, 0.9}, smooth = 0.8, gloss = 0.3 }
 look "oil" { color = {0.85, 0.65, 0.1}, smooth = 0.9, gloss = 0.8 }
 look "rubber" { color = {0.75, 0.2, 0.3}, smooth = 0.6, gloss = 0.4 }
-render { camera_azimuth_deg = 10, camera_elevation_deg = 18, camera_zoom = 1.2 }
+render { camera_azimuth_deg = 10, camera_elevation_deg = 18, camera_zoom = 0.95, ground = "plain" }

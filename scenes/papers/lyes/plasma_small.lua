@@ -18,5 +18,5 @@ output { frames = 100, fps = 10 }
 look "charges" { color = {1, 0.72, 0.35}, smooth = 0, gloss = 0.2 }
 render {
   ground = "none", box = false, background = "studio",
-  camera_azimuth_deg = 0, camera_elevation_deg = 0, camera_zoom = 2.2,
+  camera_azimuth_deg = 0, camera_elevation_deg = 0, camera_zoom = 1.2,
 }

@@ -14,4 +14,4 @@ plasma "charges" {
 
 output { frames = 100, fps = 10 }
 look "charges" { color_by = "charge", color_map = "diverge", range_min = -1, range_max = 1, smooth = 0 }
-render { ground = "none", box = false, background = "studio", camera_zoom = 2 }
+render { ground = "none", box = false, background = "studio", camera_zoom = 2.4 }

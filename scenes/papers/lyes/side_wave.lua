@@ -14,4 +14,4 @@ liquid "water" {
 
 output { frames = 180, fps = 60 }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 12, camera_elevation_deg = 14, camera_zoom = 1.1 }
+render { camera_azimuth_deg = 12, camera_elevation_deg = 14, camera_zoom = 1.05, ground = "plain" }

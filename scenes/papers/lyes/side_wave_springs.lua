@@ -2,10 +2,10 @@
 -- particles). Its waves are flatter than those of side_wave.
 domain { min = {-0.5, -0.5, -0.5}, max = {0.5, 0.5, 0.5} }
 liquid "water" {
-  method = "springs", spacing = 0.00737, jitter = 0.25,
+  method = "springs", spacing = 0.00737, jitter = 0.05,
   shape = box { min = {-0.5, -0.45, -0.5}, max = {-0.2, 0.25, 0.5} },
 }
 
 output { frames = 180, fps = 60 }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.5, gloss = 0.5 }
-render { camera_azimuth_deg = 12, camera_elevation_deg = 14, camera_zoom = 1.1 }
+render { camera_azimuth_deg = 12, camera_elevation_deg = 14, camera_zoom = 1.05, ground = "plain" }
