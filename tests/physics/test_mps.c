@@ -424,6 +424,39 @@ static void test_momentum(void **state) {
   kp_world_destroy(&world);
 }
 
+// A crate of half the density of water floats half under water.
+static void test_floating(void **state) {
+  (void)state;
+  kp_test_settings s = kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.6, 1));
+  kp_mps_def def = kp_default_mps_def();
+  kp_liquid_def water = mps_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.3, 0), 0.02);
+  water.viscosity = 1.0;
+  kp_world *world = world_with(&s, &def, &water);
+  kp_body_def crate = kp_default_body_def();
+  snprintf(crate.name, sizeof crate.name, "crate");
+  crate.shape = kp_test_box(kp_vec3_make(0.3, 0.22, -0.1), kp_vec3_make(0.5, 0.42, 0.1));
+  crate.density = 500.0;
+  crate.layers = 3;
+  assert_ok(kp_world_add_body(world, &crate));
+  kp_test_log_begin();
+  assert_ok(kp_world_build(world));
+  kp_test_log_end();
+  double volume = 0.02 * 0.02 * (double)mps_of(world)->liquids.data[0].medium.set->space->n;
+  double height = 0.0;
+  // it bobs with a period of 0.9 s
+  assert_ok(kp_world_advance(world, 0.8, NULL));
+  for (int k = 0; k < 18; ++k) {
+    assert_ok(kp_world_advance(world, 0.05, NULL));
+    height += kp_bodies_frame(world->bodies, 0).position.y / 18.0;
+  }
+  // level = (volume + 0.2 m under) / 0.8 m, under = level - (height - 0.1 m)
+  double level = (volume - 0.2 * (height - 0.1)) / (0.8 - 0.2);
+  double under = (level - (height - 0.1)) / 0.2;
+  print_message("  the crate is %.3f under water: at %.4f m, level %.4f m\n", under, height, level);
+  assert_between(under, 0.4, 0.6);
+  kp_world_destroy(&world);
+}
+
 // ---- the same bits ------------------------------------------------------------------------------
 
 #define STEPS 6
@@ -523,7 +556,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_operator),  cmocka_unit_test(test_rest),
     cmocka_unit_test(test_dam_break), cmocka_unit_test(test_momentum),
-    cmocka_unit_test(test_same_bits), cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_floating),  cmocka_unit_test(test_same_bits),
+    cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,9 +28,6 @@
 #define MPS_WALL_P_J(X)                                                                            \
   X(p)                                                                                             \
   X(weight)
-#define MPS_BASE_J(X)                                                                              \
-  X(p)                                                                                             \
-  X(low)
 
 // ---- the weight function ------------------------------------------------------------------------
 
@@ -359,7 +356,7 @@ typedef struct mps_push_args {
   int32_t add;
   const kp_real *p, *low;  // of the i side
   const kp_real *weight;   // of a sample
-  const kp_real *j_p, *j_low, *j_weight;
+  const kp_real *j_p, *j_weight;
   kp_real *ax, *ay, *az;
 } mps_push_args;
 
@@ -430,11 +427,13 @@ MPS_INLINE void mps_push_wall_store(int64_t i, const mps_push_acc *acc, const mp
   mps_push_store(i, acc, self, a);
 }
 
-// The same pairs seen from the sample: what a particle gains the sample loses, in N.
+// The same pairs seen from the sample, in N, in the symmetric form whatever the liquid takes: a
+// body feels pressures, not their excess over the lowest around. With the symmetric gradient it is
+// the exact opposite of what the liquid gets.
 typedef mps_push_args mps_push_react_args;
 typedef mps_push_i mps_push_react_i;
 typedef mps_push_acc mps_push_react_acc;
-KP_PAIR_J(mps_push_react, MPS_BASE_J)
+KP_PAIR_J(mps_push_react, MPS_P_J)
 
 MPS_INLINE void mps_push_react_load(int64_t i, const mps_push_args *a, mps_push_i *self,
                                     mps_push_acc *acc) {
@@ -445,8 +444,7 @@ MPS_INLINE void mps_push_react_load(int64_t i, const mps_push_args *a, mps_push_
 MPS_INLINE void mps_push_react_pair(mps_push_acc *acc, const mps_push_i *self,
                                     const mps_push_react_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
                                     const mps_push_args *a) {
-  kp_w q = self->base + a->of_p * j->p + a->of_low * j->low;
-  mps_push_body(acc, q, dx, dy, dz, r2, &a->law);
+  mps_push_body(acc, self->base + j->p, dx, dy, dz, r2, &a->law);
 }
 
 MPS_INLINE void mps_push_react_store(int64_t i, const mps_push_acc *acc, const mps_push_i *self,
@@ -524,6 +522,8 @@ KP_FN void mps_source(int64_t i, const mps_source_args *a) {
   kp_real n = a->n[i];
   int inner = n >= a->least;
   kp_real deviation = (n - a->n0) / a->n0;
+  // squeezed between a body and a wall it could be anything; a flow has a few per cent
+  deviation = deviation > (kp_real)0.1 ? (kp_real)0.1 : deviation;
   deviation = !a->suction && deviation < (kp_real)0 ? (kp_real)0 : deviation;
   kp_real b = a->of_density * deviation;
   if (a->divergence) {
@@ -708,4 +708,4 @@ KP_FN void mps_give(int64_t i, const mps_give_args *a) {
   PAIR(mps, lowest, mps_lowest_args, MPS_P_J, mps_lowest_merge)                                    \
   PAIR(mps, push, mps_push_args, MPS_P_J)                                                          \
   PAIR(mps, push_wall, mps_push_args, MPS_WALL_P_J)                                                \
-  PAIR(mps, push_react, mps_push_args, MPS_BASE_J)
+  PAIR(mps, push_react, mps_push_args, MPS_P_J)

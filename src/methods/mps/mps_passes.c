@@ -434,7 +434,6 @@ static kp_result react(kp_mps *mps, kp_mps_wall *wall) {
     KP_BIND(&call, &a, p, &wall->skin.pressure->buffers[0], KP_ACCESS_READ);
     KP_BIND(&call, &a, weight, &wall->skin.weight->buffers[0], KP_ACCESS_READ);
     KP_BIND(&call, &a, j_p, &liquid->group.pressure->buffers[0], KP_ACCESS_READ);
-    KP_BIND(&call, &a, j_low, &liquid->low->buffers[0], KP_ACCESS_READ);
     KP_BIND3(&call, &a, a, wall->force, access_of(l > 0));
     KP_TRY(run_pairs(mps, &call, wall->skin.cells, liquid->medium.cells, mps->reach));
   }
