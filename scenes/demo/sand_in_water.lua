@@ -15,20 +15,20 @@ liquid "water" {
 grains "sand" {
   spacing = 0.010, size_ratio = 0.7,
   shape = box { min = {0.03, 0.18, 0.01}, max = {0.14, 0.25, 0.10} },
-  density = 2500, contact_time = 3e-3,
-  restitution = 0.2, friction = 0.5, rolling_friction = 0.1,
+  density = 2500, contact_time = 4e-3,
+  restitution = 0.4, friction = 0.5, rolling_friction = 0.1,
   color = {0.62, 0.45, 0.22},
 }
 
 grains "beads" {
   spacing = 0.014,
   shape = box { min = {0.22, 0.02, 0.02}, max = {0.30, 0.06, 0.09} },
-  density = 400, contact_time = 3e-3,
+  density = 400, contact_time = 4e-3,
   friction = 0.2,
   color = {0.85, 0.25, 0.15},
 }
 
-output { frames = 75, fps = 30 }
+output { frames = 50, fps = 30 }
 
-look "water" { color = {0.25, 0.5, 0.8}, opacity = 0.3 }
+look "water" { color = {0.25, 0.5, 0.8}, radius_scale = 0.3, smooth = 0 }
 render { camera_azimuth_deg = 25, camera_elevation_deg = 14 }
