@@ -270,11 +270,29 @@ static void test_against_direct_sum(void **state) {
   }
 }
 
+// Whatever the steps, no more blocks than there are places, and each is counted once: a steady speed
+// has the gain of the memory.
+static void test_any_step(void **state) {
+  (void)state;
+  for (int k = 0; k < 60; ++k) {
+    double dt = 2e-4 * pow(1.12, k);
+    spring s = spring_make(0.5, 1.0);
+    double t = 0.0;
+    double sum = 0.0;
+    while (t < 2.5) {
+      t += dt;
+      sum = spring_step(&s, t, dt, 1.0);
+      assert_near_relative(sum, kp_frac_gain(0.5, fmin(t, 1.0)), 3e-3);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_curves),
     cmocka_unit_test(test_memory_and_cap),
     cmocka_unit_test(test_against_direct_sum),
+    cmocka_unit_test(test_any_step),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

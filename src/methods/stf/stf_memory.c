@@ -70,6 +70,11 @@ static void grow(kp_stf_memory *memory, double coarse, kp_stf_update *update) {
       merge(memory, growing, b, update);
       return;
     }
+    if (count_of(memory, COARSE) == KP_STF_COARSE) {
+      // steps that do not divide a block well make short ones: the oldest two can be one
+      int a = oldest_of(memory, COARSE, -1);
+      merge(memory, a, oldest_of(memory, COARSE, a), update);
+    }
     memory->blocks[growing].level = COARSE;
     update->recall = true;
   }
@@ -93,12 +98,6 @@ static void begin_block(kp_stf_memory *memory, double start, kp_stf_update *upda
   const double coarse = memory->length / 32.0;
   if (count_of(memory, 0) == KP_STF_LEVEL_BLOCKS) {
     lift(memory, coarse, update);
-  }
-  if (free_slot(memory) < 0) {
-    // steps so long that every one is a block
-    int a = oldest_of(memory, COARSE, -1);
-    merge(memory, a, oldest_of(memory, COARSE, a), update);
-    update->recall = true;
   }
   memory->current = free_slot(memory);
   KP_ASSERT(memory->current >= 0 && update->n_merges <= KP_STF_MERGES);
