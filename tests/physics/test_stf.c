@@ -567,14 +567,14 @@ static void test_floor(void **state) {
       }
       // heights are smooth and speeds are theirs, but for kinks where a frequency is drawn
       assert_near((h[2] - h[0]) / 2e-6, v[1], 1e-3 * 6.3 * 40 * 0.01);
-      assert_true(fabs(v[1]) <= 0.01 * 6.2832 * 40.0);
+      assert_true(h[1] >= 0.0 && fabs(v[1]) <= 0.01 * (6.2832 * 40.0 + 30.0));
       most = fmax(most, fabs(h[1]));
       double other;
       kp_stf_source_at(&def, 1, k + 1, t, &other, &v[0]);
       same += other == h[1];
     }
   }
-  assert_between(most, 0.0099, 0.01);
+  assert_between(most, 0.0198, 0.02);
   assert_int_equal(same, 0);
 }
 

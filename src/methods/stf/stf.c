@@ -20,9 +20,10 @@ STF_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_NO_PAIR)
 typedef struct lattice {
   double density, near;        // (1-q)^2, (1-q)^3
   double virial, near_virial;  // r (1-q), r (1-q)^2
+  double links;                // partners within the reach of springs
 } lattice;
 
-static lattice lattice_of(double support, int dimension) {
+static lattice lattice_of(double support, double spring_reach, int dimension) {
   lattice sum = { 0 };
   int reach = (int)ceil(support);
   int depth = dimension == 2 ? 0 : reach;
@@ -35,6 +36,7 @@ static lattice lattice_of(double support, int dimension) {
         sum.near += t * t * t;
         sum.virial += r * t;
         sum.near_virial += r * t * t;
+        sum.links += r > 0.0 && r < spring_reach * support ? 1.0 : 0.0;
       }
     }
   }
@@ -50,7 +52,7 @@ static void choose_stiffness(kp_stf *stf, kp_env *env) {
   const kp_stf_def *def = &stf->def;
   double auto_speed = 5.0 * kp_medium_expected_speed(&stf->medium, env);
   stf->sound_speed = isnan(def->sound_speed) ? auto_speed : def->sound_speed;
-  lattice sum = lattice_of(def->support, env->dimension);
+  lattice sum = lattice_of(def->support, def->spring_reach, env->dimension);
   double per_k;
   if (env->dimension == 3) {
     double n = pow(def->support, 3.0);
@@ -61,6 +63,7 @@ static void choose_stiffness(kp_stf *stf, kp_env *env) {
   }
   stf->stiffness = stf->sound_speed * stf->sound_speed / per_k;
   stf->near_stiffness = def->near_ratio * stf->stiffness;
+  stf->links_full = sum.links;
   stf->rest = sum.density + def->near_ratio * sum.near * sum.near_virial / sum.virial;
 }
 
@@ -315,7 +318,12 @@ static double stf_max_dt(void *self, kp_env *env) {
   double fastest = fmax(stf->medium.max_speed, kp_medium_fastest_body(env));
   double sound = stf->def.cfl * stf->support / (stf->sound_speed + fastest);
   // nothing crosses more than a quarter of a spacing, so that solids are always noticed
-  return fmin(sound, 0.25 * stf->medium.spacing / fmax(fastest, 1e-9));
+  double way = 0.25 * stf->medium.spacing / fmax(fastest, 1e-9);
+  // and springs as stiff as they are meant to become do so without the clamp of stf_relaxation
+  bool remembers = stf->def.history != KP_STF_NO_HISTORY;
+  double k = stf->def.spring_stiffness * (1.0 + (remembers ? stf->def.thickening : 0.0));
+  double spring = 1.0 / sqrt(fmax(k, 1e-9) * (stf->links_full + 2.0));
+  return fmin(fmin(sound, way), spring);
 }
 
 static int stf_n_populations(const void *self) {

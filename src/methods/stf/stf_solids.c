@@ -11,6 +11,7 @@
 
 STF_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_NO_PAIR)
 
+#define RAMP 0.1  // s: the floor begins and ends to shake gently
 #define CONTACT_REACH 2.0  // of the samples around a particle, in spacings
 
 // ---- create -------------------------------------------------------------------------------------
@@ -218,24 +219,36 @@ kp_result kp_stf_solids_pass(kp_stf *stf, kp_env *env) {
 
 // ---- the floor ----------------------------------------------------------------------------------
 
+// From 0 to 1 over RAMP seconds, with its rate.
+static double ramp_at(double t, double *rate) {
+  double u = fmin(fmax(t / RAMP, 0.0), 1.0);
+  *rate = 6.0 * u * (1.0 - u) / RAMP;
+  return u * u * (3.0 - 2.0 * u);
+}
+
 void kp_stf_source_at(const kp_stf_def *def, uint64_t seed, int64_t k, double time, double *height,
                       double *speed) {
   const double turn = 6.283185307179586;
   uint64_t id = (uint64_t)k;
   double phase = kp_rng_uniform(seed, KP_RNG_VIBRATION, id, 0);
-  double t = fmin(time, def->vibration_stop) - def->vibration_start;
+  double t = time - def->vibration_start;
   double f = 0.0;
   uint64_t draw = 1;
   // phases of the intervals that are over, then of the one that runs
-  while (t > 0.0) {
+  while (t > 0.0 && time < def->vibration_stop + RAMP) {
     double u = kp_rng_uniform(seed, KP_RNG_VIBRATION, id, draw++);
     f = def->vibration_lowest + u * (def->vibration_highest - def->vibration_lowest);
     phase += f * fmin(t, def->vibration_redraw);
     t -= def->vibration_redraw;
   }
-  bool moves = time > def->vibration_start && time < def->vibration_stop;
-  *height = moves ? def->vibration_amplitude * sin(turn * phase) : 0.0;
-  *speed = moves ? def->vibration_amplitude * turn * f * cos(turn * phase) : 0.0;
+  double rate_up;
+  double rate_down;
+  double up = ramp_at(time - def->vibration_start, &rate_up);
+  double down = 1.0 - ramp_at(time - def->vibration_stop, &rate_down);
+  double wave = 1.0 + sin(turn * phase);
+  *height = def->vibration_amplitude * up * down * wave;
+  *speed = def->vibration_amplitude *
+           ((rate_up * down - up * rate_down) * wave + up * down * turn * f * cos(turn * phase));
 }
 
 static kp_result move_floor(kp_stf *stf, kp_env *env) {
