@@ -20,6 +20,7 @@
 #include "methods/sph/sph_kernels.h"
 #include "methods/sph/sph_shift_kernels.h"
 #include "methods/springs/springs_kernels.h"
+#include "methods/stf/stf_kernels.h"
 #include "par/kernel_define.h"
 
 #include "bench/kernels.h"
@@ -42,6 +43,7 @@
   MPS_POINT_KERNELS(POINT)                                                                         \
   MPS_PAIR_KERNELS(PAIR)                                                                           \
   SPRINGS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
+  STF_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
   PLASMA_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   SPH_SHIFT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \

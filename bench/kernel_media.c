@@ -107,6 +107,51 @@ static kp_result add_fire(kp_world *world, int64_t particles) {
   return kp_world_add_fire(world, &blast);
 }
 
+// ---- shear-thickening fluid
+
+// A block with a ball above it and a pillar in it, on a shaking floor. The memory is short, so that
+// a few steps fill it.
+static kp_result stf_world(kp_world *world, int64_t particles, const kp_stf_def *def,
+                           kp_boundary sides) {
+  kp_domain_def domain = kp_default_domain_def();
+  domain.boundary_z = sides;
+  kp_liquid_def starch = kp_default_liquid_def();
+  starch.method = KP_LIQUID_STF;
+  starch.spacing = cbrt(0.4 / (double)particles);
+  starch.shape = box(kp_vec3_make(0, 0, 0), kp_vec3_make(1, 0.4, 1));
+  starch.jitter = 0.1;
+  snprintf(starch.name, sizeof starch.name, "starch");
+  kp_body_def ball = kp_default_body_def();
+  ball.shape.kind = KP_SHAPE_SPHERE;
+  ball.shape.center = kp_vec3_make(0.4, 0.57, 0.5);
+  ball.shape.radius = 0.15;
+  ball.velocity = kp_vec3_make(0.5, -2.0, 0.0);
+  snprintf(ball.name, sizeof ball.name, "ball");
+  kp_collider_def pillar = kp_default_collider_def();
+  pillar.shape = box(kp_vec3_make(0.7, -0.1, 0.3), kp_vec3_make(0.9, 0.6, 0.7));
+  snprintf(pillar.name, sizeof pillar.name, "pillar");
+  kp_stf_def settings = *def;
+  settings.memory = 0.004;
+  settings.vibration_amplitude = 0.1 * starch.spacing;
+  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(kp_world_set_stf(world, &settings));
+  KP_TRY(kp_world_add_liquid(world, &starch));
+  KP_TRY(kp_world_add_body(world, &ball));
+  return kp_world_add_collider(world, &pillar);
+}
+
+static kp_result add_stf(kp_world *world, int64_t particles) {
+  kp_stf_def def = kp_default_stf_def();
+  return stf_world(world, particles, &def, KP_BOUNDARY_CLOSED);
+}
+
+static kp_result add_stf_sum(kp_world *world, int64_t particles) {
+  kp_stf_def def = kp_default_stf_def();
+  def.history = KP_STF_SUM;
+  def.birth = KP_STF_CLAVET;
+  return stf_world(world, particles, &def, KP_BOUNDARY_PERIODIC);
+}
+
 // ---- grains
 
 // Two populations, a still step, a body that falls on them and a spout, in a box of unit width.
@@ -186,5 +231,7 @@ const kp_kernel_medium kp_kernel_media[] = {
   { "plasma", add_plasma },
   { "plasma, 27 cells", add_plasma_near },
   { "fire", add_fire },
+  { "stf", add_stf },
+  { "stf, magnitude of the sum", add_stf_sum },
 };
 const size_t kp_n_kernel_media = sizeof kp_kernel_media / sizeof kp_kernel_media[0];

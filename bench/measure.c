@@ -4,6 +4,7 @@
 #include "methods/grains/grains.h"
 #include "methods/mps/mps.h"
 #include "methods/sph/sph.h"
+#include "methods/stf/stf.h"
 #include "par/parallel.h"
 #include "world/world.h"
 
@@ -141,6 +142,15 @@ static void look_at_moving_particles(const kp_mps *mps, kp_bench_result *out, do
   out->particles += n;
 }
 
+static void look_at_stf(const kp_stf *stf, kp_bench_result *out, double *pairs, double *bytes) {
+  const kp_space *spaces[] = { stf->medium.set->space, stf->rows->space, stf->springs->space };
+  for (size_t s = 0; s < sizeof spaces / sizeof spaces[0]; ++s) {
+    *bytes += kp_space_bytes_per_element(spaces[s]) * (double)spaces[s]->n;
+  }
+  out->particles += spaces[0]->n;
+  *pairs += (double)spaces[1]->n;
+}
+
 // The populations of the world: how many particles, how much memory, how many neighbours.
 static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
   double pairs = 0.0;
@@ -153,6 +163,8 @@ static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
       look_at_moving_particles(system->self, out, &pairs, &bytes);
     } else if (system->method == &kp_grains_method) {
       look_at_grains(system->self, out, &pairs, &bytes);
+    } else if (system->method == &kp_stf_method) {
+      look_at_stf(system->self, out, &pairs, &bytes);
     }
   }
   out->samples = world->walls->set->space->n + world->movers->set->space->n;

@@ -80,6 +80,16 @@ static kp_case_work work_chute(void) {
   };
 }
 
+// Density 3p 4r and relaxation 3p 11r over 56 partners, springs 3p 7r over 26; of a spring's memory
+// 13 numbers read and 2 written; prediction 6p 9r, end 6p 17r, check 3p 7r. Pair operations: 14 and
+// 40, 60 of a spring and 30 of its memory.
+static kp_case_work work_stf(void) {
+  return (kp_case_work){
+    .bytes = bytes(24.0, 55.0 + 26.0 * 15.0, 82.0 * 4.0),
+    .flops_per_neighbour = 14.0 + 40.0 + 0.5 * 90.0,
+  };
+}
+
 const kp_case kp_cases[] = {
   {
       .name = "sph-a",
@@ -133,6 +143,15 @@ const kp_case kp_cases[] = {
       .sizes = { 8000, 27000, 125000 },
       .build = kp_case_mps,
       .work = work_mps,
+  },
+  {
+      .name = "stf",
+      .family = "stf",
+      .text = "shear-thickening fluid with memory, struck by a ball",
+      .unit = "M particle-steps/s",
+      .sizes = { 20000, 200000 },
+      .build = kp_case_stf,
+      .work = work_stf,
   },
   {
       .name = "neighbours",

@@ -200,6 +200,34 @@ kp_result kp_case_mps(kp_world *world, int64_t particles) {
 
 // ---- dam break
 
+kp_result kp_case_stf(kp_world *world, int64_t particles) {
+  const double d = 0.02;
+  double n = fmax(round(sqrt((double)particles / 14.0 / 2.0)), 8.0);
+  kp_domain_def domain = kp_default_domain_def();
+  domain.max = kp_vec3_make(2.0 * n * d, 1.0, n * d);
+  domain.open_top = true;
+  KP_TRY(kp_world_set_domain(world, &domain));
+  kp_stf_def stf = kp_default_stf_def();
+  stf.sound_speed = 5.0;
+  KP_TRY(kp_world_set_stf(world, &stf));
+  kp_liquid_def starch = kp_default_liquid_def();
+  set_name(starch.name, "starch");
+  starch.method = KP_LIQUID_STF;
+  starch.spacing = d;
+  starch.rest_density = 1200.0;
+  starch.shape = box(kp_vec3_make(0, 0, 0), kp_vec3_make(2.0 * n * d, 14.0 * d, n * d));
+  KP_TRY(kp_world_add_liquid(world, &starch));
+  kp_body_def ball = kp_default_body_def();
+  set_name(ball.name, "ball");
+  ball.density = 1500.0;
+  ball.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE,
+                               .center = kp_vec3_make(0.5 * n * d, 0.42, 0.5 * n * d),
+                               .radius = 0.1,
+                               .scale = 1.0 };
+  ball.velocity = kp_vec3_make(1.2, -1.5, 0.0);
+  return kp_world_add_body(world, &ball);
+}
+
 kp_dam_break_def kp_default_dam_break_def(void) {
   return (kp_dam_break_def){
     .particles = 8000,

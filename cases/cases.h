@@ -28,6 +28,9 @@ KP_NODISCARD kp_result kp_case_dem_chute(kp_world *world, int64_t grains);
 // pressure solve on particles, for comparison with grids.
 KP_NODISCARD kp_result kp_case_mps(kp_world *world, int64_t particles);
 
+// A pool of shear-thickening fluid, 14 particles deep, struck by a falling ball.
+KP_NODISCARD kp_result kp_case_stf(kp_world *world, int64_t particles);
+
 // A dam break with every choice the SPH method has, small enough for tests.
 typedef struct kp_dam_break_def {
   int64_t particles;  // about

@@ -270,8 +270,8 @@ static void test_against_direct_sum(void **state) {
   }
 }
 
-// Whatever the steps, no more blocks than there are places, and each is counted once: a steady speed
-// has the gain of the memory.
+// Whatever the steps, no more blocks than there are places, and each is counted once: a steady
+// speed has the gain of the memory.
 static void test_any_step(void **state) {
   (void)state;
   for (int k = 0; k < 60; ++k) {

@@ -33,7 +33,7 @@ typedef struct kp_stf {
   double sound_speed;                // m/s
   double stiffness, near_stiffness;  // k, k_near [m/s^2]
   double rest;                       // rho_0
-  double links_full;  // springs of a particle of a full lattice
+  double links_full;                 // springs of a particle of a full lattice
   double history_gain;               // k_hist
   double predicted;                  // m: how far the prediction of this step goes at most
   bool is_rebuilt;                   // in this step
@@ -62,8 +62,8 @@ extern const kp_method kp_stf_method;
 KP_NODISCARD kp_result kp_stf_create(kp_env *env, const kp_stf_def *def,
                                      const kp_liquid_def *liquid, kp_stf **out);
 
-// Height and speed of source k of the vibrating floor at a time: A (1 + sin(phi)), dphi/dt = 2 pi f,
-// f drawn anew every `vibration_redraw` seconds. A function of the seed alone.
+// Height and speed of source k of the vibrating floor at a time: A (1 + sin(phi)), dphi/dt = 2 pi
+// f, f drawn anew every `vibration_redraw` seconds. A function of the seed alone.
 void kp_stf_source_at(const kp_stf_def *def, uint64_t seed, int64_t k, double time, double *height,
                       double *speed);
 

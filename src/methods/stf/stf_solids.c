@@ -11,7 +11,7 @@
 
 STF_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_NO_PAIR)
 
-#define RAMP 0.1  // s: the floor begins and ends to shake gently
+#define RAMP 0.1           // s: the floor begins and ends to shake gently
 #define CONTACT_REACH 2.0  // of the samples around a particle, in spacings
 
 // ---- create -------------------------------------------------------------------------------------
