@@ -15,10 +15,13 @@
 #include "methods/grains/grains_kernels.h"
 #include "methods/mps/mps_kernels.h"
 #include "methods/plasma/plasma_kernels.h"
+#include "methods/sph/sph_adhesion_kernels.h"
 #include "methods/sph/sph_fractional_kernels.h"
 #include "methods/sph/sph_implicit_kernels.h"
 #include "methods/sph/sph_kernels.h"
+#include "methods/sph/sph_mix_kernels.h"
 #include "methods/sph/sph_shift_kernels.h"
+#include "methods/sph/sph_tension_kernels.h"
 #include "methods/springs/springs_kernels.h"
 #include "methods/stf/stf_kernels.h"
 #include "par/kernel_define.h"
@@ -50,6 +53,10 @@
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \
   SPH_IMPLICIT_KERNELS(POINT, REDUCE)                                                              \
+  SPH_ADHESION_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
+  SPH_MIX_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
+  SPH_TENSION_POINT_KERNELS(POINT)                                                                 \
+  SPH_TENSION_PAIR_KERNELS(PAIR)                                                                   \
   SPH_FRACTIONAL_KERNELS(POINT, REDUCE, ROW, PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)

@@ -102,6 +102,53 @@ static void set_flat_fractional(kp_dam_break_def *def) {
   def->sph.viscosity_model = KP_SPH_VISCOSITY_FRACTIONAL;
 }
 
+static void set_tension(kp_dam_break_def *def, int kind) {
+  def->sph.tension = kind;
+  def->tension = 0.5;
+}
+
+static void set_tension_centroid(kp_dam_break_def *def) {
+  set_tension(def, KP_SPH_TENSION_CENTROID);
+  set_periodic(def);
+  def->sph.surface_particles = true;
+}
+
+static void set_tension_color(kp_dam_break_def *def) {
+  set_tension(def, KP_SPH_TENSION_COLOR);
+}
+
+static void set_tension_morris(kp_dam_break_def *def) {
+  set_tension(def, KP_SPH_TENSION_MORRIS);
+}
+
+static void set_tension_mueller(kp_dam_break_def *def) {
+  set_tension(def, KP_SPH_TENSION_MUELLER);
+}
+
+static void set_tension_pairwise(kp_dam_break_def *def) {
+  set_tension(def, KP_SPH_TENSION_PAIRWISE);
+}
+
+static void set_mix_cubic(kp_dam_break_def *def) {
+  def->solute = 0.5;
+}
+
+static void set_mix_poly6(kp_dam_break_def *def) {
+  def->solute = 0.5;
+  def->sph.kernel = KP_SPH_POLY6;
+}
+
+static void set_mix_wendland(kp_dam_break_def *def) {
+  def->solute = 0.5;
+  def->sph.kernel = KP_SPH_WENDLAND;
+}
+
+static void set_adhesion(kp_dam_break_def *def) {
+  def->sph.adhesion = 0.1;
+  def->sph.wall_drag = KP_SPH_DRAG_INTERPOLATED;
+  def->sph.mark_touched = true;
+}
+
 static void set_drain(kp_dam_break_def *def) {
   def->jet = true;
   def->drain = true;
@@ -141,6 +188,15 @@ static void (*const others[])(kp_dam_break_def *def) = {
   set_flat_periodic,
   set_implicit_periodic,
   set_flat_fractional,
+  set_tension_centroid,
+  set_tension_color,
+  set_tension_morris,
+  set_tension_mueller,
+  set_tension_pairwise,
+  set_mix_cubic,
+  set_mix_poly6,
+  set_mix_wendland,
+  set_adhesion,
   set_drain,
   set_sparse,
   set_mps,

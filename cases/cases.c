@@ -312,6 +312,11 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   water.spacing = spacing;
   water.shape = box(kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(0.4, 0.4, flat ? 0.0 : 0.6));
   water.method = def->mps ? KP_LIQUID_MPS : KP_LIQUID_SPH;
+  water.surface_tension = def->tension;
+  water.concentration = def->solute;
+  water.dispersion = def->solute > 0.0 ? 1e-4 : 0.0;
+  water.solute_density = def->solute > 0.0 ? 500.0 : 0.0;
+  water.drag = def->solute > 0.0 ? 0.1 : 0.0;
   KP_TRY(kp_world_add_liquid(world, &water));
   if (def->body) {
     KP_TRY(add_floating_body(world));

@@ -43,6 +43,8 @@ typedef struct kp_dam_break_def {
   bool drain;         // a sink takes some of it away
   bool wind;          // force fields push some of it about
   bool probes;        // one of each kind looks at it
+  double tension;     // N/m of the water
+  double solute;      // concentration of what the water carries, which spreads
   bool far_jet;       // the emitter stands so far away that cells are sparse
 } kp_dam_break_def;
 

@@ -85,12 +85,31 @@ typedef enum kp_sph_viscosity_model {
   KP_SPH_VISCOSITY_LAPLACIAN,
   KP_SPH_VISCOSITY_ARTIFICIAL,
   KP_SPH_VISCOSITY_FRACTIONAL,
+  KP_SPH_VISCOSITY_LITERAL,  // as printed: half, and without 1/rho (Bayraktar 2010, Eq. 3.22)
 } kp_sph_viscosity_model;
 
 typedef enum kp_sph_fractional_mode {
   KP_SPH_FRACTIONAL_CALIBRATED,  // steady flow feels the liquid's viscosity
   KP_SPH_FRACTIONAL_RAW          // viscosity [Pa s^q] times the derivative of order q
 } kp_sph_fractional_mode;
+
+// Which velocity of a wall drags the liquid.
+typedef enum kp_sph_drag {
+  KP_SPH_DRAG_LAW,           // as the wall law has it
+  KP_SPH_DRAG_NONE,          // none, whatever the law
+  KP_SPH_DRAG_INTERPOLATED,  // that of the liquid at the wall (Bayraktar 2010, Eq. 5.2)
+  KP_SPH_DRAG_WALL,          // the wall's own
+  KP_SPH_DRAG_MORRIS         // mirrored at the wall (Morris et al. 1997)
+} kp_sph_drag;
+
+// How surface tension is computed, from what tells the normals.
+typedef enum kp_sph_tension_kind {
+  KP_SPH_TENSION_CENTROID,  // centroids of neighbours (Bayraktar 2010)
+  KP_SPH_TENSION_COLOR,     // gradient of the colour
+  KP_SPH_TENSION_MORRIS,    // the same by differences of colours (Morris 2000)
+  KP_SPH_TENSION_MUELLER,   // Laplacian of the colour (Mueller et al. 2003)
+  KP_SPH_TENSION_PAIRWISE   // cohesion of pairs (Akinci et al. 2013)
+} kp_sph_tension_kind;
 
 typedef struct kp_sph_def {
   uint32_t cookie;
@@ -125,6 +144,14 @@ typedef struct kp_sph_def {
   int fractional_end;           // of the memory: 0 window, 1 interior
   bool fractional_hybrid;       // only where flows collide, plain viscosity elsewhere
   double fractional_threshold;  // of a collision, 0..1
+  int wall_drag;                // kp_sph_drag
+  double adhesion;              // gain of the attraction of walls, 0..1
+  int adhesion_mode;            // 0 attract, 1 paper, 2 tension
+  bool mark_touched;            // mark who has touched a wall: field "touched"
+  int tension;                  // kp_sph_tension_kind: how a liquid's surface_tension is computed
+  int tension_sign;             // 0 corrected, 1 as printed (drops explode)
+  double wetting;               // samples of walls count so much as liquid for the surface, 0..1
+  bool surface_particles;       // mark those at the surface: field "surface"
 } kp_sph_def;
 
 typedef enum kp_stf_birth { KP_STF_DISTANCE, KP_STF_CLAVET } kp_stf_birth;
@@ -212,6 +239,11 @@ typedef struct kp_liquid_def {
   double rest_density;          // kg/m^3
   double viscosity;             // Pa s (laplacian)
   double artificial_viscosity;  // alpha (artificial)
+  double surface_tension;       // sigma [N/m]; 0: none
+  double drag;                  // 1/s: a = -drag v, of the surroundings
+  double concentration;         // C at the start, of what is mixed in
+  double dispersion;            // D [m^2/s]: how fast concentrations even out
+  double solute_density;        // kg/m^3 that concentration 1 adds to the rest density
   int eos;                      // 0 linear p = k (rho - rho0), 1 tait p = B ((rho/rho0)^gamma - 1)
   double exponent;              // gamma
   double stiffness;             // linear k [m^2/s^2], tait B [Pa]; KP_AUTO: from the sound speed

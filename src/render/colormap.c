@@ -66,6 +66,7 @@ kp_rgb kp_colormap_eval(kp_colormap map, double t) {
     return kp_rgb_from_oklch(0.12 + 0.87 * s,
                              0.78 * s * pow(1.0 - s, 0.9) * (1.0 - 0.35 * s) + 0.01,
                              22.0 + 85.0 * s * s);
+  case KP_COLORMAP_TWO:  // whose colours a look has; without one they are grey
   case KP_COLORMAP_GREY:
     return kp_rgb_from_oklch(0.20 + 0.78 * s, 0.0, 0.0);
   case KP_COLORMAP_DIVERGE: {

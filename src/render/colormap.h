@@ -15,7 +15,8 @@ typedef struct kp_rgb {
   X(WATER, "water", "deep blue over light blue to white foam")                                     \
   X(HEAT, "heat", "black over red and orange to white, as a glowing body")                         \
   X(GREY, "grey", "dark to light grey")                                                            \
-  X(DIVERGE, "diverge", "blue over white to red, for signed values")
+  X(DIVERGE, "diverge", "blue over white to red, for signed values")                               \
+  X(TWO, "two", "from the look's color to its color_end")
 
 typedef enum kp_colormap {
 #define X(name, word, text) KP_COLORMAP_##name,

@@ -25,12 +25,15 @@ kp_rgb kp_material_color(const kp_material *material, float scalar) {
   return kp_rgb_mix(material->steps[i], material->steps[i + 1], t - (float)i);
 }
 
+static kp_rgb decode(kp_vec3 srgb) {
+  return kp_rgb_make(kp_srgb_decode((float)srgb.x), kp_srgb_decode((float)srgb.y),
+                     kp_srgb_decode((float)srgb.z));
+}
+
 static void set_material(kp_material *material, const kp_look_def *look, const float *scalar,
                          int64_t n) {
   material->scalar = scalar;
-  material->color =
-      kp_rgb_make(kp_srgb_decode((float)look->color.x), kp_srgb_decode((float)look->color.y),
-                  kp_srgb_decode((float)look->color.z));
+  material->color = decode(look->color);
   material->opacity = (float)look->opacity;
   material->gloss = (float)look->gloss;
   material->smooth = (float)look->smooth;
@@ -50,7 +53,9 @@ static void set_material(kp_material *material, const kp_look_def *look, const f
   material->scalar_scale = isfinite(high - low) && high != low ? (float)(1.0 / (high - low)) : 1.0f;
   for (int i = 0; i < KP_COLOR_STEPS; ++i) {
     double t = (double)i / (KP_COLOR_STEPS - 1);
-    material->steps[i] = kp_colormap_eval((kp_colormap)look->color_map, t);
+    material->steps[i] = look->color_map == KP_COLORMAP_TWO
+                             ? kp_rgb_mix(material->color, decode(look->color_end), (float)t)
+                             : kp_colormap_eval((kp_colormap)look->color_map, t);
   }
 }
 

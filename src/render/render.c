@@ -46,6 +46,7 @@ static const kp_param render_rows[] = {
 
 static const kp_param look_rows[] = {
   L(color, VEC3, "sRGB", 0, 1, "Colour where no field gives it."),
+  L(color_end, VEC3, "sRGB", 0, 1, "Other end of the colour map two, which starts at color."),
   L(range_min, REAL, "", -1e300, 1e300, "Field value at the start of the colour map."),
   L(range_max, REAL, "", -1e300, 1e300,
     "Field value at its end; equal to range_min takes both from the frame."),
@@ -85,6 +86,7 @@ static void set_render_default(void *def) {
 static void set_look_default(void *def) {
   kp_look_def d = {
     .color = { 0.62, 0.66, 0.70 },
+    .color_end = { 0.85, 0.25, 0.45 },
     .radius_scale = 1.0,
     .opacity = 1.0,
     .smooth = 0.6,

@@ -23,6 +23,7 @@ typedef enum kp_axis_up { KP_UP_Y, KP_UP_Z, KP_UP_COUNT } kp_axis_up;
 // How a set is drawn. Colours are sRGB as an artist picks them, each channel 0..1.
 typedef struct kp_look_def {
   kp_vec3 color;                      // used where no field colours the set
+  kp_vec3 color_end;                  // colour map "two": from color to this one
   double range_min;                   // value at the start of the colour map
   double range_max;                   // value at its end; equal to range_min: both from the data
   double radius_scale;                // factor on particle and stroke radii

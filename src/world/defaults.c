@@ -72,6 +72,14 @@ kp_sph_def kp_default_sph_def(void) {
     .fractional_end = 0,
     .fractional_hybrid = false,
     .fractional_threshold = 0.3,
+    .wall_drag = KP_SPH_DRAG_LAW,
+    .adhesion = 0.0,
+    .adhesion_mode = 0,
+    .mark_touched = false,
+    .tension = KP_SPH_TENSION_CENTROID,
+    .tension_sign = 0,
+    .wetting = 1.0,
+    .surface_particles = false,
   };
 }
 
@@ -142,6 +150,11 @@ kp_liquid_def kp_default_liquid_def(void) {
     .rest_density = 1000.0,
     .viscosity = 0.05,
     .artificial_viscosity = 0.1,
+    .surface_tension = 0.0,
+    .drag = 0.0,
+    .concentration = 0.0,
+    .dispersion = 0.0,
+    .solute_density = 0.0,
     .eos = 1,
     .exponent = 7.0,
     .stiffness = KP_AUTO,

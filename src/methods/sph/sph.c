@@ -81,6 +81,11 @@ static kp_result check_def(const kp_sph_def *def) {
                    carries ? "integrator 'position_verlet', whose velocity is the way gone"
                            : "solver 'dfsph'");
   }
+  bool clings = def->adhesion > 0.0 || def->wall_drag != KP_SPH_DRAG_LAW;
+  if (def->solver == KP_SPH_SOLVER_DFSPH && clings) {
+    return kp_fail(KP_ERROR_SCENE, "sph: %s does not go with solver 'dfsph'",
+                   def->adhesion > 0.0 ? "adhesion" : "wall_drag");
+  }
   return def->solver == KP_SPH_SOLVER_DFSPH ? kp_sph_implicit_check(def) : KP_OK;
 }
 
@@ -91,6 +96,8 @@ kp_result kp_sph_create(kp_env *env, const kp_sph_setup *setup, kp_sph **out) {
     return KP_ERROR_MEMORY;
   }
   sph->def = *setup->def;
+  bool literal = sph->def.viscosity_model == KP_SPH_VISCOSITY_LITERAL;
+  sph->def.viscosity_model = literal ? KP_SPH_VISCOSITY_LAPLACIAN : sph->def.viscosity_model;
   for (size_t l = 0; l < setup->n_liquids; ++l) {
     sph->spacing = fmax(sph->spacing, setup->liquids[l].spacing);
   }
@@ -216,6 +223,9 @@ static kp_result sph_predict(void *self, kp_env *env) {
       kp_field *base = fluid->density_start != NULL ? fluid->density_start : fluid->density;
       KP_TRY(advance_density(fluid, base, env->dt, dt_last));
     }
+    if (sph->mix.on && last) {
+      KP_TRY(kp_sph_mix_advance(sph, env, fluid));
+    }
   }
   return shifts ? kp_sph_shift_move(sph, env) : KP_OK;
 }
@@ -263,8 +273,10 @@ static double sph_max_dt(void *self, kp_env *env) {
                sph->def.viscosity_model == KP_SPH_VISCOSITY_LAPLACIAN) {
       dt = fmin(dt, 0.12 * h * h * fluid->def.rest_density / fluid->def.viscosity);
     }
+    dt = fmin(dt, kp_sph_tension_dt(fluid));
+    dt = fluid->def.drag > 0.0 ? fmin(dt, 0.5 / fluid->def.drag) : dt;
   }
-  return dt;
+  return sph->mix.on ? fmin(dt, kp_sph_mix_dt(sph)) : dt;
 }
 
 static int sph_n_populations(const void *self) {

@@ -5,6 +5,7 @@
 // arithmetic is in sph_kernels.h.
 #pragma once
 
+#include "data/call.h"
 #include "data/history.h"
 #include "math/smoothing.h"
 #include "methods/common/medium.h"
@@ -26,6 +27,34 @@ typedef struct kp_sph_limits {
   double gain;  // over the step of plain viscosity
 } kp_sph_limits;
 
+// Surface tension of one liquid and the marks of its surface; see sph_tension.c.
+typedef struct kp_sph_tension {
+  kp_smooth w;
+  double volume;           // m^3 of a particle on the rest lattice
+  double full, full_bend;  // neighbours in H, divisor of the curvature in a full lattice
+  double scale;            // of a normal, so that it is a delta of the surface
+  double outer;            // m, from the layers that have normals to the surface, see there
+  double cohesion;         // gamma m [m/s^2] of the pairwise form
+  kp_field *share;         // neighbours in H, colour or its Laplacian
+  kp_field *normal, *unit, *bend;
+  kp_field *surface;
+} kp_sph_tension;
+
+// What one liquid of a mixture carries; fields are NULL where nothing is mixed. See sph_mix.c.
+typedef struct kp_sph_mix {
+  double heavy;  // mass of the solute at concentration 1 over that of the liquid
+  kp_field *c, *rate, *mass, *density;
+} kp_sph_mix;
+
+// Diffusion in all liquids of a world.
+typedef struct kp_sph_mixing {
+  bool on;
+  kp_smooth_kind kind;
+  kp_smooth g;
+  double fastest;  // m^2/s, largest dispersion
+  double pull;     // 1/m^2
+} kp_sph_mixing;
+
 typedef struct kp_sph_fluid {
   kp_liquid_def def;
   kp_medium medium;
@@ -36,6 +65,10 @@ typedef struct kp_sph_fluid {
   double sound_speed;                          // m/s
   double stiffness;
   kp_sph_memory memory;
+  kp_sph_tension tension;
+  kp_sph_mix mix;
+  kp_field *cling;    // adhesion: p/rho^2, negative ones too; else NULL
+  kp_field *touched;  // U8, mark_touched; else NULL
 } kp_sph_fluid;
 
 // Fields of wall samples that only SPH reads.
@@ -47,6 +80,8 @@ typedef struct kp_sph_wall_fields {
                   // their places
   kp_field *pressure;    // p_b / rho_b^2; zero in the mirror form
   kp_sph_memory memory;  // of moving samples
+  kp_field *cling;       // adhesion; else NULL
+  kp_field *velocity;    // wall_drag interpolated: of the liquid at the sample; else NULL
 } kp_sph_wall_fields;
 
 typedef struct kp_sph {
@@ -56,7 +91,8 @@ typedef struct kp_sph {
   kp_smooth w, g;  // density and gradient kernels
   kp_smooth_kind w_kind, g_kind;
   KP_ARRAY(kp_sph_fluid) fluids;
-  kp_sph_wall_fields walls[2];       // still and moving
+  kp_sph_wall_fields walls[2];  // still and moving
+  kp_sph_mixing mix;
   kp_space *state;                   // GLOBAL, one element: has_density
   bool has_density;                  // fused form: last step's density is there
   struct kp_sph_implicit *implicit;  // solver dfsph; else NULL (sph_implicit.h)
@@ -110,3 +146,31 @@ kp_field *kp_sph_sample_velocity(const kp_sph *sph, kp_sph_wall_fields *wall);
 // The viscosities that go with them [Pa s].
 double kp_sph_pair_viscosity(const kp_sph *sph, const kp_sph_fluid *a, const kp_sph_fluid *b);
 double kp_sph_wall_viscosity(const kp_sph *sph, const kp_sph_fluid *fluid);
+// Runs a call over the pairs (i set, j set) within the support.
+KP_NODISCARD kp_result kp_sph_run_pairs(kp_sph *sph, kp_call *call, kp_cells *i, kp_cells *j);
+
+// surface tension: fields, its limit of the step, its passes (they add to the accelerations)
+KP_NODISCARD kp_result kp_sph_tension_setup(kp_sph *sph, kp_sph_fluid *fluid, const kp_env *env);
+// Lengths of the normals of a kind (kp_sph_tension_kind) beyond the cut-off, over the depth below a
+// flat surface. (Centroids without cut-off: 0.145 H^2 in 3D, 0.184 H^2 in 2D.) *outer is what to
+// add to a layer's radius of curvature so that a ball of radius 3 H gets the force of its surface.
+double kp_sph_normal_integral(int kind, double support, int dimension, double cutoff,
+                              double *outer);
+double kp_sph_tension_dt(const kp_sph_fluid *fluid);
+KP_NODISCARD kp_result kp_sph_tension_forces(kp_sph *sph, kp_sph_fluid *fluid);
+
+// walls beside their law: fields; what needs densities; forces, touches, drag of the surroundings
+KP_NODISCARD kp_result kp_sph_adhesion_setup(kp_sph *sph, kp_sph_fluid *fluid);
+KP_NODISCARD kp_result kp_sph_adhesion_setup_wall(kp_sph *sph, kp_sph_wall_fields *wall);
+KP_NODISCARD kp_result kp_sph_adhesion_prepare(kp_sph *sph);
+KP_NODISCARD kp_result kp_sph_wall_velocities(kp_sph *sph);
+KP_NODISCARD kp_result kp_sph_adhesion_forces(kp_sph *sph, kp_sph_fluid *fluid);
+
+// mixtures: is there one; may it be; fields; the limit of its step; masses into accelerations and
+// rates of concentration, after all pair forces; concentrations and masses at the end of the step
+bool kp_sph_mixes(const kp_sph_setup *setup);
+KP_NODISCARD kp_result kp_sph_mix_check(const kp_sph_setup *setup);
+KP_NODISCARD kp_result kp_sph_mix_setup(kp_sph *sph, kp_sph_fluid *fluid, const kp_env *env);
+double kp_sph_mix_dt(const kp_sph *sph);
+KP_NODISCARD kp_result kp_sph_mix_forces(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid);
+KP_NODISCARD kp_result kp_sph_mix_advance(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid);

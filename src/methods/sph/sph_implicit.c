@@ -677,6 +677,8 @@ static kp_result accelerate(kp_sph *sph, kp_env *env, kp_sph_side *side) {
   KP_BIND(&call, &a, push, &side->push, KP_ACCESS_READ);
   KP_BIND3(&call, &a, a, medium->integrate.acceleration, KP_ACCESS_OVERWRITE);
   KP_TRY(run(env, &call, side));
+  KP_TRY(kp_sph_adhesion_forces(sph, fluid_of(sph, side)));
+  KP_TRY(kp_sph_tension_forces(sph, fluid_of(sph, side)));
   return kp_medium_outer_forces(medium, env);
 }
 

@@ -15,11 +15,17 @@ static const char *const integrator_words[] = {
   "euler", "symplectic", "leapfrog", "velocity_verlet", "position_verlet", "rk2", "rk4", NULL,
 };
 static const char *const pressure_words[] = { "mean", "squared", NULL };
-static const char *const viscosity_words[] = { "laplacian", "artificial", "fractional", NULL };
+static const char *const viscosity_words[] = { "laplacian", "artificial", "fractional", "literal",
+                                               NULL };
 static const char *const fractional_mode_words[] = { "calibrated", "raw", NULL };
 static const char *const fractional_end_words[] = { "window", "interior", NULL };
 static const char *const density_words[] = { "summation", "continuity", NULL };
 static const char *const wall_words[] = { "mirror", "sph", "lennard_jones", "dem", NULL };
+static const char *const tension_words[] = { "centroid", "color",    "morris",
+                                             "mueller",  "pairwise", NULL };
+static const char *const drag_words[] = { "law", "none", "interpolated", "wall", "morris", NULL };
+static const char *const adhesion_words[] = { "attract", "paper", "tension", NULL };
+static const char *const sign_words[] = { "corrected", "printed", NULL };
 static const char *const domain_wall_words[] = { "samples", "planes", NULL };
 
 static const char *const solver_words[] = { "wcsph", "dfsph", NULL };
@@ -36,7 +42,8 @@ static const kp_param rows[] = {
         "Pair form: mean (p_i + p_j) / (rho_i rho_j), or squared p_i/rho_i^2 + p_j/rho_j^2."),
   WORDS(viscosity_model, viscosity_words,
         "laplacian uses the liquid's viscosity, artificial (Monaghan) its artificial_viscosity, "
-        "fractional its viscosity with the past velocities of the particles (Ozgen)."),
+        "fractional its viscosity with the past velocities of the particles (Ozgen); literal reads "
+        "it as printed by Bayraktar, in units of rho/2."),
   WORDS(density, density_words, "Summed over neighbours, or advanced by the continuity equation."),
   ROW(density_diffusion, REAL, "", 0, 1, "Delta of the continuity form; smooths density noise."),
   ROW(fused, BOOL, "", 0, 0, "One pass over neighbours with the density of the last step."),
@@ -77,6 +84,23 @@ static const kp_param rows[] = {
       "Past velocities only where flows collide, plain viscosity elsewhere."),
   ROW(fractional_threshold, REAL, "", 0, 1,
       "Share of the speed at which approach, or spread of directions, counts as a collision."),
+  WORDS(wall_drag, drag_words,
+        "Velocity of walls that drags the liquid: as the wall law has it, none, that of the liquid "
+        "at the wall, the wall's own, or mirrored at the wall. All but law work with every wall."),
+  ROW(adhesion, REAL, "", 0, 1, "Gain of the attraction of walls; 0: none."),
+  WORDS(adhesion_mode, adhesion_words,
+        "attract never repels; paper has the printed sign, which does; tension pulls only where "
+        "pressures are negative."),
+  ROW(mark_touched, BOOL, "", 0, 0, "Mark who has touched a wall in the field touched."),
+  WORDS(tension, tension_words,
+        "Surface tension of the liquids that have one: curvature of normals from centroids, from "
+        "the gradient of the colour field or from its differences (morris), the field's Laplacian "
+        "(mueller), or cohesion of pairs, which keeps momentum."),
+  WORDS(tension_sign, sign_words, "As printed in the source, drops explode; for comparison."),
+  ROW(wetting, REAL, "", 0, 1,
+      "How much samples of walls count as liquid when the surface is looked for: 1 wets, 0 beads."),
+  ROW(surface_particles, BOOL, "", 0, 0,
+      "Mark the particles at the surface of their liquid in the field surface."),
 };
 
 static void set_default(void *def) {

@@ -91,12 +91,12 @@ static int32_t listed_neighbours(const kp_sph *sph, int dimension) {
   return (int32_t)(1.35 * ball) + 8;
 }
 
-// Runs a call over the pairs (i set, j set) within the support; nothing to do when a side is empty,
+// Nothing to do when a side is empty,
 // except that a first pass must still write its sums. Two passes per evaluation go over a liquid's
 // own pairs, unless they are fused or the density follows its rate; the passes over walls only add.
-static kp_result run_pairs(kp_sph *sph, kp_call *call, kp_cells *i, kp_cells *j, double radius) {
+kp_result kp_sph_run_pairs(kp_sph *sph, kp_call *call, kp_cells *i, kp_cells *j) {
   kp_pair_job job;
-  KP_TRY(kp_pair_job_make(i, j, radius, &job));
+  KP_TRY(kp_pair_job_make(i, j, sph->support, &job));
   bool two_passes = i == j && sph->def.density == 0 && !sph->def.fused;
   job.keep = two_passes ? listed_neighbours(sph, i->set->dimension) : 0;
   job.adds_only = j == sph->walls[0].cells || j == sph->walls[1].cells;
@@ -112,7 +112,7 @@ static kp_result density_from(kp_sph *sph, kp_sph_fluid *fluid, kp_cells *j, dou
   kp_call_init(&call, density_kernels[sph->def.kernel], &a);
   KP_BIND(&call, &a, density, &fluid->density->buffers[0],
           add ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE);
-  return run_pairs(sph, &call, fluid->medium.cells, j, sph->support);
+  return kp_sph_run_pairs(sph, &call, fluid->medium.cells, j);
 }
 
 static bool samples_have_density(const kp_sph *sph) {
@@ -130,7 +130,7 @@ static kp_result density_from_walls(kp_sph *sph, kp_sph_fluid *fluid) {
     kp_call_init(&call, wall_density_kernels[sph->def.kernel], &a);
     KP_BIND(&call, &a, density, &fluid->density->buffers[0], KP_ACCESS_WRITE);
     KP_BIND(&call, &a, j_volume, &wall->interface->volume->buffers[0], KP_ACCESS_READ);
-    KP_TRY(run_pairs(sph, &call, fluid->medium.cells, wall->cells, sph->support));
+    KP_TRY(kp_sph_run_pairs(sph, &call, fluid->medium.cells, wall->cells));
   }
   return KP_OK;
 }
@@ -190,7 +190,7 @@ static kp_result sample_density_from(kp_sph *sph, kp_sph_wall_fields *wall, kp_c
   kp_call call;
   kp_call_init(&call, density_kernels[sph->def.kernel], &d);
   KP_BIND(&call, &d, density, &wall->density->buffers[0], KP_ACCESS_WRITE);
-  return run_pairs(sph, &call, wall->cells, j, sph->support);
+  return kp_sph_run_pairs(sph, &call, wall->cells, j);
 }
 
 static kp_result begin_sample_density(kp_sph_wall_fields *wall) {
@@ -203,10 +203,9 @@ static kp_result begin_sample_density(kp_sph_wall_fields *wall) {
   return kp_copy(from->backend, out, in, from->used);
 }
 
-// Wall form `sph`: samples get density and pressure from the fluid around them and from themselves
+// Wall form `sph` and adhesion: samples get density from the fluid around them and from themselves
 // (B 5.1.1).
-static kp_result sample_state(kp_sph *sph, kp_sph_wall_fields *wall) {
-  kp_backend *backend = wall->interface->set->space->backend;
+static kp_result sample_density(kp_sph *sph, kp_sph_wall_fields *wall) {
   const kp_sph_fluid *fluid = kp_sph_stiffest(sph);
   KP_TRY(begin_sample_density(wall));
   for (size_t k = 0; k < sph->fluids.count; ++k) {
@@ -217,6 +216,12 @@ static kp_result sample_state(kp_sph *sph, kp_sph_wall_fields *wall) {
       KP_TRY(sample_density_from(sph, wall, other->medium.ghost_cells, mass));
     }
   }
+  return KP_OK;
+}
+
+static kp_result sample_state(kp_sph *sph, kp_sph_wall_fields *wall) {
+  kp_backend *backend = wall->interface->set->space->backend;
+  const kp_sph_fluid *fluid = kp_sph_stiffest(sph);
   kp_call call;
   sph_state_args s = { .rest_density = (kp_real)fluid->def.rest_density,
                        .stiffness = (kp_real)fluid->stiffness,
@@ -243,12 +248,20 @@ kp_result kp_sph_prepare(void *self, kp_env *env) {
     KP_TRY(evaluate_state(sph, &sph->fluids.data[f], sph->def.fused && !summed));
   }
   sph->has_density = true;
-  for (int w = 0; w < 2 && sph->def.wall == KP_SPH_WALL_SPH; ++w) {
-    if (sph->walls[w].cells != NULL) {
+  bool pressed = sph->def.wall == KP_SPH_WALL_SPH;
+  for (int w = 0; w < 2; ++w) {
+    bool there = sph->walls[w].cells != NULL;
+    if (there && (pressed || sph->def.adhesion > 0.0)) {
+      KP_TRY(sample_density(sph, &sph->walls[w]));
+    }
+    if (there && pressed) {
       KP_TRY(sample_state(sph, &sph->walls[w]));
     }
   }
-  return KP_OK;
+  if (sph->def.adhesion > 0.0) {
+    KP_TRY(kp_sph_adhesion_prepare(sph));
+  }
+  return sph->def.wall_drag == KP_SPH_DRAG_INTERPOLATED ? kp_sph_wall_velocities(sph) : KP_OK;
 }
 
 // ---- accelerations ------------------------------------------------------------------------------
@@ -300,7 +313,7 @@ static kp_result force_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
   if (sph->def.fused) {
     KP_BIND(&call, &a, density, &fluid->density->buffers[0], access);
   }
-  return run_pairs(sph, &call, fluid->medium.cells, j.cells, sph->support);
+  return kp_sph_run_pairs(sph, &call, fluid->medium.cells, j.cells);
 }
 
 static kp_result rates_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
@@ -334,7 +347,7 @@ static kp_result rates_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
   KP_BIND(&call, &a, j_density, &j.density->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, a, fluid->medium.integrate.acceleration, access);
   KP_BIND(&call, &a, rate, &fluid->rate->buffers[0], access);
-  return run_pairs(sph, &call, fluid->medium.cells, j.cells, sph->support);
+  return kp_sph_run_pairs(sph, &call, fluid->medium.cells, j.cells);
 }
 
 // Restitution of a spring and dashpot that never pulls (Schwager & Poeschel 2007), for
@@ -378,7 +391,8 @@ static sph_wall_law_args wall_law(const kp_sph *sph, const kp_sph_fluid *fluid, 
   // samples stand as far behind the wall as the first fluid particles before it: the velocity that
   // makes the wall itself stand still is mirrored, which doubles the difference (Morris et al. 1997
   // with d_b = d_i). Lennard-Jones walls drag like a layer of fluid one spacing away.
-  double drag = 2.0 * (1.0 - slip) * kp_sph_wall_viscosity(sph, fluid);
+  bool by_law = sph->def.wall_drag == KP_SPH_DRAG_LAW;
+  double drag = by_law ? 2.0 * (1.0 - slip) * kp_sph_wall_viscosity(sph, fluid) : 0.0;
   double viscosity = lj ? drag / (sph->spacing * sph->spacing) : drag / fluid->def.rest_density;
   double own = sph->def.wall == KP_SPH_WALL_MIRROR ? 2.0 : 1.0;
   bool squared = sph->def.pressure == SPH_FORM_SQUARED || sph->def.density == 1;
@@ -417,7 +431,7 @@ static kp_result wall_rate(kp_sph *sph, kp_sph_fluid *fluid, kp_sph_wall_fields 
   KP_BIND3(&call, &a, j_v, samples->set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, j_volume, &samples->volume->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, rate, &fluid->rate->buffers[0], KP_ACCESS_WRITE);
-  return run_pairs(sph, &call, fluid->medium.cells, wall->cells, sph->support);
+  return kp_sph_run_pairs(sph, &call, fluid->medium.cells, wall->cells);
 }
 
 static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
@@ -433,7 +447,7 @@ static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
   KP_BIND(&call, &a, j_volume, &samples->volume->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, j_p, &wall->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, a, fluid->medium.integrate.acceleration, KP_ACCESS_WRITE);
-  return run_pairs(sph, &call, fluid->medium.cells, wall->cells, sph->support);
+  return kp_sph_run_pairs(sph, &call, fluid->medium.cells, wall->cells);
 }
 
 // What the fluid does to the samples of moving bodies: the same law seen from the other side.
@@ -450,7 +464,7 @@ static kp_result wall_react(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
   KP_BIND(&call, &a, j_p, &fluid->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, j_inverse, &fluid->inverse->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, f, samples->force, KP_ACCESS_WRITE);
-  return run_pairs(sph, &call, wall->cells, fluid->medium.cells, sph->support);
+  return kp_sph_run_pairs(sph, &call, wall->cells, fluid->medium.cells);
 }
 
 static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
@@ -482,6 +496,11 @@ static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
     KP_TRY(density_from_walls(sph, fluid));
   }
   KP_TRY(kp_sph_fractional_forces(sph, fluid));
+  KP_TRY(kp_sph_adhesion_forces(sph, fluid));
+  KP_TRY(kp_sph_tension_forces(sph, fluid));
+  if (sph->mix.on) {
+    KP_TRY(kp_sph_mix_forces(sph, env, fluid));
+  }
   return kp_medium_outer_forces(&fluid->medium, env);
 }
 

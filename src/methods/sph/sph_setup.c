@@ -122,6 +122,11 @@ static kp_result setup_fluid(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
   medium->density = fluid->density;
   medium->rest_density = def->rest_density;
   medium->mass = def->rest_density * kp_sph_lattice_volume(sph, def->spacing, env->dimension);
+  KP_TRY(kp_sph_tension_setup(sph, fluid, env));
+  KP_TRY(kp_sph_adhesion_setup(sph, fluid));
+  if (sph->mix.on) {
+    KP_TRY(kp_sph_mix_setup(sph, fluid, env));
+  }
   if (!def->empty) {
     KP_TRY(kp_medium_fill(medium, env, &def->shape));
   }
@@ -133,9 +138,16 @@ static kp_result setup_fluid(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
 
 kp_result kp_sph_setup_fluids(kp_sph *sph, kp_env *env, const kp_sph_setup *setup) {
   KP_TRY(kp_array_reserve(&sph->fluids, setup->n_liquids));
+  sph->mix.on = kp_sph_mixes(setup);
+  if (sph->mix.on) {
+    KP_TRY(kp_sph_mix_check(setup));
+  }
   for (size_t l = 0; l < setup->n_liquids; ++l) {
     kp_sph_fluid *fluid = &sph->fluids.data[sph->fluids.count++];
     *fluid = (kp_sph_fluid){ .def = setup->liquids[l] };
+    if (setup->def->viscosity_model == KP_SPH_VISCOSITY_LITERAL) {
+      fluid->def.viscosity *= 0.5 * fluid->def.rest_density;  // Eq. 3.22 without 1/rho
+    }
     KP_TRY(setup_fluid(sph, env, fluid));
   }
   return KP_OK;
@@ -243,7 +255,8 @@ kp_result kp_sph_setup_walls(kp_sph *sph, kp_env *env) {
     wall->cells->dense_cells = DENSE_WALL_CELLS;
     KP_TRY(kp_cells_build(wall->cells, NULL));
     KP_TRY(sample_volumes(sph, env, wall));
-    if (sph->def.wall == KP_SPH_WALL_SPH) {
+    KP_TRY(kp_sph_adhesion_setup_wall(sph, wall));
+    if (sph->def.wall == KP_SPH_WALL_SPH || sph->def.adhesion > 0.0) {
       kp_field_desc own = { "own_density", KP_TYPE_REAL, 1, "kg/m^3", 0, 0.0 };
       KP_TRY(kp_space_add_field(space, &own, &wall->own));
       KP_TRY(own_density(sph, env, wall));
