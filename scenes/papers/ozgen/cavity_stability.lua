@@ -27,3 +27,4 @@ collider "lid" {
 
 output { frames = 40, fps = 20 }
 look "oil" { color_by = "velocity", range_max = 0.5 }
+render { camera_zoom = 0.8, ground = "none", background = "dark" }
