@@ -22,6 +22,14 @@ static kp_case_work work_a(void) {
   };
 }
 
+// As scene A, and per particle its slot (in the sort too), velocity, a row of ten past ones read,
+// one written, and the mean written: 40r.
+static kp_case_work work_a_fractional(void) {
+  kp_case_work work = work_a();
+  work.bytes += bytes(0.0, 40.0, 12.0);
+  return work;
+}
+
 // Sort of position, velocity, id and the pressures of both solves; lists written and read, terms
 // (3r and 1r per neighbour) written once; then, with one turn for the divergence and two for the
 // density, eight passes that read 3r + 4 bytes per neighbour and one of viscosity that reads 1r +
@@ -111,6 +119,16 @@ const kp_case kp_cases[] = {
       .build = kp_case_sph_a_implicit,
       .work = work_a_implicit,
       .must_core = 1.4,
+  },
+  {
+      .name = "sph-a-fractional",
+      .family = "sph",
+      .text = "weakly compressible water, viscosity by the past of ten steps",
+      .unit = "M particle-steps/s",
+      .sizes = { 25000, 117649, 493039 },
+      .build = kp_case_sph_a_fractional,
+      .work = work_a_fractional,
+      .must_core = 2.5 / 1.1,
   },
   {
       .name = "sph-b",

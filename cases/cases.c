@@ -19,6 +19,18 @@ static kp_shape_def box(kp_vec3 min, kp_vec3 max) {
 
 // ---- scene A
 
+static kp_sph_def scene_a_sph(int solver) {
+  kp_sph_def sph = kp_default_sph_def();
+  sph.solver = solver;
+  sph.density_error = 5e-4;
+  sph.divergence_error = 1e-3;
+  sph.kernel = KP_SPH_CUBIC;
+  sph.support = 2.0;
+  sph.integrator = KP_INTEGRATOR_SYMPLECTIC;
+  sph.wall = KP_SPH_WALL_MIRROR;  // as the peer's walls (Akinci et al. 2012)
+  return sph;
+}
+
 static kp_result scene_a(kp_world *world, int64_t particles, int solver) {
   double n = fmax(round(cbrt((double)particles)), 4.0);
   double d = 1.0 / (n + 1.0);
@@ -32,14 +44,7 @@ static kp_result scene_a(kp_world *world, int64_t particles, int solver) {
   simulation.policy = KP_POLICY_STOP;
   KP_TRY(kp_world_set_simulation(world, &simulation));
 
-  kp_sph_def sph = kp_default_sph_def();
-  sph.solver = solver;
-  sph.density_error = 5e-4;
-  sph.divergence_error = 1e-3;
-  sph.kernel = KP_SPH_CUBIC;
-  sph.support = 2.0;
-  sph.integrator = KP_INTEGRATOR_SYMPLECTIC;
-  sph.wall = KP_SPH_WALL_MIRROR;  // as the peer's walls (Akinci et al. 2012)
+  kp_sph_def sph = scene_a_sph(solver);
   KP_TRY(kp_world_set_sph(world, &sph));
 
   kp_liquid_def water = kp_default_liquid_def();
@@ -63,6 +68,13 @@ kp_result kp_case_sph_a(kp_world *world, int64_t particles) {
 
 kp_result kp_case_sph_a_implicit(kp_world *world, int64_t particles) {
   return scene_a(world, particles, KP_SPH_SOLVER_DFSPH);
+}
+
+kp_result kp_case_sph_a_fractional(kp_world *world, int64_t particles) {
+  KP_TRY(scene_a(world, particles, KP_SPH_SOLVER_WCSPH));
+  kp_sph_def sph = scene_a_sph(KP_SPH_SOLVER_WCSPH);
+  sph.viscosity_model = KP_SPH_VISCOSITY_FRACTIONAL;
+  return kp_world_set_sph(world, &sph);
 }
 
 // ---- scene G

@@ -12,6 +12,8 @@ KP_NODISCARD kp_result kp_case_sph_a(kp_world *world, int64_t particles);
 // The same with pressures that are solved for, density to 0.05 %, divergence to 0.1 %, and steps
 // five times as long.
 KP_NODISCARD kp_result kp_case_sph_a_implicit(kp_world *world, int64_t particles);
+// The same with viscosity by half-derivatives of the last ten steps.
+KP_NODISCARD kp_result kp_case_sph_a_fractional(kp_world *world, int64_t particles);
 
 // Scene B: SPHERIC benchmark 2, a dam break with obstacle. Up to 250 neighbours, two evaluations.
 // The size counts three layers of wall samples, as the figures it is compared with do.

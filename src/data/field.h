@@ -123,6 +123,8 @@ KP_NODISCARD kp_result kp_space_permute(kp_space *space, kp_buffer *order);
 
 // Close the holes of the COLD slots: slot i of the compacted arrays belongs to element i.
 KP_NODISCARD kp_result kp_space_compact_cold(kp_space *space);
+// The same for all spaces, before a checkpoint: rows then lie in the order in which they are read.
+KP_NODISCARD kp_result kp_registry_compact_cold(kp_registry *registry);
 
 // Visit each component of each field that has all `flags`: spaces by name order of creation, fields
 // likewise. `data` is the host side, valid during the call.

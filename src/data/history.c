@@ -159,7 +159,7 @@ kp_result kp_history_create(kp_space *space, int dimension, const char *name, in
   const kp_field_desc ring = { "history", KP_TYPE_REAL, 1, "m/s", KP_FIELD_STATE | KP_FIELD_COLD,
                                0.0 };
   KP_TRY(kp_space_add_wide_field(space, &ring, 1 + dimension * slots, &out->ring));
-  return kp_buffer_resize(&out->weights, (size_t)slots * sizeof(kp_real));
+  return kp_buffer_resize(&out->weights, (size_t)(slots * dimension) * sizeof(kp_real));
 }
 
 void kp_history_free(kp_history *history) {
@@ -174,8 +174,8 @@ kp_result kp_history_weigh(kp_history *history, const kp_history_rule *rule, dou
   void *memory;
   KP_TRY(kp_buffer_get(&history->weights, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, &memory));
   kp_real *weights = memory;
-  for (int64_t k = 0; k < history->clock.slots; ++k) {
-    weights[k] = (kp_real)places[k];
+  for (int64_t k = 0; k < history->clock.slots * history->dimension; ++k) {
+    weights[k] = (kp_real)places[k / history->dimension];
   }
   history->time = time;
   return KP_OK;

@@ -71,7 +71,7 @@ typedef struct kp_history {
   int dimension;
   kp_field *ring;
   KP_ARRAY(double) places;  // weights by place
-  kp_buffer weights;        // REAL: the same for the device
+  kp_buffer weights;        // REAL by item of a row, for the device
   kp_history_weights sum;   // of the last weigh
   double time;              // of the last weigh
 } kp_history;

@@ -430,6 +430,18 @@ kp_result kp_space_remove(kp_space *space, kp_buffer *keep) {
   return KP_OK;
 }
 
+// Give back the back buffers that have room for whole histories: the next sort takes smaller ones.
+static void release_rows(kp_space *space) {
+  for (size_t k = 0; k < space->fields.count; ++k) {
+    const kp_field *field = space->fields.data[k];
+    if (field->width > 1) {
+      kp_buffer *spare = spare_of(space, kp_type_size(field->type));
+      kp_buffer_free(spare);
+      kp_buffer_init(spare, space->backend);
+    }
+  }
+}
+
 kp_result kp_space_compact_cold(kp_space *space) {
   if (space->slot == NULL || space->n_slots == 0) {
     return KP_OK;
@@ -444,6 +456,14 @@ kp_result kp_space_compact_cold(kp_space *space) {
   KP_TRY(kp_call_run(space->backend, &call, space->n));
   space->n_slots = space->n;
   space->free_slots.count = 0;
+  release_rows(space);
+  return KP_OK;
+}
+
+kp_result kp_registry_compact_cold(kp_registry *registry) {
+  for (size_t s = 0; s < registry->spaces.count; ++s) {
+    KP_TRY(kp_space_compact_cold(registry->spaces.data[s]));
+  }
   return KP_OK;
 }
 

@@ -114,6 +114,7 @@ static kp_result add_state_view(const kp_field_view *view, void *user) {
 }
 
 kp_result kp_batch_add_state(kp_batch *batch, kp_world *world) {
+  KP_TRY(kp_registry_compact_cold(world->registry));
   return kp_registry_visit(world->registry, KP_FIELD_SAVE, add_state_view, batch);
 }
 

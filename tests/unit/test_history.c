@@ -297,7 +297,7 @@ static void test_cost(void **state) {
   }
   assert_int_equal(kp_memory_allocations(), n_host);
   int64_t moved = w.backend->counters.bytes_in + w.backend->counters.bytes_out - bytes;
-  assert_int_equal(moved, 9 * SLOTS * (int64_t)sizeof(kp_real));
+  assert_int_equal(moved, 9 * 3 * SLOTS * (int64_t)sizeof(kp_real));
   assert_true(kp_history_bytes(&w.history) == (1 + 3 * SLOTS) * sizeof(kp_real));
   world_close(&w);
 }
