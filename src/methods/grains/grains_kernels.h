@@ -18,6 +18,24 @@
 #define GRAINS_LANE(w) ((w)[0])
 #endif
 
+// x a + y b + z c with every product and sum rounded: a card would fuse them, and the small overlap
+// of two large numbers would tell.
+KP_FN kp_real grains_dot(kp_real x, kp_real y, kp_real z, kp_real a, kp_real b, kp_real c) {
+#if defined(__CUDA_ARCH__) && defined(KELPIE_DOUBLE)
+  return __dadd_rn(__dadd_rn(__dmul_rn(x, a), __dmul_rn(y, b)), __dmul_rn(z, c));
+#elif defined(__CUDA_ARCH__)
+  return __fadd_rn(__fadd_rn(__fmul_rn(x, a), __fmul_rn(y, b)), __fmul_rn(z, c));
+#else
+  return x * a + y * b + z * c;
+#endif
+}
+
+#ifdef __CUDACC__
+#define GRAINS_SQUARE(x, y, z) grains_dot(x, y, z, x, y, z)
+#else
+#define GRAINS_SQUARE(x, y, z) ((x) * (x) + (y) * (y) + (z) * (z))
+#endif
+
 #define GRAINS_BLOCK 16  // grains of a work item on the host; one on a card
 #define GRAINS_TILE 192  // contacts evaluated at a time on the host
 
@@ -100,7 +118,7 @@ GRAINS_INLINE void grains_contact_law(grains_choice c, const grains_gap *g, cons
   kp_w zero = kp_w_splat((kp_real)0);
   kp_w one = kp_w_splat((kp_real)1);
   kp_w reach = c.alike ? kp_w_splat(l->reach) : g->reach;
-  kp_w r2 = g->dx * g->dx + g->dy * g->dy + g->dz * g->dz;
+  kp_w r2 = GRAINS_SQUARE(g->dx, g->dy, g->dz);
   kp_wmask touches = kp_w_and(kp_w_less(r2, reach * reach), kp_w_less(zero, r2));
   kp_w r = kp_w_select(touches, kp_w_sqrt(r2), one);
   kp_w inverse = one / r;
@@ -206,6 +224,7 @@ KP_FN void grains_pack(int64_t i, const grains_pack_args *a) {
   r->radius = radius;
   r->inverse_radius = (kp_real)1 / radius;
   r->mass = a->mass[i];
+  r->unused = (kp_real)0;
 }
 
 // ---- grains against grains ----------------------------------------------------------------------
@@ -214,7 +233,7 @@ typedef struct grains_contact_args {
   grains_law law;
   double box[3], half[3];  // of periodic axes; half = infinity elsewhere
   int64_t n;
-  int32_t block;       // grains of a work item
+  int32_t block;       // grains of a work item; every 2 block-th element is one on the host
   int32_t add;         // 1: to what other populations gave
   int32_t is_frozen;   // partners do not move: m* = m_i
   kp_real gx, gy, gz;  // gravity, where nothing is added to
@@ -446,6 +465,11 @@ GRAINS_INLINE void grains_add_lanes(const grains_tile *t, int32_t from, int32_t 
 // tiles nor registers.
 GRAINS_INLINE void grains_contact_block(grains_choice c, int64_t block,
                                         const grains_contact_args *a) {
+  // chunks of a launch count elements, so that a block is many of them lets threads share the work
+  if (block % (2 * GRAINS_BLOCK) != 0) {
+    return;
+  }
+  block /= 2 * GRAINS_BLOCK;
   grains_tile tile;
   grains_sum sums[GRAINS_BLOCK] = { { { 0 }, { 0 } } };
   int64_t first = block * a->block;
@@ -679,7 +703,7 @@ KP_FN kp_real grains_disc(const grains_record *self, uint32_t s, const grains_to
   n[2] = a->nz[s];
   kp_real d[3] = { (kp_real)(self->x - a->x[s]), (kp_real)(self->y - a->y[s]),
                    (kp_real)(self->z - a->z[s]) };
-  kp_real along = d[0] * n[0] + d[1] * n[1] + d[2] * n[2];
+  kp_real along = grains_dot(d[0], d[1], d[2], n[0], n[1], n[2]);
   kp_real height = along - a->lift[s];
   kp_real disc = a->disc[s];
   kp_real far = (kp_real)1e30;

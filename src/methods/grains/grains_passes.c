@@ -77,7 +77,8 @@ static kp_result contacts(kp_grains *grains, kp_env *env, kp_grains_link *link, 
   }
   KP_BIND3(&call, &a, a, set->medium.integrate.acceleration, out);
   KP_BIND3(&call, &a, b, set->turn, out);
-  return kp_call_run(env->backend, &call, (n + a.block - 1) / a.block);
+  int64_t n_blocks = (n + a.block - 1) / a.block;
+  return kp_call_run(env->backend, &call, is_card ? n : n_blocks * 2 * GRAINS_BLOCK);
 }
 
 static grains_motion no_motion(const kp_grains *grains) {
