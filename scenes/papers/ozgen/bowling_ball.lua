@@ -20,5 +20,5 @@ body "ball" {
 }
 
 output { frames = 300, fps = 30 }
-look "starch" { color_by = "stiffening", color_map = "heat", range_max = 60, smooth = 0.5 }
-render { camera_azimuth_deg = 25, camera_elevation_deg = 24, camera_zoom = 1.25 }
+look "starch" { color_by = "stiffening", color_map = "heat", range_max = 120, smooth = 1 }
+render { camera_azimuth_deg = 25, camera_elevation_deg = 24, camera_zoom = 1 }

@@ -18,5 +18,5 @@ body "ball" {
 }
 
 output { frames = 60, fps = 30 }
-look "starch" { color = {0.92, 0.90, 0.84}, smooth = 0.5 }
-render { camera_azimuth_deg = 25, camera_elevation_deg = 24, camera_zoom = 1.25 }
+look "starch" { color = {0.92, 0.90, 0.84}, smooth = 1 }
+render { camera_azimuth_deg = 25, camera_elevation_deg = 24, camera_zoom = 1 }

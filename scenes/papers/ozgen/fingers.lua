@@ -1,8 +1,8 @@
 -- A dish of corn starch on a loudspeaker (Özgen 2013, Figs. 5.3 and 5.4: 10 K particles).
 --
--- Sources under the floor shake with frequencies drawn anew at random. What is thrown together
--- stiffens and stays; without memory (fingers_plain.lua), or where only the magnitude of the sum
--- counts (fingers_sum.lua), it runs flat again.
+-- Sources under the floor shake with frequencies drawn anew at random. With memory the layer stiffens
+-- to a sheet that keeps its folds and rims, short of the fingers of the figure; without memory
+-- (fingers_plain.lua) it splashes and runs flat again. fingers_sum.lua: the magnitude of the sum.
 local a = 0.01
 
 domain { min = {0, 0, 0}, max = {50 * a, 0.6, 50 * a}, open_top = true }
@@ -19,5 +19,5 @@ stf {
 }
 
 output { frames = 48, fps = 30 }
-look "starch" { color_by = "stiffening", color_map = "heat", range_max = 300, smooth = 0.5 }
+look "starch" { color_by = "stiffening", color_map = "heat", range_max = 600, smooth = 1 }
 render { camera_azimuth_deg = 30, camera_elevation_deg = 28, camera_zoom = 1.2 }

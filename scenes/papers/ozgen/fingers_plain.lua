@@ -15,5 +15,5 @@ stf {
 }
 
 output { frames = 48, fps = 30 }
-look "starch" { color = {0.92, 0.90, 0.84}, smooth = 0.5 }
+look "starch" { color = {0.92, 0.90, 0.84}, smooth = 1 }
 render { camera_azimuth_deg = 30, camera_elevation_deg = 28, camera_zoom = 1.2 }

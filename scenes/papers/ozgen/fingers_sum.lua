@@ -16,5 +16,5 @@ stf {
 }
 
 output { frames = 48, fps = 30 }
-look "starch" { color_by = "stiffening", color_map = "heat", range_max = 300, smooth = 0.5 }
+look "starch" { color_by = "stiffening", color_map = "heat", range_max = 600, smooth = 1 }
 render { camera_azimuth_deg = 30, camera_elevation_deg = 28, camera_zoom = 1.2 }
