@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "par/parallel.h"
 
 #include "support/claims.h"
 #include "support/worlds.h"
@@ -71,8 +72,6 @@ static void keep_view(const kp_force_view *view, void *user) {
 // Densities and forces of one step after the water has met the sphere.
 static void forces_after(const pour *p, kp_world **world, kept *out) {
   *world = make_pour(p);
-  pour before = *p;
-  (void)before;
   kp_test_steps(*world, 150);
   kp_world_set_force(*world, keep_view, out);
   kp_test_steps(*world, 1);
@@ -285,12 +284,79 @@ static void test_touched(void **state) {
   kp_world_destroy(&world);
 }
 
+// ---- bits ---------------------------------------------------------------------------------------
+
+// Everything at once: tension, adhesion, drag against the liquid's velocity, marks, periodic
+// images.
+static kp_world *make_all(int tension, const char *backend) {
+  kp_test_settings s =
+      kp_test_settings_make(3, kp_vec3_make(-0.16, -0.2, -0.16), kp_vec3_make(0.16, 0.4, 0.16));
+  s.backend = backend;
+  s.domain.boundary_x = KP_BOUNDARY_PERIODIC;
+  s.sph.adhesion = 0.05;
+  s.sph.wall_drag = KP_SPH_DRAG_INTERPOLATED;
+  s.sph.mark_touched = true;
+  s.sph.surface_particles = true;
+  s.sph.tension = tension;
+  kp_world *world = kp_test_world(&s);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(-0.16, 0.1, -0.1), kp_vec3_make(0.16, 0.22, 0.1), DX);
+  water.surface_tension = 0.5;
+  water.sound_speed = 20.0;
+  water.drag = 0.2;
+  assert_ok(kp_world_add_liquid(world, &water));
+  kp_body_def ball = kp_default_body_def();
+  snprintf(ball.name, sizeof ball.name, "ball");
+  ball.shape = kp_test_ball(kp_vec3_make(0, 0, 0), 0.08);
+  assert_ok(kp_world_add_body(world, &ball));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+static uint64_t hash_of(kp_world *world) {
+  uint64_t hash;
+  assert_ok(kp_world_hash(world, &hash));
+  return hash;
+}
+
+static uint64_t hash_after(int tension, const char *backend, int threads) {
+  kp_parallel_set_threads(threads);
+  kp_world *world = make_all(tension, backend);
+  kp_test_steps(world, 30);
+  uint64_t hash = hash_of(world);
+  kp_world_destroy(&world);
+  kp_parallel_set_threads(0);
+  return hash;
+}
+
+static void test_bits(void **state) {
+  (void)state;
+  for (int tension = 0; tension <= KP_SPH_TENSION_PAIRWISE; ++tension) {
+    uint64_t one = hash_after(tension, "cpu", 1);
+    assert_true(hash_after(tension, "cpu", 3) == one);
+    assert_true(hash_after(tension, "mirror", 2) == one);
+    kp_world *world = make_all(tension, "cpu");
+    kp_snapshot *snapshot = NULL;
+    kp_test_steps(world, 15);
+    assert_ok(kp_registry_save(world->registry, &snapshot));
+    kp_test_steps(world, 15);
+    assert_true(hash_of(world) == one);
+    assert_ok(kp_registry_rewind(world->registry, snapshot));
+    assert_ok(kp_world_after_load(world));
+    kp_test_steps(world, 15);
+    assert_true(hash_of(world) == one);
+    kp_snapshot_free(&snapshot);
+    kp_world_destroy(&world);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_force),
     cmocka_unit_test(test_pour),
     cmocka_unit_test(test_bodies_get_it_back),
     cmocka_unit_test(test_touched),
+    cmocka_unit_test(test_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
