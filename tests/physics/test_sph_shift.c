@@ -6,7 +6,7 @@
 #include "support/worlds.h"
 
 #define PI 3.14159265358979323846
-#define SHIFTING 2.0
+#define SHIFTING 6.0
 #define STEEPEST 0.25  // as in sph_shift.c
 
 // A disordered channel: periodic along x, walls across y, an upper layer missing where `open`.
@@ -73,7 +73,6 @@ static void by_id(const snapshot *s, double *x, double *y) {
 static void check_step(kp_world *world) {
   kp_sph *sph = kp_test_sph(world);
   kp_sph_fluid *fluid = kp_test_fluid(world, "water");
-  double speed = fluid->medium.max_speed;
   snapshot before = read_places(world);
   int64_t n = before.n;
   double *x0 = calloc((size_t)n, sizeof *x0);
@@ -92,7 +91,7 @@ static void check_step(kp_world *world) {
   double *wy = read_all(world, "walls", "position", 1);
   double *volume = read_all(world, "walls", "volume", 0);
   double h = 0.5 * sph->support;
-  double way = SHIFTING * h * fmin(speed * report.dt, 0.1 * h);
+  double way = fmin(SHIFTING * h * 0.1 * fluid->sound_speed * report.dt, 0.3 * h * h);
   int64_t held = 0;
   for (int64_t i = 0; i < n; ++i) {
     double px = x0[(int64_t)after.id[i]];

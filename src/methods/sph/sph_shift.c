@@ -10,6 +10,8 @@ SPH_SHIFT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PA
 
 // |grad C| H/2 inside a liquid in disorder is below this, at a free surface above it
 #define STEEPEST 0.25
+// of h^2 in one step; twice as much was seen to overshoot
+#define MOST 0.3
 
 kp_result kp_sph_shift_create(kp_sph *sph) {
   kp_field_desc gradient = { "concentration_gradient", KP_TYPE_REAL, 3, "1/m", 0, 0.0 };
@@ -92,9 +94,9 @@ kp_result kp_sph_shift_move(kp_sph *sph, const kp_env *env) {
   double h = 0.5 * sph->support;
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_fluid *fluid = &sph->fluids.data[f];
-    // sound is ten times as fast as the flow, so a step moves less than this; more would overshoot
-    double reach = fmin(fluid->medium.max_speed * env->dt, 0.1 * h);
-    sph_shift_move_args a = { .diffusion = sph->def.shifting * h * reach,
+    // a tenth of the speed of sound is what flow a liquid is meant for
+    double diffusion = sph->def.shifting * h * 0.1 * fluid->sound_speed * env->dt;
+    sph_shift_move_args a = { .diffusion = fmin(diffusion, MOST * h * h),
                               .steepest2 = pow(STEEPEST / h, 2.0) };
     kp_call call;
     kp_call_init(&call, &sph_shift_move_kernel, &a);

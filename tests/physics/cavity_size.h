@@ -1,0 +1,17 @@
+// How large the cavity tests are: in the suite, or as the claim asks (label long).
+#pragma once
+
+#include <stdbool.h>
+
+typedef struct cavity_size {
+  const char *test;        // name under ctest
+  const char *claim_size;  // in words
+  int n[2];                // particles per side at Re 100 and 400
+  double seconds[2];
+  int n_early;           // per side, fractional against plain at equal times
+  double seconds_early;  // s
+  double dt_early;       // s
+  bool claims;           // this size is the one that counts
+} cavity_size;
+
+extern const cavity_size cavity_size_chosen;

@@ -1,0 +1,14 @@
+// How many seeds the comparison of colliding flows takes: in the suite, or as the claims ask (label
+// long).
+#pragma once
+
+#include <stdbool.h>
+
+typedef struct colliding_size {
+  const char *test;  // name under ctest
+  int n_seeds;
+  int n_seeds_3d;  // 0: left out
+  bool claims;     // this size is the one that counts
+} colliding_size;
+
+extern const colliding_size colliding_size_chosen;
