@@ -177,7 +177,7 @@ static void test_ghia_400(void **state) {
 // ---- a grid solver for equal times: vorticity and stream function, central differences, Thom's
 // wall vorticity, the Poisson equation by sine transforms
 
-#define CELLS 64
+#define CELLS 48
 #define INNER (CELLS - 1)
 
 typedef struct grid {
@@ -293,7 +293,7 @@ static void grid_line(double reynolds, double seconds, double out[LINE]) {
 static void test_grid(void **state) {
   (void)state;
   double u[LINE];
-  grid_line(100.0, 20.0, u);
+  grid_line(100.0, 15.0, u);
   double error = ghia_error(u, "y", "u", 100);
   print_message("  grid, Re 100: %.4f\n", error);
   assert_between(error, 0.0, 0.012);
@@ -346,7 +346,7 @@ static void test_fractional(void **state) {
   double added = largest_difference(plain, calibrated);
   double off = largest_difference(calibrated, want);
   double raw_off = largest_difference(raw, want);
-  double effective = effective_reynolds(raw, size->seconds_early);
+  double effective = size->claims ? effective_reynolds(raw, size->seconds_early) : NAN;
   double gain = 2.0 * sqrt(10.0 * dt / PI);
   print_message("  fractional - plain %.4f, fractional - grid %.4f, plain - grid %.4f; raw - grid "
                 "%.4f, raw looks like Re %.0f (100/S = %.0f)\n",

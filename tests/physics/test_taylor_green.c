@@ -7,7 +7,7 @@
 #include "support/worlds.h"
 
 #define PI 3.14159265358979323846
-#define SIDE 40
+#define SIDE 32
 #define VISCOSITY 0.01  // Re = 100
 #define SECONDS 1.0
 
@@ -93,7 +93,7 @@ static void test_decay(void **state) {
   assert_near(plain.momentum, 0.0, KP_TOL(1e-4, 1e-4));
   kp_claim claim = { "kelpie-taylor-green",
                      "Taylor-Green vortices decay as the viscosity says, Re 100, 1 s",
-                     "40 x 40 particles, periodic",
+                     "32 x 32 particles, periodic",
                      "test_taylor_green",
                      error,
                      0.05 };
@@ -107,7 +107,7 @@ static void test_without_shifting(void **state) {
   decay plain = run_vortices(KP_SPH_VISCOSITY_LAPLACIAN, 0.0);
   print_message("  without shifting: %.4f (rms), %.4f (mode) of %.4f\n", plain.rms, plain.mode,
                 want);
-  assert_true(plain.mode > 0.0);
+  assert_between(plain.mode / want, 0.2, 0.8);
 }
 
 int main(void) {

@@ -28,4 +28,5 @@ probe "grid" {
 }
 
 output { frames = 20, fps = 20 }
-look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.5 }
+look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.5, smooth = 0.8 }
+render { ground = "none" }

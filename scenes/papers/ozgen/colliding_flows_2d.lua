@@ -42,5 +42,5 @@ probe "grid" {
 }
 
 output { frames = 50, fps = 50 }
-render { camera_azimuth_deg = 0, camera_elevation_deg = 0, background = "dark", exposure = 0.3, ground = "none", occlusion = 0 }
-look "water" { color_by = "speed", color_map = "viridis", smooth = 0, gloss = 0 }
+render { camera_azimuth_deg = 0, camera_elevation_deg = 0, background = "dark", exposure = 1.2, ground = "none", occlusion = 0 }
+look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.8, radius_scale = 1.1, smooth = 0, gloss = 0 }
