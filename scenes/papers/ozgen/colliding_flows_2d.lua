@@ -43,4 +43,4 @@ probe "grid" {
 
 output { frames = 50, fps = 50 }
 render { camera_azimuth_deg = 0, camera_elevation_deg = 0, background = "dark", exposure = 1.2, ground = "none", occlusion = 0 }
-look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.8, radius_scale = 1.1, smooth = 0, gloss = 0 }
+look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.8, radius_scale = 0.7, smooth = 1, gloss = 0 }
