@@ -8,5 +8,6 @@ const cavity_size cavity_size_chosen = {
   200,
   5.0,
   2.5e-4,
+  0.02,
   true,
 };

@@ -11,6 +11,7 @@ typedef struct cavity_size {
   int n_early;           // per side, fractional against plain at equal times
   double seconds_early;  // s
   double dt_early;       // s
+  double most_added;     // by fractional viscosity [U]; coarse runs differ by noise
   bool claims;           // this size is the one that counts
 } cavity_size;
 
