@@ -10,12 +10,12 @@ local w = 2 * math.pi * frequency
 
 domain { min = {0, 0, 0}, max = {1, 1, 1} }
 gravity { 0, 0, 0 }
-simulation { dt = 0.0005 }
+simulation { dt = 0.001 }
 sph { kernel = "wendland", support = 2.4, wall = "sph", slip = 0 }
 
 liquid "water" {
   spacing = 1 / 23, rest_density = 1000, viscosity = 10,
-  eos = "linear", sound_speed = 40, clamp_negative_pressure = false,
+  eos = "linear", sound_speed = 20, clamp_negative_pressure = false,
   shape = box { min = {0, 0, 0}, max = {1, 1, 1} },
 }
 
@@ -23,8 +23,8 @@ body "ball" { shape = sphere { center = {0.5, 0.5, 0.5}, radius = 0.12 }, densit
 
 force "shake" { acceleration = function(t) return {amplitude * w * w * math.sin(w * t), 0, 0} end }
 
-probe "path" { of = "ball", kind = "track", every = 20 }
-probe "bulk" { of = "water", kind = "track", every = 20 }
+probe "path" { of = "ball", kind = "track", every = 10 }
+probe "bulk" { of = "water", kind = "track", every = 10 }
 
 output { frames = 90, fps = 30 }
 look "water" { color_by = "speed", color_map = "viridis", radius_scale = 0.3, smooth = 0 }
