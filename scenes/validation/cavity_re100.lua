@@ -25,6 +25,6 @@ collider "lid" {
 probe "u" { of = "water", kind = "fit", min = {0.5, dx / 2, 0}, max = {0.5, 1 - dx / 2, 0}, counts = {1, n, 1}, radius = 2 * dx, interval = 0.25 }
 probe "v" { of = "water", kind = "fit", min = {dx / 2, 0.5, 0}, max = {1 - dx / 2, 0.5, 0}, counts = {n, 1, 1}, radius = 2 * dx, interval = 0.25 }
 
-output { frames = 20, fps = 1 }
+output { frames = 80, fps = 4 }
 render { camera_azimuth_deg = 0, camera_elevation_deg = 0, background = "dark", exposure = 1.2, ground = "none", occlusion = 0 }
 look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.7, radius_scale = 1.3, smooth = 0, gloss = 0 }
