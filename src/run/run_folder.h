@@ -5,7 +5,7 @@
 //   run.json         version, build, machine, hashes: written last, so that it marks a whole folder
 //   frames/          frame_000000.kpf ...
 //   checkpoints/     checkpoint_000012.kpf, the two newest
-//   stats.csv, perf.csv
+//   stats.csv, perf.csv, probes_<name>.csv
 //   images/, export/ made from the frames by other commands
 //   stop             touch it, and the run stops at the next frame
 //
