@@ -61,7 +61,8 @@ kp_result kp_sph_fractional_check(const kp_sph_def *def) {
 
 // ---- set-up -------------------------------------------------------------------------------------
 
-static kp_result add_memory(const kp_sph_def *def, kp_set *set, const char *name,
+// The rows lie in `space`, whose elements are those of the set.
+static kp_result add_memory(const kp_sph_def *def, kp_set *set, kp_space *space, const char *name,
                             kp_sph_memory *memory) {
   const kp_field_desc mean = { "past_velocity", KP_TYPE_REAL, 3, "m/s", KP_FIELD_GHOST, 0.0 };
   // a sample every so often that the slots reach back to the start of the window
@@ -69,8 +70,7 @@ static kp_result add_memory(const kp_sph_def *def, kp_set *set, const char *name
   char clock[KP_NAME_SIZE];
   snprintf(clock, sizeof clock, "%.36s.history", name);
   KP_TRY(kp_space_add_field(set->space, &mean, &memory->velocity));
-  return kp_history_create(set->space, set->dimension, clock, slots_of(def), interval,
-                           &memory->history);
+  return kp_history_create(space, set->dimension, clock, slots_of(def), interval, &memory->history);
 }
 
 static kp_result add_flags(kp_set *set, kp_sph_memory *memory) {
@@ -96,7 +96,8 @@ kp_result kp_sph_fractional_setup(kp_sph *sph) {
   sph->limits.n = -1;
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_fluid *fluid = &sph->fluids.data[f];
-    KP_TRY(add_memory(def, fluid->medium.set, fluid->def.name, &fluid->memory));
+    KP_TRY(add_memory(def, fluid->medium.set, fluid->medium.set->space, fluid->def.name,
+                      &fluid->memory));
     if (is_separate(sph)) {
       KP_TRY(add_flags(fluid->medium.set, &fluid->memory));
     }
@@ -106,7 +107,12 @@ kp_result kp_sph_fractional_setup(kp_sph *sph) {
   // still walls have always had the velocity they have; moving ones have a past too
   kp_sph_wall_fields *movers = &sph->walls[1];
   if (movers->cells != NULL) {
-    KP_TRY(add_memory(def, movers->interface->set, "movers", &movers->memory));
+    // samples are made anew by every build and never loaded: their past is a space of its own
+    kp_set *set = movers->interface->set;
+    kp_space *past;
+    KP_TRY(kp_registry_add_space(set->space->registry, "movers.past", KP_SPACE_VERTICES, &past));
+    KP_TRY(kp_space_append(past, set->space->n, NULL, 0));
+    KP_TRY(add_memory(def, set, past, "movers", &movers->memory));
   }
   return KP_OK;
 }
