@@ -360,7 +360,8 @@ typedef struct stf_plane {
 } stf_plane;
 
 KP_FN stf_plane stf_plane_near(int64_t i, const stf_contact_args *a, const double x[3]) {
-  stf_plane p = { 0 };
+  const kp_real none = (kp_real)0;
+  stf_plane p = { none, none, none, none, none, none, none, none };
   for (uint32_t e = a->rows.begin[i]; e < a->rows.begin[i] + a->rows.count[i]; ++e) {
     uint32_t s = a->rows.partner[e];
     stf_gap d = stf_sample_gap(s, &a->s, &a->rows, x, a->dt);
