@@ -233,7 +233,7 @@ typedef struct grains_contact_args {
   grains_law law;
   double box[3], half[3];  // of periodic axes; half = infinity elsewhere
   int64_t n;
-  int32_t block;       // grains of a work item; every 2 block-th element is one on the host
+  int32_t block;       // grains of a work item; of more than one, every 2 block-th element is one
   int32_t add;         // 1: to what other populations gave
   int32_t is_frozen;   // partners do not move: m* = m_i
   kp_real gx, gy, gz;  // gravity, where nothing is added to
@@ -466,10 +466,11 @@ GRAINS_INLINE void grains_add_lanes(const grains_tile *t, int32_t from, int32_t 
 GRAINS_INLINE void grains_contact_block(grains_choice c, int64_t block,
                                         const grains_contact_args *a) {
   // chunks of a launch count elements, so that a block is many of them lets threads share the work
-  if (block % (2 * GRAINS_BLOCK) != 0) {
+  int64_t stride = a->block > 1 ? 2 * a->block : 1;
+  if (block % stride != 0) {
     return;
   }
-  block /= 2 * GRAINS_BLOCK;
+  block /= stride;
   grains_tile tile;
   grains_sum sums[GRAINS_BLOCK] = { { { 0 }, { 0 } } };
   int64_t first = block * a->block;
