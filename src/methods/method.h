@@ -107,6 +107,7 @@ typedef kp_result (*kp_stage_fn)(void *self, kp_env *env);
 typedef struct kp_method {
   const char *name;
   const char *text;
+  bool is_alone;  // meets no other system: takes sub-steps of its own beside them
   kp_stage_fn stages[KP_STAGE_COUNT];  // NULL: takes no part
   // How often space, prepare and forces run per sub-step (multi-stage integrators).
   int (*evaluations)(const void *self);

@@ -426,6 +426,22 @@ static kp_result build_fluid_grains(kp_world *world) {
   return add_system(world, &kp_fluid_grains_method, coupling);
 }
 
+// Liquids, grains and the bodies they push are strongly coupled: one group. Beside them a system
+// that meets nobody is a group of its own, so that nobody waits for its short steps.
+static void part_groups(kp_world *world) {
+  bool has_coupled = false;
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    const kp_system *system = &world->systems.data[s];
+    bool counts = system->method->n_populations != NULL && !system->method->is_alone;
+    has_coupled = has_coupled || (counts && system->method->n_populations(system->self) > 0);
+  }
+  world->n_groups = 1;
+  for (size_t s = 0; s < world->systems.count && has_coupled; ++s) {
+    kp_system *system = &world->systems.data[s];
+    system->group = system->method->is_alone ? world->n_groups++ : 0;
+  }
+}
+
 static kp_result build_clock(kp_world *world) {
   kp_field_desc numbers = { "numbers", KP_TYPE_F64, 3, "", KP_FIELD_SAVE, 0.0 };
   kp_field *field;
@@ -474,8 +490,7 @@ kp_result kp_world_build_all(kp_world *world) {
   KP_TRY(build_fire(world));
   KP_TRY(build_grains(world));
   KP_TRY(build_fluid_grains(world));
-  // liquids and the bodies they push are strongly coupled: one group
-  world->n_groups = 1;
   KP_TRY(add_system(world, &kp_fluid_rigid, NULL));
+  part_groups(world);
   return kp_world_probes_build(world);
 }

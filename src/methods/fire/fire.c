@@ -353,6 +353,7 @@ static kp_result fire_loaded(void *self) {
 const kp_method kp_fire_method = {
   .name = "fire",
   .text = "Flames of particles that are born, fade and die.",
+  .is_alone = true,
   .stages = { [KP_STAGE_POPULATION] = fire_population,
               [KP_STAGE_FORCES] = fire_forces,
               [KP_STAGE_PREDICT] = fire_predict,

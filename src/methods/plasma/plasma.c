@@ -344,6 +344,7 @@ static kp_result plasma_loaded(void *self) {
 const kp_method kp_plasma_method = {
   .name = "plasma",
   .text = "Charges with softened, truncated Coulomb forces.",
+  .is_alone = true,
   .stages = { [KP_STAGE_POPULATION] = plasma_population,
               [KP_STAGE_SPACE] = plasma_space,
               [KP_STAGE_FORCES] = plasma_forces,
