@@ -23,6 +23,7 @@ typedef struct kp_mps_group {
   kp_field *surface;     // 1 at the surface or where a wall is dry, 0 inside
   kp_field *divergence;  // of u*: mixed source alone
   kp_field *weight;      // of samples: what each stands for, in cells of the lattice; NULL: 1
+  kp_field *dry;         // of samples: the part of n* that other samples give; NULL
   double density;        // kg/m^3; NaN: that of whom it meets
   double extra;          // compressibility / dt^2 of this step
   int64_t first;         // unknown of its element 0

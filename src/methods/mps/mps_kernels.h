@@ -515,12 +515,15 @@ typedef struct mps_source_args {
   int64_t first;          // unknown of element 0
   const kp_real *n, *divergence, *pressure;
   const kp_real *weight;  // of samples, whose rows are scaled by it; NULL
+  const kp_real *dry;     // of samples: the part of n that no liquid gives; NULL
   kp_real *surface, *b, *guess, *active;
 } mps_source_args;
 
 KP_FN void mps_source(int64_t i, const mps_source_args *a) {
   kp_real n = a->n[i];
-  int inner = n >= a->least;
+  // samples that meet only each other would be a system without an answer
+  int wet = !a->dry || n - a->dry[i] > (kp_real)0.01 * a->n0;
+  int inner = wet && n >= a->least;
   kp_real deviation = (n - a->n0) / a->n0;
   // squeezed between a body and a wall it could be anything; a flow has a few per cent
   deviation = deviation > (kp_real)0.1 ? (kp_real)0.1 : deviation;

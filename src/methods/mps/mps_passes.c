@@ -300,6 +300,7 @@ static kp_result count_skin(kp_mps *mps, kp_mps_wall *wall) {
   if (other->interface != NULL) {
     KP_TRY(count_samples(mps, wall->skin.cells, wall->skin.number, other, true));
   }
+  KP_TRY(kp_buffer_copy(&wall->skin.dry->buffers[0], &wall->skin.number->buffers[0]));
   return pass_liquids(mps, NULL, &wall->skin, count_pass);
 }
 

@@ -47,6 +47,7 @@ static kp_result source_of(kp_mps *mps, kp_mps_group *group, double dt) {
   }
   if (group->weight != NULL) {
     KP_BIND(&call, &a, weight, &group->weight->buffers[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, dry, &group->dry->buffers[0], KP_ACCESS_READ);
   }
   KP_BIND(&call, &a, pressure, &group->pressure->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, surface, &group->surface->buffers[0], KP_ACCESS_OVERWRITE);

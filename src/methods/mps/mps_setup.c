@@ -214,6 +214,8 @@ static kp_result add_skin_fields(const kp_mps *mps, kp_mps_wall *wall) {
   KP_TRY(add_group_fields(mps, &wall->skin, KP_FIELD_SAVE, 0));
   KP_TRY(kp_space_add_field(set->space, &weight, &wall->skin.weight));
   KP_TRY(kp_space_add_field(set->space, &own, &wall->own));
+  const kp_field_desc dry = { "dry_number_density", KP_TYPE_REAL, 1, "", 0, 0.0 };
+  KP_TRY(kp_space_add_field(set->space, &dry, &wall->skin.dry));
   return wall->interface->moving ? kp_space_add_field(set->space, &force, &wall->force) : KP_OK;
 }
 
