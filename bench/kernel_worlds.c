@@ -219,7 +219,9 @@ kp_dam_break_def kp_kernel_world(size_t k, int64_t particles) {
     def.sph.viscosity_model = forms[k % N_FORMS].viscosity;
     def.sph.fused = forms[k % N_FORMS].fused;
     def.sph.shifting = k % N_FORMS == 1 ? 1.0 : 0.0;
-    def.sph.solver = forms[k % N_FORMS].solver;
+    // the implicit solver refuses poly6
+    def.sph.solver =
+        def.sph.kernel == KP_SPH_POLY6 ? KP_SPH_SOLVER_WCSPH : forms[k % N_FORMS].solver;
     def.sph.fractional_hybrid = def.sph.viscosity_model == KP_SPH_VISCOSITY_FRACTIONAL;
   } else {
     others[k - N_SETS](&def);

@@ -228,7 +228,7 @@ static void test_momentum(void **state) {
   (void)state;
   double worst = 0.0;
   for (int dimension = 2; dimension <= 3; ++dimension) {
-    for (int kernel = 0; kernel < KP_SPH_KERNEL_COUNT; ++kernel) {
+    for (int kernel = 0; kernel < KP_SPH_POLY6; ++kernel) {
       worst = fmax(worst, stirred_drift(dimension, kernel));
     }
   }

@@ -29,9 +29,10 @@ SPH_IMPLICIT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE)
 #define FULL 0.7  // share of the rest density below which a divergence means nothing
 
 static const kp_kernel *const terms_kernels[KP_SPH_KERNEL_COUNT] = {
-  &sph_implicit_terms_mueller_kernel, &sph_implicit_terms_cubic_kernel,
-  &sph_implicit_terms_wendland_kernel, &sph_implicit_terms_desbrun_kernel,
-  &sph_implicit_terms_poly6_kernel
+  &sph_implicit_terms_mueller_kernel,
+  &sph_implicit_terms_cubic_kernel,
+  &sph_implicit_terms_wendland_kernel,
+  &sph_implicit_terms_desbrun_kernel,
 };
 
 // ---- life ---------------------------------------------------------------------------------------
@@ -48,6 +49,8 @@ kp_result kp_sph_implicit_check(const kp_sph_def *def) {
     wanted = "wall 'sph' or 'mirror'";
   } else if (def->fused) {
     wanted = "'fused' to be false";
+  } else if (def->kernel == KP_SPH_POLY6) {
+    wanted = "another kernel than 'poly6', whose gradient vanishes where particles come close";
   }
   return wanted == NULL ? KP_OK : kp_fail(KP_ERROR_SCENE, "sph: solver 'dfsph' needs %s", wanted);
 }

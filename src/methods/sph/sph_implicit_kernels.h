@@ -497,7 +497,6 @@ SPH_KERNEL_SETS(SPH_IMPLICIT_VARIANTS)
   POINT(sph, implicit_terms_cubic)                                                                 \
   POINT(sph, implicit_terms_wendland)                                                              \
   POINT(sph, implicit_terms_desbrun)                                                               \
-  POINT(sph, implicit_terms_poly6)                                                                 \
   POINT(sph, implicit_push)                                                                        \
   POINT(sph, implicit_rate)                                                                        \
   POINT(sph, implicit_viscosity)                                                                   \
