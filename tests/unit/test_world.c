@@ -113,7 +113,7 @@ static void test_schedule_names_stages_and_systems(void **state) {
   kp_text text = { 0 };
   assert_ok(kp_world_schedule(world, &text));
   assert_holds(text.data, "forces      sph");
-  assert_holds(text.data, "solve       fluid-rigid");
+  assert_holds(text.data, "solve       sph fluid-rigid");
   assert_holds(text.data, "group 1");
   assert_holds(text.data, "predict     counting");
   kp_text_free(&text);
