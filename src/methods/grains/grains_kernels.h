@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/random.h"
+#include "math/rounding.h"
 #include "math/wide.h"
 
 #ifdef __CUDACC__
@@ -21,13 +22,7 @@
 // x a + y b + z c with every product and sum rounded: a card would fuse them, and the small overlap
 // of two large numbers would tell.
 KP_FN kp_real grains_dot(kp_real x, kp_real y, kp_real z, kp_real a, kp_real b, kp_real c) {
-#if defined(__CUDA_ARCH__) && defined(KELPIE_DOUBLE)
-  return __dadd_rn(__dadd_rn(__dmul_rn(x, a), __dmul_rn(y, b)), __dmul_rn(z, c));
-#elif defined(__CUDA_ARCH__)
-  return __fadd_rn(__fadd_rn(__fmul_rn(x, a), __fmul_rn(y, b)), __fmul_rn(z, c));
-#else
-  return x * a + y * b + z * c;
-#endif
+  return (kp_product(x, a) + kp_product(y, b)) + kp_product(z, c);
 }
 
 #ifdef __CUDACC__
@@ -222,7 +217,7 @@ KP_FN void grains_pack(int64_t i, const grains_pack_args *a) {
   r->wy = radius * a->wy[i];
   r->wz = radius * a->wz[i];
   r->radius = radius;
-  r->inverse_radius = (kp_real)1 / radius;
+  r->inverse_radius = (kp_real)(1.0 / (double)radius);  // a card divides floats less exactly
   r->mass = a->mass[i];
   r->unused = (kp_real)0;
 }

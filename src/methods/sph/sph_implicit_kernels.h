@@ -20,6 +20,7 @@
 // kept too, for viscosity.
 #pragma once
 
+#include "math/rounding.h"
 #include "methods/sph/sph_kernels.h"
 
 // ---- four numbers at a time: a vector and one more ----------------------------------------------
@@ -440,8 +441,8 @@ typedef struct sph_residual {
 } sph_residual;
 
 SPH_INLINE kp_real sph_residual_of(int64_t i, const sph_residual *r) {
-  kp_real excess = r->density ? r->density[i] * r->inverse - (kp_real)1 : (kp_real)0;
-  return excess + r->dt * r->rate[i];
+  kp_real excess = r->density ? kp_product(r->density[i], r->inverse) - (kp_real)1 : (kp_real)0;
+  return excess + kp_product(r->dt, r->rate[i]);
 }
 
 // A step of the projected Jacobi iteration with momentum (Nesterov 1983): from the point y = P,
