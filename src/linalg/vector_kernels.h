@@ -92,8 +92,8 @@ typedef struct vector_cg_step_args {
 } vector_cg_step_args;
 
 KP_FN void vector_cg_step(int64_t i, const vector_cg_step_args *a) {
-  kp_real p = a->is_first ? a->u[i] : a->u[i] + a->beta * a->p[i];
-  kp_real s = a->is_first ? a->w[i] : a->w[i] + a->beta * a->s[i];
+  kp_real p = a->is_first ? a->u[i] : a->u[i] + kp_product(a->beta, a->p[i]);
+  kp_real s = a->is_first ? a->w[i] : a->w[i] + kp_product(a->beta, a->s[i]);
   kp_real r =
       a->r[i] - kp_product(a->alpha, s) - (a->v ? kp_product(a->drop, a->v[i]) : (kp_real)0);
   a->p[i] = p;

@@ -15,6 +15,7 @@
 #include "run/scene_extras.h"
 #include "scene/reference.h"
 #include "scene/scene.h"
+#include "world/world.h"
 
 #define WATER "liquid 'water' { shape = box { max = {0.4, 0.4, 0.4} } }\n"
 
@@ -677,6 +678,18 @@ static void read_expectation(const char *path, char *out, size_t size) {
   kp_free(text);
 }
 
+// What only the methods know is refused when the world is built.
+static kp_result build_scene(const kp_scene *scene) {
+  kp_world *world = NULL;
+  assert_ok(kp_world_create("cpu", &world));
+  kp_result result = kp_world_set_spec(world, kp_scene_spec(scene));
+  if (result == KP_OK) {
+    result = kp_world_build(world);
+  }
+  kp_world_destroy(&world);
+  return result;
+}
+
 static bool is_refused_as_expected(const char *folder, const char *name) {
   char words[512];
   const char *path = kp_test_path(folder, name);
@@ -686,9 +699,15 @@ static bool is_refused_as_expected(const char *folder, const char *name) {
   // processor time: a busy machine is not the scene's fault
   const clock_t start = clock();
   kp_result result = kp_scene_load(path, NULL, &scene);
+  bool tells_place = result != KP_OK && strstr(kp_last_error(), ".lua") != NULL;
+  if (result == KP_OK) {
+    result = build_scene(scene);
+    tells_place = true;
+    kp_scene_free(&scene);
+  }
   const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-  if (result != KP_ERROR_SCENE || strstr(kp_last_error(), words) == NULL ||
-      strstr(kp_last_error(), ".lua") == NULL || seconds > 5.0 || kp_memory_bytes() != before) {
+  if (result != KP_ERROR_SCENE || strstr(kp_last_error(), words) == NULL || !tells_place ||
+      seconds > 5.0 || kp_memory_bytes() != before) {
     print_error("%s: %s after %.1f s: \"%s\"\n  expected: \"%s\"\n", name, kp_result_name(result),
                 seconds, result == KP_OK ? "" : kp_last_error(), words);
     kp_scene_free(&scene);

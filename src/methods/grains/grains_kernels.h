@@ -27,8 +27,10 @@ KP_FN kp_real grains_dot(kp_real x, kp_real y, kp_real z, kp_real a, kp_real b, 
 
 #ifdef __CUDACC__
 #define GRAINS_SQUARE(x, y, z) grains_dot(x, y, z, x, y, z)
+#define GRAINS_ROOT(w) kp_root(w)
 #else
 #define GRAINS_SQUARE(x, y, z) ((x) * (x) + (y) * (y) + (z) * (z))
+#define GRAINS_ROOT(w) kp_w_sqrt(w)
 #endif
 
 #define GRAINS_BLOCK 16  // grains of a work item on the host; one on a card
@@ -115,7 +117,7 @@ GRAINS_INLINE void grains_contact_law(grains_choice c, const grains_gap *g, cons
   kp_w reach = c.alike ? kp_w_splat(l->reach) : g->reach;
   kp_w r2 = GRAINS_SQUARE(g->dx, g->dy, g->dz);
   kp_wmask touches = kp_w_and(kp_w_less(r2, reach * reach), kp_w_less(zero, r2));
-  kp_w r = kp_w_select(touches, kp_w_sqrt(r2), one);
+  kp_w r = kp_w_select(touches, GRAINS_ROOT(r2), one);
   kp_w inverse = one / r;
   kp_w n[3] = { g->dx * inverse, g->dy * inverse, g->dz * inverse };
   kp_w overlap = reach - r;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "data/pair_rows.h"
+#include "math/rounding.h"
 #include "methods/stf/stf_memory.h"
 
 #define STF_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
@@ -41,7 +42,8 @@ KP_FN kp_real stf_nearest(double d, double length) {
 KP_FN stf_gap stf_gap_of(const stf_rows *rows, double dx, double dy, double dz) {
   stf_gap d = { stf_nearest(dx, rows->length[0]), stf_nearest(dy, rows->length[1]),
                 stf_nearest(dz, rows->length[2]), (kp_real)0 };
-  d.r2 = d.x * d.x + d.y * d.y + d.z * d.z;
+  // a spring at rest pulls with the difference of two lengths that must round alike
+  d.r2 = (kp_product(d.x, d.x) + kp_product(d.y, d.y)) + kp_product(d.z, d.z);
   return d;
 }
 
@@ -122,7 +124,7 @@ KP_FN void stf_relax(int64_t i, const stf_relax_args *a) {
   for (uint32_t e = a->rows.begin[i]; e < a->rows.begin[i] + a->rows.count[i]; ++e) {
     uint32_t j = a->rows.partner[e];
     stf_gap d = stf_gap_of(&a->rows, a->x[i] - a->x[j], a->y[i] - a->y[j], a->z[i] - a->z[j]);
-    kp_real r = (kp_real)sqrt(d.r2);
+    kp_real r = kp_root(d.r2);
     kp_real t = (kp_real)1 - r * a->inverse;
     if (t > (kp_real)0 && r > (kp_real)0) {
       kp_real push = a->dt * ((a->p[i] + a->p[j]) * t + (a->near[i] + a->near[j]) * t * t);
@@ -277,7 +279,7 @@ KP_FN void stf_spring(int64_t i, const stf_spring_args *a) {
   for (uint32_t e = a->rows.begin[i]; e < a->rows.begin[i] + a->rows.count[i]; ++e) {
     uint32_t j = a->rows.partner[e];
     stf_gap d = stf_gap_of(&a->rows, a->x[i] - a->x[j], a->y[i] - a->y[j], a->z[i] - a->z[j]);
-    kp_real r = (kp_real)sqrt(d.r2);
+    kp_real r = kp_root(d.r2);
     kp_real rest = stf_rest_length(a->rest[e], r, a);
     a->rest[e] = rest;
     if (rest > (kp_real)0) {
