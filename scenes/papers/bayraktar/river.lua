@@ -6,10 +6,10 @@ domain {
   min = {0, 0, -0.8}, max = {3.2, 1.0, 0.8},
   boundary_x = "open", boundary_y = "open", boundary_z = "open",
 }
-sph { density = "continuity", viscosity_model = "artificial", slip = 0.5 }
+sph { wall = "sph", slip = 0.5 }
 
 -- A spring gives 60 thousand particles; what passes the end of the valley is gone.
-liquid "water" { spacing = spacing, artificial_viscosity = 0.1, sound_speed = 25 }
+liquid "water" { spacing = spacing, viscosity = 0.4, sound_speed = 25 }
 emitter "spring" {
   into = "water", position = {0.12, 0.55, 0.05}, direction = {0.7, -0.7, 0.25}, radius = 0.1, speed = 1.3,
   stop = 60, limit = 60000,
@@ -27,7 +27,7 @@ local rocks = {
 }
 for i, r in ipairs(rocks) do
   collider("rock" .. i) {
-    shape = mesh { file = "meshes/rock.obj", scale = r[4], rotate_deg = {0, r[5], 0}, translate = {r[1], r[3] + 0.05, r[2]} },
+    shape = mesh { file = "meshes/rock.obj", scale = r[4], rotate_deg = {0, r[5], 0}, translate = {r[1], r[3], r[2]} },
     spacing = sample, layers = 1, color = {0.40, 0.38, 0.36},
   }
 end
