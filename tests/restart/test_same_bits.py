@@ -42,6 +42,16 @@ class SameBits(Case):
                       for isa in ("base", "v3", "v4")}
             self.assertEqual(len(set(hashes.values())), 1, hashes)
 
+    def test_every_medium(self):
+        words = [os.path.join(SCENES, "demo", "everything.lua"), "--set", "output.fps=1000", "--frames",
+                 ":1", "--progress", "none"]
+        hashes = {}
+        for name, more in (("one", ["--threads", 1]), ("three", ["--threads", 3]),
+                           ("mirror", ["--backend", "mirror"])):
+            self.call("run", *words, "-o", "every-" + name, *more)
+            hashes[name] = self.hash("every-" + name)
+        self.assertEqual(len(set(hashes.values())), 1, hashes)
+
     def test_mirror(self):
         for run in (self.run_large, self.run_small):
             kind = run.__name__
