@@ -1,5 +1,5 @@
 -- Everything: all particle media in one world, each in its own corner of a tank. Water falls on
--- sand, a ball drops into ooze, soft spheres slump, a flame burns and charges swarm in a globe.
+-- sand, a ball drops into ooze, soft spheres slump, a flame burns and charges settle in a globe.
 --
 -- Small on purpose: it is the scene that tests run on any number of threads, stop and resume.
 local s = 0.025

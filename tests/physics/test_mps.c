@@ -4,10 +4,9 @@
 #include <stdio.h>
 
 #include "methods/mps/mps.h"
-#include "par/parallel.h"
 
 #include "support/claims.h"
-#include "support/worlds.h"
+#include "support/media.h"
 
 #define GRAVITY 9.81
 
@@ -493,44 +492,9 @@ static kp_world *bits_world(const char *backend) {
   return world;
 }
 
-static uint64_t hash_of(kp_world *world) {
-  uint64_t hash;
-  assert_ok(kp_world_hash(world, &hash));
-  return hash;
-}
-
-static uint64_t run_hash(const char *backend, int threads) {
-  kp_parallel_set_threads(threads);
-  kp_world *world = bits_world(backend);
-  kp_test_steps(world, STEPS);
-  uint64_t hash = hash_of(world);
-  kp_world_destroy(&world);
-  kp_parallel_set_threads(0);
-  return hash;
-}
-
 static void test_same_bits(void **state) {
   (void)state;
-  uint64_t reference = run_hash("cpu", 1);
-  assert_true(run_hash("cpu", 3) == reference);
-  assert_true(run_hash("mirror", 2) == reference);
-  kp_isa best = kp_isa_current();
-  kp_isa_force(KP_ISA_BASE);
-  uint64_t base = run_hash("cpu", 1);
-  kp_isa_force(best);
-  assert_true(base == reference);
-  kp_world *world = bits_world("cpu");
-  kp_snapshot *snapshot = NULL;
-  kp_test_steps(world, STEPS / 2);
-  assert_ok(kp_registry_save(world->registry, &snapshot));
-  kp_test_steps(world, STEPS - STEPS / 2);
-  assert_true(hash_of(world) == reference);
-  assert_ok(kp_registry_rewind(world->registry, snapshot));
-  assert_ok(kp_world_after_load(world));
-  kp_test_steps(world, STEPS - STEPS / 2);
-  assert_true(hash_of(world) == reference);
-  kp_snapshot_free(&snapshot);
-  kp_world_destroy(&world);
+  kp_test_same_bits(bits_world, STEPS);
 }
 
 // ---- refusals -----------------------------------------------------------------------------------

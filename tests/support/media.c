@@ -73,7 +73,7 @@ static uint64_t hash_of(kp_world *world) {
   return hash;
 }
 
-static uint64_t run_hash(kp_world *(*make)(const char *), const char *backend, int64_t steps) {
+uint64_t kp_test_hash(kp_test_make make, const char *backend, int64_t steps) {
   kp_world *world = make(backend);
   kp_test_steps(world, steps);
   uint64_t hash = hash_of(world);
@@ -81,28 +81,29 @@ static uint64_t run_hash(kp_world *(*make)(const char *), const char *backend, i
   return hash;
 }
 
-static void check_rewind(kp_world *(*make)(const char *), int64_t steps, uint64_t reference) {
-  kp_world *world = make("cpu");
+void kp_test_rewind(kp_test_make make, const char *backend, int64_t at, int64_t steps,
+                    uint64_t reference) {
+  kp_world *world = make(backend);
   kp_snapshot *snapshot = NULL;
-  kp_test_steps(world, steps / 2);
+  kp_test_steps(world, at);
   assert_ok(kp_registry_save(world->registry, &snapshot));
   uint64_t before = hash_of(world);
-  kp_test_steps(world, steps - steps / 2);
+  kp_test_steps(world, steps - at);
   assert_true(hash_of(world) == reference);
   assert_ok(kp_registry_rewind(world->registry, snapshot));
   assert_ok(kp_world_after_load(world));
   assert_true(hash_of(world) == before);
-  kp_test_steps(world, steps - steps / 2);
+  kp_test_steps(world, steps - at);
   assert_true(hash_of(world) == reference);
   kp_snapshot_free(&snapshot);
   kp_world_destroy(&world);
 }
 
-void kp_test_same_bits(kp_world *(*make)(const char *backend), int64_t steps) {
+uint64_t kp_test_same_bits(kp_test_make make, int64_t steps) {
   uint64_t reference = 0;
   for (int threads = 1; threads <= 4; ++threads) {
     kp_parallel_set_threads(threads);
-    uint64_t hash = run_hash(make, "cpu", steps);
+    uint64_t hash = kp_test_hash(make, "cpu", steps);
     reference = threads == 1 ? hash : reference;
     assert_true(hash == reference);
   }
@@ -110,10 +111,12 @@ void kp_test_same_bits(kp_world *(*make)(const char *backend), int64_t steps) {
   kp_isa best = kp_isa_current();
   for (int isa = KP_ISA_BASE; isa <= (int)best; ++isa) {
     kp_isa_force((kp_isa)isa);
-    uint64_t hash = run_hash(make, "cpu", steps);
+    uint64_t hash = kp_test_hash(make, "cpu", steps);
     kp_isa_force(best);
+    print_message("  %s %016llx\n", kp_isa_name((kp_isa)isa), (unsigned long long)hash);
     assert_true(hash == reference);
   }
-  assert_true(run_hash(make, "mirror", steps) == reference);
-  check_rewind(make, steps, reference);
+  assert_true(kp_test_hash(make, "mirror", steps) == reference);
+  kp_test_rewind(make, "cpu", steps / 2, steps, reference);
+  return reference;
 }

@@ -16,6 +16,16 @@ double *kp_test_field(kp_world *world, const char *set, const char *field, int c
 // Sums of the population, as stats.csv has them.
 kp_population_stats kp_test_stats(kp_world *world, const char *set);
 
-// One hash for one to four threads, for every instruction set, on the mirror backend and after a
-// rewind in the middle. `make` builds the world.
-void kp_test_same_bits(kp_world *(*make)(const char *backend), int64_t steps);
+// Builds the world of a test on a backend.
+typedef kp_world *(*kp_test_make)(const char *backend);
+
+// The hash of the state after so many steps.
+uint64_t kp_test_hash(kp_test_make make, const char *backend, int64_t steps);
+
+// One hash, which is given back, for one to four threads, for every instruction set, on the mirror
+// backend and after a rewind in the middle.
+uint64_t kp_test_same_bits(kp_test_make make, int64_t steps);
+
+// Going on, going back to step `at` and going on again ends at the reference.
+void kp_test_rewind(kp_test_make make, const char *backend, int64_t at, int64_t steps,
+                    uint64_t reference);
