@@ -220,6 +220,65 @@ typedef struct kp_mps_def {
   int64_t iterations;         // at most
 } kp_mps_def;
 
+// How a field of a grid is carried along (Selle 2008, chapter 2).
+typedef enum kp_advect_scheme {
+  KP_ADVECT_UPWIND,           // first order differences, CFL below 1
+  KP_ADVECT_SEMI_LAGRANGIAN,  // one trace back
+  KP_ADVECT_BFECC,            // three sweeps
+  KP_ADVECT_MACCORMACK,       // two sweeps
+  KP_ADVECT_BFECC_UPWIND,     // of upwind blocks, CFL below 1
+  KP_ADVECT_MACCORMACK_UPWIND,
+  KP_ADVECT_SCHEME_COUNT
+} kp_advect_scheme;
+
+// What is done with a second-order value outside the values it came from.
+typedef enum kp_advect_limiter {
+  KP_ADVECT_NO_LIMITER,
+  KP_ADVECT_CLAMP,   // to the extremes of what the first sweep read
+  KP_ADVECT_REVERT,  // to the first-order value
+  KP_ADVECT_LIMITER_COUNT
+} kp_advect_limiter;
+
+typedef enum kp_advect_trace {
+  KP_ADVECT_EULER,
+  KP_ADVECT_RK2,
+  KP_ADVECT_RK3,
+  KP_ADVECT_TRACE_COUNT
+} kp_advect_trace;
+
+typedef enum kp_advect_interpolation {
+  KP_ADVECT_LINEAR,
+  KP_ADVECT_CUBIC,  // monotone
+  KP_ADVECT_INTERPOLATION_COUNT
+} kp_advect_interpolation;
+
+typedef enum kp_poisson_solver {
+  KP_POISSON_MULTIGRID,  // conjugate gradients with a V-cycle of multigrid
+  KP_POISSON_CG,         // plain conjugate gradients
+  KP_POISSON_JACOBI,     // with the diagonal
+  KP_POISSON_IC,         // with incomplete Cholesky, level 0
+  KP_POISSON_SOR,        // relaxation, cell by cell
+  KP_POISSON_SOLVER_COUNT
+} kp_poisson_solver;
+
+// Settings shared by all grids of a world.
+typedef struct kp_grid_def {
+  uint32_t cookie;
+  double cell;         // m, edge of a cell; KP_AUTO: a 64th of the longest side of the domain
+  int advection;       // kp_advect_scheme
+  int limiter;         // kp_advect_limiter
+  int trace;           // kp_advect_trace
+  int interpolation;   // kp_advect_interpolation
+  int solver;          // kp_poisson_solver, of pressure and viscosity
+  double tolerance;    // of the pressure, relative to the right side
+  int64_t iterations;  // of the solver at most
+  double relaxation;   // of solver sor, 1..2
+  double cfl;          // cells the fastest point may cross in a step
+  kp_vec3 stream;      // m/s: flows in and out through the open sides of the domain
+  bool no_slip;        // fluid sticks to closed sides and solids
+  bool follow;         // loops follow what is active instead of running over the whole domain
+} kp_grid_def;
+
 typedef enum kp_liquid_method {
   KP_LIQUID_SPH,
   KP_LIQUID_SPRINGS,
@@ -473,6 +532,7 @@ KP_API kp_simulation_def kp_default_simulation_def(void);
 KP_API kp_sph_def kp_default_sph_def(void);
 KP_API kp_stf_def kp_default_stf_def(void);
 KP_API kp_mps_def kp_default_mps_def(void);
+KP_API kp_grid_def kp_default_grid_def(void);
 KP_API kp_liquid_def kp_default_liquid_def(void);
 KP_API kp_springs_def kp_default_springs_def(void);
 KP_API kp_plasma_def kp_default_plasma_def(void);

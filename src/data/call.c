@@ -64,7 +64,7 @@ kp_result kp_call_perform(const kp_call_event *event) {
   case KP_KERNEL_PAIR:
     return kp_pairs(event->backend, kernel, event->job, event->call->args);
   case KP_KERNEL_ROW:
-    break;
+    return kp_rows(event->backend, kernel, event->segments, event->n, event->call->args);
   }
   return kp_fail(KP_ERROR_INTERNAL, "kernel %s cannot be run by a call", kernel->name);
 }
@@ -86,6 +86,14 @@ kp_result kp_call_run(kp_backend *backend, kp_call *call, int64_t n) {
 kp_result kp_call_reduce(kp_backend *backend, kp_call *call, int64_t n, double *values) {
   KP_ASSERT(call->kernel->kind == KP_KERNEL_REDUCE);
   return start(&(kp_call_event){ .backend = backend, .call = call, .n = n, .values = values });
+}
+
+kp_result kp_call_rows(kp_backend *backend, kp_call *call, kp_buffer *segments, int64_t n) {
+  KP_ASSERT(call->kernel->kind == KP_KERNEL_ROW);
+  void *device;
+  KP_TRY(kp_buffer_get(segments, KP_SIDE_DEVICE, KP_ACCESS_READ, &device));
+  return start(&(kp_call_event){
+      .backend = backend, .call = call, .n = n, .list = segments, .segments = device });
 }
 
 kp_result kp_call_pairs(kp_backend *backend, kp_call *call, struct kp_pair_job *job) {

@@ -47,15 +47,20 @@ void kp_call_bind(kp_call *call, size_t offset, kp_buffer *buffer, kp_access acc
 KP_NODISCARD kp_result kp_call_run(kp_backend *backend, kp_call *call, int64_t n);
 KP_NODISCARD kp_result kp_call_reduce(kp_backend *backend, kp_call *call, int64_t n,
                                       double *values);
+// A ROW kernel over the first n of a list of kp_row_segment.
+KP_NODISCARD kp_result kp_call_rows(kp_backend *backend, kp_call *call, kp_buffer *segments,
+                                    int64_t n);
 KP_NODISCARD kp_result kp_call_pairs(kp_backend *backend, kp_call *call, struct kp_pair_job *job);
 
 // One call on its way to the device, as an observer sees it. The kernel's kind tells which of n,
-// values and job are set.
+// values, segments and job are set.
 typedef struct kp_call_event {
   kp_backend *backend;
   kp_call *call;
   int64_t n;
   double *values;
+  kp_buffer *list;                 // of segments
+  const kp_row_segment *segments;  // its device side
   struct kp_pair_job *job;
 } kp_call_event;
 

@@ -239,6 +239,11 @@ static kp_result around(const kp_call_event *event, void *user) {
     KP_TRY(shadow_job(check, event->job, &job));
     second.job = &job;
   }
+  if (event->list != NULL) {
+    void *segments;
+    KP_TRY(shadow_of(check, event->list, &segments));
+    second.segments = segments;
+  }
   KP_TRY(perform_timed(event, &row->seconds));
   KP_TRY(perform_timed(&second, &row->cpu_seconds));
   if (event->values != NULL) {

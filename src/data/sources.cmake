@@ -41,6 +41,10 @@ kp_cuda_sources(
 
 kp_sources(curve.c)
 
+kp_sources(mac.c)
+kp_isa_sources(mac_cpu.c)
+kp_cuda_sources(mac_cuda.cu)
+
 kp_sources(
   bodies.c
   interface.c)

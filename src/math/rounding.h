@@ -28,3 +28,10 @@ KP_FN kp_real kp_root(kp_real a) {
   return (kp_real)sqrt((double)a);
 #endif
 }
+
+// The whole number below, for numbers that fit an int32_t: two instructions everywhere, where floor
+// is a call on the oldest instruction sets.
+KP_FN kp_real kp_floor(kp_real a) {
+  kp_real whole = (kp_real)(int32_t)a;
+  return whole > a ? whole - 1 : whole;
+}

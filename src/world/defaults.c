@@ -138,6 +138,25 @@ kp_mps_def kp_default_mps_def(void) {
   };
 }
 
+kp_grid_def kp_default_grid_def(void) {
+  return (kp_grid_def){
+    .cookie = KP_DEF_COOKIE,
+    .cell = KP_AUTO,
+    .advection = KP_ADVECT_MACCORMACK,
+    .limiter = KP_ADVECT_REVERT,
+    .trace = KP_ADVECT_RK2,
+    .interpolation = KP_ADVECT_LINEAR,
+    .solver = KP_POISSON_MULTIGRID,
+    .tolerance = 1e-4,
+    .iterations = 200,
+    .relaxation = 1.7,
+    .cfl = 2.0,
+    .stream = { 0.0, 0.0, 0.0 },
+    .no_slip = false,
+    .follow = false,
+  };
+}
+
 kp_liquid_def kp_default_liquid_def(void) {
   return (kp_liquid_def){
     .cookie = KP_DEF_COOKIE,

@@ -14,7 +14,8 @@
   X(springs)                                                                                       \
   X(stf)                                                                                           \
   X(dem)                                                                                           \
-  X(mps)
+  X(mps)                                                                                           \
+  X(grid)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.

@@ -1,0 +1,4 @@
+#include "data/mac_kernels.h"
+#include "par/kernel_cpu.h"
+
+MAC_KERNELS(KP_CPU_POINT, KP_CPU_REDUCE, KP_CPU_ROW, KP_NO_PAIR)

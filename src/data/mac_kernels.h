@@ -1,0 +1,106 @@
+// Ghost layers of a MAC grid: what one line of items across a pair of sides does. Lines are counted
+// over the whole padded plane across the axis, so that passes along x, y and z in turn fill edges
+// and corners too.
+#pragma once
+
+#include "data/mac.h"
+#include "par/kernel.h"
+
+#define MAC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  POINT(mac, fill_cells)                                                                           \
+  POINT(mac, fill_faces)                                                                           \
+  POINT(mac, set)
+
+// values = value
+typedef struct mac_set_args {
+  kp_real value;
+  kp_real *values;
+} mac_set_args;
+
+KP_FN void mac_set(int64_t i, const mac_set_args *a) {
+  a->values[i] = a->value;
+}
+
+// Item 0 of line t along an axis.
+KP_FN int64_t mac_line(const kp_mac_view *g, int axis, int64_t t) {
+  int inner = axis == 0 ? 1 : 0;
+  int outer = axis == 2 ? 1 : 2;
+  int64_t length = g->n[inner] + 2 * KP_MAC_GHOSTS;
+  int64_t a = t % length - KP_MAC_GHOSTS;
+  int64_t b = t / length;
+  b -= outer == 2 && g->dimension == 2 ? 0 : KP_MAC_GHOSTS;
+  return g->start + a * kp_mac_stride(g, inner) + b * kp_mac_stride(g, outer);
+}
+
+typedef struct mac_fill_cells_args {
+  kp_mac_view grid;
+  int32_t axis;
+  int32_t is_given[2];  // the ghosts of that side are `outside`
+  kp_real outside;
+  kp_real *values;
+} mac_fill_cells_args;
+
+KP_FN void mac_fill_cells(int64_t t, const mac_fill_cells_args *a) {
+  const kp_mac_view *g = &a->grid;
+  int64_t up = kp_mac_stride(g, a->axis);
+  int64_t n = g->n[a->axis];
+  kp_real *line = a->values + mac_line(g, a->axis, t);
+  for (int64_t l = 1; l <= KP_MAC_GHOSTS; ++l) {
+    if (g->is_periodic[a->axis]) {
+      line[-l * up] = line[((n - l % n) % n) * up];
+      line[(n - 1 + l) * up] = line[((l - 1) % n) * up];
+    } else {
+      line[-l * up] = a->is_given[0] ? a->outside : line[0];
+      line[(n - 1 + l) * up] = a->is_given[1] ? a->outside : line[(n - 1) * up];
+    }
+  }
+}
+
+// What a side does to one component of the velocity.
+typedef enum mac_face_rule {
+  MAC_FACE_COPY,   // zero gradient
+  MAC_FACE_MIRROR  // odd about `value`: the side, or half a cell beyond the first centre, has it
+} mac_face_rule;
+
+typedef struct mac_fill_faces_args {
+  kp_mac_view grid;
+  int32_t axis;
+  int32_t is_normal;  // the component runs along the axis: its items are faces 0..n
+  int32_t rule[2];    // mac_face_rule of the lower and the upper side
+  kp_real value[2];
+  kp_real *values;
+} mac_fill_faces_args;
+
+// Items of a staggered component beyond a side: `first` is the item nearest to it on the inside,
+// `step` leads outwards. Normal components lie on the side itself.
+KP_FN void mac_fill_side(kp_real *first, int64_t step, int64_t n, int side,
+                         const mac_fill_faces_args *a) {
+  int is_mirrored = a->rule[side] == MAC_FACE_MIRROR;
+  if (a->is_normal && is_mirrored) {
+    first[0] = a->value[side];
+  }
+  // upper normal faces have one layer fewer: face n is the first of the ghosts
+  int64_t n_layers = a->is_normal && side == 1 ? KP_MAC_GHOSTS - 1 : KP_MAC_GHOSTS;
+  for (int64_t l = 1; l <= n_layers; ++l) {
+    int64_t inside = a->is_normal ? l : l - 1;
+    inside = inside < n ? inside : n - 1;
+    first[l * step] = is_mirrored ? 2 * a->value[side] - first[-inside * step]
+                                  : first[-(a->is_normal ? 0 : inside) * step];
+  }
+}
+
+KP_FN void mac_fill_faces(int64_t t, const mac_fill_faces_args *a) {
+  const kp_mac_view *g = &a->grid;
+  int64_t up = kp_mac_stride(g, a->axis);
+  int64_t n = g->n[a->axis];
+  kp_real *line = a->values + mac_line(g, a->axis, t);
+  if (g->is_periodic[a->axis]) {
+    for (int64_t l = 1; l <= KP_MAC_GHOSTS; ++l) {
+      line[-l * up] = line[((n - l % n) % n) * up];
+      line[(n - 1 + l) * up] = line[((l - 1) % n) * up];
+    }
+    return;
+  }
+  mac_fill_side(line, -up, a->is_normal ? n + 1 : n, 0, a);
+  mac_fill_side(line + (a->is_normal ? n : n - 1) * up, up, a->is_normal ? n + 1 : n, 1, a);
+}

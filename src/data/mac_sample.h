@@ -1,0 +1,310 @@
+// Reading a MAC grid between its places: the one door to interpolation, averages, derivatives and
+// traces. Every function here looks at the occluded bit of the cell it reads in and, where it is
+// set, goes to the slow path at the end of this file, so that thin shells can come in without a
+// change to any scheme.
+//
+// Places are kept as a whole number of cells and a fraction, so that a trace of a fraction of a
+// cell loses no digits however large the grid is.
+#pragma once
+
+#include "data/mac_view.h"
+#include "math/rounding.h"
+
+// For tests: count the visits of the slow path.
+#ifndef KP_MAC_ON_OCCLUDED
+#define KP_MAC_ON_OCCLUDED(g, at) ((void)(g), (void)(at))
+#endif
+
+// A point between items: item (i, j, k) and how far it is on the way to the next ones, 0..1.
+typedef struct kp_mac_point {
+  int32_t i, j, k;
+  kp_real x, y, z;
+} kp_mac_point;
+
+// What the coordinates of a kind of place may be along an axis: faces run from 0 to n across their
+// own axis; everything else stays between the walls, which lie half a cell beyond the first and the
+// last centre. `last` is the largest whole part.
+typedef struct kp_mac_limits {
+  kp_real lo, hi;
+  int32_t last;
+} kp_mac_limits;
+
+KP_FN kp_mac_limits kp_mac_limits_of(const kp_mac_view *g, int kind, int axis) {
+  kp_mac_limits l;
+  int is_lattice_end = kind == axis || kind == 4;  // KP_MAC_FACE_X.. or KP_MAC_NODE
+  l.lo = is_lattice_end ? (kp_real)0 : (kp_real)-0.5;
+  l.hi = (kp_real)g->n[axis] + l.lo;
+  l.last = g->n[axis] - 1;
+  return l;
+}
+
+// Item i moved by d cells along an axis, kept inside the limits or brought around.
+KP_FN int32_t kp_mac_step(const kp_mac_view *g, int axis, kp_mac_limits l, int32_t i, kp_real d,
+                          kp_real *fraction) {
+  int32_t n = g->n[axis];
+  kp_real lo = g->is_periodic[axis] ? -(kp_real)n : l.lo - (kp_real)i;
+  kp_real hi = g->is_periodic[axis] ? (kp_real)n : l.hi - (kp_real)i;
+  d = d > lo ? d : lo;  // this order turns a NaN into a place that exists
+  d = d < hi ? d : hi;
+  kp_real whole = kp_floor(d);
+  int32_t at = i + (int32_t)whole;
+  if (g->is_periodic[axis]) {
+    *fraction = d - whole;
+    at = at < 0 ? at + n : at;
+    return at >= n ? at - n : at;
+  }
+  // the upper end belongs to the last interval
+  kp_real end = (kp_real)(l.last - i);
+  whole = whole < end ? whole : end;
+  *fraction = d - whole;
+  return at < l.last ? at : l.last;
+}
+
+// The item (i, j, k) of a kind of place (kp_mac_kind), moved by (dx, dy, dz) cells.
+KP_FN kp_mac_point kp_mac_move(const kp_mac_view *g, int kind, int32_t i, int32_t j, int32_t k,
+                               kp_real dx, kp_real dy, kp_real dz) {
+  kp_mac_point p;
+  p.i = kp_mac_step(g, 0, kp_mac_limits_of(g, kind, 0), i, dx, &p.x);
+  p.j = kp_mac_step(g, 1, kp_mac_limits_of(g, kind, 1), j, dy, &p.y);
+  p.k = 0;
+  p.z = 0;
+  if (g->dimension == 3) {
+    p.k = kp_mac_step(g, 2, kp_mac_limits_of(g, kind, 2), k, dz, &p.z);
+  }
+  return p;
+}
+
+// A point of the world [m] among the items of a kind of place.
+KP_FN kp_mac_point kp_mac_point_at(const kp_mac_view *g, int kind, double x, double y, double z) {
+  const double to[3] = { (x - g->lo[0]) / g->cell, (y - g->lo[1]) / g->cell,
+                         (z - g->lo[2]) / g->cell };
+  int32_t base[3];
+  kp_real rest[3];
+  for (int c = 0; c < 3; ++c) {
+    double t = to[c] - (kind == c || kind == 4 ? 0.0 : 0.5);
+    double n = (double)g->n[c];
+    t = t > -n ? t : -n;
+    t = t < 2.0 * n ? t : 2.0 * n;
+    double whole = floor(t);
+    base[c] = (int32_t)whole;
+    rest[c] = (kp_real)(t - whole);
+  }
+  return kp_mac_move(g, kind, base[0], base[1], base[2], rest[0], rest[1], rest[2]);
+}
+
+KP_FN int32_t kp_mac_item(const kp_mac_view *g, kp_mac_point p) {
+  return g->start + p.i + p.j * g->row + p.k * g->slab;
+}
+
+KP_FN int kp_mac_is_occluded(const kp_mac_view *g, int32_t at) {
+  return g->occluded != NULL && (g->occluded[at] & KP_CELL_OCCLUDED) != 0;
+}
+
+KP_FN kp_real kp_mac_lerp(kp_real a, kp_real b, kp_real t) {
+  return a + t * (b - a);
+}
+
+// The eight items around a point (four in 2D) and the place between them.
+KP_FN kp_real kp_mac_linear_plain(const kp_mac_view *g, const kp_real *values, kp_mac_point p) {
+  int32_t at = kp_mac_item(g, p);
+  kp_real a = kp_mac_lerp(kp_mac_lerp(values[at], values[at + 1], p.x),
+                          kp_mac_lerp(values[at + g->row], values[at + g->row + 1], p.x), p.y);
+  if (g->dimension == 2) {
+    return a;
+  }
+  at += g->slab;
+  kp_real b = kp_mac_lerp(kp_mac_lerp(values[at], values[at + 1], p.x),
+                          kp_mac_lerp(values[at + g->row], values[at + g->row + 1], p.x), p.y);
+  return kp_mac_lerp(a, b, p.z);
+}
+
+KP_FN kp_real kp_mac_occluded_linear(const kp_mac_view *g, const kp_real *values, kp_mac_point p);
+
+// Trilinear interpolation.
+KP_FN kp_real kp_mac_linear(const kp_mac_view *g, const kp_real *values, kp_mac_point p) {
+  if (kp_mac_is_occluded(g, kp_mac_item(g, p))) {
+    return kp_mac_occluded_linear(g, values, p);
+  }
+  return kp_mac_linear_plain(g, values, p);
+}
+
+// The smallest and the largest of the items that trilinear interpolation reads.
+KP_FN void kp_mac_extremes(const kp_mac_view *g, const kp_real *values, kp_mac_point p, kp_real *lo,
+                           kp_real *hi) {
+  int32_t at = kp_mac_item(g, p);
+  kp_real least = values[at];
+  kp_real most = least;
+  int n_corners = g->dimension == 2 ? 4 : 8;
+  for (int c = 1; c < n_corners; ++c) {
+    kp_real f = values[at + (c & 1) + (c >> 1 & 1) * g->row + (c >> 2) * g->slab];
+    least = f < least ? f : least;
+    most = f > most ? f : most;
+  }
+  *lo = least;
+  *hi = most;
+}
+
+// Cubic through four values that adds no extrema: Hermite with central slopes, which are set to
+// zero where they disagree with the step (Fedkiw, Stam & Jensen 2001, appendix B).
+KP_FN kp_real kp_mac_monotone(kp_real a, kp_real b, kp_real c, kp_real d, kp_real t) {
+  kp_real step = c - b;
+  kp_real s0 = (kp_real)0.5 * (c - a);
+  kp_real s1 = (kp_real)0.5 * (d - b);
+  s0 = s0 * step > 0 ? s0 : (kp_real)0;
+  s1 = s1 * step > 0 ? s1 : (kp_real)0;
+  // slopes beyond three times the step overshoot all the same (Fritsch & Carlson 1980)
+  kp_real most = 3 * (step < 0 ? -step : step);
+  s0 = s0 > most ? most : (s0 < -most ? -most : s0);
+  s1 = s1 > most ? most : (s1 < -most ? -most : s1);
+  return b + t * (s0 + t * ((3 * step - 2 * s0 - s1) + t * (s0 + s1 - 2 * step)));
+}
+
+KP_FN kp_real kp_mac_cubic_row(const kp_real *values, int32_t at, kp_real t) {
+  return kp_mac_monotone(values[at - 1], values[at], values[at + 1], values[at + 2], t);
+}
+
+KP_FN kp_real kp_mac_cubic_layer(const kp_mac_view *g, const kp_real *values, int32_t at,
+                                 kp_mac_point p) {
+  return kp_mac_monotone(kp_mac_cubic_row(values, at - g->row, p.x),
+                         kp_mac_cubic_row(values, at, p.x),
+                         kp_mac_cubic_row(values, at + g->row, p.x),
+                         kp_mac_cubic_row(values, at + 2 * g->row, p.x), p.y);
+}
+
+// Monotone cubic interpolation along x, then y, then z.
+KP_FN kp_real kp_mac_cubic(const kp_mac_view *g, const kp_real *values, kp_mac_point p) {
+  int32_t at = kp_mac_item(g, p);
+  if (kp_mac_is_occluded(g, at)) {
+    return kp_mac_occluded_linear(g, values, p);
+  }
+  kp_real b = kp_mac_cubic_layer(g, values, at, p);
+  if (g->dimension == 2) {
+    return b;
+  }
+  return kp_mac_monotone(kp_mac_cubic_layer(g, values, at - g->slab, p), b,
+                         kp_mac_cubic_layer(g, values, at + g->slab, p),
+                         kp_mac_cubic_layer(g, values, at + 2 * g->slab, p), p.z);
+}
+
+// Velocity of faces u (across x), v (across y), w (across z): pointers to arrays of the layout.
+typedef struct kp_mac_velocity {
+  const kp_real *u, *v, *w;
+} kp_mac_velocity;
+
+// At the centre of cell `at`: the mean of its two faces per axis.
+KP_FN void kp_mac_velocity_of_cell(const kp_mac_view *g, kp_mac_velocity f, int64_t at,
+                                   kp_real out[3]) {
+  const kp_real half = (kp_real)0.5;
+  out[0] = half * (f.u[at] + f.u[at + 1]);
+  out[1] = half * (f.v[at] + f.v[at + g->row]);
+  out[2] = g->dimension == 2 ? (kp_real)0 : half * (f.w[at] + f.w[at + g->slab]);
+}
+
+// At the lower face of cell `at` across `axis`: its own component, and of each other one the mean
+// of the four faces around.
+KP_FN void kp_mac_velocity_of_face(const kp_mac_view *g, kp_mac_velocity f, int axis, int64_t at,
+                                   kp_real out[3]) {
+  const kp_real *component[3] = { f.u, f.v, f.w };
+  int64_t back = kp_mac_stride(g, axis);
+  for (int c = 0; c < 3; ++c) {
+    const kp_real *values = component[c];
+    int64_t up = kp_mac_stride(g, c);
+    int is_gone = c == 2 && g->dimension == 2;
+    out[c] = is_gone     ? (kp_real)0
+             : c == axis ? values[at]
+                         : (kp_real)0.25 * ((values[at] + values[at + up]) +
+                                            (values[at - back] + values[at - back + up]));
+  }
+}
+
+// Anywhere [m].
+KP_FN void kp_mac_velocity_at(const kp_mac_view *g, kp_mac_velocity f, double x, double y, double z,
+                              kp_real out[3]) {
+  out[0] = kp_mac_linear(g, f.u, kp_mac_point_at(g, 0, x, y, z));
+  out[1] = kp_mac_linear(g, f.v, kp_mac_point_at(g, 1, x, y, z));
+  out[2] = g->dimension == 2 ? (kp_real)0 : kp_mac_linear(g, f.w, kp_mac_point_at(g, 2, x, y, z));
+}
+
+// At item (i, j, k) of a kind of place, moved by (dx, dy, dz) cells: for the later stages of a
+// trace.
+KP_FN void kp_mac_velocity_near(const kp_mac_view *g, kp_mac_velocity f, int kind,
+                                const int32_t item[3], const kp_real d[3], kp_real out[3]) {
+  const kp_real *component[3] = { f.u, f.v, f.w };
+  for (int c = 0; c < 3; ++c) {
+    kp_real shift[3];
+    for (int b = 0; b < 3; ++b) {
+      // half a cell from the places of `kind` to the faces across c
+      kp_real half = (kp_real)((kind == b || kind == 4 ? 0.0 : 0.5) - (c == b ? 0.0 : 0.5));
+      shift[b] = d[b] + half;
+    }
+    int is_gone = c == 2 && g->dimension == 2;
+    out[c] = is_gone ? (kp_real)0
+                     : kp_mac_linear(g, component[c],
+                                     kp_mac_move(g, c, item[0], item[1], item[2], shift[0],
+                                                 shift[1], shift[2]));
+  }
+}
+
+// ---- derivatives on the compact stencils ------------------------------------------------------
+
+// Of a velocity at the centre of cell `at` [1/s].
+KP_FN kp_real kp_mac_divergence(const kp_mac_view *g, kp_mac_velocity f, int64_t at) {
+  kp_real sum = (f.u[at + 1] - f.u[at]) + (f.v[at + g->row] - f.v[at]);
+  if (g->dimension == 3) {
+    sum += f.w[at + g->slab] - f.w[at];
+  }
+  return sum * g->inverse_h;
+}
+
+// Of a cell-centred array at the lower face of cell `at` across an axis.
+KP_FN kp_real kp_mac_slope(const kp_mac_view *g, const kp_real *values, int axis, int64_t at) {
+  return (values[at] - values[at - kp_mac_stride(g, axis)]) * g->inverse_h;
+}
+
+// Mean of the two cells beside the lower face of cell `at`.
+KP_FN kp_real kp_mac_mean(const kp_mac_view *g, const kp_real *values, int axis, int64_t at) {
+  return (kp_real)0.5 * (values[at] + values[at - kp_mac_stride(g, axis)]);
+}
+
+// Central gradient of a cell-centred array at the centre of cell `at`.
+KP_FN void kp_mac_gradient(const kp_mac_view *g, const kp_real *values, int64_t at,
+                           kp_real out[3]) {
+  for (int c = 0; c < 3; ++c) {
+    int64_t up = kp_mac_stride(g, c);
+    out[c] = c == 2 && g->dimension == 2
+                 ? (kp_real)0
+                 : (kp_real)0.5 * g->inverse_h * (values[at + up] - values[at - up]);
+  }
+}
+
+// du_a / dx_b at the centre of cell `at`: along the component's own axis from the two faces, else
+// from the means of four faces on either side.
+KP_FN kp_real kp_mac_velocity_slope(const kp_mac_view *g, kp_mac_velocity f, int a, int b,
+                                    int64_t at) {
+  const kp_real *values = a == 0 ? f.u : (a == 1 ? f.v : f.w);
+  if (g->dimension == 2 && (a == 2 || b == 2)) {
+    return (kp_real)0;
+  }
+  int64_t own = kp_mac_stride(g, a);
+  if (a == b) {
+    return (values[at + own] - values[at]) * g->inverse_h;
+  }
+  int64_t up = kp_mac_stride(g, b);
+  return (kp_real)0.25 * g->inverse_h *
+         ((values[at + up] + values[at + up + own]) - (values[at - up] + values[at - up + own]));
+}
+
+// Vorticity at the centre of cell `at` [1/s].
+KP_FN void kp_mac_curl(const kp_mac_view *g, kp_mac_velocity f, int64_t at, kp_real out[3]) {
+  out[0] = kp_mac_velocity_slope(g, f, 2, 1, at) - kp_mac_velocity_slope(g, f, 1, 2, at);
+  out[1] = kp_mac_velocity_slope(g, f, 0, 2, at) - kp_mac_velocity_slope(g, f, 2, 0, at);
+  out[2] = kp_mac_velocity_slope(g, f, 1, 0, at) - kp_mac_velocity_slope(g, f, 0, 1, at);
+}
+
+// ---- the slow path ----------------------------------------------------------------------------
+
+// Near a thin shell. Until shells cut grids it reads what everyone reads.
+KP_FN kp_real kp_mac_occluded_linear(const kp_mac_view *g, const kp_real *values, kp_mac_point p) {
+  KP_MAC_ON_OCCLUDED(g, kp_mac_item(g, p));
+  return kp_mac_linear_plain(g, values, p);
+}

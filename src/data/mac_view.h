@@ -1,0 +1,42 @@
+// What kernels know of a MAC grid: where items lie and how large cells are.
+#pragma once
+
+#include "kelpie/config.h"
+#include "kelpie/vec.h"
+
+#define KP_MAC_GHOSTS 2  // layers around the domain: the reach of a cubic interpolant
+#define KP_MAC_BLOCK 16  // cells: the window moves in these steps
+
+// Flags of a cell, one byte. The kind is in the low bits.
+enum {
+  KP_CELL_AIR = 0,    // pressure is given: open air, or outside the window or the domain
+  KP_CELL_FLUID = 1,  // pressure is sought
+  KP_CELL_SOLID = 2,  // nothing flows
+  KP_CELL_KIND = 3,
+  KP_CELL_OCCLUDED = 4,   // a thin shell cuts what is visible from here: see mac_sample.h
+  KP_CELL_NEAR_SOLID = 8  // a solid or a wall is within reach of a trace
+};
+
+typedef struct kp_mac_view {
+  int32_t n[3];  // cells of the domain
+  int32_t is_periodic[3];
+  int32_t dimension;  // 2: n[2] == 1, no ghosts across z
+  int32_t row, slab;  // items from (i, j, k) to (i, j+1, k) and to (i, j, k+1)
+  int32_t start;      // item (0, 0, 0); all items are below 2^31, which keeps gathers short
+  int64_t count;      // items of an array
+  double lo[3];       // m, lower corner of cell (0, 0, 0)
+  double cell;        // m
+  kp_real h, inverse_h;
+  // one byte per cell, flags with KP_CELL_OCCLUDED; NULL while the scene has no thin shells, which
+  // takes the test out of the loops
+  const uint8_t *occluded;
+} kp_mac_view;
+
+KP_FN int64_t kp_mac_at(const kp_mac_view *g, int64_t i, int64_t j, int64_t k) {
+  return g->start + i + j * g->row + k * g->slab;
+}
+
+// From one item to the next along an axis.
+KP_FN int32_t kp_mac_stride(const kp_mac_view *g, int axis) {
+  return axis == 0 ? 1 : (axis == 1 ? g->row : g->slab);
+}

@@ -1,0 +1,89 @@
+// A flow: one incompressible fluid on a MAC grid and all that every grid method does with it in the
+// same way, as kp_medium is for particles. It holds velocity, flags and pressure; puts solids into
+// the grid with the open fractions of the faces they cut; keeps the sides of the domain; projects
+// to a given divergence; limits the step; tells its sums.
+//
+//   kp_flow_create      grid, fields, solver; then the method adds its fields
+//   stage space         kp_flow_solids        bodies to their new place: distances, fractions
+//   stages of a method  advection (advect.h), sources, forces on the faces
+//   stage solve         kp_flow_project       divergence-free against moving solids
+//   stage check         kp_flow_check
+#pragma once
+
+#include "linalg/poisson.h"
+#include "methods/common/advect.h"
+#include "methods/method.h"
+
+typedef struct kp_flow_def {
+  const char *word, *name;  // "smoke", of the entity
+  double cell;              // m
+  double density;           // kg/m^3
+  kp_vec3 velocity;         // m/s at the start
+  const kp_grid_def *grid;  // settings of all grids of the world
+} kp_flow_def;
+
+typedef struct kp_flow {
+  char word[16];
+  char name[KP_NAME_SIZE];
+  kp_grid_def grid;
+  double density;  // kg/m^3
+  kp_mac *mac;
+  kp_field *velocity;           // REAL x 3 on faces, SAVE: the state
+  kp_field *pressure;           // REAL, Pa, SAVE: the first guess of the next solve
+  kp_field *flags;              // U8 per cell
+  kp_buffer fraction[3];        // REAL: open share of the lower face of each cell, 0..1
+  kp_buffer solid_velocity[3];  // REAL, m/s of the solid at the face; empty while none moves
+  kp_buffer solid_distance;     // REAL, m at corners (nodes): negative inside
+  kp_buffer solid_body;         // I32 at corners: the nearest body, -1 for none
+  kp_buffer coefficient[3];     // c of the faces, for the solver
+  kp_buffer right;              // b of the solver
+  kp_advect advect;
+  kp_poisson *poisson;
+  kp_poisson_report solved;  // of the last sub-step
+  bool has_solids, has_moving_solids;
+  double max_speed;               // m/s, of the last sub-step; saved
+  kp_space *state;                // GLOBAL: max_speed
+  struct kp_flow_solids *solids;  // distance grids of the bodies
+} kp_flow;
+
+KP_NODISCARD kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def);
+void kp_flow_free(kp_flow *flow);
+KP_NODISCARD kp_result kp_flow_loaded(kp_flow *flow);
+
+// Bodies where they are now: distance at corners, fractions and speeds at faces, solid and
+// near-solid flags. Cells that are not solid get `kind` (KP_CELL_FLUID for gases; liquids set their
+// own kinds after). Costs nothing while nothing moved.
+KP_NODISCARD kp_result kp_flow_solids(kp_flow *flow, kp_env *env, uint8_t kind);
+
+// Face velocities of solids and sides: what the pressure may not change.
+KP_NODISCARD kp_result kp_flow_boundaries(kp_flow *flow, kp_env *env);
+
+// What projection is told. All pointers may be NULL.
+typedef struct kp_flow_projection {
+  kp_buffer *source;    // REAL per cell, 1/s: divergence to reach
+  kp_buffer *distance;  // REAL per cell, m: free surface, negative in the liquid (ghost fluid)
+  kp_buffer *surface_pressure;  // REAL per cell, Pa: jump at the surface (tension), with distance
+  kp_buffer *inverse_density;   // REAL per face x 3, m^3/kg; NULL: 1/density everywhere
+} kp_flow_projection;
+
+// u -= dt/rho grad p with div u = source in every fluid cell; weak in cut cells: the flux through
+// the open fractions balances that of the solid.
+KP_NODISCARD kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *how);
+
+// Velocity of known faces (those of fluid cells) into the cells around, n_layers wide.
+KP_NODISCARD kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers);
+
+// a of force fields, gravity (times `weight`, a share) and the user's force on all faces.
+KP_NODISCARD kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight);
+
+// (1 - dt nu lap) u = u per component; `viscosity` Pa s per cell, or one number when NULL.
+KP_NODISCARD kp_result kp_flow_viscosity(kp_flow *flow, kp_env *env, double viscosity,
+                                         kp_buffer *per_cell);
+
+double kp_flow_max_dt(const kp_flow *flow, const kp_env *env);  // s: grid.cfl cells per step
+KP_NODISCARD kp_result kp_flow_check(kp_flow *flow, kp_env *env);
+KP_NODISCARD kp_result kp_flow_stats(kp_flow *flow, kp_env *env, kp_population_stats *out);
+// Largest |div u - source| of a fluid cell, weighted as the projection sees it [1/s]; for tests and
+// reports.
+KP_NODISCARD kp_result kp_flow_divergence(kp_flow *flow, const kp_flow_projection *how,
+                                          double *worst);
