@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "math/blackbody.h"
+
 static const double degree = 3.14159265358979323846 / 180.0;
 
 const char *const kp_colormap_words[] = {
@@ -35,21 +37,13 @@ kp_rgb kp_rgb_from_oklch(double lightness, double chroma, double hue_deg) {
   return kp_rgb_make((float)fmax(red, 0.0), (float)fmax(green, 0.0), (float)fmax(blue, 0.0));
 }
 
-// Chromaticity of the Planckian locus by the rational fit of Krystek (1985), CIE 1960 (u, v), good
-// from 1000 K to 15000 K, then to linear sRGB.
+// Planck's law as the eye sees it, brought into the gamut and to a peak of 1.
 kp_rgb kp_rgb_from_blackbody(double kelvin) {
-  double t = kelvin < 1000.0 ? 1000.0 : kelvin > 15000.0 ? 15000.0 : kelvin;
-  double u = (0.860117757 + 1.54118254e-4 * t + 1.28641212e-7 * t * t) /
-             (1.0 + 8.42420235e-4 * t + 7.08145163e-7 * t * t);
-  double v = (0.317398726 + 4.22806245e-5 * t + 4.20481691e-8 * t * t) /
-             (1.0 - 2.89741816e-5 * t + 1.61456053e-7 * t * t);
-  double x = 3.0 * u / (2.0 * u - 8.0 * v + 4.0), y = 2.0 * v / (2.0 * u - 8.0 * v + 4.0);
-  double big_x = x / y, big_z = (1.0 - x - y) / y;
-  double r = fmax(3.2406 * big_x - 1.5372 - 0.4986 * big_z, 0.0);
-  double g = fmax(-0.9689 * big_x + 1.8758 + 0.0415 * big_z, 0.0);
-  double b = fmax(0.0557 * big_x - 0.2040 + 1.0570 * big_z, 0.0);
-  double peak = fmax(r, fmax(g, b));
-  return kp_rgb_make((float)(r / peak), (float)(g / peak), (float)(b / peak));
+  double rgb[3];
+  kp_blackbody_color(kelvin, rgb);
+  double peak = fmax(rgb[0], fmax(rgb[1], rgb[2]));
+  return kp_rgb_make((float)(fmax(rgb[0], 0.0) / peak), (float)(fmax(rgb[1], 0.0) / peak),
+                     (float)(fmax(rgb[2], 0.0) / peak));
 }
 
 // Lightness, chroma and hue along each map; the numbers were picked by eye inside the sRGB gamut.
