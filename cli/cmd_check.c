@@ -61,6 +61,10 @@ static void print_scene(const kp_scene *scene, const kp_world_size *size_of_worl
   } else if (size_of_world->to_come < 0) {
     (void)printf(", and more from emitters without limit");
   }
+  if (size_of_world->cells > 0) {
+    (void)printf("\ncells       %lld, %.0f bytes each", (long long)size_of_world->cells,
+                 size_of_world->bytes / (double)size_of_world->cells);
+  }
   (void)printf("\nsamples     %lld on walls and bodies\n", (long long)size_of_world->samples);
   (void)printf("frames      %lld at %g per second: %g s\n", (long long)output->frames, output->fps,
                (double)output->frames / output->fps);

@@ -100,8 +100,9 @@ static kp_result print_frame(const char *path) {
   }
   for (size_t i = 0; i < frame->n_volumes; ++i) {
     const kp_frame_volume *volume = &frame->volumes[i];
-    (void)printf("  volume %s: %" PRIu64 " x %" PRIu64 " x %" PRIu64 "\n", volume->name,
-                 volume->dims[0], volume->dims[1], volume->dims[2]);
+    (void)printf("  volume %s: %" PRIu64 " x %" PRIu64 " x %" PRIu64 " cells of %g m\n",
+                 volume->name, volume->dims[0], volume->dims[1], volume->dims[2], volume->spacing);
+    print_fields(&volume->fields);
   }
   kp_frame_free(&frame);
   return KP_OK;

@@ -165,7 +165,7 @@ static kp_result add_state(kp_mac *mac, kp_registry *registry, const char *name)
   kp_text_copy(text, sizeof text, name);
   memcpy(text + strlen(text), STATE_SUFFIX, sizeof STATE_SUFFIX);
   KP_TRY(kp_registry_add_space(registry, text, KP_SPACE_GLOBAL, &mac->state));
-  KP_TRY(kp_space_add_field(mac->state, &desc, NULL));
+  KP_TRY(kp_space_add_fields(mac->state, &desc, 1));
   return kp_space_append(mac->state, 6, NULL, 0);
 }
 

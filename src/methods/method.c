@@ -1,5 +1,7 @@
 #include "methods/method.h"
 
+#include "base/text.h"
+
 const char *const kp_stage_names[KP_STAGE_COUNT] = { "population", "space",   "prepare",
                                                      "forces",     "predict", "contact",
                                                      "solve",      "correct", "check" };
@@ -29,4 +31,10 @@ kp_faces kp_env_faces(const kp_env *env, int axis) {
     .open_top = open_top,
     .periodic = counts && kinds[axis] == KP_BOUNDARY_PERIODIC,
   };
+}
+
+kp_result kp_env_add_grid(kp_env *env, const char *name, kp_mac *mac) {
+  kp_env_grid grid = { .mac = mac };
+  kp_text_copy(grid.name, sizeof grid.name, name);
+  return kp_array_push(&env->grids, grid);
 }

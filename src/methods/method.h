@@ -2,9 +2,11 @@
 // the order). Methods never include each other; what they share they find in kp_env.
 #pragma once
 
+#include "base/array.h"
 #include "base/timer.h"
 #include "data/bodies.h"
 #include "data/interface.h"
+#include "data/mac.h"
 #include "geom/shape.h"
 #include "kelpie/world.h"
 
@@ -41,6 +43,14 @@ typedef struct kp_scenery {
   const char *folder;  // where mesh files are
 } kp_scenery;
 
+// A grid of the world under the name of its entity. Frames hold the EXPORT fields of its cells
+// inside the window: those of one component are at the centres, "velocity" is on the faces, and
+// "distance" is the signed distance [m] to the surface of a liquid, negative inside.
+typedef struct kp_env_grid {
+  char name[KP_NAME_SIZE];
+  kp_mac *mac;
+} kp_env_grid;
+
 // What a method may see of the world.
 typedef struct kp_env {
   kp_backend *backend;
@@ -59,8 +69,13 @@ typedef struct kp_env {
   struct kp_force_fields *fields;  // of the scene; may be NULL
   kp_force_fn force;               // of the user, may be NULL
   void *force_user;
-  kp_step_report report;  // of this sub-step; methods add to it
+  kp_step_report report;        // of this sub-step; methods add to it
+  KP_ARRAY(kp_env_grid) grids;  // of all methods, see kp_env_add_grid
 } kp_env;
+
+// Tell the world of a grid, when it is made: frames, reports and estimates then know it. The grid
+// stays with its owner and must live as long as the world.
+KP_NODISCARD kp_result kp_env_add_grid(kp_env *env, const char *name, kp_mac *mac);
 
 // The axis that points against gravity; y without gravity.
 int kp_env_up_axis(const kp_env *env);

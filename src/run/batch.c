@@ -74,7 +74,7 @@ kp_result kp_batch_add(kp_batch *batch, const kp_section *section) {
   return KP_OK;
 }
 
-static kp_item_type item_type_of(kp_type type) {
+kp_item_type kp_item_type_of(kp_type type) {
   const kp_item_type real = sizeof(kp_real) == 4 ? KP_ITEM_F32 : KP_ITEM_F64;
   switch (type) {
   case KP_TYPE_REAL:
@@ -97,7 +97,7 @@ static kp_item_type item_type_of(kp_type type) {
 
 static kp_result add_view(kp_batch *batch, const char *prefix, const char *component,
                           const kp_field_view *view) {
-  kp_item_type type = item_type_of(view->field->type);
+  kp_item_type type = kp_item_type_of(view->field->type);
   void *data;
   KP_TRY(kp_batch_room(batch, type, (uint64_t)view->count, view->field->unit, &data, "%s/%s/%s/%s",
                        prefix, view->space->name, view->field->name, component));

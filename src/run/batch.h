@@ -35,6 +35,13 @@ bool kp_space_is_population(const kp_world *world, const kp_space *space);
 // walls are left out.
 KP_NODISCARD kp_result kp_batch_add_sets(kp_batch *batch, kp_world *world);
 
+// All EXPORT fields of the grids' cells inside their windows, velocities averaged to the centres.
+// Nothing else of a grid is copied from the device.
+KP_NODISCARD kp_result kp_batch_add_volumes(kp_batch *batch, kp_world *world);
+
+// What items of a field are in a file.
+kp_item_type kp_item_type_of(kp_type type);
+
 // Read a whole container. Every checksum is tested, so what comes back is sound.
 KP_NODISCARD kp_result kp_batch_read(kp_batch *batch, kp_container *container);
 

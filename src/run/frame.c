@@ -22,6 +22,14 @@ static kp_result simulate(kp_session *s, kp_frame_facts *facts) {
   return result == KP_OK ? KP_OK : kp_fail_in(result, "frame %llu", (unsigned long long)s->frame);
 }
 
+static int64_t count_cells(const kp_world *world) {
+  int64_t n = 0;
+  for (size_t g = 0; g < world->env.grids.count; ++g) {
+    n += kp_mac_n_cells(world->env.grids.data[g].mac);
+  }
+  return n;
+}
+
 static kp_result add_meta(const kp_session *s, kp_batch *batch) {
   const kp_domain_def *domain = &s->world->spec.domain;
   void *data;
@@ -48,6 +56,7 @@ static kp_result gather_frame(kp_session *s, kp_frame_job *job) {
   kp_batch_begin(&job->frame_batch, s->world, 0, s->frame);
   KP_TRY(add_meta(s, &job->frame_batch));
   KP_TRY(kp_batch_add_sets(&job->frame_batch, s->world));
+  KP_TRY(kp_batch_add_volumes(&job->frame_batch, s->world));
   return kp_shape_meshes_add(&s->meshes, s->world, &job->frame_batch);
 }
 
@@ -113,6 +122,7 @@ kp_result kp_session_frame(kp_session *s) {
 
   // inputs and sub-steps: curves of colliders and emitters are evaluated by the world
   KP_TRY(simulate(s, &facts));
+  facts.n_cells = count_cells(s->world);
 
   // derive and output: host copies, so that the state is free again
   kp_frame_job *job;

@@ -33,6 +33,20 @@ static void format_seconds(char *out, size_t size, double seconds) {
   }
 }
 
+// "particles 1000  1.50 Mps/s", with the cells of grids where there are some; a world of grids
+// alone is measured by its cells.
+static void format_counts(char *out, size_t size, const kp_frame_facts *facts) {
+  long long particles = (long long)facts->report.n_particles, cells = (long long)facts->n_cells;
+  double rate = kp_frame_rate(facts);
+  if (cells == 0) {
+    (void)snprintf(out, size, "particles %lld  %.2f Mps/s", particles, rate);
+  } else if (particles == 0) {
+    (void)snprintf(out, size, "cells %lld  %.2f Mcs/s", cells, rate);
+  } else {
+    (void)snprintf(out, size, "particles %lld  cells %lld  %.2f Mps/s", particles, cells, rate);
+  }
+}
+
 static void print_bar(const kp_progress *p, const kp_frame_facts *facts, double time,
                       const char *eta) {
   double share = p->last_frame > 0 ? (double)facts->frame / (double)p->last_frame : 1.0;
@@ -41,34 +55,34 @@ static void print_bar(const kp_progress *p, const kp_frame_facts *facts, double 
   memset(cells, ' ', BAR_CELLS);
   memset(cells, '=', (size_t)full);
   cells[BAR_CELLS] = '\0';
+  char counts[128];
+  format_counts(counts, sizeof counts, facts);
   // back to the start of the line; clear to its end
-  (void)fprintf(p->out,
-                "\r[%s] %llu/%llu  %.3f s  %lld steps  %lld particles  %.2f Mps/s  ETA %s\033[K",
-                cells, (unsigned long long)facts->frame, (unsigned long long)p->last_frame, time,
-                (long long)facts->report.steps, (long long)facts->report.n_particles,
-                kp_frame_rate(facts), eta);
+  (void)fprintf(p->out, "\r[%s] %llu/%llu  %.3f s  %lld steps  %s  ETA %s\033[K", cells,
+                (unsigned long long)facts->frame, (unsigned long long)p->last_frame, time,
+                (long long)facts->report.steps, counts, eta);
 }
 
 static void print_plain(const kp_progress *p, const kp_frame_facts *facts, double time,
                         const char *eta) {
-  (void)fprintf(p->out,
-                "frame %llu/%llu  time %.4f s  substeps %lld  particles %lld  %.2f Mps/s  "
-                "wall %.2f s  ETA %s\n",
+  char counts[128];
+  format_counts(counts, sizeof counts, facts);
+  (void)fprintf(p->out, "frame %llu/%llu  time %.4f s  substeps %lld  %s  wall %.2f s  ETA %s\n",
                 (unsigned long long)facts->frame, (unsigned long long)p->last_frame, time,
-                (long long)facts->report.steps, (long long)facts->report.n_particles,
-                kp_frame_rate(facts), facts->wall, eta);
+                (long long)facts->report.steps, counts, facts->wall, eta);
 }
 
 static void print_json(const kp_progress *p, const kp_frame_facts *facts, double time, double eta,
                        bool has_checkpoint) {
-  (void)fprintf(p->out,
-                "{\"frame\": %llu, \"last_frame\": %llu, \"time\": %.17g, \"substeps\": %lld, "
-                "\"retries\": %lld, \"particles\": %lld, \"mps\": %.6g, \"wall_s\": %.6g, "
-                "\"eta_s\": %.6g, \"checkpoint\": %s}\n",
-                (unsigned long long)facts->frame, (unsigned long long)p->last_frame, time,
-                (long long)facts->report.steps, (long long)facts->report.retries,
-                (long long)facts->report.n_particles, kp_frame_rate(facts), facts->wall, eta,
-                has_checkpoint ? "true" : "false");
+  (void)fprintf(
+      p->out,
+      "{\"frame\": %llu, \"last_frame\": %llu, \"time\": %.17g, \"substeps\": %lld, "
+      "\"retries\": %lld, \"particles\": %lld, \"cells\": %lld, \"mps\": %.6g, \"wall_s\": %.6g, "
+      "\"eta_s\": %.6g, \"checkpoint\": %s}\n",
+      (unsigned long long)facts->frame, (unsigned long long)p->last_frame, time,
+      (long long)facts->report.steps, (long long)facts->report.retries,
+      (long long)facts->report.n_particles, (long long)facts->n_cells, kp_frame_rate(facts),
+      facts->wall, eta, has_checkpoint ? "true" : "false");
 }
 
 void kp_progress_frame(kp_progress *p, const kp_frame_facts *facts, double time,

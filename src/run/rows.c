@@ -164,7 +164,8 @@ kp_result kp_perf_columns(kp_columns *out) {
 }
 
 double kp_frame_rate(const kp_frame_facts *facts) {
-  double work = (double)facts->report.n_particles * (double)facts->report.steps;
+  int64_t particles = facts->report.n_particles;
+  double work = (double)(particles > 0 ? particles : facts->n_cells) * (double)facts->report.steps;
   return facts->simulate > 0.0 ? 1e-6 * work / facts->simulate : 0.0;
 }
 

@@ -26,13 +26,14 @@ void kp_probe_row_values(const kp_probe_row *row, uint64_t frame, double *out);
 typedef struct kp_frame_facts {
   uint64_t frame;
   kp_step_report report;  // of the advance; zeros for frame 0
+  int64_t n_cells;        // of grids, inside their windows
   double wall;            // s from the end of the last frame to the end of this one
   double simulate;        // s in the world
   double wait;            // s for the writer
   double gather;          // s copying to the host
 } kp_frame_facts;
 
-// Million particle-steps per second of simulation.
+// Million particle-steps per second of simulation, or cell-steps where there are no particles.
 double kp_frame_rate(const kp_frame_facts *facts);
 
 // Counters at the end of the last frame, to tell what this one added.

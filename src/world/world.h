@@ -58,7 +58,7 @@ KP_NODISCARD kp_result kp_world_stats(kp_world *world, int population, kp_popula
 
 // What a built world holds and about how long it will take, for `kelpie check`.
 typedef struct kp_world_size {
-  int64_t particles, samples;
+  int64_t particles, samples, cells;
   int64_t to_come;  // particles that emitters may still give; -1: no limit
   double bytes;
   double dt;                  // s, of the first sub-step

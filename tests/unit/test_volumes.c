@@ -1,0 +1,158 @@
+// Grids of a world in frames: only the window, velocities at the centres, nothing but exports.
+#include <math.h>
+#include <string.h>
+
+#include "data/mac_sample.h"
+#include "io/frame_data.h"
+#include "run/batch.h"
+
+#include "support/worlds.h"
+
+typedef struct grid_world {
+  kp_world *world;
+  kp_mac *mac;
+} grid_world;
+
+static double value_at(int i, int j, int k) {
+  return i + 100.0 * j + 10000.0 * k;
+}
+
+// An empty world with a grid of 40 x 33 x 24 cells whose values tell where they are.
+static grid_world make_world(const char *backend, int dimension) {
+  kp_test_settings settings =
+      kp_test_settings_make(dimension, kp_vec3_make(-1, 0, 0), kp_vec3_make(3, 3.3, 2.4));
+  settings.backend = backend;
+  grid_world g = { .world = kp_test_world(&settings) };
+  kp_liquid_def water = kp_test_liquid("drop", kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 1), 0.5);
+  assert_ok(kp_world_add_liquid(g.world, &water));
+  assert_ok(kp_world_build(g.world));
+  kp_mac_def def = { .name = "smoke.grid",
+                     .box = { kp_vec3_make(-1, 0, 0), kp_vec3_make(3, 3.3, 2.4) },
+                     .cell = 0.1,
+                     .dimension = dimension };
+  assert_ok(kp_mac_create(g.world->registry, &def, &g.mac));
+  kp_field_desc descs[] = {
+    { "density", KP_TYPE_REAL, 1, "kg/m^3", KP_FIELD_SAVE | KP_FIELD_EXPORT, 0.0 },
+    { "velocity", KP_TYPE_REAL, 3, "m/s", KP_FIELD_SAVE | KP_FIELD_EXPORT, 0.0 },
+    { "secret", KP_TYPE_REAL, 1, "", KP_FIELD_SAVE, 0.0 },
+    { "flags", KP_TYPE_U8, 1, "", KP_FIELD_EXPORT, 7.0 },
+  };
+  kp_field *fields[4];
+  for (int f = 0; f < 4; ++f) {
+    assert_ok(kp_mac_add_field(g.mac, &descs[f], &fields[f]));
+  }
+  for (int c = 0; c < 4; ++c) {
+    kp_buffer *buffer = c < 3 ? &fields[1]->buffers[c] : &fields[0]->buffers[0];
+    kp_real *items = kp_buffer_host(buffer, KP_ACCESS_OVERWRITE);
+    int layers = dimension == 2 ? 0 : KP_MAC_GHOSTS;
+    for (int k = -layers; k < g.mac->view.n[2] + layers; ++k) {
+      for (int j = -KP_MAC_GHOSTS; j < g.mac->view.n[1] + KP_MAC_GHOSTS; ++j) {
+        for (int i = -KP_MAC_GHOSTS; i < g.mac->view.n[0] + KP_MAC_GHOSTS; ++i) {
+          items[kp_mac_at(&g.mac->view, i, j, k)] = (kp_real)(value_at(i, j, k) * (c + 1));
+        }
+      }
+    }
+  }
+  assert_ok(kp_env_add_grid(&g.world->env, "smoke", g.mac));
+  return g;
+}
+
+static void free_world(grid_world *g) {
+  kp_mac_destroy(&g->mac);
+  kp_world_destroy(&g->world);
+}
+
+// Through a file, as a reader sees it.
+static kp_frame *write_and_load(grid_world *g, const char *folder) {
+  const char *path = kp_test_path(folder, "frame.kpf");
+  kp_batch batch = { 0 };
+  kp_frame *frame;
+  kp_batch_begin(&batch, g->world, 0, 3);
+  assert_ok(kp_batch_add_sets(&batch, g->world));
+  assert_ok(kp_batch_add_volumes(&batch, g->world));
+  assert_ok(kp_container_write(path, &batch.head, batch.sections.data, batch.sections.count));
+  kp_batch_free(&batch);
+  assert_ok(kp_frame_load(path, &frame));
+  return frame;
+}
+
+static void check_values(const kp_frame_volume *volume, const int32_t lo[3], int dimension) {
+  const kp_frame_field *density = kp_frame_find_field(&volume->fields, "density");
+  const kp_frame_field *velocity = kp_frame_find_field(&volume->fields, "velocity");
+  assert_string_equal(density->unit, "kg/m^3");
+  assert_int_equal(velocity->n_components, 3);
+  uint64_t at = 0;
+  for (uint64_t k = 0; k < volume->dims[2]; ++k) {
+    for (uint64_t j = 0; j < volume->dims[1]; ++j) {
+      for (uint64_t i = 0; i < volume->dims[0]; ++i, ++at) {
+        double here = value_at((int)i + lo[0], (int)j + lo[1], (int)k + lo[2]);
+        assert_near(kp_frame_value(density, 0, at), 4 * here, 1e-6 * fabs(here));
+        // the mean of the two faces
+        assert_near_relative(kp_frame_value(velocity, 0, at), here + 0.5, 1e-6);
+        assert_near_relative(kp_frame_value(velocity, 1, at), 2 * (here + 50), 1e-6);
+        double w = dimension == 2 ? 0.0 : 3 * (here + 5000);
+        assert_near_relative(kp_frame_value(velocity, 2, at), w, 1e-6);
+      }
+    }
+  }
+}
+
+static void test_window(void **state) {
+  static const char *const backends[] = { "cpu", "mirror" };
+  for (int b = 0; b < 2; ++b) {
+    grid_world g = make_world(backends[b], 3);
+    const int32_t lo[3] = { 16, 0, 0 };
+    const int32_t from[3] = { 18, 3, 2 }, to[3] = { 20, 10, 12 };
+    assert_ok(kp_mac_set_window(g.mac, from, to, 1));
+    kp_frame *frame = write_and_load(&g, *state);
+    const kp_frame_volume *volume = kp_frame_find_volume(frame, "smoke");
+    assert_non_null(volume);
+    assert_true(volume->dims[0] == 16 && volume->dims[1] == 16 && volume->dims[2] == 16);
+    assert_vec3_near(volume->origin, kp_vec3_make(0.6, 0, 0), 1e-12);
+    assert_near(volume->spacing, 0.1, 1e-15);
+    assert_null(kp_frame_find_field(&volume->fields, "secret"));
+    assert_int_equal(kp_frame_find_field(&volume->fields, "flags")->type, KP_ITEM_U8);
+    assert_near(kp_frame_value(kp_frame_find_field(&volume->fields, "flags"), 0, 99), 7, 0);
+    check_values(volume, lo, 3);
+    // particles are still there, and cells are not counted as such
+    assert_non_null(kp_frame_find_set(frame, "drop"));
+    assert_null(kp_frame_find_set(frame, "smoke.grid"));
+    assert_false(kp_space_is_population(g.world, g.mac->space));
+    kp_frame_free(&frame);
+    free_world(&g);
+  }
+}
+
+static void test_flat(void **state) {
+  grid_world g = make_world("cpu", 2);
+  kp_frame *frame = write_and_load(&g, *state);
+  const kp_frame_volume *volume = kp_frame_find_volume(frame, "smoke");
+  const int32_t lo[3] = { 0, 0, 0 };
+  assert_true(volume->dims[0] == 40 && volume->dims[1] == 33 && volume->dims[2] == 1);
+  assert_vec3_near(volume->origin, kp_vec3_make(-1, 0, -0.05), 1e-12);
+  check_values(volume, lo, 2);
+  kp_frame_free(&frame);
+  free_world(&g);
+}
+
+static void test_measure(void **state) {
+  (void)state;
+  grid_world g = make_world("cpu", 3);
+  kp_world_size size;
+  assert_ok(kp_world_measure(g.world, &size));
+  assert_int_equal(size.cells, 40 * 33 * 24);
+  assert_int_equal(size.particles, 8);
+  // six arrays of numbers and one of bytes, ghosts included
+  assert_true(size.bytes > 44.0 * 37.0 * 28.0 * (5 * sizeof(kp_real) + 1));
+  assert_true(size.seconds_per_second > 0.0);
+  free_world(&g);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_window, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_flat, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test(test_measure),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
