@@ -1,5 +1,6 @@
 kp_sources(
   bvh.c
+  level_set.c
   mesh.c
   mesh_make.c
   mesh_query.c
@@ -10,3 +11,5 @@ kp_sources(
   shape_params.c
   thinning.c
 )
+kp_isa_sources(level_set_cpu.c)
+kp_cuda_sources(level_set_cuda.cu)

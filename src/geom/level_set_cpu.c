@@ -1,0 +1,4 @@
+#include "geom/level_set_kernels.h"
+#include "par/kernel_cpu.h"
+
+LEVEL_SET_KERNELS(KP_CPU_POINT, KP_CPU_REDUCE, KP_CPU_ROW, KP_NO_PAIR)
