@@ -4,11 +4,13 @@
 #include "data/ghosts_kernels.h"
 #include "data/history_kernels.h"
 #include "data/interface_kernels.h"
+#include "data/mac_kernels.h"
 #include "data/pair_lists_kernels.h"
 #include "data/pair_rows_kernels.h"
 #include "data/probe_kernels.h"
 #include "linalg/vector_kernels.h"
 #include "methods/common/force_field_kernels.h"
+#include "methods/common/grid_solids_kernels.h"
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
 #include "methods/fire/fire_kernels.h"
@@ -38,6 +40,8 @@
   PROBE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   GHOSTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   HISTORY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
+  MAC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
+  SOLID_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   VECTOR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FORCE_FIELD_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \

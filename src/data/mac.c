@@ -274,6 +274,27 @@ kp_result kp_mac_fill_cells(kp_mac *mac, kp_buffer *values, double outside) {
   return KP_OK;
 }
 
+kp_result kp_mac_fill_periodic(kp_mac *mac, kp_buffer *values) {
+  bool is_bytes = values->type == KP_TYPE_U8;
+  for (int axis = 0; axis < mac->view.dimension; ++axis) {
+    if (!mac->view.is_periodic[axis]) {
+      continue;
+    }
+    mac_wrap_reals_args reals = { .grid = mac->view, .axis = axis };
+    mac_wrap_bytes_args bytes = { .grid = mac->view, .axis = axis };
+    kp_call call;
+    if (is_bytes) {
+      kp_call_init(&call, &mac_wrap_bytes_kernel, &bytes);
+      KP_BIND(&call, &bytes, values, values, KP_ACCESS_WRITE);
+    } else {
+      kp_call_init(&call, &mac_wrap_reals_kernel, &reals);
+      KP_BIND(&call, &reals, values, values, KP_ACCESS_WRITE);
+    }
+    KP_TRY(kp_call_run(mac->backend, &call, n_lines(&mac->view, axis)));
+  }
+  return KP_OK;
+}
+
 static void set_rule(const kp_mac_side *side, int axis, int component, mac_fill_faces_args *a,
                      int s) {
   const double velocity[3] = { side->velocity.x, side->velocity.y, side->velocity.z };

@@ -97,6 +97,9 @@ void kp_mac_range(const kp_mac *mac, int64_t *first, int64_t *n);
 // Ghost layers of an array of cell centres: images across periodic sides, the nearest cell's value
 // at walls and open sides, or `outside` at those of open sides and inflows when it is not NaN.
 KP_NODISCARD kp_result kp_mac_fill_cells(kp_mac *mac, kp_buffer *values, double outside);
+// Images across periodic axes alone, of any array of kp_real or bytes: the first and last items of
+// whatever kind of place.
+KP_NODISCARD kp_result kp_mac_fill_periodic(kp_mac *mac, kp_buffer *values);
 // Ghost layers of a face velocity, and the faces in the sides themselves: zero normal speed (or
 // that of the side) at walls and inflows, images across periodic sides, the nearest value at open
 // ones; beside walls the tangential speed is copied (free slip) or mirrored about the wall's

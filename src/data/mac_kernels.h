@@ -7,19 +7,10 @@
 #include "par/kernel.h"
 
 #define MAC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  POINT(mac, wrap_reals)                                                                           \
+  POINT(mac, wrap_bytes)                                                                           \
   POINT(mac, fill_cells)                                                                           \
-  POINT(mac, fill_faces)                                                                           \
-  POINT(mac, set)
-
-// values = value
-typedef struct mac_set_args {
-  kp_real value;
-  kp_real *values;
-} mac_set_args;
-
-KP_FN void mac_set(int64_t i, const mac_set_args *a) {
-  a->values[i] = a->value;
-}
+  POINT(mac, fill_faces)
 
 // Item 0 of line t along an axis.
 KP_FN int64_t mac_line(const kp_mac_view *g, int axis, int64_t t) {
@@ -30,6 +21,39 @@ KP_FN int64_t mac_line(const kp_mac_view *g, int axis, int64_t t) {
   int64_t b = t / length;
   b -= outer == 2 && g->dimension == 2 ? 0 : KP_MAC_GHOSTS;
   return g->start + a * kp_mac_stride(g, inner) + b * kp_mac_stride(g, outer);
+}
+
+// Ghosts across a periodic axis are what lies one length of the domain away.
+#define MAC_WRAP(g, axis, line)                                                                    \
+  do {                                                                                             \
+    int64_t up_ = kp_mac_stride(g, axis);                                                          \
+    int64_t n_ = (g)->n[axis];                                                                     \
+    for (int64_t l = 1; l <= KP_MAC_GHOSTS; ++l) {                                                 \
+      (line)[-l * up_] = (line)[((n_ - l % n_) % n_) * up_];                                       \
+      (line)[(n_ - 1 + l) * up_] = (line)[((l - 1) % n_) * up_];                                   \
+    }                                                                                              \
+  } while (0)
+
+typedef struct mac_wrap_reals_args {
+  kp_mac_view grid;
+  int32_t axis;
+  kp_real *values;
+} mac_wrap_reals_args;
+
+KP_FN void mac_wrap_reals(int64_t t, const mac_wrap_reals_args *a) {
+  kp_real *line = a->values + mac_line(&a->grid, a->axis, t);
+  MAC_WRAP(&a->grid, a->axis, line);
+}
+
+typedef struct mac_wrap_bytes_args {
+  kp_mac_view grid;
+  int32_t axis;
+  uint8_t *values;
+} mac_wrap_bytes_args;
+
+KP_FN void mac_wrap_bytes(int64_t t, const mac_wrap_bytes_args *a) {
+  uint8_t *line = a->values + mac_line(&a->grid, a->axis, t);
+  MAC_WRAP(&a->grid, a->axis, line);
 }
 
 typedef struct mac_fill_cells_args {
@@ -45,14 +69,13 @@ KP_FN void mac_fill_cells(int64_t t, const mac_fill_cells_args *a) {
   int64_t up = kp_mac_stride(g, a->axis);
   int64_t n = g->n[a->axis];
   kp_real *line = a->values + mac_line(g, a->axis, t);
+  if (g->is_periodic[a->axis]) {
+    MAC_WRAP(g, a->axis, line);
+    return;
+  }
   for (int64_t l = 1; l <= KP_MAC_GHOSTS; ++l) {
-    if (g->is_periodic[a->axis]) {
-      line[-l * up] = line[((n - l % n) % n) * up];
-      line[(n - 1 + l) * up] = line[((l - 1) % n) * up];
-    } else {
-      line[-l * up] = a->is_given[0] ? a->outside : line[0];
-      line[(n - 1 + l) * up] = a->is_given[1] ? a->outside : line[(n - 1) * up];
-    }
+    line[-l * up] = a->is_given[0] ? a->outside : line[0];
+    line[(n - 1 + l) * up] = a->is_given[1] ? a->outside : line[(n - 1) * up];
   }
 }
 
@@ -95,10 +118,7 @@ KP_FN void mac_fill_faces(int64_t t, const mac_fill_faces_args *a) {
   int64_t n = g->n[a->axis];
   kp_real *line = a->values + mac_line(g, a->axis, t);
   if (g->is_periodic[a->axis]) {
-    for (int64_t l = 1; l <= KP_MAC_GHOSTS; ++l) {
-      line[-l * up] = line[((n - l % n) % n) * up];
-      line[(n - 1 + l) * up] = line[((l - 1) % n) * up];
-    }
+    MAC_WRAP(g, a->axis, line);
     return;
   }
   mac_fill_side(line, -up, a->is_normal ? n + 1 : n, 0, a);

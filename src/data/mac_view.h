@@ -36,6 +36,13 @@ KP_FN int64_t kp_mac_at(const kp_mac_view *g, int64_t i, int64_t j, int64_t k) {
   return g->start + i + j * g->row + k * g->slab;
 }
 
+// The coordinates of an item, ghosts counted below 0.
+KP_FN void kp_mac_cell_of(const kp_mac_view *g, int64_t at, int64_t cell[3]) {
+  cell[0] = at % g->row - KP_MAC_GHOSTS;
+  cell[1] = (g->dimension == 2 ? at : at % g->slab) / g->row - KP_MAC_GHOSTS;
+  cell[2] = g->dimension == 2 ? 0 : at / g->slab - KP_MAC_GHOSTS;
+}
+
 // From one item to the next along an axis.
 KP_FN int32_t kp_mac_stride(const kp_mac_view *g, int axis) {
   return axis == 0 ? 1 : (axis == 1 ? g->row : g->slab);

@@ -1,6 +1,7 @@
 kp_sources(
   bvh.c
   level_set.c
+  distance_grid.c
   mesh.c
   mesh_make.c
   mesh_query.c

@@ -28,6 +28,7 @@ extern const char *const kp_stage_names[KP_STAGE_COUNT];
 // A solid that nothing may start in, at its initial place.
 typedef struct kp_solid {
   const kp_shape *shape;
+  kp_index body;
   kp_vec3 origin;  // of the shape in the world
   kp_quat turn;
 } kp_solid;

@@ -273,7 +273,7 @@ static kp_result keep_solids(kp_world *world) {
     const kp_world_body *entry = &world->shapes.data[s];
     kp_frame3 frame = kp_bodies_frame(world->bodies, entry->body);
     kp_vec3 origin = origin_of(&world->bodies->models.data[entry->body], &frame);
-    kp_solid solid = { entry->shape, origin, frame.orientation };
+    kp_solid solid = { entry->shape, entry->body, origin, frame.orientation };
     KP_TRY(kp_array_push(&world->solids, solid));
   }
   world->env.scenery.solids = world->solids.data;

@@ -12,6 +12,7 @@
 
 #include "linalg/poisson.h"
 #include "methods/common/advect.h"
+#include "methods/common/grid_solids.h"
 #include "methods/method.h"
 
 typedef struct kp_flow_def {
@@ -28,22 +29,20 @@ typedef struct kp_flow {
   kp_grid_def grid;
   double density;  // kg/m^3
   kp_mac *mac;
-  kp_field *velocity;           // REAL x 3 on faces, SAVE: the state
-  kp_field *pressure;           // REAL, Pa, SAVE: the first guess of the next solve
-  kp_field *flags;              // U8 per cell
-  kp_buffer fraction[3];        // REAL: open share of the lower face of each cell, 0..1
-  kp_buffer solid_velocity[3];  // REAL, m/s of the solid at the face; empty while none moves
-  kp_buffer solid_distance;     // REAL, m at corners (nodes): negative inside
-  kp_buffer solid_body;         // I32 at corners: the nearest body, -1 for none
-  kp_buffer coefficient[3];     // c of the faces, for the solver
-  kp_buffer right;              // b of the solver
+  kp_field *velocity;        // REAL x 3 on faces, SAVE: the state
+  kp_field *pressure;        // REAL, Pa, SAVE: the first guess of the next solve
+  kp_field *flags;           // U8 per cell
+  kp_grid_solids solids;     // distance at corners, fractions and speeds at faces
+  kp_buffer coefficient[3];  // c of the faces, for the solver
+  kp_buffer right;           // b of the solver
   kp_advect advect;
   kp_poisson *poisson;
   kp_poisson_report solved;  // of the last sub-step
-  bool has_solids, has_moving_solids;
-  double max_speed;               // m/s, of the last sub-step; saved
-  kp_space *state;                // GLOBAL: max_speed
-  struct kp_flow_solids *solids;  // distance grids of the bodies
+  bool has_warned;           // of a pressure that did not converge
+  kp_buffer known[2];        // U8 at faces: extrapolation
+  double max_speed;          // m/s, of the last sub-step; saved
+  double max_sum;            // of the speeds along the axes, of any cell
+  kp_space *state;           // GLOBAL: the two
 } kp_flow;
 
 KP_NODISCARD kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def);

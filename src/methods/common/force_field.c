@@ -61,8 +61,8 @@ static void write_record(const kp_force_fields *fields, const kp_force_def *def,
   kp_curve_at(&def->acceleration, time, record + 7, NULL);
 }
 
-// The records of the fields that are on for this population; how many.
-static kp_result fill_records(kp_force_fields *fields, const char *name, double time, int32_t *n) {
+kp_result kp_force_fields_write(kp_force_fields *fields, const char *name, double time,
+                                int32_t *n) {
   *n = 0;
   for (size_t f = 0; f < fields->n; ++f) {
     *n += is_on(&fields->defs[f], name, time) ? 1 : 0;
@@ -89,7 +89,7 @@ static kp_result fill_records(kp_force_fields *fields, const char *name, double 
 kp_result kp_force_fields_add(kp_force_fields *fields, const kp_env *env, kp_set *set,
                               kp_field *acceleration) {
   force_field_add_args a = { 0 };
-  KP_TRY(fill_records(fields, set->space->name, env->time, &a.n));
+  KP_TRY(kp_force_fields_write(fields, set->space->name, env->time, &a.n));
   if (a.n == 0) {
     return KP_OK;
   }

@@ -18,6 +18,10 @@ KP_NODISCARD kp_result kp_force_fields_create(kp_backend *backend, const kp_forc
                                               size_t n, int dimension, kp_force_fields **out);
 void kp_force_fields_destroy(kp_force_fields **fields);
 
+// Writes the records of the fields that are on for the population `name`, for kernels; how many.
+KP_NODISCARD kp_result kp_force_fields_write(kp_force_fields *fields, const char *name, double time,
+                                             int32_t *n);
+
 // Adds to the accelerations of the population `name`, at env->time.
 KP_NODISCARD kp_result kp_force_fields_add(kp_force_fields *fields, const kp_env *env, kp_set *set,
                                            kp_field *acceleration);

@@ -1,0 +1,453 @@
+#include "methods/common/flow.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "methods/common/flow_kernels.h"
+#include "methods/common/force_field.h"
+#include "par/kernel_define.h"
+
+FLOW_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+#define GRID_SUFFIX ".grid"
+#define STATE_SUFFIX ".flow"
+#define CELLS_ACROSS 64  // of the longest side, where nobody said an edge
+
+static const kp_field_desc flow_fields[] = {
+  { "velocity", KP_TYPE_REAL, 3, "m/s", KP_FIELD_SAVE | KP_FIELD_EXPORT, 0.0 },
+  { "pressure", KP_TYPE_REAL, 1, "Pa", KP_FIELD_SAVE, 0.0 },
+  { "flags", KP_TYPE_U8, 1, "", KP_FIELD_SAVE, KP_CELL_AIR },
+};
+
+// ---- life
+
+static double component(kp_vec3 v, int axis) {
+  return axis == 0 ? v.x : (axis == 1 ? v.y : v.z);
+}
+
+// An open side that the stream enters through is an inflow.
+static kp_mac_side side_of(const kp_env *env, const kp_grid_def *grid, int axis, int end) {
+  kp_faces faces = kp_env_faces(env, axis);
+  kp_mac_side side = { .velocity = grid->stream, .no_slip = grid->no_slip };
+  bool is_closed = end == 0 ? faces.closed_lo : faces.closed_hi;
+  double inwards = component(grid->stream, axis) * (end == 0 ? 1.0 : -1.0);
+  if (faces.periodic) {
+    side.kind = KP_MAC_PERIODIC;
+  } else if (is_closed || axis >= env->dimension) {
+    side.kind = KP_MAC_WALL;
+    side.velocity = kp_vec3_make(0.0, 0.0, 0.0);
+  } else {
+    side.kind = inwards > 0.0 ? KP_MAC_INFLOW : KP_MAC_OPEN;
+  }
+  return side;
+}
+
+static double cell_of(const kp_env *env, const kp_flow_def *def) {
+  const kp_domain_def *d = &env->domain;
+  double longest = 0.0;
+  for (int c = 0; c < env->dimension; ++c) {
+    longest = fmax(longest, component(d->max, c) - component(d->min, c));
+  }
+  double cell = isnan(def->cell) ? def->grid->cell : def->cell;
+  return isnan(cell) ? longest / CELLS_ACROSS : cell;
+}
+
+static kp_result make_grid(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
+  char name[KP_NAME_SIZE + sizeof GRID_SUFFIX];
+  kp_text_copy(name, KP_NAME_SIZE, def->name);
+  memcpy(name + strlen(name), GRID_SUFFIX, sizeof GRID_SUFFIX);
+  kp_mac_def mac = { .name = name,
+                     .box = { env->domain.min, env->domain.max },
+                     .cell = cell_of(env, def),
+                     .dimension = env->dimension };
+  for (int axis = 0; axis < 3; ++axis) {
+    mac.sides[axis][0] = side_of(env, def->grid, axis, 0);
+    mac.sides[axis][1] = side_of(env, def->grid, axis, 1);
+  }
+  KP_TRY(kp_mac_create(env->registry, &mac, &flow->mac));
+  for (int c = 0; c < env->dimension; ++c) {
+    double length = component(env->domain.max, c) - component(env->domain.min, c);
+    double off = fabs(length - mac.cell * flow->mac->view.n[c]);
+    if (off > 1e-6 * length) {
+      kp_log(KP_LOG_WARN, "grid", "%s \"%s\": %d cells of %g m leave %.3g m of the domain along %c",
+             def->word, def->name, flow->mac->view.n[c], mac.cell, off, "xyz"[c]);
+    }
+  }
+  return kp_env_add_grid(env, def->name, flow->mac);
+}
+
+static kp_result add_fields(kp_flow *flow) {
+  kp_field **fields[] = { &flow->velocity, &flow->pressure, &flow->flags };
+  for (size_t f = 0; f < sizeof flow_fields / sizeof flow_fields[0]; ++f) {
+    KP_TRY(kp_mac_add_field(flow->mac, &flow_fields[f], fields[f]));
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    KP_TRY(kp_mac_scratch(flow->mac, KP_TYPE_REAL, &flow->coefficient[axis]));
+  }
+  for (int k = 0; k < 2; ++k) {
+    KP_TRY(kp_mac_scratch(flow->mac, KP_TYPE_U8, &flow->known[k]));
+  }
+  return kp_mac_scratch(flow->mac, KP_TYPE_REAL, &flow->right);
+}
+
+static kp_result add_state(kp_flow *flow, kp_env *env, const char *name) {
+  static const kp_field_desc desc = { "speed", KP_TYPE_F64, 1, "m/s", KP_FIELD_SAVE, 0.0 };
+  char text[KP_NAME_SIZE + sizeof STATE_SUFFIX];
+  kp_text_copy(text, KP_NAME_SIZE, name);
+  memcpy(text + strlen(text), STATE_SUFFIX, sizeof STATE_SUFFIX);
+  KP_TRY(kp_registry_add_space(env->registry, text, KP_SPACE_GLOBAL, &flow->state));
+  KP_TRY(kp_space_add_fields(flow->state, &desc, 1));
+  return kp_space_append(flow->state, 2, NULL, 0);
+}
+
+static kp_result store(kp_flow *flow) {
+  double *out;
+  kp_buffer *buffer = &flow->state->fields.data[0]->buffers[0];
+  KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&out));
+  out[0] = flow->max_speed;
+  out[1] = flow->max_sum;
+  return KP_OK;
+}
+
+kp_result kp_flow_loaded(kp_flow *flow) {
+  const double *in;
+  kp_buffer *buffer = &flow->state->fields.data[0]->buffers[0];
+  KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&in));
+  flow->max_speed = in[0];
+  flow->max_sum = in[1];
+  return kp_mac_loaded(flow->mac);
+}
+
+// The same velocity everywhere, at the start.
+static kp_result set_velocity(kp_flow *flow, kp_vec3 velocity) {
+  for (int c = 0; c < flow->mac->view.dimension; ++c) {
+    kp_real *v;
+    kp_buffer *buffer = &flow->velocity->buffers[c];
+    KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&v));
+    for (int64_t i = 0; i < flow->mac->view.count; ++i) {
+      v[i] = (kp_real)component(velocity, c);
+    }
+    flow->max_sum += fabs(component(velocity, c));
+  }
+  flow->max_speed = kp_vec3_length(velocity);
+  return store(flow);
+}
+
+kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
+  *flow = (kp_flow){ .grid = *def->grid, .density = def->density };
+  kp_text_copy(flow->word, sizeof flow->word, def->word);
+  kp_text_copy(flow->name, sizeof flow->name, def->name);
+  KP_TRY(make_grid(flow, env, def));
+  KP_TRY(add_fields(flow));
+  KP_TRY(add_state(flow, env, def->name));
+  KP_TRY(kp_advect_init(&flow->advect, flow->mac));
+  double reach = fmin(def->grid->cfl, 4.0) * flow->mac->view.cell;
+  KP_TRY(kp_grid_solids_create(&flow->solids, env, flow->mac, reach));
+  kp_poisson_def poisson = kp_default_poisson_def();
+  poisson.name = flow->name;
+  poisson.solver = def->grid->solver;
+  poisson.tolerance = def->grid->tolerance;
+  poisson.max_iterations = (int)def->grid->iterations;
+  poisson.relaxation = def->grid->relaxation;
+  KP_TRY(kp_poisson_create(flow->mac, &poisson, &flow->poisson));
+  return set_velocity(flow, kp_vec3_add(def->velocity, def->grid->stream));
+}
+
+void kp_flow_free(kp_flow *flow) {
+  kp_poisson_destroy(&flow->poisson);
+  if (flow->mac != NULL) {
+    kp_advect_free(&flow->advect);
+    kp_grid_solids_free(&flow->solids);
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    kp_buffer_free(&flow->coefficient[axis]);
+  }
+  kp_buffer_free(&flow->known[0]);
+  kp_buffer_free(&flow->known[1]);
+  kp_buffer_free(&flow->right);
+  kp_mac_destroy(&flow->mac);
+}
+
+// ---- solids and sides
+
+kp_result kp_flow_solids(kp_flow *flow, kp_env *env, uint8_t kind) {
+  return kp_grid_solids_update(&flow->solids, env, flow->flags, kind);
+}
+
+kp_result kp_flow_boundaries(kp_flow *flow, kp_env *env) {
+  (void)env;
+  return kp_mac_fill_velocity(flow->mac, flow->velocity);
+}
+
+static kp_buffer *fraction_of(kp_flow *flow, int axis) {
+  return kp_grid_solids_part(&flow->solids.fraction[axis]);
+}
+
+static kp_buffer *solid_velocity_of(kp_flow *flow, int axis) {
+  return kp_grid_solids_part(&flow->solids.velocity[axis]);
+}
+
+// ---- projection
+
+static kp_result write_coefficients(kp_flow *flow, const kp_flow_projection *how) {
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    flow_coefficients_args a = { .grid = flow->mac->view,
+                                 .sides = flow->solids.sides,
+                                 .axis = axis,
+                                 .inverse_density = (kp_real)(1.0 / flow->density) };
+    kp_buffer *field = how->inverse_density != NULL ? &how->inverse_density[axis] : NULL;
+    kp_call call;
+    kp_call_init(&call, &flow_coefficients_kernel, &a);
+    KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, fraction, fraction_of(flow, axis), KP_ACCESS_READ);
+    KP_BIND(&call, &a, distance, how->distance, KP_ACCESS_READ);
+    KP_BIND(&call, &a, inverse_field, field, KP_ACCESS_READ);
+    KP_BIND(&call, &a, coefficient, &flow->coefficient[axis], KP_ACCESS_WRITE);
+    KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
+    KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->coefficient[axis]));
+  }
+  return KP_OK;
+}
+
+static void bind_cell(kp_call *call, flow_right_args *a, kp_flow *flow,
+                      const kp_flow_projection *how) {
+  KP_BIND(call, a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(call, a, u, &flow->velocity->buffers[0], KP_ACCESS_READ);
+  KP_BIND(call, a, v, &flow->velocity->buffers[1], KP_ACCESS_READ);
+  KP_BIND(call, a, w, &flow->velocity->buffers[2], KP_ACCESS_READ);
+  KP_BIND(call, a, fraction_x, fraction_of(flow, 0), KP_ACCESS_READ);
+  KP_BIND(call, a, fraction_y, fraction_of(flow, 1), KP_ACCESS_READ);
+  KP_BIND(call, a, fraction_z, fraction_of(flow, 2), KP_ACCESS_READ);
+  KP_BIND(call, a, solid_x, solid_velocity_of(flow, 0), KP_ACCESS_READ);
+  KP_BIND(call, a, solid_y, solid_velocity_of(flow, 1), KP_ACCESS_READ);
+  KP_BIND(call, a, solid_z, solid_velocity_of(flow, 2), KP_ACCESS_READ);
+  KP_BIND(call, a, source, how->source, KP_ACCESS_READ);
+  KP_BIND(call, a, distance, how->distance, KP_ACCESS_READ);
+  KP_BIND(call, a, jump, how->surface_pressure, KP_ACCESS_READ);
+  KP_BIND(call, a, coefficient_x, &flow->coefficient[0], KP_ACCESS_READ);
+  KP_BIND(call, a, coefficient_y, &flow->coefficient[1], KP_ACCESS_READ);
+  KP_BIND(call, a, coefficient_z, &flow->coefficient[2], KP_ACCESS_READ);
+}
+
+static kp_result write_right(kp_flow *flow, const kp_flow_projection *how, double dt) {
+  flow_right_args a = { .grid = flow->mac->view,
+                        .sides = flow->solids.sides,
+                        .inverse_dt = (kp_real)(1.0 / dt) };
+  kp_call call;
+  kp_call_init(&call, &flow_right_kernel, &a);
+  bind_cell(&call, &a, flow, how);
+  KP_BIND(&call, &a, right, &flow->right, KP_ACCESS_WRITE);
+  return kp_mac_rows(flow->mac, KP_MAC_CELL, &call);
+}
+
+static kp_result correct(kp_flow *flow, const kp_flow_projection *how, double dt) {
+  KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->pressure->buffers[0]));
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    flow_correct_args a = { .grid = flow->mac->view, .axis = axis, .dt = (kp_real)dt };
+    kp_call call;
+    kp_call_init(&call, &flow_correct_kernel, &a);
+    KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, coefficient, &flow->coefficient[axis], KP_ACCESS_READ);
+    KP_BIND(&call, &a, fraction, fraction_of(flow, axis), KP_ACCESS_READ);
+    KP_BIND(&call, &a, pressure, &flow->pressure->buffers[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, distance, how->distance, KP_ACCESS_READ);
+    KP_BIND(&call, &a, jump, how->surface_pressure, KP_ACCESS_READ);
+    KP_BIND(&call, &a, velocity, &flow->velocity->buffers[axis], KP_ACCESS_WRITE);
+    KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
+  }
+  return kp_mac_fill_velocity(flow->mac, flow->velocity);
+}
+
+kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *how) {
+  static const kp_flow_projection plain = { 0 };
+  how = how != NULL ? how : &plain;
+  KP_TRY(kp_mac_fill_velocity(flow->mac, flow->velocity));
+  KP_TRY(write_coefficients(flow, how));
+  KP_TRY(write_right(flow, how, env->dt));
+  kp_poisson_system system = { .flags = &flow->flags->buffers[0],
+                               .faces = { &flow->coefficient[0], &flow->coefficient[1],
+                                          &flow->coefficient[2] },
+                               .right = &flow->right,
+                               .answer = &flow->pressure->buffers[0] };
+  KP_TRY(kp_poisson_solve(flow->poisson, &system, &flow->solved));
+  if (!flow->solved.is_converged && !flow->has_warned) {
+    flow->has_warned = true;
+    kp_log(KP_LOG_WARN, "grid",
+           "%s \"%s\": the pressure reached %.2g of %.2g in %d iterations (said once)", flow->word,
+           flow->name, flow->solved.residual, flow->grid.tolerance, flow->solved.iterations);
+  }
+  return correct(flow, how, env->dt);
+}
+
+// ---- velocity beyond the fluid
+
+static kp_result mark_known(kp_flow *flow, int axis) {
+  flow_known_args a = { .grid = flow->mac->view, .sides = flow->solids.sides, .axis = axis };
+  kp_call call;
+  kp_call_init(&call, &flow_known_kernel, &a);
+  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, fraction, fraction_of(flow, axis), KP_ACCESS_READ);
+  KP_BIND(&call, &a, known, &flow->known[0], KP_ACCESS_WRITE);
+  KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
+  return kp_mac_fill_periodic(flow->mac, &flow->known[0]);
+}
+
+static kp_result spread(kp_flow *flow, int axis, int n_layers) {
+  for (int layer = 0; layer < n_layers; ++layer) {
+    flow_spread_args a = { .grid = flow->mac->view };
+    kp_call call;
+    kp_call_init(&call, &flow_spread_kernel, &a);
+    KP_BIND(&call, &a, known, &flow->known[layer % 2], KP_ACCESS_READ);
+    KP_BIND(&call, &a, known_next, &flow->known[1 - layer % 2], KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, velocity, &flow->velocity->buffers[axis], KP_ACCESS_WRITE);
+    KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
+    KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->known[1 - layer % 2]));
+    KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->velocity->buffers[axis]));
+  }
+  return KP_OK;
+}
+
+// Ghosts hold no known faces: what the buffers had before must not be read as such.
+static kp_result clear_known(kp_flow *flow) {
+  for (int k = 0; k < 2; ++k) {
+    void *memory;
+    KP_TRY(kp_buffer_get(&flow->known[k], KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &memory));
+    KP_TRY(kp_fill(flow->mac->backend, memory, 0, flow->known[k].used));
+  }
+  return KP_OK;
+}
+
+static kp_result constrain(kp_flow *flow) {
+  const kp_mac_view *g = &flow->mac->view;
+  KP_TRY(kp_mac_fill_velocity(flow->mac, flow->velocity));
+  for (int axis = 0; axis < g->dimension; ++axis) {
+    flow_constrain_args a = { .grid = *g, .axis = axis, .no_slip = flow->grid.no_slip };
+    kp_call call;
+    kp_call_init(&call, &flow_constrain_kernel, &a);
+    KP_BIND(&call, &a, u, &flow->velocity->buffers[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, v, &flow->velocity->buffers[1], KP_ACCESS_READ);
+    KP_BIND(&call, &a, w, &flow->velocity->buffers[2], KP_ACCESS_READ);
+    KP_BIND(&call, &a, fraction, fraction_of(flow, axis), KP_ACCESS_READ);
+    KP_BIND(&call, &a, distance, &flow->solids.distance, KP_ACCESS_READ);
+    KP_BIND(&call, &a, solid_x, solid_velocity_of(flow, 0), KP_ACCESS_READ);
+    KP_BIND(&call, &a, solid_y, solid_velocity_of(flow, 1), KP_ACCESS_READ);
+    KP_BIND(&call, &a, solid_z, solid_velocity_of(flow, 2), KP_ACCESS_READ);
+    // faces outside the window are not written: they come along
+    KP_TRY(kp_buffer_copy(&flow->coefficient[axis], &flow->velocity->buffers[axis]));
+    KP_BIND(&call, &a, out, &flow->coefficient[axis], KP_ACCESS_WRITE);
+    KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
+  }
+  for (int axis = 0; axis < g->dimension; ++axis) {
+    kp_buffer_swap_device(&flow->velocity->buffers[axis], &flow->coefficient[axis]);
+  }
+  return KP_OK;
+}
+
+kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers) {
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    KP_TRY(clear_known(flow));
+    KP_TRY(mark_known(flow, axis));
+    KP_TRY(spread(flow, axis, n_layers));
+  }
+  if (flow->solids.has_solids) {
+    KP_TRY(constrain(flow));
+  }
+  return kp_mac_fill_velocity(flow->mac, flow->velocity);
+}
+
+// ---- forces, limits, sums
+
+kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight) {
+  int32_t n_fields = 0;
+  if (env->fields != NULL) {
+    KP_TRY(kp_force_fields_write(env->fields, flow->name, env->time, &n_fields));
+  }
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    double change = env->dt * weight * component(env->simulation.gravity, axis);
+    if (change == 0.0 && n_fields == 0) {
+      continue;
+    }
+    flow_force_args a = { .grid = flow->mac->view,
+                          .axis = axis,
+                          .n_fields = n_fields,
+                          .change = (kp_real)change,
+                          .dt = env->dt };
+    kp_call call;
+    kp_call_init(&call, &flow_force_kernel, &a);
+    KP_BIND(&call, &a, records, n_fields > 0 ? &env->fields->records : NULL, KP_ACCESS_READ);
+    KP_BIND(&call, &a, velocity, &flow->velocity->buffers[axis], KP_ACCESS_WRITE);
+    KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
+  }
+  return KP_OK;
+}
+
+double kp_flow_max_dt(const kp_flow *flow, const kp_env *env) {
+  (void)env;
+  double speed = fmax(flow->max_sum, 1e-30);
+  return flow->grid.cfl * flow->mac->view.cell / speed;
+}
+
+kp_result kp_flow_check(kp_flow *flow, kp_env *env) {
+  flow_report_args a = { .grid = flow->mac->view };
+  kp_call call;
+  kp_call_init(&call, &flow_report_kernel, &a);
+  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, u, &flow->velocity->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, &flow->velocity->buffers[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, w, &flow->velocity->buffers[2], KP_ACCESS_READ);
+  double v[3];
+  KP_TRY(KP_MAC_REDUCE(flow->mac, &call, &a, v));
+  flow->max_sum = fmax(v[0], 0.0);
+  flow->max_speed = sqrt(fmax(v[1], 0.0));
+  env->report.n_bad += (int64_t)v[2];
+  env->report.max_speed = fmax(env->report.max_speed, flow->max_speed);
+  return store(flow);
+}
+
+kp_result kp_flow_stats(kp_flow *flow, kp_env *env, kp_population_stats *out) {
+  const kp_mac_view *g = &flow->mac->view;
+  kp_vec3 gravity = env->simulation.gravity;
+  flow_sums_args a = { .grid = *g, .up = { -gravity.x, -gravity.y, -gravity.z } };
+  kp_call call;
+  kp_call_init(&call, &flow_sums_kernel, &a);
+  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, u, &flow->velocity->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, &flow->velocity->buffers[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, w, &flow->velocity->buffers[2], KP_ACCESS_READ);
+  double v[6];
+  KP_TRY(KP_MAC_REDUCE(flow->mac, &call, &a, v));
+  double mass = flow->density * pow(g->cell, g->dimension);
+  *out = (kp_population_stats){
+    .count = (int64_t)v[0],
+    .mass = mass * v[0],
+    .momentum = kp_vec3_make(mass * v[1], mass * v[2], mass * v[3]),
+    .kinetic_energy = mass * v[4],
+    .potential_energy = mass * v[5],
+    .internal_energy = NAN,
+    .memory_gain = NAN,
+    .memory_share = NAN,
+    .bounds = { env->domain.min, env->domain.max },
+    .max_speed = flow->max_speed,
+  };
+  kp_text_copy(out->name, sizeof out->name, flow->name);
+  return KP_OK;
+}
+
+kp_result kp_flow_divergence(kp_flow *flow, const kp_flow_projection *how, double *worst) {
+  static const kp_flow_projection plain = { 0 };
+  how = how != NULL ? how : &plain;
+  flow_residual_args a = { .cell = { .grid = flow->mac->view, .sides = flow->solids.sides } };
+  kp_call call;
+  kp_call_init(&call, &flow_residual_kernel, &a);
+  // pointers of the inner arguments lie where they lie in `a`
+  kp_call inner;
+  kp_call_init(&inner, &flow_right_kernel, &a.cell);
+  bind_cell(&inner, &a.cell, flow, how);
+  for (int b = 0; b < inner.n_binds; ++b) {
+    kp_call_bind(&call, inner.binds[b].offset + offsetof(flow_residual_args, cell),
+                 inner.binds[b].buffer, (kp_access)inner.binds[b].access);
+  }
+  return KP_MAC_REDUCE(flow->mac, &call, &a, worst);
+}
