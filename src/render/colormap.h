@@ -61,6 +61,10 @@ KP_FN kp_rgb kp_rgb_scale(kp_rgb a, float s) {
   return kp_rgb_make(a.r * s, a.g * s, a.b * s);
 }
 
+KP_FN float kp_rgb_luminance(kp_rgb c) {
+  return 0.2126f * c.r + 0.7152f * c.g + 0.0722f * c.b;
+}
+
 // (1 - t) a + t b
 KP_FN kp_rgb kp_rgb_mix(kp_rgb a, kp_rgb b, float t) {
   return kp_rgb_make(a.r + t * (b.r - a.r), a.g + t * (b.g - a.g), a.b + t * (b.b - a.b));

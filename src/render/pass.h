@@ -5,6 +5,7 @@
 //                 triangles and segments                smooth.c     particle bodies, occlusion
 //   points.c triangles.c lines.c                        shade.c      light, see-through layers
 //                 project, bin, cover                   volume.c     smoke and fire
+//                                                       fire_light.c what flames shine on
 //                                                       ground.c     plane and pattern
 #pragma once
 
@@ -44,6 +45,7 @@ typedef struct kp_segment {
 } kp_segment;
 
 typedef struct kp_volume_state kp_volume_state;
+struct kp_fire_light;
 
 // All sets of a kind one after the other; offsets[k] is the first element of set k.
 typedef struct kp_primitives {
@@ -116,6 +118,8 @@ typedef struct kp_pass {
   kp_taps occlusion_taps;  // unit vectors: their distance varies
   kp_volume_state *volumes;
   int n_volumes;
+  struct kp_fire_light *fire;  // of all volumes, or NULL
+  int n_fire;
   int outline;            // the set of lines that draws the bounds and throws no shadow, or -1
   int index, count;       // this pass, and how many there will be
   float occlusion_reach;  // [m]
@@ -222,7 +226,42 @@ void kp_shade_render(kp_pass *pass);
 kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, float noise);
 void kp_shade_add_fragment(kp_pass *pass, kp_fragments *fragments, const kp_fragment *fragment);
 
-// volume.c
+// volume.c: smoke and flames on grids; fire_light.c: what they shine on
+typedef struct kp_light_depth {
+  float sun, up;  // optical depth towards the sun and upwards
+} kp_light_depth;
+
+#define KP_EMISSION_STEPS 512
+#define KP_WARM_CELLS 8  // edge of a cell in which the light of flames is kept, in cells
+
+struct kp_volume_state {
+  const kp_render_volume *volume;
+  int n[3];
+  float extinction;  // per unit density and cell edge
+  float opacity;     // the same along a ray, which passes a single layer for its depth
+  float emission;    // per unit and metre
+  float cell;        // [m]
+  kp_rgb scatter;
+  kp_rgb glow[KP_EMISSION_STEPS];   // light by scalar, as it is seen
+  kp_rgb shine[KP_EMISSION_STEPS];  // and as it falls on other things
+  float glow_min, glow_scale;
+  kp_light_depth *light;  // per cell
+  kp_rgb *warm;           // light of flames, in coarse cells, or NULL
+  int n_warm[3];
+  kp_f3 axis_x, axis_y, axis_z;  // grid coordinates per metre along the view axes
+  kp_f3 eye;                     // in grid coordinates
+  kp_f3 sun;                     // grid coordinates per metre towards the sun
+  float sun_step;                // way through one layer of cells towards the sun [cells]
+};
+
+// A part of the flames as a small ball of light.
+typedef struct kp_fire_light {
+  kp_vec3 place;
+  kp_f3 at;      // view space of this pass
+  float radius;  // [m]
+  kp_rgb power;  // of the light on a white sheet at 1 m that faces it
+} kp_fire_light;
+
 typedef struct kp_volume_ray {
   kp_f3 start, step;   // grid coordinates at depth z: start + z step
   float enter, leave;  // depth; enter >= leave misses
@@ -245,3 +284,12 @@ void kp_volumes_march(const kp_pass *pass, kp_march *march, float from, float to
 
 // Share of sunlight that reaches a view point through all volumes.
 float kp_volumes_sunlight(const kp_pass *pass, kp_f3 position);
+
+// Light of cell `at` of a volume by itself: what it gives off per metre.
+kp_rgb kp_volume_emitted(const kp_volume_state *state, int64_t cell);
+
+KP_NODISCARD kp_result kp_fire_lights_create(kp_pass *pass);
+void kp_fire_lights_free(kp_pass *pass);
+void kp_fire_lights_project(kp_pass *pass);
+// On a surface; zero normal: what comes from all around on average.
+kp_rgb kp_fire_light_at(const kp_pass *pass, kp_f3 position, kp_f3 normal);

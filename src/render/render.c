@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kelpie/types.h"
 #include "par/parallel.h"
 #include "render/pass.h"
 
@@ -54,8 +55,14 @@ static const kp_param look_rows[] = {
   L(opacity, REAL, "", 0, 1, "1 hides what is behind; a glass wall has 0.1."),
   L(smooth, REAL, "", 0, 1, "Particles: 0 single balls, 1 one smooth body."),
   L(gloss, REAL, "", 0, 1, "0 matt, 1 polished."),
-  L(density, REAL, "1/m", 0, 1e6, "Volumes: extinction per unit of the density field."),
-  L(emission, REAL, "1/m", 0, 1e6, "Volumes: light given off per unit of the emission field."),
+  L(density, REAL, "1/m", 0, 1e6,
+    "Volumes: extinction per unit of the density field, or of glowing gas; auto follows the size "
+    "of "
+    "the scene."),
+  L(emission, REAL, "1/m", 0, 1e6,
+    "Volumes: light given off per unit of the emission field and metre; for a temperature the "
+    "light "
+    "of 2000 K, 1 being white paper in the sun. auto is 4."),
   L(glow, REAL, "", 0, 1e6,
     "Particles: 0 draws balls, more draws sprites of so much light that adds up, for fire."),
   KP_PARAM_WORDS(kp_look_def, color_map, kp_colormap_words, "Colours of the field's values."),
@@ -91,8 +98,8 @@ static void set_look_default(void *def) {
     .opacity = 1.0,
     .smooth = 0.6,
     .gloss = 0.25,
-    .density = 8.0,
-    .emission = 4.0,
+    .density = KP_AUTO,
+    .emission = KP_AUTO,
     .color_map = KP_COLORMAP_VIRIDIS,
     .visible = true,
   };
@@ -133,10 +140,18 @@ static kp_result check_number(const kp_param_table *table, const kp_param *row, 
   return KP_OK;
 }
 
+// What may be left to the renderer.
+static bool is_auto(const kp_param_table *table, const kp_param *row, double value) {
+  bool may = table == &kp_look_params && (row->offset == offsetof(kp_look_def, density) ||
+                                          row->offset == offsetof(kp_look_def, emission));
+  return may && isnan(value);
+}
+
 static kp_result check_row(const kp_param_table *table, const kp_param *row, const void *def) {
   const char *member = (const char *)def + row->offset;
   if (row->type == KP_PARAM_REAL) {
-    return check_number(table, row, *(const double *)(const void *)member);
+    double value = *(const double *)(const void *)member;
+    return is_auto(table, row, value) ? KP_OK : check_number(table, row, value);
   }
   if (row->type == KP_PARAM_INT) {
     return check_number(table, row, (double)*(const int64_t *)(const void *)member);

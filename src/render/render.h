@@ -22,18 +22,19 @@ typedef enum kp_axis_up { KP_UP_Y, KP_UP_Z, KP_UP_COUNT } kp_axis_up;
 
 // How a set is drawn. Colours are sRGB as an artist picks them, each channel 0..1.
 typedef struct kp_look_def {
-  kp_vec3 color;                      // used where no field colours the set
-  kp_vec3 color_end;                  // colour map "two": from color to this one
-  double range_min;                   // value at the start of the colour map
-  double range_max;                   // value at its end; equal to range_min: both from the data
-  double radius_scale;                // factor on particle and stroke radii
-  double opacity;                     // 1 opaque; less lets meshes be seen through (glass 0.1)
-  double smooth;                      // particles: 0 single balls ... 1 one smooth body
-  double gloss;                       // 0 matt ... 1 mirror-like highlights and sky reflection
-  double density;                     // volumes: extinction per unit of the density field [1/m]
-  double emission;                    // volumes: light given off per unit of the emission field
-  double glow;                        // particles: 0 balls; more: sprites of light, added up
-  int color_map;                      // kp_colormap
+  kp_vec3 color;        // used where no field colours the set
+  kp_vec3 color_end;    // colour map "two": from color to this one
+  double range_min;     // value at the start of the colour map
+  double range_max;     // value at its end; equal to range_min: both from the data
+  double radius_scale;  // factor on particle and stroke radii
+  double opacity;       // 1 opaque; less lets meshes be seen through (glass 0.1)
+  double smooth;        // particles: 0 single balls ... 1 one smooth body
+  double gloss;         // 0 matt ... 1 mirror-like highlights and sky reflection
+  double density;  // volumes: extinction per unit of the density field [1/m]; KP_AUTO: by the scene
+  double emission;  // volumes: light given off per unit of the emission field and metre; of a hot
+                    // gas: light of 2000 K, 1 being white paper in the sun. KP_AUTO: by the kind
+  double glow;      // particles: 0 balls; more: sprites of light, added up
+  int color_map;    // kp_colormap
   char color_by[KP_PARAM_TEXT_SIZE];  // field name; "" = constant colour
   bool visible;
 } kp_look_def;
@@ -89,9 +90,11 @@ typedef struct kp_render_volume {
   double cell;            // edge [m]
   const float *density;   // >= 0
   const float *emission;  // >= 0, or NULL
-  const float
-      *scalar;       // temperature or what colours the emission (through look.color_map), or NULL
-  kp_look_def look;  // color is the scattering colour
+  const float *scalar;    // colours the emission through look.color_map, or NULL
+  bool is_hot;            // scalar is a temperature [K], whose light is that of a black body, and
+                          // emission the share of the gas that glows: it dims what is behind it
+  double depth;           // [m] that a single layer of cells stands for along z; 0: a cell
+  kp_look_def look;       // color is the scattering colour
 } kp_render_volume;
 
 typedef struct kp_render_scene {

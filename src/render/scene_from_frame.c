@@ -7,9 +7,14 @@
 #include "base/array.h"
 #include "base/text.h"
 
-// Temperatures between which a gas begins to glow and burns white [K].
-#define GLOW_FROM 700.0
-#define GLOW_TO 2200.0
+// Temperatures between which a gas begins to glow and all of it does, and those of a flame that is
+// given as a share [K].
+#define GLOW_FROM 800.0
+#define GLOW_TO 1400.0
+#define FLAME_DULL 1100.0f
+#define FLAME_BRIGHT 2000.0f
+
+#define FLAT_DEPTH 0.5  // of a flat world, in its sizes: what one layer of smoke stands for
 
 // Light of one particle of a flame, where no look says more.
 #define FLAME_GLOW 0.12
@@ -284,48 +289,60 @@ static kp_result add_curves(kp_frame_scene *s, const kp_frame_curves *curves,
   return KP_OK;
 }
 
-// Light given off: a flame field as it is; a temperature by how far it is on the way from first
-// glow to white heat, to the fourth power as Stefan and Boltzmann have it.
+// The share of a gas that glows: from first sight of it to all of it.
+static float glowing_share(double kelvin) {
+  double t = (kelvin - GLOW_FROM) / (GLOW_TO - GLOW_FROM);
+  t = t > 0.0 ? (t < 1.0 ? t : 1.0) : 0.0;
+  return (float)(t * t * (3.0 - 2.0 * t));
+}
+
+// A temperature glows as a black body; so does a flame, which goes from dull to bright as it burns.
+static kp_result add_heat(kp_frame_scene *s, uint64_t count, bool is_kelvin, const float *values,
+                          kp_render_volume *out) {
+  float *share = take(s, count, sizeof *share), *kelvin = take(s, count, sizeof *kelvin);
+  if (share == NULL || kelvin == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    float flame = values[i] > 0.0f ? (values[i] < 1.0f ? values[i] : 1.0f) : 0.0f;
+    kelvin[i] = is_kelvin ? values[i] : FLAME_DULL + flame * (FLAME_BRIGHT - FLAME_DULL);
+    share[i] = is_kelvin ? glowing_share((double)values[i]) : flame;
+  }
+  out->emission = share;
+  out->scalar = kelvin;
+  out->is_hot = true;
+  return KP_OK;
+}
+
+// Light given off: what the look names through its colour map; else a temperature in kelvin, else a
+// field called flame.
 static kp_result find_emission(kp_frame_scene *s, const kp_frame_volume *volume, uint64_t count,
                                kp_render_volume *out) {
   const char *name = out->look.color_by;
-  const kp_frame_field *field = NULL;
   element e = { "volume", volume->name, &volume->fields, NULL, count };
+  const float *values;
   if (name[0] != '\0') {
-    field = kp_frame_find_field(&volume->fields, name);
+    const kp_frame_field *field = kp_frame_find_field(&volume->fields, name);
     if (field == NULL) {
       return no_such_field(&e, name);
     }
-  } else {
-    field = kp_frame_find_field(&volume->fields, "flame");
-    const kp_frame_field *heat = kp_frame_find_field(&volume->fields, "temperature");
-    if (field == NULL && heat != NULL && strcmp(heat->unit, "K") == 0) {
-      field = heat;
+    KP_TRY(field_as_scalar(s, &e, field, &values));
+    float *light = take(s, count, sizeof *light);
+    for (uint64_t i = 0; light != NULL && i < count; ++i) {
+      light[i] = values[i] > 0.0f ? values[i] : 0.0f;
     }
+    out->emission = light;
+    out->scalar = values;
+    return light != NULL ? KP_OK : KP_ERROR_MEMORY;
   }
+  const kp_frame_field *heat = kp_frame_find_field(&volume->fields, "temperature");
+  bool is_kelvin = heat != NULL && strcmp(heat->unit, "K") == 0;
+  const kp_frame_field *field = is_kelvin ? heat : kp_frame_find_field(&volume->fields, "flame");
   if (field == NULL) {
     return KP_OK;
   }
-  const float *values;
   KP_TRY(field_as_scalar(s, &e, field, &values));
-  float *light = take(s, count, sizeof *light);
-  if (light == NULL) {
-    return KP_ERROR_MEMORY;
-  }
-  bool kelvin = strcmp(field->unit, "K") == 0;
-  if (kelvin && out->look.range_min == out->look.range_max) {
-    out->look.range_min = GLOW_FROM;
-    out->look.range_max = GLOW_TO;
-  }
-  double span = out->look.range_max - out->look.range_min;
-  for (uint64_t i = 0; i < count; ++i) {
-    double t = kelvin ? ((double)values[i] - out->look.range_min) / span : (double)values[i];
-    t = t > 0.0 ? t : 0.0;
-    light[i] = (float)(kelvin ? t * t * t * t : t);
-  }
-  out->emission = light;
-  out->scalar = values;
-  return KP_OK;
+  return add_heat(s, count, is_kelvin, values, out);
 }
 
 static kp_result add_volume(kp_frame_scene *s, const kp_frame_volume *volume,
@@ -346,8 +363,11 @@ static kp_result add_volume(kp_frame_scene *s, const kp_frame_volume *volume,
     out.look = *look;
   } else {
     out.look = kp_default_look_def();
-    out.look.color = kp_vec3_make(0.93, 0.93, 0.94);
+    out.look.color = kp_vec3_make(0.90, 0.90, 0.91);
     out.look.color_map = KP_COLORMAP_HEAT;
+  }
+  if (volume->dims[2] == 1) {
+    out.depth = FLAT_DEPTH * volume->spacing * sqrt((double)(volume->dims[0] * volume->dims[1]));
   }
   KP_TRY(find_emission(s, volume, count, &out));
   if (out.density == NULL && out.emission == NULL) {

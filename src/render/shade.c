@@ -37,6 +37,9 @@ kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, floa
   kp_rgb light = kp_rgb_scale(pass->light.sun_color, sunlight);
   kp_rgb ambient = kp_light_ambient(&pass->light, kp_f3_dot(point->normal, pass->up));
   light = kp_rgb_add(light, kp_rgb_scale(ambient, point->occlusion));
+  if (pass->n_fire > 0) {
+    light = kp_rgb_add(light, kp_fire_light_at(pass, point->position, point->normal));
+  }
   kp_rgb color = kp_rgb_mul(point->albedo, light);
   return material->gloss > 0.0f ? add_gloss(pass, point, color, material->gloss, sunlight) : color;
 }

@@ -3,6 +3,7 @@ kp_sources(
   camera.c
   colormap.c
   cover.c
+  fire_light.c
   ground.c
   light.c
   lines.c

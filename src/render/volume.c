@@ -8,33 +8,22 @@
 // Great and Volumetric").
 #include <math.h>
 
+#include "math/blackbody.h"
 #include "par/parallel.h"
 #include "render/pass.h"
 
 #define SCATTERINGS 3
 #define DARK_ENOUGH 0.002f
-#define EMISSION_STEPS 256
+// Where a gas begins to glow and where all of it does; the table of its light [K].
+#define GLOW_FROM 800.0
+#define GLOW_TO 6000.0
+#define GLOW_WHITE 2000.0  // seen as bright as look.emission says
+#define GLOW_FULL 1.6      // brightest a colour of it gets
+#define GLOW_ADAPTED 0.4   // of the ratio of luminances, as an eye sees it that is used to the fire
 
-// Optical depth towards the sun and upwards.
-typedef struct light_depth {
-  float sun, up;
-} light_depth;
-
-struct kp_volume_state {
-  const kp_render_volume *volume;
-  int n[3];
-  float extinction;  // per unit density and cell edge
-  float emission;    // per unit and metre
-  float cell;        // [m]
-  kp_rgb scatter;
-  kp_rgb glow[EMISSION_STEPS];  // colour of the emission by scalar
-  float glow_min, glow_scale;
-  light_depth *light;            // per cell
-  kp_f3 axis_x, axis_y, axis_z;  // grid coordinates per metre along the view axes
-  kp_f3 eye;                     // in grid coordinates
-  kp_f3 sun;                     // grid coordinates per metre towards the sun
-  float sun_step;                // way through one layer of cells towards the sun [cells]
-};
+// Extinction of density 1: a length of a twelfth of the scene's takes out all but 1/e.
+#define PARTS_OF_SCENE 12.0
+#define PLAIN_EMISSION 4.0
 
 // The eight cells around a point and its place between them.
 typedef struct corners {
@@ -74,17 +63,17 @@ static float sample(const float *values, const corners *c) {
   return lerp(a, b, c->fz);
 }
 
-static light_depth mix_depth(light_depth a, light_depth b, float t) {
-  return (light_depth){ lerp(a.sun, b.sun, t), lerp(a.up, b.up, t) };
+static kp_light_depth mix_depth(kp_light_depth a, kp_light_depth b, float t) {
+  return (kp_light_depth){ lerp(a.sun, b.sun, t), lerp(a.up, b.up, t) };
 }
 
-static light_depth sample_light(const light_depth *values, const corners *c) {
-  const light_depth *p = values + c->at;
-  light_depth a = mix_depth(mix_depth(p[0], p[c->dx], c->fx),
-                            mix_depth(p[c->dy], p[c->dx + c->dy], c->fx), c->fy);
+static kp_light_depth sample_light(const kp_light_depth *values, const corners *c) {
+  const kp_light_depth *p = values + c->at;
+  kp_light_depth a = mix_depth(mix_depth(p[0], p[c->dx], c->fx),
+                               mix_depth(p[c->dy], p[c->dx + c->dy], c->fx), c->fy);
   p += c->dz;
-  light_depth b = mix_depth(mix_depth(p[0], p[c->dx], c->fx),
-                            mix_depth(p[c->dy], p[c->dx + c->dy], c->fx), c->fy);
+  kp_light_depth b = mix_depth(mix_depth(p[0], p[c->dx], c->fx),
+                               mix_depth(p[c->dy], p[c->dx + c->dy], c->fx), c->fy);
   return mix_depth(a, b, c->fz);
 }
 
@@ -185,10 +174,43 @@ static void set_glow(kp_volume_state *state, const float *values, int64_t n) {
   }
   state->glow_min = isfinite(low) ? (float)low : 0.0f;
   state->glow_scale = isfinite(high - low) && high > low ? (float)(1.0 / (high - low)) : 1.0f;
-  for (int i = 0; i < EMISSION_STEPS; ++i) {
-    double t = (double)i / (EMISSION_STEPS - 1);
-    state->glow[i] = kp_colormap_eval((kp_colormap)look->color_map, t);
+  for (int i = 0; i < KP_EMISSION_STEPS; ++i) {
+    double t = (double)i / (KP_EMISSION_STEPS - 1);
+    state->glow[i] = state->shine[i] = kp_colormap_eval((kp_colormap)look->color_map, t);
   }
+}
+
+// Film answers each colour by itself, and less and less: red is full first, so that what glows
+// brighter turns from red over orange and yellow to white.
+static float film(double light) {
+  return (float)(GLOW_FULL * (1.0 - exp(-fmax(light, 0.0) / GLOW_FULL)));
+}
+
+// Light of a hot gas: colour by Planck's law, luminance as an eye takes it that is adapted to fire
+// (Nguyen, Fedkiw and Jensen 2002, section 5.2, in place of their fit of the white point).
+static void set_blackbody(kp_volume_state *state) {
+  state->glow_min = (float)GLOW_FROM;
+  state->glow_scale = (float)(1.0 / (GLOW_TO - GLOW_FROM));
+  double white = kp_blackbody_luminance(GLOW_WHITE);
+  for (int i = 0; i < KP_EMISSION_STEPS; ++i) {
+    double kelvin = GLOW_FROM + (GLOW_TO - GLOW_FROM) * i / (KP_EMISSION_STEPS - 1);
+    double light = pow(kp_blackbody_luminance(kelvin) / white, GLOW_ADAPTED), rgb[3];
+    light *= (double)state->emission;
+    kp_blackbody_color(kelvin, rgb);
+    kp_rgb seen = kp_rgb_make(film(light * rgb[0]), film(light * rgb[1]), film(light * rgb[2]));
+    state->glow[i] = seen;
+    // as bright, but of its own colour: what it falls on is far from full
+    float luminance = kp_rgb_luminance(seen);
+    state->shine[i] = kp_rgb_scale(
+        kp_rgb_make((float)fmax(rgb[0], 0.0), (float)fmax(rgb[1], 0.0), (float)fmax(rgb[2], 0.0)),
+        luminance);
+  }
+}
+
+// Cube root of what the box holds; of its face where it is flat.
+static double scene_size(const kp_aabb *box) {
+  kp_vec3 d = kp_vec3_sub(box->max, box->min);
+  return d.z > 0.0 ? cbrt(d.x * d.y * d.z) : sqrt(d.x * d.y);
 }
 
 static kp_result create_volume(kp_pass *pass, kp_volume_state *state,
@@ -199,16 +221,25 @@ static kp_result create_volume(kp_pass *pass, kp_volume_state *state,
   state->n[1] = volume->ny;
   state->n[2] = volume->nz;
   state->cell = (float)volume->cell;
-  state->extinction = (float)(look->density * volume->cell);
-  state->emission = (float)look->emission;
+  double size = scene_size(&pass->bounds);
+  double density = isnan(look->density) ? PARTS_OF_SCENE / size : look->density;
+  state->extinction = (float)(density * volume->cell);
+  state->opacity = state->extinction;
+  if (volume->depth > 0.0 && volume->nz == 1) {
+    state->opacity = (float)(density * volume->depth);
+  }
+  state->emission = (float)(isnan(look->emission) ? PLAIN_EMISSION : look->emission);
   state->scatter =
       kp_rgb_make(kp_srgb_decode((float)look->color.x), kp_srgb_decode((float)look->color.y),
                   kp_srgb_decode((float)look->color.z));
   int64_t n = (int64_t)volume->nx * volume->ny * volume->nz;
-  if (volume->emission != NULL) {
+  if (volume->emission != NULL && volume->is_hot) {
+    set_blackbody(state);
+    state->emission = 1.0f;
+  } else if (volume->emission != NULL) {
     set_glow(state, volume->scalar != NULL ? volume->scalar : volume->emission, n);
   }
-  state->light = kp_alloc((size_t)n * sizeof(light_depth), KP_MEMORY_RENDER);
+  state->light = kp_alloc((size_t)n * sizeof(kp_light_depth), KP_MEMORY_RENDER);
   if (state->light == NULL) {
     return KP_ERROR_MEMORY;
   }
@@ -232,10 +263,11 @@ kp_result kp_volumes_create(kp_pass *pass) {
       KP_TRY(create_volume(pass, &pass->volumes[pass->n_volumes++], &scene->volumes[k]));
     }
   }
-  return KP_OK;
+  return kp_fire_lights_create(pass);
 }
 
 void kp_volumes_free(kp_pass *pass) {
+  kp_fire_lights_free(pass);
   for (int k = 0; k < pass->n_volumes; ++k) {
     kp_free(pass->volumes[k].light);
   }
@@ -260,6 +292,7 @@ void kp_volumes_project(kp_pass *pass) {
     kp_vec3 sun = pass->light.sun;
     state->sun_step = (float)(1.0 / fmax(fabs(sun.x), fmax(fabs(sun.y), fabs(sun.z))));
   }
+  kp_fire_lights_project(pass);
 }
 
 static kp_f3 to_grid(const kp_volume_state *state, kp_f3 p) {
@@ -321,17 +354,41 @@ bool kp_volumes_aim(const kp_pass *pass, kp_march *march) {
   return any;
 }
 
+static int glow_step(const kp_volume_state *state, float value) {
+  float t = kp_clampf((value - state->glow_min) * state->glow_scale, 0.0f, 1.0f);
+  return (int)(t * (float)(KP_EMISSION_STEPS - 1));
+}
+
 static kp_rgb glow_color(const kp_volume_state *state, const corners *c, float emitted) {
   const float *scalar = state->volume->scalar;
-  float value = scalar != NULL ? sample(scalar, c) : emitted;
-  float t = kp_clampf((value - state->glow_min) * state->glow_scale, 0.0f, 1.0f);
-  return state->glow[(int)(t * (float)(EMISSION_STEPS - 1))];
+  return state->glow[glow_step(state, scalar != NULL ? sample(scalar, c) : emitted)];
+}
+
+kp_rgb kp_volume_emitted(const kp_volume_state *state, int64_t cell) {
+  const kp_render_volume *volume = state->volume;
+  float share = volume->emission[cell] * state->emission;
+  // a hot gas gives off as it takes out (Kirchhoff)
+  share *= volume->is_hot ? state->extinction / state->cell : 1.0f;
+  const float *scalar = volume->scalar != NULL ? volume->scalar : volume->emission;
+  return kp_rgb_scale(state->shine[glow_step(state, scalar[cell])], share);
+}
+
+// Light of flames on the smoke at a place in grid coordinates.
+static kp_rgb sample_warm(const kp_volume_state *state, kp_f3 g) {
+  corners c = find_corners(state->n_warm, kp_f3_scale(g, 1.0f / KP_WARM_CELLS));
+  const kp_rgb *p = state->warm + c.at;
+  kp_rgb a =
+      kp_rgb_mix(kp_rgb_mix(p[0], p[c.dx], c.fx), kp_rgb_mix(p[c.dy], p[c.dx + c.dy], c.fx), c.fy);
+  p += c.dz;
+  kp_rgb b =
+      kp_rgb_mix(kp_rgb_mix(p[0], p[c.dx], c.fx), kp_rgb_mix(p[c.dy], p[c.dx + c.dy], c.fx), c.fy);
+  return kp_rgb_mix(a, b, c.fz);
 }
 
 // Light scattered towards the eye per unit of what is taken out of the ray.
-static kp_rgb scattered(const kp_pass *pass, const kp_volume_state *state, light_depth depth,
+static kp_rgb scattered(const kp_pass *pass, const kp_volume_state *state, kp_light_depth depth,
                         float sun_open) {
-  float strength = 0.0f, weight = 0.75f, reach = 1.0f;
+  float strength = 0.0f, weight = 0.65f, reach = 1.0f;
   for (int i = 0; i < SCATTERINGS; ++i) {
     strength += weight * expf(-reach * depth.sun);
     weight *= 0.5f;
@@ -356,21 +413,31 @@ static void march_step(const kp_pass *pass, kp_march *march, float t, float dt) 
       continue;
     }
     const kp_volume_state *state = &pass->volumes[k];
-    corners c = find_corners(state->n, kp_f3_madd(ray->start, t, ray->step));
+    kp_f3 place = kp_f3_madd(ray->start, t, ray->step);
+    corners c = find_corners(state->n, place);
+    float per_metre = state->opacity / state->cell;
     float density = sample(state->volume->density, &c);
     if (density > 0.0f) {
       if (sun_open < 0.0f) {
         sun_open = kp_shadow_at(pass, kp_f3_scale(march->direction, t));
       }
-      float part = density * state->extinction / state->cell * metres;
+      float part = density * per_metre * metres;
       kp_rgb light = scattered(pass, state, sample_light(state->light, &c), sun_open);
+      if (state->warm != NULL) {
+        light = kp_rgb_add(light, kp_rgb_mul(sample_warm(state, place), state->scatter));
+      }
       gathered = kp_rgb_add(gathered, kp_rgb_scale(light, part));
       taken += part;
     }
     float glow = state->volume->emission != NULL ? sample(state->volume->emission, &c) : 0.0f;
     if (glow > 0.0f) {
-      kp_rgb color = glow_color(state, &c, glow);
-      emitted = kp_rgb_add(emitted, kp_rgb_scale(color, glow * state->emission * metres));
+      kp_rgb color = kp_rgb_scale(glow_color(state, &c, glow), glow * state->emission * metres);
+      if (state->volume->is_hot) {
+        gathered = kp_rgb_add(gathered, kp_rgb_scale(color, per_metre));
+        taken += glow * per_metre * metres;
+      } else {
+        emitted = kp_rgb_add(emitted, color);
+      }
     }
   }
   if (taken > 0.0f) {

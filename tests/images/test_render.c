@@ -345,6 +345,117 @@ static void volumes_follow_beer_and_lambert(void **state) {
   kp_picture_free(&picture);
 }
 
+static float *hot_gas(float kelvin, float *share) {
+  static float temperature[N * N * N];
+  for (int i = 0; i < N * N * N; ++i) {
+    temperature[i] = kelvin;
+    share[i] = 1.0f;
+  }
+  return temperature;
+}
+
+// A thick hot gas has the colour of its temperature: redder when cooler, brighter when hotter; a
+// thin one lets through exp(-sigma L).
+static void hot_gas_glows_as_a_black_body(void **state) {
+  (void)state;
+  static float density[N * N * N], share[N * N * N];
+  kp_render_volume volume = { .nx = N, .ny = N, .nz = N, .cell = 1.0 / N, .density = density };
+  volume.origin = kp_vec3_make(-0.5, -0.5, -0.5);
+  volume.look = kp_default_look_def();
+  volume.emission = share;
+  volume.is_hot = true;
+  kp_render_scene scene = plain_scene();
+  scene.volumes = &volume;
+  scene.n_volumes = 1;
+  kp_render_def def = plain_def(41);
+  kp_picture picture = { 0 };
+  float before = 0.0f, red = 1e9f;
+  for (float kelvin = 1000.0f; kelvin < 2500.0f; kelvin += 200.0f) {
+    volume.scalar = hot_gas(kelvin, share);
+    volume.look.density = 50.0;
+    assert_ok(kp_render_frame(&scene, &def, &picture));
+    const float *c = &picture.rgba[4 * (20 * 41 + 20)];
+    float light = 0.2126f * c[0] + 0.7152f * c[1] + 0.0722f * c[2];
+    assert_true(c[0] > c[1] && c[1] >= c[2]);
+    assert_true(light > before);
+    assert_true(c[0] / c[1] < red);
+    assert_near(c[3], 1.0, 2e-3);
+    before = light;
+    red = c[0] / c[1];
+  }
+  volume.look.density = 0.7;
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  assert_near_relative(1.0f - alpha_at(&picture, 20, 20), exp(-0.7), 0.01);
+  kp_picture_free(&picture);
+}
+
+// The floor under a small hot ball: light falls with the square of the distance and the cosine.
+static void fire_lights_the_floor(void **state) {
+  (void)state;
+  static float density[N * N * N], share[N * N * N];
+  const float *kelvin = hot_gas(2000.0f, share);
+  double x[4] = { -9, 9, 9, -9 }, y[4] = { -1, -1, -1, -1 }, z[4] = { -9, -9, 9, 9 };
+  uint32_t triangles[6] = { 0, 1, 2, 0, 2, 3 };
+  kp_render_mesh floor = { .n_vertices = 4, .n_triangles = 2, .positions = { x, y, z, 1 } };
+  floor.triangles = triangles;
+  floor.look = kp_default_look_def();
+  floor.look.color = kp_vec3_make(1, 1, 1);
+  floor.look.gloss = 0.0;
+  kp_render_volume volume = { .nx = N, .ny = N, .nz = N, .cell = 0.1 / N, .density = density };
+  volume.origin = kp_vec3_make(-0.05, -0.05, -0.05);
+  volume.look = kp_default_look_def();
+  volume.look.density = 2.0;
+  volume.look.emission = 50.0;
+  volume.emission = share;
+  volume.scalar = kelvin;
+  volume.is_hot = true;
+  kp_render_scene scene = plain_scene();
+  scene.meshes = &floor;
+  scene.n_meshes = 1;
+  scene.volumes = &volume;
+  scene.n_volumes = 1;
+  kp_render_def def = plain_def(101);
+  def.camera_position = kp_vec3_make(0, 5, 0.001);
+  def.sun_strength = def.sky_strength = def.occlusion = 0.0;
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  // pixels right and left of the flame, which hides the middle
+  double per_pixel = 6.0 / focal_pixels(&def);
+  double near = 10.0 * per_pixel, far = 40.0 * per_pixel;
+  float a = picture.rgba[4 * (50 * 101 + 60)], b = picture.rgba[4 * (50 * 101 + 90)];
+  assert_true(a > 0.0f && b > 0.0f);
+  assert_near_relative(a / b, pow((1.0 + far * far) / (1.0 + near * near), 1.5), 0.02);
+  kp_picture_free(&picture);
+}
+
+// Left to itself, the extinction follows the size of the scene: a tenfold larger one looks alike.
+static void smoke_follows_the_scale(void **state) {
+  (void)state;
+  static float density[N * N * N];
+  for (int i = 0; i < N * N * N; ++i) {
+    density[i] = (float)(i % 7) / 7.0f;
+  }
+  kp_picture small = { 0 }, large = { 0 };
+  for (int pass = 0; pass < 2; ++pass) {
+    double size = pass == 0 ? 1.0 : 10.0;
+    kp_render_volume volume = { .nx = N, .ny = N, .nz = N, .cell = size / N, .density = density };
+    volume.look = kp_default_look_def();
+    kp_render_scene scene = plain_scene();
+    scene.bounds = (kp_aabb){ { 0, 0, 0 }, { size, size, size } };
+    scene.volumes = &volume;
+    scene.n_volumes = 1;
+    kp_render_def def = plain_def(61);
+    def.camera_position = def.camera_target = kp_vec3_make(0, 0, 0);
+    assert_ok(kp_render_frame(&scene, &def, pass == 0 ? &small : &large));
+  }
+  assert_true(alpha_at(&small, 30, 30) > 0.9f);
+  for (int i = 0; i < 4 * 61 * 61; ++i) {
+    assert_near(small.rgba[i], large.rgba[i], 2e-3);
+  }
+  kp_picture_free(&small);
+  kp_picture_free(&large);
+}
+
 // The floor under a slab of constant smoke, sun overhead, is darker by exp(-sigma L).
 static void volumes_throw_shadows(void **state) {
   (void)state;
@@ -689,6 +800,9 @@ int main(void) {
     cmocka_unit_test(joints_are_counted_once),
     cmocka_unit_test(volumes_follow_beer_and_lambert),
     cmocka_unit_test(volumes_throw_shadows),
+    cmocka_unit_test(hot_gas_glows_as_a_black_body),
+    cmocka_unit_test(fire_lights_the_floor),
+    cmocka_unit_test(smoke_follows_the_scale),
     cmocka_unit_test(balls_throw_shadows),
     cmocka_unit_test(same_bytes_for_any_thread_count),
     cmocka_unit_test(running_out_of_memory_is_an_error),

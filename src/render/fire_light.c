@@ -1,0 +1,171 @@
+// Flames light what is around them. Each grid is cut into a few blocks; the light its glowing cells
+// give off is put into one ball per block. Shadows of this light are left out.
+#include <math.h>
+
+#include "render/pass.h"
+
+#define BLOCKS 6      // of a volume along its longest side, at most
+#define FAINT 0.004f  // share of the brightest below which a block is left out
+#define PI_F 3.14159265f
+
+typedef struct block_sum {
+  double light[3];  // light times volume
+  double place[3];
+  double weight;
+} block_sum;
+
+// Sums over the cells of one block.
+static block_sum sum_block(const kp_volume_state *state, const int lo[3], const int hi[3]) {
+  const int *n = state->n;
+  const kp_render_volume *volume = state->volume;
+  block_sum sum = { 0 };
+  for (int k = lo[2]; k < hi[2]; ++k) {
+    for (int j = lo[1]; j < hi[1]; ++j) {
+      for (int i = lo[0]; i < hi[0]; ++i) {
+        int64_t cell = i + (int64_t)n[0] * (j + (int64_t)n[1] * k);
+        if (!(volume->emission[cell] > 0.0f)) {
+          continue;
+        }
+        kp_rgb light = kp_volume_emitted(state, cell);
+        double w = (double)kp_rgb_luminance(light);
+        sum.light[0] += (double)light.r;
+        sum.light[1] += (double)light.g;
+        sum.light[2] += (double)light.b;
+        sum.place[0] += w * (i + 0.5);
+        sum.place[1] += w * (j + 0.5);
+        sum.place[2] += w * (k + 0.5);
+        sum.weight += w;
+      }
+    }
+  }
+  return sum;
+}
+
+// A sheet at distance d from a volume V that gives off j per metre and solid angle gets
+// j V cos / (pi d^2) of what makes it white.
+static kp_fire_light make_light(const kp_volume_state *state, const block_sum *sum, double edge) {
+  double cell = state->volume->cell, scale = cell * cell * cell / (double)PI_F;
+  kp_vec3 at = kp_vec3_make(sum->place[0] / sum->weight, sum->place[1] / sum->weight,
+                            sum->place[2] / sum->weight);
+  return (kp_fire_light){ .place = kp_vec3_add(state->volume->origin, kp_vec3_scale(at, cell)),
+                          .radius = (float)(0.5 * edge),
+                          .power = kp_rgb_make((float)(sum->light[0] * scale),
+                                               (float)(sum->light[1] * scale),
+                                               (float)(sum->light[2] * scale)) };
+}
+
+static kp_result add_volume(kp_pass *pass, const kp_volume_state *state) {
+  const int *n = state->n;
+  int most = n[0] > n[1] ? n[0] : n[1];
+  most = n[2] > most ? n[2] : most;
+  int step = (most + BLOCKS - 1) / BLOCKS;
+  int blocks[3];
+  for (int c = 0; c < 3; ++c) {
+    blocks[c] = (n[c] + step - 1) / step;
+  }
+  int64_t n_blocks = (int64_t)blocks[0] * blocks[1] * blocks[2];
+  kp_fire_light *all =
+      kp_realloc(pass->fire, (size_t)(pass->n_fire + n_blocks) * sizeof *all, KP_MEMORY_RENDER);
+  if (all == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  pass->fire = all;
+  for (int64_t b = 0; b < n_blocks; ++b) {
+    const int at[3] = { (int)(b % blocks[0]), (int)(b / blocks[0] % blocks[1]),
+                        (int)(b / blocks[0] / blocks[1]) };
+    int lo[3], hi[3];
+    for (int c = 0; c < 3; ++c) {
+      lo[c] = at[c] * step;
+      hi[c] = lo[c] + step < n[c] ? lo[c] + step : n[c];
+    }
+    block_sum sum = sum_block(state, lo, hi);
+    if (sum.weight > 0.0) {
+      pass->fire[pass->n_fire++] = make_light(state, &sum, step * state->volume->cell);
+    }
+  }
+  return KP_OK;
+}
+
+static void drop_faint(kp_pass *pass) {
+  float most = 0.0f;
+  int n = 0;
+  for (int i = 0; i < pass->n_fire; ++i) {
+    most = kp_maxf(most, kp_rgb_luminance(pass->fire[i].power));
+  }
+  for (int i = 0; i < pass->n_fire; ++i) {
+    if (kp_rgb_luminance(pass->fire[i].power) > FAINT * most) {
+      pass->fire[n++] = pass->fire[i];
+    }
+  }
+  pass->n_fire = n;
+}
+
+static kp_rgb shine(kp_rgb sum, const kp_fire_light *light, double square, float share) {
+  float d = (float)square + light->radius * light->radius;
+  return kp_rgb_add(sum, kp_rgb_scale(light->power, share / d));
+}
+
+// Light from all around in the middles of coarse cells, for the smoke.
+static kp_result warm_smoke(const kp_pass *pass, kp_volume_state *state) {
+  int64_t n = 1;
+  for (int c = 0; c < 3; ++c) {
+    state->n_warm[c] = (state->n[c] + KP_WARM_CELLS - 1) / KP_WARM_CELLS;
+    n *= state->n_warm[c];
+  }
+  state->warm = kp_alloc_zero((size_t)n * sizeof(kp_rgb), KP_MEMORY_RENDER);
+  if (state->warm == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  double edge = KP_WARM_CELLS * state->volume->cell;
+  for (int64_t i = 0; i < n; ++i) {
+    kp_vec3 at = kp_vec3_make((double)(i % state->n_warm[0]) + 0.5,
+                              (double)(i / state->n_warm[0] % state->n_warm[1]) + 0.5,
+                              (double)(i / state->n_warm[0] / state->n_warm[1]) + 0.5);
+    at = kp_vec3_add(state->volume->origin, kp_vec3_scale(at, edge));
+    for (int l = 0; l < pass->n_fire; ++l) {
+      kp_vec3 way = kp_vec3_sub(at, pass->fire[l].place);
+      // a quarter: the mean over all directions of the cosine of what faces it
+      state->warm[i] = shine(state->warm[i], &pass->fire[l], kp_vec3_dot(way, way), 0.25f);
+    }
+  }
+  return KP_OK;
+}
+
+kp_result kp_fire_lights_create(kp_pass *pass) {
+  for (int k = 0; k < pass->n_volumes; ++k) {
+    if (pass->volumes[k].volume->emission != NULL) {
+      KP_TRY(add_volume(pass, &pass->volumes[k]));
+    }
+  }
+  drop_faint(pass);
+  for (int k = 0; k < pass->n_volumes && pass->n_fire > 0; ++k) {
+    KP_TRY(warm_smoke(pass, &pass->volumes[k]));
+  }
+  return KP_OK;
+}
+
+void kp_fire_lights_free(kp_pass *pass) {
+  for (int k = 0; k < pass->n_volumes; ++k) {
+    kp_free(pass->volumes[k].warm);
+  }
+  kp_free(pass->fire);
+}
+
+void kp_fire_lights_project(kp_pass *pass) {
+  const kp_view *view = &pass->view;
+  for (int i = 0; i < pass->n_fire; ++i) {
+    pass->fire[i].at = kp_view_point(view, pass->fire[i].place);
+  }
+}
+
+kp_rgb kp_fire_light_at(const kp_pass *pass, kp_f3 position, kp_f3 normal) {
+  kp_rgb sum = { 0.0f, 0.0f, 0.0f };
+  for (int i = 0; i < pass->n_fire; ++i) {
+    kp_f3 way = kp_f3_sub(pass->fire[i].at, position);
+    float square = kp_f3_dot(way, way), facing = kp_f3_dot(way, normal);
+    if (facing > 0.0f) {
+      sum = shine(sum, &pass->fire[i], (double)square, facing / sqrtf(square));
+    }
+  }
+  return sum;
+}
