@@ -53,12 +53,25 @@ void kp_pcg_free(kp_pcg *pcg) {
   kp_array_free(&pcg->history);
 }
 
+static int64_t length_of(const kp_pcg_def *def) {
+  return def->length > 0 ? def->length : def->n;
+}
+
 static kp_result make_room(kp_pcg *pcg, const kp_pcg_def *def) {
   kp_buffer *vectors[5];
   each_vector(pcg, vectors);
+  int64_t length = length_of(def);
+  bool is_range = length != def->n;
+  bool is_fresh = (size_t)length * sizeof(kp_real) != pcg->r.used || pcg->n != def->n ||
+                  pcg->first != def->first;
   for (int k = 0; k < 5; ++k) {
-    KP_TRY(kp_vector_resize(vectors[k], def->n));
+    KP_TRY(kp_vector_resize(vectors[k], length));
+    if (is_range && is_fresh) {
+      KP_TRY(kp_vector_fill(length, 0.0, vectors[k]));
+    }
   }
+  pcg->first = def->first;
+  pcg->n = def->n;
   pcg->history.count = 0;
   return kp_array_reserve(&pcg->history, (size_t)def->max_iterations + 2);
 }
@@ -70,6 +83,11 @@ static kp_result apply(solve *s, kp_buffer *x, kp_buffer *y) {
 
 static bool has_diagonal(const solve *s) {
   return s->def->precondition == NULL;
+}
+
+// Arrays longer than the vectors keep what lies outside the range.
+static kp_access overwrite(const solve *s) {
+  return length_of(s->def) > s->def->n ? KP_ACCESS_WRITE : KP_ACCESS_OVERWRITE;
 }
 
 static kp_result precondition(solve *s) {
@@ -92,7 +110,7 @@ static bool is_small(const solve *s) {
 // ---- the passes ---------------------------------------------------------------------------------
 
 static kp_result measure_right(solve *s) {
-  vector_cg_begin_args a = { 0 };
+  vector_cg_begin_args a = { .first = s->def->first };
   kp_call call;
   kp_call_init(&call, &vector_cg_begin_kernel, &a);
   KP_BIND(&call, &a, b, s->b, KP_ACCESS_READ);
@@ -111,24 +129,38 @@ static kp_result measure_right(solve *s) {
   return KP_OK;
 }
 
+// r = b - q across the null vector, and u = M r where M is a diagonal.
+static kp_result subtract(solve *s, kp_buffer *b, kp_buffer *q) {
+  kp_pcg *pcg = s->pcg;
+  vector_residual_args a = { .first = s->def->first,
+                             .drop = (kp_real)s->drop_b,
+                             .has_diagonal = has_diagonal(s) };
+  kp_call call;
+  kp_call_init(&call, &vector_residual_kernel, &a);
+  KP_BIND(&call, &a, b, b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, q, q, KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, s->def->null_vector, KP_ACCESS_READ);
+  KP_BIND(&call, &a, r, &pcg->r, overwrite(s));
+  if (has_diagonal(s)) {
+    KP_BIND(&call, &a, m, s->def->inverse_diagonal, KP_ACCESS_READ);
+    KP_BIND(&call, &a, u, &pcg->u, overwrite(s));
+  }
+  return kp_call_run(pcg->backend, &call, s->def->n);
+}
+
 // r = b - A x across the null vector, u = M r, and r.r.
 static kp_result true_residual(solve *s) {
   kp_pcg *pcg = s->pcg;
-  KP_TRY(apply(s, s->x, &pcg->w));
-  vector_residual_args a = { .drop = (kp_real)s->drop_b, .has_diagonal = has_diagonal(s) };
-  kp_call call;
-  kp_call_init(&call, &vector_residual_kernel, &a);
-  KP_BIND(&call, &a, b, s->b, KP_ACCESS_READ);
-  KP_BIND(&call, &a, q, &pcg->w, KP_ACCESS_READ);
-  KP_BIND(&call, &a, v, s->def->null_vector, KP_ACCESS_READ);
-  KP_BIND(&call, &a, r, &pcg->r, KP_ACCESS_OVERWRITE);
-  if (has_diagonal(s)) {
-    KP_BIND(&call, &a, m, s->def->inverse_diagonal, KP_ACCESS_READ);
-    KP_BIND(&call, &a, u, &pcg->u, KP_ACCESS_OVERWRITE);
+  if (s->def->residual != NULL) {
+    pcg->report.applications += 1;
+    KP_TRY(s->def->residual(s->def->apply_self, s->b, s->x, &pcg->w));
+    KP_TRY(subtract(s, &pcg->w, NULL));
+  } else {
+    KP_TRY(apply(s, s->x, &pcg->w));
+    KP_TRY(subtract(s, s->b, &pcg->w));
   }
-  KP_TRY(kp_call_run(pcg->backend, &call, s->def->n));
-  KP_TRY(precondition(s));
-  vector_cg_true_args t = { 0 };
+  vector_cg_true_args t = { .first = s->def->first };
+  kp_call call;
   kp_call_init(&call, &vector_cg_true_kernel, &t);
   KP_BIND(&call, &t, r, &pcg->r, KP_ACCESS_READ);
   KP_BIND(&call, &t, v, s->def->null_vector, KP_ACCESS_READ);
@@ -145,8 +177,9 @@ static kp_result true_residual(solve *s) {
 
 static kp_result step(solve *s) {
   kp_pcg *pcg = s->pcg;
-  kp_access carried = s->is_first ? KP_ACCESS_OVERWRITE : KP_ACCESS_WRITE;
-  vector_cg_step_args a = { .alpha = (kp_real)s->alpha,
+  kp_access carried = s->is_first ? overwrite(s) : KP_ACCESS_WRITE;
+  vector_cg_step_args a = { .first = s->def->first,
+                            .alpha = (kp_real)s->alpha,
                             .beta = (kp_real)s->beta,
                             .drop = (kp_real)s->drop,
                             .is_first = s->is_first,
@@ -172,7 +205,7 @@ static kp_result step(solve *s) {
 static kp_result look(solve *s, double *gamma, double *delta) {
   kp_pcg *pcg = s->pcg;
   KP_TRY(apply(s, &pcg->u, &pcg->w));
-  vector_cg_sums_args a = { 0 };
+  vector_cg_sums_args a = { .first = s->def->first };
   kp_call call;
   kp_call_init(&call, &vector_cg_sums_kernel, &a);
   KP_BIND(&call, &a, r, &pcg->r, KP_ACCESS_READ);
@@ -203,9 +236,10 @@ static kp_result not_definite(const solve *s, const char *who, double value) {
 static kp_result confirm_curvature(solve *s) {
   kp_pcg *pcg = s->pcg;
   double curvature;
-  KP_TRY(kp_vector_xpay(s->def->n, &pcg->u, s->beta, &pcg->p));
+  int64_t length = length_of(s->def);
+  KP_TRY(kp_vector_xpay(length, &pcg->u, s->beta, &pcg->p));
   KP_TRY(apply(s, &pcg->p, &pcg->s));
-  KP_TRY(kp_vector_dot(s->def->n, &pcg->p, &pcg->s, &curvature));
+  KP_TRY(kp_vector_dot(length, &pcg->p, &pcg->s, &curvature));
   return curvature > 0.0 ? KP_OK : not_definite(s, "operator", curvature);
 }
 
@@ -218,6 +252,7 @@ static kp_result iterate(solve *s) {
   double delta;
   s->is_first = true;
   s->beta = 0.0;
+  KP_TRY(precondition(s));
   KP_TRY(look(s, &s->gamma, &delta));
   if (!(s->gamma > 0.0)) {
     return not_definite(s, "preconditioner", s->gamma);
@@ -261,13 +296,17 @@ static kp_result project_answer(solve *s) {
 
 kp_result kp_pcg_solve(kp_pcg *pcg, const kp_pcg_def *def, kp_buffer *b, kp_buffer *x) {
   KP_ASSERT(def->apply != NULL && def->tolerance > 0.0);
+  KP_ASSERT(def->null_vector == NULL || length_of(def) == def->n);
   solve s = { .pcg = pcg, .def = def, .b = b, .x = x };
   pcg->report = (kp_pcg_report){ 0 };
   KP_TRY(make_room(pcg, def));
-  KP_TRY(measure_right(&s));
+  pcg->report.right = def->right;
+  if (def->right == 0.0) {
+    KP_TRY(measure_right(&s));
+  }
   if (pcg->report.right == 0.0) {
     pcg->report.is_converged = true;
-    return kp_vector_fill(def->n, 0.0, x);
+    return kp_vector_fill(length_of(def), 0.0, x);
   }
   KP_TRY(true_residual(&s));
   remember(&s);

@@ -16,6 +16,9 @@
 //
 // A singular A (a closed box of liquid) is solved on the space across its null vector: b, the
 // residuals and the answer are projected onto it.
+//
+// Vectors may be a range of longer arrays (the window of a grid with its ghosts): the iteration
+// reads and writes only the items first..first+n-1, and A and M may read what lies around.
 #pragma once
 
 #include "base/array.h"
@@ -24,16 +27,24 @@
 // y = A x for vectors of the length of the system; y is not x.
 typedef kp_result (*kp_linear_fn)(void *self, kp_buffer *x, kp_buffer *y);
 
+// r = b - A x.
+typedef kp_result (*kp_residual_fn)(void *self, kp_buffer *b, kp_buffer *x, kp_buffer *r);
+
 typedef struct kp_pcg_def {
   const char *name;  // of the system, for messages: "pressure"
   int64_t n;
+  int64_t first;  // item the vectors begin with
+  int64_t
+      length;  // items of the arrays; 0: n. The vectors of the iteration are 0 outside the range
   kp_linear_fn apply;  // A
   void *apply_self;
+  kp_residual_fn residual;    // of apply_self, where it knows a better way; NULL: b - apply(x)
   kp_linear_fn precondition;  // M; NULL: the diagonal below
   void *precondition_self;
   kp_buffer *inverse_diagonal;  // M as a diagonal (Jacobi); NULL: M = 1
   kp_buffer *null_vector;       // A null_vector = 0; NULL: A is definite
   double tolerance;             // of |b - A x| over |b|, Euclidean
+  double right;                 // |b| where the caller knows it; 0: to be measured
   int max_iterations;
 } kp_pcg_def;
 
@@ -50,6 +61,7 @@ typedef struct kp_pcg_report {
 typedef struct kp_pcg {
   kp_backend *backend;
   kp_buffer r, u, w, p, s;
+  int64_t first, n;          // of the last solve
   KP_ARRAY(double) history;  // |r| / |b| at the start and after each iteration, by the recursion
   kp_pcg_report report;      // of the last solve
 } kp_pcg;

@@ -14,6 +14,15 @@
 // that touches no given pressure and has no e is singular; each such region is found by flood fill,
 // its right side is made compatible and its answer has mean zero.
 //
+// Across a periodic axis the neighbour of the last cell is the first. A float cannot hold p to more
+// than about 1e-7 of itself, which is much in terms of A p where p is smooth; so the solver keeps
+// the rest of p beside it (kp_poisson_rest) and its residual is that of both together.
+//
+// Nothing but `lattice` says that unknowns are cells. Velocities that live on the faces across x,
+// say, are solved for (implicit viscosity) with lattice KP_MAC_FACE_X: flags, coefficients, right
+// side and answer then belong to those faces, unknowns are the items whose flag says
+// KP_CELL_FLUID, and faces[a][i] couples item i with the item before it along axis a.
+//
 // The solver is conjugate gradients preconditioned by one V-cycle of geometric multigrid (after
 // McAdams, Sifakis & Teran 2010), or one of the baselines.
 #pragma once
@@ -23,17 +32,19 @@
 #include "linalg/pcg.h"
 
 typedef struct kp_poisson_def {
-  const char *name;  // for messages: "pressure"
-  int solver;        // kp_poisson_solver
-  double tolerance;  // of |b - A p| over |b|
+  const char *name;     // for messages: "pressure"
+  kp_mac_kind lattice;  // what the unknowns are: KP_MAC_CELL
+  int solver;           // kp_poisson_solver
+  double tolerance;     // of |b - A p| over |b|
   int max_iterations;
   double relaxation;  // omega of SOR, 1..2
 } kp_poisson_def;
 
 // What changes from solve to solve. Arrays of the layout of the grid.
 typedef struct kp_poisson_system {
-  kp_buffer *flags;     // u8 per cell
-  kp_buffer *faces[3];  // c of the lower face of each cell; faces[2] is not read in 2D
+  kp_buffer *flags;     // u8 per cell; ghosts and cells outside the window are never fluid
+  kp_buffer *faces[3];  // c of the lower face of each cell; faces[2] is not read in 2D. Those above
+                        // the last cells of a periodic axis are set here
   kp_buffer *extra;     // e of each cell; NULL: none
   kp_buffer *right;     // b; values of cells that are not fluid are not read; may be changed
   kp_buffer *answer;    // p: the first guess and the answer, 0 in cells that are not fluid
@@ -57,5 +68,8 @@ void kp_poisson_destroy(kp_poisson **poisson);
 // Not reaching the tolerance is no error: the report tells.
 KP_NODISCARD kp_result kp_poisson_solve(kp_poisson *poisson, const kp_poisson_system *system,
                                         kp_poisson_report *report);
+// What the answer of the last solve cannot hold of p: p is the sum of both. grad p taken from each
+// and added is good to the tolerance; from the answer alone it is good to rounding of p.
+kp_buffer *kp_poisson_rest(kp_poisson *poisson);
 // Bytes per cell of everything the solver holds, levels included.
 double kp_poisson_bytes_per_cell(const kp_poisson *poisson);

@@ -66,16 +66,18 @@ KP_FN void vector_multiply(int64_t i, const vector_multiply_args *a) {
 
 // r = b - q - drop v, and u = m r where the preconditioner is a diagonal (or nothing: m = 1)
 typedef struct vector_residual_args {
+  int64_t first;  // item of element 0
   kp_real drop;
   int32_t has_diagonal;  // 1: u is written
-  const kp_real *b, *q;
-  const kp_real *v;  // null vector, may be NULL
-  const kp_real *m;  // inverse diagonal, may be NULL
+  const kp_real *b, *q;  // q may be NULL
+  const kp_real *v;      // null vector, may be NULL
+  const kp_real *m;      // inverse diagonal, may be NULL
   kp_real *r, *u;
 } vector_residual_args;
 
-KP_FN void vector_residual(int64_t i, const vector_residual_args *a) {
-  kp_real r = a->b[i] - a->q[i] - (a->v ? a->drop * a->v[i] : (kp_real)0);
+KP_FN void vector_residual(int64_t element, const vector_residual_args *a) {
+  int64_t i = a->first + element;
+  kp_real r = a->b[i] - (a->q ? a->q[i] : (kp_real)0) - (a->v ? a->drop * a->v[i] : (kp_real)0);
   a->r[i] = r;
   if (a->has_diagonal) {
     a->u[i] = a->m ? a->m[i] * r : r;
@@ -84,6 +86,7 @@ KP_FN void vector_residual(int64_t i, const vector_residual_args *a) {
 
 // The five updates of one iteration in one pass (see pcg.h).
 typedef struct vector_cg_step_args {
+  int64_t first;  // item of element 0
   kp_real alpha, beta, drop;
   int32_t is_first;      // p and s hold nothing yet
   int32_t has_diagonal;  // 1: u = m r is written too
@@ -91,7 +94,8 @@ typedef struct vector_cg_step_args {
   kp_real *p, *s, *x, *r, *u;
 } vector_cg_step_args;
 
-KP_FN void vector_cg_step(int64_t i, const vector_cg_step_args *a) {
+KP_FN void vector_cg_step(int64_t element, const vector_cg_step_args *a) {
+  int64_t i = a->first + element;
   kp_real p = a->is_first ? a->u[i] : a->u[i] + kp_product(a->beta, a->p[i]);
   kp_real s = a->is_first ? a->w[i] : a->w[i] + kp_product(a->beta, a->s[i]);
   kp_real r =
@@ -116,10 +120,12 @@ KP_FN void vector_dot(int64_t i, const vector_dot_args *a, double *v) {
 
 // b.b, v.b, v.v
 typedef struct vector_cg_begin_args {
+  int64_t first;  // item of element 0
   const kp_real *b, *v;
 } vector_cg_begin_args;
 
-KP_FN void vector_cg_begin(int64_t i, const vector_cg_begin_args *a, double *v) {
+KP_FN void vector_cg_begin(int64_t element, const vector_cg_begin_args *a, double *v) {
+  int64_t i = a->first + element;
   double b = (double)a->b[i];
   double n = a->v ? (double)a->v[i] : 0.0;
   v[0] = b * b;
@@ -129,10 +135,12 @@ KP_FN void vector_cg_begin(int64_t i, const vector_cg_begin_args *a, double *v) 
 
 // r.r, v.r
 typedef struct vector_cg_true_args {
+  int64_t first;  // item of element 0
   const kp_real *r, *v;
 } vector_cg_true_args;
 
-KP_FN void vector_cg_true(int64_t i, const vector_cg_true_args *a, double *v) {
+KP_FN void vector_cg_true(int64_t element, const vector_cg_true_args *a, double *v) {
+  int64_t i = a->first + element;
   double r = (double)a->r[i];
   v[0] = r * r;
   v[1] = a->v ? (double)a->v[i] * r : 0.0;
@@ -140,10 +148,12 @@ KP_FN void vector_cg_true(int64_t i, const vector_cg_true_args *a, double *v) {
 
 // r.u, w.u, r.r, v.r: all an iteration asks for
 typedef struct vector_cg_sums_args {
+  int64_t first;  // item of element 0
   const kp_real *r, *u, *w, *v;
 } vector_cg_sums_args;
 
-KP_FN void vector_cg_sums(int64_t i, const vector_cg_sums_args *a, double *v) {
+KP_FN void vector_cg_sums(int64_t element, const vector_cg_sums_args *a, double *v) {
+  int64_t i = a->first + element;
   double r = (double)a->r[i];
   double u = (double)a->u[i];
   v[0] = r * u;

@@ -28,6 +28,16 @@
 #define KP_NO_ROW(mod, name)
 #define KP_NO_PAIR(mod, name, ...)
 
+// Before a loop whose iterations are independent: each writes its own element and reads no element
+// another one writes (or does not use what it read). Point loops say so themselves; row kernels
+// that read and write one array must. Only gcc is told: clang warns where a hinted loop cannot be
+// vectorised and makes its own alias checks.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define KP_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define KP_INDEPENDENT
+#endif
+
 typedef enum kp_isa { KP_ISA_BASE, KP_ISA_V3, KP_ISA_V4, KP_ISA_COUNT } kp_isa;
 
 typedef enum kp_kernel_kind {

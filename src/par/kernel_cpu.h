@@ -23,20 +23,11 @@
 #define KP_CPU_JOIN(mod, name, isa) mod##_##name##_cpu_##isa
 #define KP_CPU_NAME(mod, name, isa) KP_CPU_JOIN(mod, name, isa)
 
-// Iterations of a point loop are independent: each writes its own element and reads no element
-// another one writes. Only gcc is told so: clang warns where a hinted loop cannot be vectorised and
-// makes its own alias checks.
-#if defined(__GNUC__) && !defined(__clang__)
-#define KP_CPU_INDEPENDENT _Pragma("GCC ivdep")
-#else
-#define KP_CPU_INDEPENDENT
-#endif
-
 #define KP_CPU_POINT(mod, name)                                                                    \
   void KP_CPU_NAME(mod, name, KP_ISA)(int64_t begin, int64_t end, const void *args);               \
   void KP_CPU_NAME(mod, name, KP_ISA)(int64_t begin, int64_t end, const void *args) {              \
     const mod##_##name##_args a = *(const mod##_##name##_args *)args;                              \
-    KP_CPU_INDEPENDENT                                                                             \
+    KP_INDEPENDENT                                                                                 \
     for (int64_t i = begin; i < end; ++i) {                                                        \
       mod##_##name(i, &a);                                                                         \
     }                                                                                              \

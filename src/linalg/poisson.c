@@ -1,0 +1,312 @@
+#include "linalg/poisson.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "linalg/poisson_kernels.h"
+#include "par/kernel_define.h"
+
+POISSON_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_NO_PAIR)
+
+struct kp_poisson {
+  kp_mac *mac;
+  kp_poisson_def def;
+  char name[KP_NAME_SIZE];
+  kp_pcg pcg;
+  kp_buffer low;                // what the answer cannot hold of p
+  kp_buffer inverse_diagonal;   // empty while no solver asked for it
+  const kp_poisson_system *of;  // the system of the present solve
+  poisson_grid grid;            // all items
+  poisson_grid box;             // those inside the window
+  int64_t first, n;             // flat range of the window
+  uint64_t window_revision;
+  kp_real scale;  // 1/h^2
+};
+
+kp_poisson_def kp_default_poisson_def(void) {
+  return (kp_poisson_def){ .name = "pressure",
+                           .lattice = KP_MAC_CELL,
+                           .solver = KP_POISSON_MULTIGRID,
+                           .tolerance = 1e-6,
+                           .max_iterations = 200,
+                           .relaxation = 1.7 };
+}
+
+// ---- layout
+
+static bool is_flat(const kp_poisson *p) {
+  return p->mac->view.dimension == 2;
+}
+
+// Items of the lattice along an axis inside the window; see range_of in mac.c.
+static void set_ranges(kp_poisson *p) {
+  const kp_mac_view *g = &p->mac->view;
+  int32_t last[3];
+  p->grid = (poisson_grid){ .row = g->row, .slab = is_flat(p) ? 0 : g->slab, .start = g->start };
+  p->box = p->grid;
+  for (int c = 0; c < 3; ++c) {
+    bool has_end = (int)p->def.lattice == c && !g->is_periodic[c];
+    p->grid.n[c] = g->n[c] + (has_end ? 1 : 0);
+    p->box.n[c] = p->mac->window_hi[c] - p->mac->window_lo[c] + (has_end ? 1 : 0);
+    last[c] = p->mac->window_lo[c] + p->box.n[c] - 1;
+  }
+  p->first = kp_mac_at(g, p->mac->window_lo[0], p->mac->window_lo[1], p->mac->window_lo[2]);
+  p->box.start = (int32_t)p->first;
+  p->n = kp_mac_at(g, last[0], last[1], last[2]) + 1 - p->first;
+}
+
+static kp_result rows(kp_poisson *p, kp_call *call) {
+  return kp_mac_rows(p->mac, p->def.lattice, call);
+}
+
+// One layer around the window across an axis.
+static kp_result border(kp_poisson *p, int axis, poisson_border_kind kind, kp_buffer *values) {
+  poisson_border_args a = { .grid = p->box, .axis = axis, .kind = kind };
+  kp_call call;
+  kp_call_init(&call, &poisson_border_kernel, &a);
+  KP_BIND(&call, &a, values, values, KP_ACCESS_WRITE);
+  int64_t n_lines = (int64_t)p->box.n[0] * p->box.n[1] * p->box.n[2] / p->box.n[axis];
+  return kp_call_run(p->mac->backend, &call, n_lines);
+}
+
+// Images across periodic axes for the operator to read.
+static kp_result wrap(kp_poisson *p, kp_buffer *values) {
+  for (int axis = 0; axis < p->mac->view.dimension; ++axis) {
+    if (p->mac->view.is_periodic[axis]) {
+      KP_TRY(border(p, axis, POISSON_BORDER_IMAGE, values));
+    }
+  }
+  return KP_OK;
+}
+
+// ---- the operator
+
+#define BIND_MATRIX(call, args, system)                                                            \
+  do {                                                                                             \
+    KP_BIND((call), (args), flags, (system)->flags, KP_ACCESS_READ);                               \
+    KP_BIND((call), (args), cx, (system)->faces[0], KP_ACCESS_READ);                               \
+    KP_BIND((call), (args), cy, (system)->faces[1], KP_ACCESS_READ);                               \
+    KP_BIND((call), (args), cz, (args)->grid.slab ? (system)->faces[2] : NULL, KP_ACCESS_READ);    \
+    KP_BIND((call), (args), extra, (system)->extra, KP_ACCESS_READ);                               \
+  } while (0)
+
+static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
+  kp_poisson *p = self;
+  KP_TRY(wrap(p, x));
+  poisson_apply_args a = { .grid = p->grid, .scale = p->scale };
+  kp_call call;
+  kp_call_init(&call, &poisson_apply_kernel, &a);
+  BIND_MATRIX(&call, &a, p->of);
+  KP_BIND(&call, &a, x, x, KP_ACCESS_READ);
+  KP_BIND(&call, &a, y, y, KP_ACCESS_WRITE);
+  return rows(p, &call);
+}
+
+// r = b - A (answer + low). The iteration adds to low alone; here it goes over to the answer.
+static kp_result residual(void *self, kp_buffer *b, kp_buffer *low, kp_buffer *r) {
+  kp_poisson *p = self;
+  poisson_join_args j = { .first = p->first };
+  kp_call call;
+  kp_call_init(&call, &poisson_join_kernel, &j);
+  KP_BIND(&call, &j, x, p->of->answer, KP_ACCESS_WRITE);
+  KP_BIND(&call, &j, low, low, KP_ACCESS_WRITE);
+  KP_TRY(kp_call_run(p->mac->backend, &call, p->n));
+  KP_TRY(wrap(p, p->of->answer));
+  KP_TRY(wrap(p, low));
+  poisson_residual_args a = { .grid = p->grid, .scale = p->scale };
+  kp_call_init(&call, &poisson_residual_kernel, &a);
+  BIND_MATRIX(&call, &a, p->of);
+  KP_BIND(&call, &a, b, b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, x, p->of->answer, KP_ACCESS_READ);
+  KP_BIND(&call, &a, low, low, KP_ACCESS_READ);
+  KP_BIND(&call, &a, r, r, KP_ACCESS_WRITE);
+  return rows(p, &call);
+}
+
+static kp_result make_diagonal(kp_poisson *p) {
+  poisson_diagonal_args a = { .grid = p->grid, .scale = p->scale };
+  kp_call call;
+  kp_call_init(&call, &poisson_diagonal_kernel, &a);
+  BIND_MATRIX(&call, &a, p->of);
+  KP_BIND(&call, &a, inverse, &p->inverse_diagonal, KP_ACCESS_WRITE);
+  return rows(p, &call);
+}
+
+// ---- regions without a given pressure
+
+static kp_result shift(kp_poisson *p, double by, kp_buffer *values) {
+  poisson_shift_args a = { .grid = p->grid, .shift = (kp_real)by };
+  kp_call call;
+  kp_call_init(&call, &poisson_shift_kernel, &a);
+  KP_BIND(&call, &a, flags, p->of->flags, KP_ACCESS_READ);
+  KP_BIND(&call, &a, values, values, KP_ACCESS_WRITE);
+  return rows(p, &call);
+}
+
+typedef struct measures {
+  double right2, sum;  // b.b, sum of b
+  double n, n_held;    // unknowns, and those with a given neighbour or e
+} measures;
+
+static kp_result measure(kp_poisson *p, measures *out) {
+  poisson_measure_args a = { .grid = p->grid, .first = p->first };
+  kp_call call;
+  kp_call_init(&call, &poisson_measure_kernel, &a);
+  BIND_MATRIX(&call, &a, p->of);
+  KP_BIND(&call, &a, b, p->of->right, KP_ACCESS_READ);
+  double v[4];
+  KP_TRY(kp_call_reduce(p->mac->backend, &call, p->n, v));
+  *out = (measures){ .right2 = v[0], .sum = v[1], .n = v[2], .n_held = v[3] };
+  if (!isfinite(v[0])) {
+    return kp_fail(KP_ERROR_PHYSICS, "%s: the right side is not finite", p->name);
+  }
+  return KP_OK;
+}
+
+// The answer with mean zero.
+static kp_result centre(kp_poisson *p, double n) {
+  poisson_mean_args a = { .first = p->first };
+  kp_call call;
+  kp_call_init(&call, &poisson_mean_kernel, &a);
+  KP_BIND(&call, &a, flags, p->of->flags, KP_ACCESS_READ);
+  KP_BIND(&call, &a, x, p->of->answer, KP_ACCESS_READ);
+  KP_BIND(&call, &a, low, &p->low, KP_ACCESS_READ);
+  double sum;
+  KP_TRY(kp_call_reduce(p->mac->backend, &call, p->n, &sum));
+  return shift(p, sum / n, p->of->answer);
+}
+
+// ---- a solve
+
+static kp_result prepare(kp_poisson *p) {
+  kp_mac *mac = p->mac;
+  const kp_poisson_system *s = p->of;
+  set_ranges(p);
+  if (p->window_revision != mac->window_revision) {
+    KP_TRY(kp_vector_fill(mac->view.count, 0.0, &p->low));
+    KP_TRY(kp_vector_fill(mac->view.count, 0.0, &p->inverse_diagonal));
+    p->window_revision = mac->window_revision;
+  }
+  for (int axis = 0; axis < mac->view.dimension; ++axis) {
+    bool is_periodic = mac->view.is_periodic[axis];
+    if (is_periodic) {
+      KP_TRY(border(p, axis, POISSON_BORDER_UPPER, s->faces[axis]));
+    } else {
+      KP_TRY(border(p, axis, POISSON_BORDER_ZERO, s->answer));
+    }
+  }
+  poisson_mask_args a = { .grid = p->grid };
+  kp_call call;
+  kp_call_init(&call, &poisson_mask_kernel, &a);
+  KP_BIND(&call, &a, flags, s->flags, KP_ACCESS_READ);
+  KP_BIND(&call, &a, values, s->answer, KP_ACCESS_WRITE);
+  KP_TRY(rows(p, &call));
+  return kp_vector_fill(mac->view.count, 0.0, &p->low);
+}
+
+static kp_result conjugate_gradients(kp_poisson *p, double right) {
+  kp_pcg_def def = kp_default_pcg_def();
+  def.name = p->name;
+  def.first = p->first;
+  def.n = p->n;
+  def.length = p->mac->view.count;
+  def.apply = apply;
+  def.apply_self = p;
+  def.residual = residual;
+  def.tolerance = p->def.tolerance;
+  def.max_iterations = p->def.max_iterations;
+  def.right = right;
+  if (p->def.solver != KP_POISSON_CG) {
+    KP_TRY(make_diagonal(p));
+    def.inverse_diagonal = &p->inverse_diagonal;
+  }
+  return kp_pcg_solve(&p->pcg, &def, p->of->right, &p->low);
+}
+
+static kp_result find_worst(kp_poisson *p, double *worst) {
+  poisson_worst_args a = { .first = p->first };
+  kp_call call;
+  kp_call_init(&call, &poisson_worst_kernel, &a);
+  KP_BIND(&call, &a, r, &p->pcg.r, KP_ACCESS_READ);
+  return kp_call_reduce(p->mac->backend, &call, p->n, worst);
+}
+
+kp_result kp_poisson_solve(kp_poisson *p, const kp_poisson_system *system,
+                           kp_poisson_report *report) {
+  *report = (kp_poisson_report){ 0 };
+  p->of = system;
+  KP_TRY(prepare(p));
+  measures m;
+  KP_TRY(measure(p, &m));
+  bool is_singular = m.n > 0.0 && m.n_held == 0.0;
+  if (is_singular) {
+    KP_TRY(shift(p, m.sum / m.n, system->right));
+    // what rounding leaves of a right side along the null vector is nothing
+    double across = m.right2 - m.sum * m.sum / m.n;
+    double floor = (sizeof(kp_real) == 4 ? 1e-13 : 1e-30) * m.right2;
+    m.right2 = across < floor ? 0.0 : across;
+  }
+  report->n_cells = (int64_t)m.n;
+  report->n_pockets = is_singular ? 1 : 0;
+  if (m.right2 == 0.0) {
+    report->is_converged = true;
+    return kp_vector_fill(p->mac->view.count, 0.0, system->answer);
+  }
+  KP_TRY(conjugate_gradients(p, sqrt(m.right2)));
+  report->iterations = p->pcg.report.iterations;
+  report->is_converged = p->pcg.report.is_converged;
+  report->residual = p->pcg.report.residual;
+  KP_TRY(find_worst(p, &report->worst));
+  return is_singular ? centre(p, m.n) : KP_OK;
+}
+
+kp_buffer *kp_poisson_rest(kp_poisson *p) {
+  return &p->low;
+}
+
+// ---- life
+
+kp_result kp_poisson_create(kp_mac *mac, const kp_poisson_def *def, kp_poisson **out) {
+  kp_poisson *p = kp_alloc_zero(sizeof *p, KP_MEMORY_FIELD);
+  *out = p;
+  if (p == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  p->mac = mac;
+  p->def = *def;
+  (void)snprintf(p->name, sizeof p->name, "%s", def->name);
+  p->scale = (kp_real)(1.0 / (mac->view.cell * mac->view.cell));
+  kp_pcg_init(&p->pcg, mac->backend);
+  kp_result result = kp_mac_scratch(mac, KP_TYPE_REAL, &p->low);
+  if (result == KP_OK) {
+    result = kp_mac_scratch(mac, KP_TYPE_REAL, &p->inverse_diagonal);
+  }
+  if (result != KP_OK) {
+    kp_poisson_destroy(out);
+  }
+  return result;
+}
+
+void kp_poisson_destroy(kp_poisson **poisson) {
+  kp_poisson *p = *poisson;
+  if (p == NULL) {
+    return;
+  }
+  kp_pcg_free(&p->pcg);
+  kp_buffer_free(&p->low);
+  kp_buffer_free(&p->inverse_diagonal);
+  kp_free(p);
+  *poisson = NULL;
+}
+
+double kp_poisson_bytes_per_cell(const kp_poisson *p) {
+  const kp_buffer *all[] = { &p->pcg.r, &p->pcg.u, &p->pcg.w,           &p->pcg.p,
+                             &p->pcg.s, &p->low,   &p->inverse_diagonal };
+  double bytes = 0.0;
+  for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
+    bytes += (double)all[k]->capacity;
+  }
+  return bytes / (double)kp_mac_n_all(p->mac);
+}

@@ -1,0 +1,307 @@
+// The Poisson operator of poisson.h, row by row. All vectors are 0 in items that are no unknowns,
+// ghosts included, except images across periodic axes, which the operator reads.
+#pragma once
+
+#include <math.h>
+
+#include "data/mac.h"
+#include "math/rounding.h"
+#include "par/kernel.h"
+
+#define POISSON_SUM1 KP_REDUCE_SUM
+#define POISSON_SUM4 KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM
+#define POISSON_WORST KP_REDUCE_MAX
+
+#define POISSON_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
+  ROW(poisson, apply)                                                                              \
+  ROW(poisson, residual)                                                                           \
+  ROW(poisson, diagonal)                                                                           \
+  ROW(poisson, mask)                                                                               \
+  ROW(poisson, shift)                                                                              \
+  POINT(poisson, border)                                                                           \
+  POINT(poisson, join)                                                                             \
+  REDUCE(poisson, measure, POISSON_SUM4)                                                           \
+  REDUCE(poisson, mean, POISSON_SUM1)                                                              \
+  REDUCE(poisson, worst, POISSON_WORST)
+
+// Where the items of a lattice lie: that of a MAC grid, or of a coarser level.
+typedef struct poisson_grid {
+  int32_t n[3];  // items along the axes
+  int32_t row, slab, start;
+} poisson_grid;
+
+KP_FN int64_t poisson_at(const poisson_grid *g, int64_t i, int64_t j, int64_t k) {
+  return g->start + i + j * g->row + k * g->slab;
+}
+
+KP_FN bool poisson_is_unknown(uint8_t flag) {
+  return (flag & KP_CELL_KIND) == KP_CELL_FLUID;
+}
+
+// y = A x
+typedef struct poisson_apply_args {
+  poisson_grid grid;
+  kp_real scale;  // 1/h^2
+  const uint8_t *flags;
+  const kp_real *cx, *cy, *cz;
+  const kp_real *extra;  // may be NULL
+  const kp_real *x;
+  kp_real *y;
+} poisson_apply_args;
+
+KP_FN void poisson_apply(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                         const poisson_apply_args *a) {
+  int64_t row = a->grid.row;
+  int64_t slab = a->grid.slab;
+  int64_t at = poisson_at(&a->grid, 0, j, k);
+  const uint8_t *flags = a->flags + at;
+  const kp_real *cx = a->cx + at;
+  const kp_real *cy = a->cy + at;
+  const kp_real *x = a->x + at;
+  const kp_real *extra = a->extra ? a->extra + at : x;
+  kp_real weight = a->extra ? (kp_real)1 : (kp_real)0;
+  kp_real scale = a->scale;
+  kp_real *y = a->y + at;
+  if (slab == 0) {
+    KP_INDEPENDENT
+    for (int64_t i = i0; i < i1; ++i) {
+      kp_real p = x[i];
+      kp_real sum = cx[i] * (p - x[i - 1]) + cx[i + 1] * (p - x[i + 1]) + cy[i] * (p - x[i - row]) +
+                    cy[i + row] * (p - x[i + row]);
+      sum = scale * sum + weight * extra[i] * p;
+      y[i] = poisson_is_unknown(flags[i]) ? sum : (kp_real)0;
+    }
+    return;
+  }
+  const kp_real *cz = a->cz + at;
+  KP_INDEPENDENT
+  for (int64_t i = i0; i < i1; ++i) {
+    kp_real p = x[i];
+    kp_real sum = cx[i] * (p - x[i - 1]) + cx[i + 1] * (p - x[i + 1]) + cy[i] * (p - x[i - row]) +
+                  cy[i + row] * (p - x[i + row]) + cz[i] * (p - x[i - slab]) +
+                  cz[i + slab] * (p - x[i + slab]);
+    sum = scale * sum + weight * extra[i] * p;
+    y[i] = poisson_is_unknown(flags[i]) ? sum : (kp_real)0;
+  }
+}
+
+// r = b - A (x + low): differences of each part are nearly exact, so the residual of an answer in
+// two parts is known beyond what one kp_real can hold.
+typedef struct poisson_residual_args {
+  poisson_grid grid;
+  kp_real scale;
+  const uint8_t *flags;
+  const kp_real *cx, *cy, *cz;
+  const kp_real *extra;  // may be NULL
+  const kp_real *b, *x, *low;
+  kp_real *r;
+} poisson_residual_args;
+
+// (x + low) here less that at i + step
+KP_FN kp_real poisson_drop(const kp_real *x, const kp_real *low, int64_t i, int64_t step) {
+  return (x[i] - x[i + step]) + (low[i] - low[i + step]);
+}
+
+KP_FN void poisson_residual(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                            const poisson_residual_args *a) {
+  int64_t row = a->grid.row;
+  int64_t slab = a->grid.slab;
+  int64_t at = poisson_at(&a->grid, 0, j, k);
+  const uint8_t *flags = a->flags + at;
+  const kp_real *cx = a->cx + at;
+  const kp_real *cy = a->cy + at;
+  const kp_real *cz = slab ? a->cz + at : NULL;
+  const kp_real *x = a->x + at;
+  const kp_real *low = a->low + at;
+  const kp_real *b = a->b + at;
+  const kp_real *extra = a->extra ? a->extra + at : NULL;
+  kp_real *r = a->r + at;
+  for (int64_t i = i0; i < i1; ++i) {
+    kp_real sum = cx[i] * poisson_drop(x, low, i, -1) + cx[i + 1] * poisson_drop(x, low, i, 1) +
+                  cy[i] * poisson_drop(x, low, i, -row) +
+                  cy[i + row] * poisson_drop(x, low, i, row);
+    if (cz != NULL) {
+      sum += cz[i] * poisson_drop(x, low, i, -slab) + cz[i + slab] * poisson_drop(x, low, i, slab);
+    }
+    sum *= a->scale;
+    if (extra != NULL) {
+      sum += extra[i] * x[i] + extra[i] * low[i];
+    }
+    r[i] = poisson_is_unknown(flags[i]) ? b[i] - sum : (kp_real)0;
+  }
+}
+
+// 1 over the diagonal, 0 where there is no unknown or nothing holds it.
+typedef struct poisson_diagonal_args {
+  poisson_grid grid;
+  kp_real scale;
+  const uint8_t *flags;
+  const kp_real *cx, *cy, *cz;
+  const kp_real *extra;  // may be NULL
+  kp_real *inverse;
+} poisson_diagonal_args;
+
+KP_FN void poisson_diagonal(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                            const poisson_diagonal_args *a) {
+  int64_t row = a->grid.row;
+  int64_t slab = a->grid.slab;
+  int64_t at = poisson_at(&a->grid, 0, j, k);
+  const uint8_t *flags = a->flags + at;
+  const kp_real *cx = a->cx + at;
+  const kp_real *cy = a->cy + at;
+  const kp_real *cz = slab ? a->cz + at : NULL;
+  const kp_real *extra = a->extra ? a->extra + at : NULL;
+  kp_real *inverse = a->inverse + at;
+  for (int64_t i = i0; i < i1; ++i) {
+    kp_real sum = cx[i] + cx[i + 1] + cy[i] + cy[i + row];
+    if (cz != NULL) {
+      sum += cz[i] + cz[i + slab];
+    }
+    sum *= a->scale;
+    if (extra != NULL) {
+      sum += extra[i];
+    }
+    bool is_held = poisson_is_unknown(flags[i]) && sum > 0;
+    inverse[i] = is_held ? 1 / sum : (kp_real)0;
+  }
+}
+
+// values = 0 where there is no unknown
+typedef struct poisson_mask_args {
+  poisson_grid grid;
+  const uint8_t *flags;
+  kp_real *values;
+} poisson_mask_args;
+
+KP_FN void poisson_mask(int64_t j, int64_t k, int64_t i0, int64_t i1, const poisson_mask_args *a) {
+  int64_t at = poisson_at(&a->grid, 0, j, k);
+  const uint8_t *flags = a->flags + at;
+  kp_real *values = a->values + at;
+  for (int64_t i = i0; i < i1; ++i) {
+    values[i] = poisson_is_unknown(flags[i]) ? values[i] : (kp_real)0;
+  }
+}
+
+// One layer around the lattice across an axis. Element t is a line along the axis.
+typedef enum poisson_border_kind {
+  POISSON_BORDER_ZERO,   // nothing is there
+  POISSON_BORDER_IMAGE,  // across a periodic axis
+  POISSON_BORDER_UPPER   // the same above alone: coefficients belong to lower faces
+} poisson_border_kind;
+
+typedef struct poisson_border_args {
+  poisson_grid grid;
+  int32_t axis;
+  int32_t kind;  // poisson_border_kind
+  kp_real *values;
+} poisson_border_args;
+
+KP_FN void poisson_border(int64_t t, const poisson_border_args *a) {
+  const poisson_grid *g = &a->grid;
+  const int64_t stride[3] = { 1, g->row, g->slab };
+  int inner = a->axis == 0 ? 1 : 0;
+  int outer = a->axis == 2 ? 1 : 2;
+  kp_real *line =
+      a->values + g->start + t % g->n[inner] * stride[inner] + t / g->n[inner] * stride[outer];
+  int64_t up = stride[a->axis];
+  int64_t n = g->n[a->axis];
+  bool is_zero = a->kind == POISSON_BORDER_ZERO;
+  line[n * up] = is_zero ? (kp_real)0 : line[0];
+  if (a->kind != POISSON_BORDER_UPPER) {
+    line[-up] = is_zero ? (kp_real)0 : line[(n - 1) * up];
+  }
+}
+
+// x + low as two parts: x the nearest kp_real to the sum, low what it leaves (two-sum, Knuth 1969).
+KP_FN void poisson_two_sum(kp_real *x, kp_real *low) {
+  kp_real sum = *x + *low;
+  kp_real part = sum - *x;
+  *low = (*x - (sum - part)) + (*low - part);
+  *x = sum;
+}
+
+typedef struct poisson_join_args {
+  int64_t first;
+  kp_real *x, *low;
+} poisson_join_args;
+
+KP_FN void poisson_join(int64_t element, const poisson_join_args *a) {
+  int64_t i = a->first + element;
+  poisson_two_sum(&a->x[i], &a->low[i]);
+}
+
+// values -= shift in unknowns
+typedef struct poisson_shift_args {
+  poisson_grid grid;
+  kp_real shift;
+  const uint8_t *flags;
+  kp_real *values;
+} poisson_shift_args;
+
+KP_FN void poisson_shift(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                         const poisson_shift_args *a) {
+  int64_t at = poisson_at(&a->grid, 0, j, k);
+  const uint8_t *flags = a->flags + at;
+  kp_real *values = a->values + at;
+  for (int64_t i = i0; i < i1; ++i) {
+    values[i] -= poisson_is_unknown(flags[i]) ? a->shift : (kp_real)0;
+  }
+}
+
+// Of the right side: b.b, sum of b, unknowns, and those that are held by a given neighbour or by e.
+typedef struct poisson_measure_args {
+  poisson_grid grid;
+  int64_t first;
+  const uint8_t *flags;
+  const kp_real *cx, *cy, *cz;
+  const kp_real *extra;  // may be NULL
+  const kp_real *b;
+} poisson_measure_args;
+
+KP_FN bool poisson_is_held(const poisson_measure_args *a, int64_t i) {
+  const uint8_t *f = a->flags;
+  int64_t row = a->grid.row;
+  int64_t slab = a->grid.slab;
+  kp_real c = a->extra ? a->extra[i] : (kp_real)0;
+  c += poisson_is_unknown(f[i - 1]) ? (kp_real)0 : a->cx[i];
+  c += poisson_is_unknown(f[i + 1]) ? (kp_real)0 : a->cx[i + 1];
+  c += poisson_is_unknown(f[i - row]) ? (kp_real)0 : a->cy[i];
+  c += poisson_is_unknown(f[i + row]) ? (kp_real)0 : a->cy[i + row];
+  if (slab) {
+    c += poisson_is_unknown(f[i - slab]) ? (kp_real)0 : a->cz[i];
+    c += poisson_is_unknown(f[i + slab]) ? (kp_real)0 : a->cz[i + slab];
+  }
+  return c > 0;
+}
+
+KP_FN void poisson_measure(int64_t element, const poisson_measure_args *a, double *v) {
+  int64_t i = a->first + element;
+  bool is_unknown = poisson_is_unknown(a->flags[i]);
+  double b = is_unknown ? (double)a->b[i] : 0.0;
+  v[0] = b * b;
+  v[1] = b;
+  v[2] = is_unknown ? 1.0 : 0.0;
+  v[3] = is_unknown && poisson_is_held(a, i) ? 1.0 : 0.0;
+}
+
+// Sum of an answer in two parts.
+typedef struct poisson_mean_args {
+  int64_t first;
+  const uint8_t *flags;
+  const kp_real *x, *low;
+} poisson_mean_args;
+
+KP_FN void poisson_mean(int64_t element, const poisson_mean_args *a, double *v) {
+  int64_t i = a->first + element;
+  v[0] = poisson_is_unknown(a->flags[i]) ? (double)a->x[i] + (double)a->low[i] : 0.0;
+}
+
+// Largest |r|.
+typedef struct poisson_worst_args {
+  int64_t first;
+  const kp_real *r;
+} poisson_worst_args;
+
+KP_FN void poisson_worst(int64_t element, const poisson_worst_args *a, double *v) {
+  v[0] = fabs((double)a->r[a->first + element]);
+}

@@ -1,0 +1,482 @@
+// The Poisson solvers against dense solves of systems that are put together here from the words of
+// linalg/poisson.h alone: solids, open tops, cut faces, extra diagonals, periodic axes, enclosed
+// regions, face lattices, in 2D and 3D.
+#include "support/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/poisson.h"
+#include "par/parallel.h"
+
+// ---- a grid with a system -----------------------------------------------------------------------
+
+typedef struct bench {
+  kp_backend *backend;
+  kp_registry *registry;
+  kp_mac *mac;
+  kp_mac_kind lattice;
+  int n[3];  // items of the lattice
+  kp_buffer flags, faces[3], extra, right, answer;
+  bool has_extra;
+} bench;
+
+static void each(bench *t, kp_buffer *out[7]) {
+  kp_buffer *all[7] = { &t->flags, &t->faces[0], &t->faces[1], &t->faces[2],
+                        &t->extra, &t->right,    &t->answer };
+  memcpy(out, all, sizeof all);
+}
+
+typedef struct shape {
+  int n[3];  // cells; n[2] == 0: 2D
+  bool is_periodic[3];
+  kp_mac_kind lattice;
+} shape;
+
+static void begin(bench *t, kp_backend_kind kind, const shape *s) {
+  memset(t, 0, sizeof *t);
+  assert_ok(kp_backend_create(kind, &t->backend));
+  assert_ok(kp_registry_create(t->backend, &t->registry));
+  double h = 0.25;
+  kp_mac_def def = { .name = "grid", .cell = h, .dimension = s->n[2] == 0 ? 2 : 3 };
+  def.box.max = (kp_vec3){ h * s->n[0], h * s->n[1], h * (s->n[2] == 0 ? 1 : s->n[2]) };
+  for (int c = 0; c < 3; ++c) {
+    def.sides[c][0].kind = def.sides[c][1].kind = s->is_periodic[c] ? KP_MAC_PERIODIC : KP_MAC_WALL;
+  }
+  assert_ok(kp_mac_create(t->registry, &def, &t->mac));
+  t->lattice = s->lattice;
+  for (int c = 0; c < 3; ++c) {
+    t->n[c] = t->mac->view.n[c] + ((int)s->lattice == c && !s->is_periodic[c] ? 1 : 0);
+  }
+  kp_buffer *all[7];
+  each(t, all);
+  for (int k = 0; k < 7; ++k) {
+    assert_ok(kp_mac_scratch(t->mac, k == 0 ? KP_TYPE_U8 : KP_TYPE_REAL, all[k]));
+  }
+}
+
+static void end(bench *t) {
+  kp_buffer *all[7];
+  each(t, all);
+  for (int k = 0; k < 7; ++k) {
+    kp_buffer_free(all[k]);
+  }
+  kp_mac_destroy(&t->mac);
+  kp_registry_destroy(&t->registry);
+  kp_backend_destroy(&t->backend);
+}
+
+static void *host(kp_buffer *buffer) {
+  void *data = kp_buffer_host(buffer, KP_ACCESS_WRITE);
+  assert_non_null(data);
+  return data;
+}
+
+static int64_t at(const bench *t, int i, int j, int k) {
+  return kp_mac_at(&t->mac->view, i, j, k);
+}
+
+// The item beside (i, j, k) along an axis, the image across a periodic one; -1: outside.
+static int64_t beside(const bench *t, const int cell[3], int axis, int side) {
+  int c[3] = { cell[0], cell[1], cell[2] };
+  c[axis] += side;
+  if (t->mac->view.is_periodic[axis]) {
+    c[axis] = (c[axis] + t->n[axis]) % t->n[axis];
+  }
+  return c[axis] < 0 || c[axis] >= t->n[axis] ? -1 : at(t, c[0], c[1], c[2]);
+}
+
+// ---- systems ------------------------------------------------------------------------------------
+
+typedef struct recipe {
+  shape shape;
+  double solids;    // share of items that are solid
+  double airs;      // share that is air
+  bool has_top;     // the upper side across y is open
+  bool has_cuts;    // open fractions 0.05..1 of some faces
+  bool has_thetas;  // ghost-fluid coefficients up to 100
+  bool has_extra;
+} recipe;
+
+static kp_real coefficient(const recipe *r, uint8_t a, uint8_t b, kp_test_random *random) {
+  double cut =
+      r->has_cuts && kp_test_uniform(random, 0, 1) < 0.4 ? kp_test_uniform(random, 0.05, 1.0) : 1.0;
+  double theta = r->has_thetas ? kp_test_uniform(random, 0.01, 1.0) : 1.0;
+  if (a == KP_CELL_SOLID || b == KP_CELL_SOLID) {
+    return 0;
+  }
+  if (a == KP_CELL_AIR || b == KP_CELL_AIR) {
+    return (kp_real)(0.002 * cut / theta);
+  }
+  return (kp_real)(0.002 * cut);
+}
+
+// Flags, coefficients, right side and a first guess at random. What is never to be read is full of
+// numbers that would show.
+static void fill(bench *t, const recipe *r, kp_test_random *random) {
+  uint8_t *flags = host(&t->flags);
+  kp_real *extra = host(&t->extra);
+  kp_real *right = host(&t->right);
+  kp_real *answer = host(&t->answer);
+  kp_real *faces[3];
+  t->has_extra = r->has_extra;
+  for (int a = 0; a < 3; ++a) {
+    faces[a] = host(&t->faces[a]);
+    for (int64_t i = 0; i < t->mac->view.count; ++i) {
+      faces[a][i] = 0;
+    }
+  }
+  for (int64_t i = 0; i < t->mac->view.count; ++i) {
+    flags[i] = KP_CELL_AIR;
+    right[i] = answer[i] = (kp_real)777;
+    extra[i] = (kp_real)777;
+  }
+  for (int k = 0; k < t->n[2]; ++k) {
+    for (int j = 0; j < t->n[1]; ++j) {
+      for (int i = 0; i < t->n[0]; ++i) {
+        double u = kp_test_uniform(random, 0, 1);
+        int64_t m = at(t, i, j, k);
+        flags[m] =
+            u < r->solids ? KP_CELL_SOLID : (u < r->solids + r->airs ? KP_CELL_AIR : KP_CELL_FLUID);
+        extra[m] = (kp_real)kp_test_uniform(random, 0.0, 0.05);
+        right[m] = (kp_real)kp_test_uniform(random, -1, 1);
+        answer[m] = (kp_real)kp_test_uniform(random, -1, 1);
+      }
+    }
+  }
+  for (int axis = 0; axis < t->mac->view.dimension; ++axis) {
+    int64_t up = kp_mac_stride(&t->mac->view, axis);
+    for (int k = 0; k < t->n[2]; ++k) {
+      for (int j = 0; j < t->n[1]; ++j) {
+        for (int i = 0; i < t->n[0]; ++i) {
+          int cell[3] = { i, j, k };
+          int64_t m = at(t, i, j, k);
+          int64_t below = beside(t, cell, axis, -1);
+          faces[axis][m] = below < 0 ? 0 : coefficient(r, flags[below], flags[m], random);
+          // of the last item's upper face there is a place of its own
+          bool is_last = cell[axis] == t->n[axis] - 1 && !t->mac->view.is_periodic[axis];
+          if (is_last) {
+            uint8_t beyond = axis == 1 && r->has_top ? KP_CELL_AIR : KP_CELL_SOLID;
+            faces[axis][m + up] = coefficient(r, flags[m], beyond, random);
+          }
+        }
+      }
+    }
+  }
+}
+
+static kp_poisson_system system_of(bench *t) {
+  return (kp_poisson_system){ .flags = &t->flags,
+                              .faces = { &t->faces[0], &t->faces[1], &t->faces[2] },
+                              .extra = t->has_extra ? &t->extra : NULL,
+                              .right = &t->right,
+                              .answer = &t->answer };
+}
+
+// ---- the dense twin -----------------------------------------------------------------------------
+
+typedef struct dense {
+  int n;
+  int64_t *item;  // of unknown
+  int *unknown;   // of item, -1
+  double *a;      // n x n
+  double *b, *x;
+  int *region;        // of unknown, by its lowest unknown
+  bool *is_singular;  // of the region that begins with this unknown
+  int n_pockets;
+} dense;
+
+static void link(dense *d, int64_t m, int64_t other, double c) {
+  int i = d->unknown[m];
+  int j = other < 0 ? -1 : d->unknown[other];
+  d->a[i * d->n + i] += c;
+  if (j >= 0) {
+    d->a[i * d->n + j] -= c;
+  }
+}
+
+static void find_regions(dense *d) {
+  for (int i = 0; i < d->n; ++i) {
+    d->region[i] = i;
+  }
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (int i = 0; i < d->n; ++i) {
+      for (int j = 0; j < d->n; ++j) {
+        if (d->a[i * d->n + j] != 0.0 && d->region[j] < d->region[i]) {
+          d->region[i] = d->region[j];
+          is_changed = true;
+        }
+      }
+    }
+  }
+  for (int i = 0; i < d->n; ++i) {
+    d->is_singular[i] = d->region[i] == i;
+  }
+  for (int i = 0; i < d->n; ++i) {
+    double sum = 0.0;
+    for (int j = 0; j < d->n; ++j) {
+      sum += d->a[i * d->n + j];
+    }
+    if (sum > 1e-9 * d->a[i * d->n + i]) {
+      d->is_singular[d->region[i]] = false;
+    }
+  }
+  for (int i = 0; i < d->n; ++i) {
+    d->n_pockets += d->is_singular[i];
+  }
+}
+
+// Take the mean of each singular region off.
+static void centre(const dense *d, double *x) {
+  for (int r = 0; r < d->n; ++r) {
+    double sum = 0.0;
+    int count = 0;
+    for (int i = 0; i < d->n && d->is_singular[r]; ++i) {
+      sum += d->region[i] == r ? x[i] : 0.0;
+      count += d->region[i] == r;
+    }
+    for (int i = 0; i < d->n && count > 0; ++i) {
+      x[i] -= d->region[i] == r ? sum / count : 0.0;
+    }
+  }
+}
+
+static void eliminate(const dense *d) {
+  int n = d->n;
+  double *a = calloc((size_t)n * (size_t)n + 1, sizeof *a);
+  memcpy(a, d->a, (size_t)n * (size_t)n * sizeof *a);
+  memcpy(d->x, d->b, (size_t)n * sizeof *d->x);
+  // any weight on the null vectors gives the answer of mean zero
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      if (d->region[i] == d->region[j] && d->is_singular[d->region[i]]) {
+        a[i * n + j] += 0.1;
+      }
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    for (int j = i + 1; j < n; ++j) {
+      double f = a[j * n + i] / a[i * n + i];
+      for (int k = i; k < n && f != 0.0; ++k) {
+        a[j * n + k] -= f * a[i * n + k];
+      }
+      d->x[j] -= f * d->x[i];
+    }
+  }
+  for (int i = n - 1; i >= 0; --i) {
+    for (int k = i + 1; k < n; ++k) {
+      d->x[i] -= a[i * n + k] * d->x[k];
+    }
+    d->x[i] /= a[i * n + i];
+  }
+  free(a);
+}
+
+static void list_unknowns(bench *t, dense *d) {
+  const uint8_t *flags = host(&t->flags);
+  size_t count = (size_t)t->mac->view.count;
+  d->item = calloc(count, sizeof *d->item);
+  d->unknown = calloc(count, sizeof *d->unknown);
+  for (size_t i = 0; i < count; ++i) {
+    d->unknown[i] = -1;
+    if (flags[i] == KP_CELL_FLUID) {
+      d->unknown[i] = d->n;
+      d->item[d->n++] = (int64_t)i;
+    }
+  }
+  size_t n = (size_t)d->n + 1;
+  d->a = calloc(n * n, sizeof *d->a);
+  d->b = calloc(n, sizeof *d->b);
+  d->x = calloc(n, sizeof *d->x);
+  d->region = calloc(n, sizeof *d->region);
+  d->is_singular = calloc(n, sizeof *d->is_singular);
+}
+
+static dense dense_of(bench *t) {
+  dense d = { 0 };
+  list_unknowns(t, &d);
+  double scale = 1.0 / (t->mac->view.cell * t->mac->view.cell);
+  const kp_real *extra = host(&t->extra);
+  const kp_real *right = host(&t->right);
+  for (int k = 0; k < t->n[2]; ++k) {
+    for (int j = 0; j < t->n[1]; ++j) {
+      for (int i = 0; i < t->n[0]; ++i) {
+        int cell[3] = { i, j, k };
+        int64_t m = at(t, i, j, k);
+        int u = d.unknown[m];
+        for (int axis = 0; axis < t->mac->view.dimension && u >= 0; ++axis) {
+          const kp_real *c = host(&t->faces[axis]);
+          int64_t above = beside(t, cell, axis, 1);
+          int64_t upper = above < 0 ? m + kp_mac_stride(&t->mac->view, axis) : above;
+          link(&d, m, beside(t, cell, axis, -1), scale * (double)c[m]);
+          link(&d, m, above, scale * (double)c[upper]);
+        }
+        if (u >= 0) {
+          d.a[u * d.n + u] += t->has_extra ? (double)extra[m] : 0.0;
+          d.b[u] = (double)right[m];
+        }
+      }
+    }
+  }
+  find_regions(&d);
+  centre(&d, d.b);
+  eliminate(&d);
+  centre(&d, d.x);
+  return d;
+}
+
+static void dense_free(dense *d) {
+  void *all[] = { d->item, d->unknown, d->a, d->b, d->x, d->region, d->is_singular };
+  for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
+    free(all[k]);
+  }
+}
+
+static double size_of(const double *x, int n) {
+  double sum = 0.0;
+  for (int i = 0; i < n; ++i) {
+    sum += x[i] * x[i];
+  }
+  return sqrt(sum);
+}
+
+// |b - A x| / |b| of what a solver left, with its rest.
+static double dense_residual(const dense *d, const kp_real *x, const kp_real *rest) {
+  double sum = 0.0;
+  for (int i = 0; i < d->n; ++i) {
+    double r = d->b[i];
+    for (int j = 0; j < d->n; ++j) {
+      r -= d->a[i * d->n + j] * ((double)x[d->item[j]] + (double)rest[d->item[j]]);
+    }
+    sum += r * r;
+  }
+  return sqrt(sum) / fmax(size_of(d->b, d->n), 1e-300);
+}
+
+// ---- solvers against it -------------------------------------------------------------------------
+
+static kp_poisson_def def_of(const bench *t, int solver) {
+  kp_poisson_def def = kp_default_poisson_def();
+  def.solver = solver;
+  def.lattice = t->lattice;
+  def.tolerance = KP_TOL(1e-6, 1e-11);
+  def.max_iterations = 2000;
+  return def;
+}
+
+static void compare(bench *t, int solver, kp_poisson_report *report) {
+  dense d = dense_of(t);
+  kp_poisson_def def = def_of(t, solver);
+  kp_poisson_system system = system_of(t);
+  kp_poisson *poisson;
+  assert_ok(kp_poisson_create(t->mac, &def, &poisson));
+  assert_ok(kp_poisson_solve(poisson, &system, report));
+  const kp_real *x = host(&t->answer);
+  const kp_real *rest = host(kp_poisson_rest(poisson));
+  assert_int_equal(report->n_cells, d.n);
+  assert_int_equal(report->n_pockets, d.n_pockets);
+  assert_true(report->is_converged);
+  if (size_of(d.b, d.n) > 1e-6) {
+    // the residual that is told is the true one
+    double residual = dense_residual(&d, x, rest);
+    assert_true(residual <= 1.2 * def.tolerance);
+    assert_near(residual, report->residual, 0.2 * def.tolerance);
+  }
+  double largest = 1e-6;
+  for (int i = 0; i < d.n; ++i) {
+    largest = fmax(largest, fabs(d.x[i]));
+  }
+  for (int64_t i = 0; i < t->mac->view.count; ++i) {
+    if (d.unknown[i] >= 0) {
+      assert_near(x[i], d.x[d.unknown[i]], KP_TOL(1e-4, 1e-8) * largest);
+    }
+  }
+  for (int k = 0; k < t->n[2]; ++k) {
+    for (int j = 0; j < t->n[1]; ++j) {
+      for (int i = 0; i < t->n[0]; ++i) {
+        if (d.unknown[at(t, i, j, k)] < 0) {
+          assert_true(x[at(t, i, j, k)] == 0);
+        }
+      }
+    }
+  }
+  kp_poisson_destroy(&poisson);
+  dense_free(&d);
+}
+
+static const recipe recipes[] = {
+  // open top, nothing else
+  { .shape = { .n = { 7, 5, 0 }, .lattice = KP_MAC_CELL }, .has_top = true },
+  { .shape = { .n = { 5, 4, 6 }, .lattice = KP_MAC_CELL }, .has_top = true },
+  // closed boxes
+  { .shape = { .n = { 6, 7, 0 }, .lattice = KP_MAC_CELL } },
+  { .shape = { .n = { 5, 3, 4 }, .lattice = KP_MAC_CELL }, .has_cuts = true },
+  // one row, one cell
+  { .shape = { .n = { 9, 1, 0 }, .lattice = KP_MAC_CELL }, .has_top = true },
+  { .shape = { .n = { 1, 1, 1 }, .lattice = KP_MAC_CELL }, .has_top = true },
+  { .shape = { .n = { 1, 6, 1 }, .lattice = KP_MAC_CELL } },
+  // free surfaces and cut faces
+  { .shape = { .n = { 8, 8, 0 }, .lattice = KP_MAC_CELL },
+    .airs = 0.3,
+    .has_cuts = true,
+    .has_thetas = true,
+    .has_top = true },
+  { .shape = { .n = { 5, 6, 5 }, .lattice = KP_MAC_CELL },
+    .airs = 0.3,
+    .has_cuts = true,
+    .has_thetas = true,
+    .has_top = true },
+  // viscosity: every unknown has a diagonal of its own
+  { .shape = { .n = { 6, 5, 4 }, .lattice = KP_MAC_CELL }, .has_extra = true, .solids = 0.2 },
+  { .shape = { .n = { 6, 5, 0 }, .lattice = KP_MAC_FACE_X }, .has_extra = true, .airs = 0.1 },
+  { .shape = { .n = { 4, 5, 3 }, .lattice = KP_MAC_FACE_Z }, .has_extra = true, .airs = 0.1 },
+  // periodic
+  { .shape = { .n = { 6, 5, 0 }, .is_periodic = { true, false, false }, .lattice = KP_MAC_CELL },
+    .has_top = true },
+  { .shape = { .n = { 2, 4, 1 }, .is_periodic = { true, false, true }, .lattice = KP_MAC_CELL },
+    .has_top = true,
+    .airs = 0.1 },
+  { .shape = { .n = { 6, 5, 4 }, .is_periodic = { true, false, false }, .lattice = KP_MAC_FACE_X },
+    .has_extra = true },
+};
+
+static void check_recipes(kp_backend_kind kind, int solver) {
+  for (size_t k = 0; k < sizeof recipes / sizeof recipes[0]; ++k) {
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      kp_test_random random = kp_test_random_begin(1000 * (uint64_t)solver + 10 * k + seed);
+      kp_poisson_report report;
+      bench t;
+      begin(&t, kind, &recipes[k].shape);
+      fill(&t, &recipes[k], &random);
+      compare(&t, solver, &report);
+      end(&t);
+    }
+  }
+}
+
+static void test_conjugate_gradients(void **state) {
+  (void)state;
+  check_recipes(KP_BACKEND_CPU, KP_POISSON_CG);
+}
+
+static void test_jacobi(void **state) {
+  (void)state;
+  check_recipes(KP_BACKEND_CPU, KP_POISSON_JACOBI);
+}
+
+static void test_mirror(void **state) {
+  (void)state;
+  check_recipes(KP_BACKEND_MIRROR, KP_POISSON_JACOBI);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_conjugate_gradients),
+    cmocka_unit_test(test_jacobi),
+    cmocka_unit_test(test_mirror),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
