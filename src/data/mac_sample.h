@@ -294,6 +294,38 @@ KP_FN kp_real kp_mac_velocity_slope(const kp_mac_view *g, kp_mac_velocity f, int
          ((values[at + up] + values[at + up + own]) - (values[at - up] + values[at - up + own]));
 }
 
+// One upwind step of an array along (d[0], d[1], d[2]) cells, each below 1: along every axis the
+// difference on the side that the way leads to.
+KP_FN kp_real kp_mac_upwind(const kp_mac_view *g, const kp_real *values, int64_t at,
+                            const kp_real d[3]) {
+  kp_real f = values[at];
+  kp_real sum = f;
+  for (int c = 0; c < g->dimension; ++c) {
+    int64_t up = kp_mac_stride(g, c);
+    kp_real ahead = values[at + up] - f;
+    kp_real behind = f - values[at - up];
+    sum += d[c] * (d[c] > 0 ? ahead : behind);
+  }
+  return sum;
+}
+
+// The smallest and the largest of the items that the upwind step reads.
+KP_FN void kp_mac_upwind_extremes(const kp_mac_view *g, const kp_real *values, int64_t at,
+                                  const kp_real d[3], kp_real *lo, kp_real *hi) {
+  kp_real least = values[at];
+  kp_real most = least;
+  for (int c = 0; c < g->dimension; ++c) {
+    int64_t up = kp_mac_stride(g, c);
+    kp_real ahead = values[at + up];
+    kp_real behind = values[at - up];
+    kp_real f = d[c] > 0 ? ahead : behind;
+    least = f < least ? f : least;
+    most = f > most ? f : most;
+  }
+  *lo = least;
+  *hi = most;
+}
+
 // Vorticity at the centre of cell `at` [1/s].
 KP_FN void kp_mac_curl(const kp_mac_view *g, kp_mac_velocity f, int64_t at, kp_real out[3]) {
   out[0] = kp_mac_velocity_slope(g, f, 2, 1, at) - kp_mac_velocity_slope(g, f, 1, 2, at);
