@@ -98,6 +98,11 @@ static kp_case_work work_stf(void) {
   };
 }
 
+// A sample is read once; a bit of it is written and read.
+static kp_case_work work_marching_cubes(void) {
+  return (kp_case_work){ .bytes = sizeof(float) };
+}
+
 const kp_case kp_cases[] = {
   {
       .name = "sph-a",
@@ -189,6 +194,16 @@ const kp_case kp_cases[] = {
       .search = kp_case_points_list,
       .work = work_list,
       .must_core = 8.6,
+  },
+  {
+      .name = "marching-cubes",
+      .family = "surface",
+      .text = "the surface of a ball in a lattice, size samples along a side",
+      .unit = "M cells/s",
+      .sizes = { 128, 256, 512 },
+      .turns = &kp_case_marching_cubes,
+      .work = work_marching_cubes,
+      .must_core = 100.0,
   },
 };
 

@@ -82,16 +82,29 @@ typedef struct kp_case_work {
   double flops_per_neighbour;
 } kp_case_work;
 
+// Work that is no step of a world, in turns.
+typedef struct kp_case_turns {
+  kp_result (*create)(const char *backend, int64_t size, void **self);
+  kp_result (*turn)(void *self);           // all of it is done when this comes back
+  int64_t (*count)(const void *self);      // what the rate counts
+  double (*bytes_each)(const void *self);  // memory held per counted thing
+  void (*destroy)(void **self);
+} kp_case_turns;
+
+// The surface of a ball in a lattice of size^3 samples, of 262 k triangles at 256^3.
+extern const kp_case_turns kp_case_marching_cubes;
+
 #define KP_CASE_SIZES 4
 
 // One row of `kelpie bench`. Cases with `build` are stepped by kp_world_step; those with `search`
-// are one neighbour search per turn.
+// are one neighbour search per turn, those with `turns` say themselves what a turn is.
 typedef struct kp_case {
   const char *name, *family, *text;
   const char *unit;
   int64_t sizes[KP_CASE_SIZES];  // 0: no more
   kp_result (*build)(kp_world *world, int64_t size);
   kp_result (*search)(kp_case_points *points, double *mean);
+  const kp_case_turns *turns;
   int64_t (*walls)(int64_t particles);  // samples that count as particles; NULL: none
   kp_case_work (*work)(void);
   int64_t settle;    // steps to take before anything else: a start that is none yet

@@ -1,5 +1,7 @@
 kp_sources(
   bvh.c
+  marching_cubes.c
+  marching_cubes_table.c
   level_set.c
   distance_grid.c
   mesh.c
