@@ -9,10 +9,12 @@
 #include "data/pair_rows_kernels.h"
 #include "data/probe_kernels.h"
 #include "linalg/vector_kernels.h"
+#include "methods/common/flow_kernels.h"
 #include "methods/common/force_field_kernels.h"
 #include "methods/common/grid_solids_kernels.h"
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
+#include "methods/common/viscous_kernels.h"
 #include "methods/fire/fire_kernels.h"
 #include "methods/grains/grains_kernels.h"
 #include "methods/mps/mps_kernels.h"
@@ -41,6 +43,8 @@
   GHOSTS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   HISTORY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   MAC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
+  FLOW_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
+  VISCOUS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   SOLID_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   VECTOR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \

@@ -276,6 +276,7 @@ typedef struct kp_grid_def {
   double cfl;          // cells the fastest point may cross in a step
   kp_vec3 stream;      // m/s: flows in and out through the open sides of the domain
   bool no_slip;        // fluid sticks to closed sides and solids
+  kp_vec3 lid;         // m/s: the closed side opposite to gravity slides, with no_slip
   bool follow;         // loops follow what is active instead of running over the whole domain
 } kp_grid_def;
 

@@ -47,3 +47,16 @@ KP_FN void kp_mac_cell_of(const kp_mac_view *g, int64_t at, int64_t cell[3]) {
 KP_FN int32_t kp_mac_stride(const kp_mac_view *g, int axis) {
   return axis == 0 ? 1 : (axis == 1 ? g->row : g->slab);
 }
+
+// The cell before, or behind, cell `at` along an axis, around a periodic one; `along` is its
+// coordinate. Flags of ghosts are never those of fluid, images included, so that sums over flat
+// ranges see every cell once.
+KP_FN int64_t kp_mac_before(const kp_mac_view *g, int axis, int64_t along, int64_t at) {
+  int64_t step = kp_mac_stride(g, axis);
+  return g->is_periodic[axis] && along == 0 ? at + (g->n[axis] - 1) * step : at - step;
+}
+
+KP_FN int64_t kp_mac_behind(const kp_mac_view *g, int axis, int64_t along, int64_t at) {
+  int64_t step = kp_mac_stride(g, axis);
+  return g->is_periodic[axis] && along == g->n[axis] - 1 ? at - along * step : at + step;
+}

@@ -153,6 +153,7 @@ kp_grid_def kp_default_grid_def(void) {
     .cfl = 2.0,
     .stream = { 0.0, 0.0, 0.0 },
     .no_slip = false,
+    .lid = { 0.0, 0.0, 0.0 },
     .follow = false,
   };
 }

@@ -36,8 +36,9 @@ static kp_mac_side side_of(const kp_env *env, const kp_grid_def *grid, int axis,
   if (faces.periodic) {
     side.kind = KP_MAC_PERIODIC;
   } else if (is_closed || axis >= env->dimension) {
+    bool is_lid = end == 1 && axis == kp_env_up_axis(env);
     side.kind = KP_MAC_WALL;
-    side.velocity = kp_vec3_make(0.0, 0.0, 0.0);
+    side.velocity = is_lid ? grid->lid : kp_vec3_make(0.0, 0.0, 0.0);
   } else {
     side.kind = inwards > 0.0 ? KP_MAC_INFLOW : KP_MAC_OPEN;
   }
@@ -162,8 +163,11 @@ void kp_flow_free(kp_flow *flow) {
     kp_grid_solids_free(&flow->solids);
   }
   for (int axis = 0; axis < 3; ++axis) {
+    kp_poisson_destroy(&flow->viscous[axis]);
     kp_buffer_free(&flow->coefficient[axis]);
   }
+  kp_buffer_free(&flow->viscous_extra);
+  kp_buffer_free(&flow->viscous_answer);
   kp_buffer_free(&flow->known[0]);
   kp_buffer_free(&flow->known[1]);
   kp_buffer_free(&flow->right);
@@ -243,7 +247,6 @@ static kp_result write_right(kp_flow *flow, const kp_flow_projection *how, doubl
 }
 
 static kp_result correct(kp_flow *flow, const kp_flow_projection *how, double dt) {
-  KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->pressure->buffers[0]));
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     flow_correct_args a = { .grid = flow->mac->view, .axis = axis, .dt = (kp_real)dt };
     kp_call call;
@@ -252,6 +255,7 @@ static kp_result correct(kp_flow *flow, const kp_flow_projection *how, double dt
     KP_BIND(&call, &a, coefficient, &flow->coefficient[axis], KP_ACCESS_READ);
     KP_BIND(&call, &a, fraction, fraction_of(flow, axis), KP_ACCESS_READ);
     KP_BIND(&call, &a, pressure, &flow->pressure->buffers[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, rest, kp_poisson_rest(flow->poisson), KP_ACCESS_READ);
     KP_BIND(&call, &a, distance, how->distance, KP_ACCESS_READ);
     KP_BIND(&call, &a, jump, how->surface_pressure, KP_ACCESS_READ);
     KP_BIND(&call, &a, velocity, &flow->velocity->buffers[axis], KP_ACCESS_WRITE);

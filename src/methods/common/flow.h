@@ -37,6 +37,8 @@ typedef struct kp_flow {
   kp_buffer right;           // b of the solver
   kp_advect advect;
   kp_poisson *poisson;
+  kp_poisson *viscous[3];  // of the components; made when first needed
+  kp_buffer viscous_extra, viscous_answer;
   kp_poisson_report solved;  // of the last sub-step
   bool has_warned;           // of a pressure that did not converge
   kp_buffer known[2];        // U8 at faces: extrapolation

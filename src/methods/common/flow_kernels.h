@@ -66,19 +66,20 @@ typedef struct flow_coefficients_args {
 KP_FN void flow_coefficients(int64_t j, int64_t k, int64_t i0, int64_t i1,
                              const flow_coefficients_args *a) {
   const kp_mac_view *g = &a->grid;
-  int64_t back = kp_mac_stride(g, a->axis);
   for (int64_t i = i0; i < i1; ++i) {
     int64_t at = kp_mac_at(g, i, j, k);
-    int left = flow_kind(a->flags, at - back);
+    int64_t along = flow_along(a->axis, i, j, k);
+    int64_t before = kp_mac_before(g, a->axis, along, at);
+    int left = flow_kind(a->flags, before);
     int right = flow_kind(a->flags, at);
-    int is_side = flow_side_of(g, &a->sides, a->axis, flow_along(a->axis, i, j, k)) >= 0;
+    int is_side = flow_side_of(g, &a->sides, a->axis, along) >= 0;
     int is_wet = left == KP_CELL_FLUID || right == KP_CELL_FLUID;
     int is_shut = left == KP_CELL_SOLID || right == KP_CELL_SOLID || is_side;
     kp_real c = a->inverse_field != NULL ? a->inverse_field[at] : a->inverse_density;
     c *= a->fraction != NULL ? a->fraction[at] : (kp_real)1;
     if (a->distance != NULL && left != right) {
-      kp_real in = left == KP_CELL_FLUID ? a->distance[at - back] : a->distance[at];
-      kp_real out = left == KP_CELL_FLUID ? a->distance[at] : a->distance[at - back];
+      kp_real in = left == KP_CELL_FLUID ? a->distance[before] : a->distance[at];
+      kp_real out = left == KP_CELL_FLUID ? a->distance[at] : a->distance[before];
       c /= flow_theta(in, out);
     }
     a->coefficient[at] = is_wet && !is_shut ? c : (kp_real)0;
@@ -130,17 +131,19 @@ KP_FN kp_real flow_outflow(const flow_right_args *a, int64_t i, int64_t j, int64
 }
 
 // What the surface pressure around a fluid cell adds to its equation.
-KP_FN kp_real flow_jumps(const flow_right_args *a, int64_t at) {
+KP_FN kp_real flow_jumps(const flow_right_args *a, const int64_t cell[3], int64_t at) {
   const kp_mac_view *g = &a->grid;
   const kp_real *coefficient[3] = { a->coefficient_x, a->coefficient_y, a->coefficient_z };
   kp_real sum = 0;
   for (int axis = 0; axis < g->dimension; ++axis) {
-    int64_t up = kp_mac_stride(g, axis);
-    if (flow_kind(a->flags, at - up) == KP_CELL_AIR) {
-      sum += coefficient[axis][at] * flow_jump(a->jump, a->distance, at, at - up);
+    int64_t before = kp_mac_before(g, axis, cell[axis], at);
+    int64_t behind = kp_mac_behind(g, axis, cell[axis], at);
+    if (flow_kind(a->flags, before) == KP_CELL_AIR) {
+      sum += coefficient[axis][at] * flow_jump(a->jump, a->distance, at, before);
     }
-    if (flow_kind(a->flags, at + up) == KP_CELL_AIR) {
-      sum += coefficient[axis][at + up] * flow_jump(a->jump, a->distance, at, at + up);
+    if (flow_kind(a->flags, behind) == KP_CELL_AIR) {
+      sum += coefficient[axis][at + kp_mac_stride(g, axis)] *
+             flow_jump(a->jump, a->distance, at, behind);
     }
   }
   return sum * g->inverse_h * g->inverse_h;
@@ -155,7 +158,8 @@ KP_FN void flow_right(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_r
     if (flow_kind(a->flags, at) == KP_CELL_FLUID) {
       kp_real wanted = a->source != NULL ? a->source[at] : (kp_real)0;
       b = (wanted - flow_outflow(a, i, j, k, at)) * a->inverse_dt;
-      b += a->jump != NULL ? flow_jumps(a, at) : (kp_real)0;
+      const int64_t cell[3] = { i, j, k };
+      b += a->jump != NULL ? flow_jumps(a, cell, at) : (kp_real)0;
     }
     a->right[at] = b;
   }
@@ -169,33 +173,33 @@ typedef struct flow_correct_args {
   const uint8_t *flags;
   const kp_real *coefficient;
   const kp_real *fraction;  // NULL: all open
-  const kp_real *pressure;
+  const kp_real *pressure, *rest;
   const kp_real *distance, *jump;  // jump NULL: none
   kp_real *velocity;
 } flow_correct_args;
 
 KP_FN void flow_correct(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_correct_args *a) {
   const kp_mac_view *g = &a->grid;
-  int64_t back = kp_mac_stride(g, a->axis);
   kp_real scale = a->dt * g->inverse_h;
   for (int64_t i = i0; i < i1; ++i) {
     int64_t at = kp_mac_at(g, i, j, k);
+    int64_t before = kp_mac_before(g, a->axis, flow_along(a->axis, i, j, k), at);
     kp_real c = a->coefficient[at];
     kp_real open = a->fraction != NULL ? a->fraction[at] : (kp_real)1;
-    kp_real left = a->pressure[at - back];
-    kp_real right = a->pressure[at];
-    int is_left = flow_kind(a->flags, at - back) == KP_CELL_FLUID;
+    int is_left = flow_kind(a->flags, before) == KP_CELL_FLUID;
     int is_right = flow_kind(a->flags, at) == KP_CELL_FLUID;
-    left = is_left ? left : (kp_real)0;
-    right = is_right ? right : (kp_real)0;
+    kp_real left = is_left ? a->pressure[before] : (kp_real)0;
+    kp_real right = is_right ? a->pressure[at] : (kp_real)0;
     if (a->jump != NULL && is_left != is_right) {
       kp_real surface =
-          flow_jump(a->jump, a->distance, is_left ? at - back : at, is_left ? at : at - back);
+          flow_jump(a->jump, a->distance, is_left ? before : at, is_left ? at : before);
       left = is_left ? left : surface;
       right = is_right ? right : surface;
     }
-    kp_real change = open > 0 ? scale * c / open * (right - left) : (kp_real)0;
-    a->velocity[at] -= change;
+    kp_real step = right - left;
+    // what the pressure itself cannot hold (kp_poisson_rest)
+    step += (is_right ? a->rest[at] : (kp_real)0) - (is_left ? a->rest[before] : (kp_real)0);
+    a->velocity[at] -= open > 0 ? scale * c / open * step : (kp_real)0;
   }
 }
 
@@ -213,13 +217,14 @@ typedef struct flow_known_args {
 
 KP_FN void flow_known(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_known_args *a) {
   const kp_mac_view *g = &a->grid;
-  int64_t back = kp_mac_stride(g, a->axis);
   for (int64_t i = i0; i < i1; ++i) {
     int64_t at = kp_mac_at(g, i, j, k);
+    int64_t along = flow_along(a->axis, i, j, k);
+    int64_t before = kp_mac_before(g, a->axis, along, at);
     int is_wet =
-        flow_kind(a->flags, at - back) == KP_CELL_FLUID || flow_kind(a->flags, at) == KP_CELL_FLUID;
+        flow_kind(a->flags, before) == KP_CELL_FLUID || flow_kind(a->flags, at) == KP_CELL_FLUID;
     int is_open = a->fraction == NULL || a->fraction[at] > 0;
-    int is_side = flow_side_of(g, &a->sides, a->axis, flow_along(a->axis, i, j, k)) >= 0;
+    int is_side = flow_side_of(g, &a->sides, a->axis, along) >= 0;
     a->known[at] = is_wet && (is_open || is_side);
   }
 }

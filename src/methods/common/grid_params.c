@@ -39,6 +39,8 @@ static const kp_param rows[] = {
   ROW(stream, VEC3, "m/s", -1e6, 1e6,
       "Flow in and out through the open sides of the domain, and that at the start."),
   ROW(no_slip, BOOL, "", 0, 0, "Fluid sticks to closed sides and solids."),
+  ROW(lid, VEC3, "m/s", -1e6, 1e6,
+      "Of the closed upper side of the domain, which slides and drags what sticks to it."),
   ROW(follow, BOOL, "", 0, 0,
       "Work only where something is going on, in a window that follows it; the rest is open air."),
 };

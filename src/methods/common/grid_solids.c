@@ -277,6 +277,5 @@ kp_result kp_grid_solids_update(kp_grid_solids *s, kp_env *env, kp_field *flags,
   KP_BIND(&call, &a, fraction_y, kp_grid_solids_part(&s->fraction[1]), KP_ACCESS_READ);
   KP_BIND(&call, &a, fraction_z, kp_grid_solids_part(&s->fraction[2]), KP_ACCESS_READ);
   KP_BIND(&call, &a, flags, &flags->buffers[0], KP_ACCESS_WRITE);
-  KP_TRY(kp_mac_rows(s->mac, KP_MAC_CELL, &call));
-  return kp_mac_fill_periodic(s->mac, &flags->buffers[0]);
+  return kp_mac_rows(s->mac, KP_MAC_CELL, &call);
 }

@@ -1,3 +1,26 @@
-kp_sources(advect.c flow.c force_field.c grid_params.c grid_solids.c integrate.c medium.c medium_population.c scatter.c walls.c)
-kp_isa_sources(advect_cpu.c flow_cpu.c force_field_cpu.c grid_solids_cpu.c integrate_cpu.c medium_cpu.c)
-kp_cuda_sources(advect_cuda.cu flow_cuda.cu force_field_cuda.cu grid_solids_cuda.cu integrate_cuda.cu medium_cuda.cu)
+kp_sources(
+  force_field.c
+  integrate.c
+  medium.c
+  medium_population.c
+  scatter.c
+  walls.c)
+kp_isa_sources(force_field_cpu.c integrate_cpu.c medium_cpu.c)
+kp_cuda_sources(force_field_cuda.cu integrate_cuda.cu medium_cuda.cu)
+
+kp_sources(
+  advect.c
+  flow.c
+  grid_params.c
+  grid_solids.c
+  viscous.c)
+kp_isa_sources(
+  advect_cpu.c
+  flow_cpu.c
+  grid_solids_cpu.c
+  viscous_cpu.c)
+kp_cuda_sources(
+  advect_cuda.cu
+  flow_cuda.cu
+  grid_solids_cuda.cu
+  viscous_cuda.cu)
