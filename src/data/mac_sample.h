@@ -10,6 +10,13 @@
 #include "data/mac_view.h"
 #include "math/rounding.h"
 
+// Loops around readers are vectorised only where nothing is left to call.
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define KP_MAC_READER static inline __attribute__((always_inline))
+#else
+#define KP_MAC_READER KP_FN
+#endif
+
 // For tests: count the visits of the slow path.
 #ifndef KP_MAC_ON_OCCLUDED
 #define KP_MAC_ON_OCCLUDED(g, at) ((void)(g), (void)(at))
@@ -23,46 +30,49 @@ typedef struct kp_mac_point {
 
 // What the coordinates of a kind of place may be along an axis: faces run from 0 to n across their
 // own axis; everything else stays between the walls, which lie half a cell beyond the first and the
-// last centre. `last` is the largest whole part.
+// last centre. `last` is the largest whole part. Across a periodic axis a way is cut at n either
+// way instead. Here and in kp_mac_step sums stand for branches, so that loops around them are
+// vectorised.
 typedef struct kp_mac_limits {
-  kp_real lo, hi;
-  int32_t last;
+  kp_real lo, hi, last;
+  kp_real closed;  // 1, or 0 of a periodic axis
+  int32_t around;  // n of a periodic axis, or 0
 } kp_mac_limits;
 
 KP_FN kp_mac_limits kp_mac_limits_of(const kp_mac_view *g, int kind, int axis) {
   kp_mac_limits l;
-  int is_lattice_end = kind == axis || kind == 4;  // KP_MAC_FACE_X.. or KP_MAC_NODE
-  l.lo = is_lattice_end ? (kp_real)0 : (kp_real)-0.5;
-  l.hi = (kp_real)g->n[axis] + l.lo;
-  l.last = g->n[axis] - 1;
+  int has_ends = (kind == axis) | (kind == 4);  // KP_MAC_FACE_X.. or KP_MAC_NODE
+  kp_real n = (kp_real)g->n[axis];
+  kp_real first = (kp_real)-0.5 * (kp_real)(1 - has_ends);
+  l.closed = (kp_real)(1 - g->is_periodic[axis]);
+  l.lo = l.closed * first - (1 - l.closed) * n;
+  l.hi = l.closed * first + n;
+  l.last = n - l.closed;
+  l.around = g->is_periodic[axis] * g->n[axis];
   return l;
 }
 
 // Item i moved by d cells along an axis, kept inside the limits or brought around.
 KP_FN int32_t kp_mac_step(const kp_mac_view *g, int axis, kp_mac_limits l, int32_t i, kp_real d,
                           kp_real *fraction) {
-  int32_t n = g->n[axis];
-  kp_real lo = g->is_periodic[axis] ? -(kp_real)n : l.lo - (kp_real)i;
-  kp_real hi = g->is_periodic[axis] ? (kp_real)n : l.hi - (kp_real)i;
-  d = d > lo ? d : lo;  // this order turns a NaN into a place that exists
+  kp_real from = l.closed * (kp_real)i;
+  kp_real lo = l.lo - from;
+  kp_real hi = l.hi - from;
+  kp_real end = l.last - from;  // the upper end belongs to the last interval
+  d = d > lo ? d : lo;          // this order turns a NaN into a place that exists
   d = d < hi ? d : hi;
   kp_real whole = kp_floor(d);
-  int32_t at = i + (int32_t)whole;
-  if (g->is_periodic[axis]) {
-    *fraction = d - whole;
-    at = at < 0 ? at + n : at;
-    return at >= n ? at - n : at;
-  }
-  // the upper end belongs to the last interval
-  kp_real end = (kp_real)(l.last - i);
   whole = whole < end ? whole : end;
   *fraction = d - whole;
-  return at < l.last ? at : l.last;
+  int32_t at = i + (int32_t)whole;
+  at += at < 0 ? l.around : 0;
+  at -= at >= g->n[axis] ? l.around : 0;
+  return at;
 }
 
 // The item (i, j, k) of a kind of place (kp_mac_kind), moved by (dx, dy, dz) cells.
-KP_FN kp_mac_point kp_mac_move(const kp_mac_view *g, int kind, int32_t i, int32_t j, int32_t k,
-                               kp_real dx, kp_real dy, kp_real dz) {
+KP_MAC_READER kp_mac_point kp_mac_move(const kp_mac_view *g, int kind, int32_t i, int32_t j,
+                                       int32_t k, kp_real dx, kp_real dy, kp_real dz) {
   kp_mac_point p;
   p.i = kp_mac_step(g, 0, kp_mac_limits_of(g, kind, 0), i, dx, &p.x);
   p.j = kp_mac_step(g, 1, kp_mac_limits_of(g, kind, 1), j, dy, &p.y);
@@ -105,7 +115,8 @@ KP_FN kp_real kp_mac_lerp(kp_real a, kp_real b, kp_real t) {
 }
 
 // The eight items around a point (four in 2D) and the place between them.
-KP_FN kp_real kp_mac_linear_plain(const kp_mac_view *g, const kp_real *values, kp_mac_point p) {
+KP_MAC_READER kp_real kp_mac_linear_plain(const kp_mac_view *g, const kp_real *values,
+                                          kp_mac_point p) {
   int32_t at = kp_mac_item(g, p);
   kp_real a = kp_mac_lerp(kp_mac_lerp(values[at], values[at + 1], p.x),
                           kp_mac_lerp(values[at + g->row], values[at + g->row + 1], p.x), p.y);
@@ -121,24 +132,34 @@ KP_FN kp_real kp_mac_linear_plain(const kp_mac_view *g, const kp_real *values, k
 KP_FN kp_real kp_mac_occluded_linear(const kp_mac_view *g, const kp_real *values, kp_mac_point p);
 
 // Trilinear interpolation.
-KP_FN kp_real kp_mac_linear(const kp_mac_view *g, const kp_real *values, kp_mac_point p) {
+KP_MAC_READER kp_real kp_mac_linear(const kp_mac_view *g, const kp_real *values, kp_mac_point p) {
   if (kp_mac_is_occluded(g, kp_mac_item(g, p))) {
     return kp_mac_occluded_linear(g, values, p);
   }
   return kp_mac_linear_plain(g, values, p);
 }
 
+// Let lo..hi hold f too.
+KP_FN void kp_mac_widen(kp_real f, kp_real *lo, kp_real *hi) {
+  *lo = f < *lo ? f : *lo;
+  *hi = f > *hi ? f : *hi;
+}
+
 // The smallest and the largest of the items that trilinear interpolation reads.
-KP_FN void kp_mac_extremes(const kp_mac_view *g, const kp_real *values, kp_mac_point p, kp_real *lo,
-                           kp_real *hi) {
+KP_MAC_READER void kp_mac_extremes(const kp_mac_view *g, const kp_real *values, kp_mac_point p,
+                                   kp_real *lo, kp_real *hi) {
   int32_t at = kp_mac_item(g, p);
   kp_real least = values[at];
   kp_real most = least;
-  int n_corners = g->dimension == 2 ? 4 : 8;
-  for (int c = 1; c < n_corners; ++c) {
-    kp_real f = values[at + (c & 1) + (c >> 1 & 1) * g->row + (c >> 2) * g->slab];
-    least = f < least ? f : least;
-    most = f > most ? f : most;
+  kp_mac_widen(values[at + 1], &least, &most);
+  kp_mac_widen(values[at + g->row], &least, &most);
+  kp_mac_widen(values[at + g->row + 1], &least, &most);
+  if (g->dimension == 3) {
+    at += g->slab;
+    kp_mac_widen(values[at], &least, &most);
+    kp_mac_widen(values[at + 1], &least, &most);
+    kp_mac_widen(values[at + g->row], &least, &most);
+    kp_mac_widen(values[at + g->row + 1], &least, &most);
   }
   *lo = least;
   *hi = most;
@@ -146,7 +167,7 @@ KP_FN void kp_mac_extremes(const kp_mac_view *g, const kp_real *values, kp_mac_p
 
 // Cubic through four values that adds no extrema: Hermite with central slopes, which are set to
 // zero where they disagree with the step (Fedkiw, Stam & Jensen 2001, appendix B).
-KP_FN kp_real kp_mac_monotone(kp_real a, kp_real b, kp_real c, kp_real d, kp_real t) {
+KP_MAC_READER kp_real kp_mac_monotone(kp_real a, kp_real b, kp_real c, kp_real d, kp_real t) {
   kp_real step = c - b;
   kp_real s0 = (kp_real)0.5 * (c - a);
   kp_real s1 = (kp_real)0.5 * (d - b);
@@ -159,12 +180,12 @@ KP_FN kp_real kp_mac_monotone(kp_real a, kp_real b, kp_real c, kp_real d, kp_rea
   return b + t * (s0 + t * ((3 * step - 2 * s0 - s1) + t * (s0 + s1 - 2 * step)));
 }
 
-KP_FN kp_real kp_mac_cubic_row(const kp_real *values, int32_t at, kp_real t) {
+KP_MAC_READER kp_real kp_mac_cubic_row(const kp_real *values, int32_t at, kp_real t) {
   return kp_mac_monotone(values[at - 1], values[at], values[at + 1], values[at + 2], t);
 }
 
-KP_FN kp_real kp_mac_cubic_layer(const kp_mac_view *g, const kp_real *values, int32_t at,
-                                 kp_mac_point p) {
+KP_MAC_READER kp_real kp_mac_cubic_layer(const kp_mac_view *g, const kp_real *values, int32_t at,
+                                         kp_mac_point p) {
   return kp_mac_monotone(kp_mac_cubic_row(values, at - g->row, p.x),
                          kp_mac_cubic_row(values, at, p.x),
                          kp_mac_cubic_row(values, at + g->row, p.x),
@@ -172,7 +193,7 @@ KP_FN kp_real kp_mac_cubic_layer(const kp_mac_view *g, const kp_real *values, in
 }
 
 // Monotone cubic interpolation along x, then y, then z.
-KP_FN kp_real kp_mac_cubic(const kp_mac_view *g, const kp_real *values, kp_mac_point p) {
+KP_MAC_READER kp_real kp_mac_cubic(const kp_mac_view *g, const kp_real *values, kp_mac_point p) {
   int32_t at = kp_mac_item(g, p);
   if (kp_mac_is_occluded(g, at)) {
     return kp_mac_occluded_linear(g, values, p);
@@ -202,8 +223,8 @@ KP_FN void kp_mac_velocity_of_cell(const kp_mac_view *g, kp_mac_velocity f, int6
 
 // At the lower face of cell `at` across `axis`: its own component, and of each other one the mean
 // of the four faces around.
-KP_FN void kp_mac_velocity_of_face(const kp_mac_view *g, kp_mac_velocity f, int axis, int64_t at,
-                                   kp_real out[3]) {
+KP_MAC_READER void kp_mac_velocity_of_face(const kp_mac_view *g, kp_mac_velocity f, int axis,
+                                           int64_t at, kp_real out[3]) {
   const kp_real *component[3] = { f.u, f.v, f.w };
   int64_t back = kp_mac_stride(g, axis);
   for (int c = 0; c < 3; ++c) {
@@ -225,23 +246,30 @@ KP_FN void kp_mac_velocity_at(const kp_mac_view *g, kp_mac_velocity f, double x,
   out[2] = g->dimension == 2 ? (kp_real)0 : kp_mac_linear(g, f.w, kp_mac_point_at(g, 2, x, y, z));
 }
 
+// From a place of `kind` to the faces across `component`, along an axis [cells].
+KP_FN kp_real kp_mac_half_step(int kind, int component, int axis) {
+  return (kp_real)0.5 * (kp_real)((component == axis) - ((kind == axis) | (kind == 4)));
+}
+
+KP_MAC_READER kp_real kp_mac_component_near(const kp_mac_view *g, const kp_real *values,
+                                            int component, int kind, const int32_t item[3],
+                                            const kp_real d[3]) {
+  return kp_mac_linear(g, values,
+                       kp_mac_move(g, component, item[0], item[1], item[2],
+                                   d[0] + kp_mac_half_step(kind, component, 0),
+                                   d[1] + kp_mac_half_step(kind, component, 1),
+                                   d[2] + kp_mac_half_step(kind, component, 2)));
+}
+
 // At item (i, j, k) of a kind of place, moved by (dx, dy, dz) cells: for the later stages of a
 // trace.
-KP_FN void kp_mac_velocity_near(const kp_mac_view *g, kp_mac_velocity f, int kind,
-                                const int32_t item[3], const kp_real d[3], kp_real out[3]) {
-  const kp_real *component[3] = { f.u, f.v, f.w };
-  for (int c = 0; c < 3; ++c) {
-    kp_real shift[3];
-    for (int b = 0; b < 3; ++b) {
-      // half a cell from the places of `kind` to the faces across c
-      kp_real half = (kp_real)((kind == b || kind == 4 ? 0.0 : 0.5) - (c == b ? 0.0 : 0.5));
-      shift[b] = d[b] + half;
-    }
-    int is_gone = c == 2 && g->dimension == 2;
-    out[c] = is_gone ? (kp_real)0
-                     : kp_mac_linear(g, component[c],
-                                     kp_mac_move(g, c, item[0], item[1], item[2], shift[0],
-                                                 shift[1], shift[2]));
+KP_MAC_READER void kp_mac_velocity_near(const kp_mac_view *g, kp_mac_velocity f, int kind,
+                                        const int32_t item[3], const kp_real d[3], kp_real out[3]) {
+  out[0] = kp_mac_component_near(g, f.u, 0, kind, item, d);
+  out[1] = kp_mac_component_near(g, f.v, 1, kind, item, d);
+  out[2] = 0;
+  if (g->dimension == 3) {
+    out[2] = kp_mac_component_near(g, f.w, 2, kind, item, d);
   }
 }
 
@@ -294,17 +322,25 @@ KP_FN kp_real kp_mac_velocity_slope(const kp_mac_view *g, kp_mac_velocity f, int
          ((values[at + up] + values[at + up + own]) - (values[at - up] + values[at - up + own]));
 }
 
+// Of the two neighbours of item `at` along an axis the one that d leads to.
+KP_FN kp_real kp_mac_ahead(const kp_mac_view *g, const kp_real *values, int axis, int64_t at,
+                           kp_real d) {
+  int64_t up = kp_mac_stride(g, axis);
+  kp_real above = values[at + up];
+  kp_real below = values[at - up];
+  return d > 0 ? above : below;
+}
+
 // One upwind step of an array along (d[0], d[1], d[2]) cells, each below 1: along every axis the
 // difference on the side that the way leads to.
 KP_FN kp_real kp_mac_upwind(const kp_mac_view *g, const kp_real *values, int64_t at,
                             const kp_real d[3]) {
   kp_real f = values[at];
   kp_real sum = f;
-  for (int c = 0; c < g->dimension; ++c) {
-    int64_t up = kp_mac_stride(g, c);
-    kp_real ahead = values[at + up] - f;
-    kp_real behind = f - values[at - up];
-    sum += d[c] * (d[c] > 0 ? ahead : behind);
+  sum += (d[0] > 0 ? d[0] : -d[0]) * (kp_mac_ahead(g, values, 0, at, d[0]) - f);
+  sum += (d[1] > 0 ? d[1] : -d[1]) * (kp_mac_ahead(g, values, 1, at, d[1]) - f);
+  if (g->dimension == 3) {
+    sum += (d[2] > 0 ? d[2] : -d[2]) * (kp_mac_ahead(g, values, 2, at, d[2]) - f);
   }
   return sum;
 }
@@ -314,13 +350,10 @@ KP_FN void kp_mac_upwind_extremes(const kp_mac_view *g, const kp_real *values, i
                                   const kp_real d[3], kp_real *lo, kp_real *hi) {
   kp_real least = values[at];
   kp_real most = least;
-  for (int c = 0; c < g->dimension; ++c) {
-    int64_t up = kp_mac_stride(g, c);
-    kp_real ahead = values[at + up];
-    kp_real behind = values[at - up];
-    kp_real f = d[c] > 0 ? ahead : behind;
-    least = f < least ? f : least;
-    most = f > most ? f : most;
+  kp_mac_widen(kp_mac_ahead(g, values, 0, at, d[0]), &least, &most);
+  kp_mac_widen(kp_mac_ahead(g, values, 1, at, d[1]), &least, &most);
+  if (g->dimension == 3) {
+    kp_mac_widen(kp_mac_ahead(g, values, 2, at, d[2]), &least, &most);
   }
   *lo = least;
   *hi = most;

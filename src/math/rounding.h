@@ -33,5 +33,5 @@ KP_FN kp_real kp_root(kp_real a) {
 // is a call on the oldest instruction sets.
 KP_FN kp_real kp_floor(kp_real a) {
   kp_real whole = (kp_real)(int32_t)a;
-  return whole > a ? whole - 1 : whole;
+  return whole - (kp_real)(whole > a);
 }

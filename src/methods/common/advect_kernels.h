@@ -268,41 +268,37 @@ ADVECT_LOOP void advect_mark_ends(const advect_args *a, advect_run r, advect_shi
   }
 }
 
-// The flags of all cells around an item: both sides of a face, all around a corner.
-KP_FN void advect_flags_around(const kp_mac_view *g, int kind, const uint8_t *flags, int64_t at,
-                               int32_t *any, int32_t *all) {
-  int64_t x = kind == KP_MAC_FACE_X || kind == KP_MAC_NODE ? 1 : 0;
-  int64_t y = kind == KP_MAC_FACE_Y || kind == KP_MAC_NODE ? g->row : 0;
-  int64_t z =
-      kind == KP_MAC_FACE_Z || (kind == KP_MAC_NODE && g->dimension == 3) ? g->slab : (int64_t)0;
-  int32_t a = flags[at];
-  int32_t b = flags[at - x];
-  int32_t c = flags[at - y];
-  int32_t d = flags[at - x - y];
-  int32_t e = flags[at - z];
-  int32_t f = flags[at - z - x];
-  int32_t h = flags[at - z - y];
-  int32_t i = flags[at - z - x - y];
-  *any = a | b | c | d | e | f | h | i;
-  *all = a & b & c & d & e & f & h & i;
-}
-
-// First order beside solids; items with solid all around keep what they have.
-ADVECT_LOOP void advect_mark_solids(const kp_mac_view *grid, const advect_args *a, advect_run r,
+// First order beside solids; items with solid all around keep what they have. Around an item are
+// the cells on both sides of a face, all cells at a corner, or the cell itself.
+ADVECT_LOOP void advect_mark_solids(const kp_mac_view *g, const advect_args *a, advect_run r,
                                     int32_t *what) {
-  const kp_mac_view g = *grid;
-  const int kind = a->kind;
-  const uint8_t *flags = a->flags;
-  if (flags == NULL) {
+  const int is_corner = a->kind == KP_MAC_NODE;
+  uint8_t any[ADVECT_RUN];
+  uint8_t all[ADVECT_RUN];
+  uint8_t seen = 0;
+  for (int c = 0; c < r.n; ++c) {
+    any[c] = all[c] = a->flags[r.at + c];
+    seen |= any[c];
+  }
+  for (int o = 1; o < (g->dimension == 2 ? 4 : 8); ++o) {
+    // one bit per axis to go back along; faces have one such axis
+    if (!is_corner && (a->kind == KP_MAC_CELL || o != 1 << a->kind)) {
+      continue;
+    }
+    const uint8_t *flags =
+        a->flags + r.at - ((o & 1) + (o >> 1 & 1) * g->row + (o >> 2) * (int64_t)g->slab);
+    for (int c = 0; c < r.n; ++c) {
+      any[c] |= flags[c];
+      all[c] &= flags[c];
+      seen |= flags[c];
+    }
+  }
+  if ((seen & (KP_CELL_NEAR_SOLID | KP_CELL_SOLID)) == 0) {
     return;
   }
-  ADVECT_INDEPENDENT
   for (int c = 0; c < r.n; ++c) {
-    int32_t any;
-    int32_t all;
-    advect_flags_around(&g, kind, flags, r.at + c, &any, &all);
-    what[c] = (any & KP_CELL_NEAR_SOLID) != 0 ? ADVECT_FIRST : what[c];
-    what[c] = (all & KP_CELL_KIND) == KP_CELL_SOLID ? ADVECT_KEEP : what[c];
+    what[c] = (any[c] & KP_CELL_NEAR_SOLID) != 0 ? ADVECT_FIRST : what[c];
+    what[c] = (all[c] & KP_CELL_KIND) == KP_CELL_SOLID ? ADVECT_KEEP : what[c];
   }
 }
 
@@ -336,14 +332,6 @@ typedef struct advect_way {
   advect_shifts shifts;
   advect_places places;
 } advect_way;
-
-KP_FN void advect_find(const kp_mac_view *g, const advect_args *a, advect_read how, advect_run r,
-                       kp_real s, advect_way *way) {
-  advect_trace(g, a, r, s, &way->shifts);
-  if (how != ADVECT_UPWIND) {
-    advect_move(g, a->kind, r, &way->shifts, &way->places);
-  }
-}
 
 KP_FN void advect_sample(const kp_mac_view *g, advect_read how, const kp_real *values, advect_run r,
                          advect_way *way, advect_values *out) {
@@ -415,11 +403,16 @@ KP_FN void advect_sweep_first(const kp_mac_view *g, const advect_args *a, advect
                               advect_run r) {
   advect_way back;
   int32_t what[ADVECT_RUN];
-  advect_find(g, a, how, r, -a->shift, &back);
+  advect_trace(g, a, r, -a->shift, &back.shifts);
+  if (how != ADVECT_UPWIND) {
+    advect_move(g, a->kind, r, &back.shifts, &back.places);
+  }
   for (int c = 0; c < r.n; ++c) {
     what[c] = ADVECT_SECOND;
   }
-  advect_mark_solids(g, a, r, what);
+  if (a->flags != NULL) {
+    advect_mark_solids(g, a, r, what);
+  }
   for (int field = 0; field < a->n_fields; ++field) {
     const kp_real *p = a->p[field] + r.at;
     advect_values f;
@@ -434,14 +427,28 @@ KP_FN void advect_sweep_first(const kp_mac_view *g, const advect_args *a, advect
 // Both ways and where they may be used.
 KP_FN void advect_find_both(const kp_mac_view *g, const advect_args *a, advect_read how,
                             advect_run r, advect_way *back, advect_way *ahead, int32_t *what) {
-  advect_find(g, a, how, r, -a->shift, back);
-  advect_find(g, a, how, r, a->shift, ahead);
+  advect_trace(g, a, r, -a->shift, &back->shifts);
+  if (a->trace == KP_ADVECT_EULER) {
+    for (int c = 0; c < r.n; ++c) {
+      ahead->shifts.x[c] = -back->shifts.x[c];
+      ahead->shifts.y[c] = -back->shifts.y[c];
+      ahead->shifts.z[c] = -back->shifts.z[c];
+    }
+  } else {
+    advect_trace(g, a, r, a->shift, &ahead->shifts);
+  }
+  if (how != ADVECT_UPWIND) {
+    advect_move(g, a->kind, r, &back->shifts, &back->places);
+    advect_move(g, a->kind, r, &ahead->shifts, &ahead->places);
+  }
   for (int c = 0; c < r.n; ++c) {
     what[c] = ADVECT_SECOND;
   }
   advect_mark_ends(a, r, &back->shifts, what);
   advect_mark_ends(a, r, &ahead->shifts, what);
-  advect_mark_solids(g, a, r, what);
+  if (a->flags != NULL) {
+    advect_mark_solids(g, a, r, what);
+  }
 }
 
 KP_FN void advect_sweep_maccormack(const kp_mac_view *g, const advect_args *a, advect_read how,
