@@ -335,6 +335,31 @@ static kp_result check_vectors(kernel_table *table, kp_backend *backend, int64_t
   return result;
 }
 
+// ---- advection by every scheme, which one scene does not need
+
+static kp_result run_advection(void *user) {
+  kp_case_vortices *vortices = user;
+  const int32_t lo[3] = { 0, 0, 0 };
+  const int32_t hi[3] = { 1, 1, 1 };
+  for (int scheme = 0; scheme < KP_ADVECT_SCHEME_COUNT; ++scheme) {
+    for (int how = 0; how < KP_ADVECT_INTERPOLATION_COUNT; ++how) {
+      vortices->def = (kp_advect_def){ scheme, KP_ADVECT_REVERT, scheme % 3, how };
+      KP_TRY(kp_case_vortices_turn(vortices));
+    }
+  }
+  KP_TRY(kp_mac_set_window(vortices->mac, lo, hi, 0));
+  return kp_case_vortices_turn(vortices);
+}
+
+static kp_result check_advection(kernel_table *table, const kp_kernels_def *def) {
+  kp_case_vortices *vortices = NULL;
+  int64_t n = (int64_t)fmax(20.0, round(cbrt((double)def->particles)));
+  KP_TRY(kp_case_vortices_create(def->backend, n, &vortices));
+  kp_result result = observe(table, vortices->backend, run_advection, vortices);
+  kp_case_vortices_destroy(&vortices);
+  return result;
+}
+
 // ---- lists, which are not launched by calls: the same points on both, in the same order
 
 static kp_result time_lists(kp_case_points *points, double *seconds) {
@@ -449,6 +474,7 @@ static kp_result check_all(kernel_table *table, const kp_kernels_def *def) {
   KP_TRY(result);
   KP_TRY(check_lists(table, def));
   KP_TRY(check_rows(table, def));
+  KP_TRY(check_advection(table, def));
   KP_TRY(check_media(table, def));
   return check_worlds(table, def);
 }

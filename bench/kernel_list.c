@@ -9,6 +9,7 @@
 #include "data/pair_rows_kernels.h"
 #include "data/probe_kernels.h"
 #include "linalg/vector_kernels.h"
+#include "methods/common/advect_kernels.h"
 #include "methods/common/flow_kernels.h"
 #include "methods/common/force_field_kernels.h"
 #include "methods/common/grid_solids_kernels.h"
@@ -44,6 +45,7 @@
   HISTORY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   MAC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
   FLOW_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
+  ADVECT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   VISCOUS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   SOLID_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \

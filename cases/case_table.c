@@ -103,6 +103,14 @@ static kp_case_work work_marching_cubes(void) {
   return (kp_case_work){ .bytes = sizeof(float) };
 }
 
+// Per value, of MacCormack with two cell fields and three components: in either sweep the velocity
+// (3r, by two fields of cells together) and the field are read and a field is written; the second
+// reads the first one's too.
+static kp_case_work work_advect(void) {
+  double velocity = (3.0 + 3.0 * 3.0) / 5.0;
+  return (kp_case_work){ .bytes = bytes(0.0, 2.0 * velocity + 2.0 + 3.0, 0.0) };
+}
+
 const kp_case kp_cases[] = {
   {
       .name = "sph-a",
@@ -194,6 +202,17 @@ const kp_case kp_cases[] = {
       .search = kp_case_points_list,
       .work = work_list,
       .must_core = 8.6,
+  },
+  {
+      .name = "advect",
+      .family = "grid",
+      .text =
+          "MacCormack with reversion: two cell fields and the velocity, size cells along a side",
+      .unit = "M cell-fields/s",
+      .sizes = { 64, 128, 256 },
+      .turns = &kp_case_advect,
+      .work = work_advect,
+      .must_core = 30.0,
   },
   {
       .name = "marching-cubes",

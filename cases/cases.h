@@ -5,6 +5,7 @@
 
 #include "data/pairs.h"
 #include "kelpie/kelpie.h"
+#include "methods/common/advect.h"
 
 // Scene A: block of water of n^3 particles, n = cbrt(particles), on the lattice d (1 .. n) with
 // d = 1 m / (n + 1), in a closed box of 3 x 2 x 1 m. 30 neighbours, two passes.
@@ -90,6 +91,26 @@ typedef struct kp_case_turns {
   double (*bytes_each)(const void *self);  // memory held per counted thing
   void (*destroy)(void **self);
 } kp_case_turns;
+
+// Carrying along: a box of n^3 cells with vortices, two fields of its cells and the velocity
+// itself; the fastest point crosses two cells in a turn.
+typedef struct kp_case_vortices {
+  kp_backend *backend;
+  kp_registry *registry;
+  kp_mac *mac;
+  kp_field *velocity, *flags;
+  kp_field *values[2];
+  kp_advect advect;
+  kp_advect_def def;
+  double dt;  // s
+} kp_case_vortices;
+
+KP_NODISCARD kp_result kp_case_vortices_create(const char *backend, int64_t n,
+                                               kp_case_vortices **out);
+void kp_case_vortices_destroy(kp_case_vortices **vortices);
+// Fields and velocity by a step of def.
+KP_NODISCARD kp_result kp_case_vortices_turn(kp_case_vortices *vortices);
+extern const kp_case_turns kp_case_advect;
 
 // The surface of a ball in a lattice of size^3 samples, of 262 k triangles at 256^3.
 extern const kp_case_turns kp_case_marching_cubes;

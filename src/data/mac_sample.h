@@ -110,8 +110,10 @@ KP_FN int kp_mac_is_occluded(const kp_mac_view *g, int32_t at) {
   return g->occluded != NULL && (g->occluded[at] & KP_CELL_OCCLUDED) != 0;
 }
 
+// Products are rounded before they are added, here and in all readers: a card then reads the bits
+// that a host reads, and a limiter decides alike on both.
 KP_FN kp_real kp_mac_lerp(kp_real a, kp_real b, kp_real t) {
-  return a + t * (b - a);
+  return a + kp_product(t, b - a);
 }
 
 // The eight items around a point (four in 2D) and the place between them.
@@ -177,7 +179,9 @@ KP_MAC_READER kp_real kp_mac_monotone(kp_real a, kp_real b, kp_real c, kp_real d
   kp_real most = 3 * (step < 0 ? -step : step);
   s0 = s0 > most ? most : (s0 < -most ? -most : s0);
   s1 = s1 > most ? most : (s1 < -most ? -most : s1);
-  return b + t * (s0 + t * ((3 * step - 2 * s0 - s1) + t * (s0 + s1 - 2 * step)));
+  kp_real cube = (s0 + s1) - 2 * step;
+  kp_real square = kp_product(3, step) - 2 * s0 - s1;
+  return b + kp_product(t, s0 + kp_product(t, square + kp_product(t, cube)));
 }
 
 KP_MAC_READER kp_real kp_mac_cubic_row(const kp_real *values, int32_t at, kp_real t) {
@@ -337,10 +341,10 @@ KP_FN kp_real kp_mac_upwind(const kp_mac_view *g, const kp_real *values, int64_t
                             const kp_real d[3]) {
   kp_real f = values[at];
   kp_real sum = f;
-  sum += (d[0] > 0 ? d[0] : -d[0]) * (kp_mac_ahead(g, values, 0, at, d[0]) - f);
-  sum += (d[1] > 0 ? d[1] : -d[1]) * (kp_mac_ahead(g, values, 1, at, d[1]) - f);
+  sum += kp_product(d[0] > 0 ? d[0] : -d[0], kp_mac_ahead(g, values, 0, at, d[0]) - f);
+  sum += kp_product(d[1] > 0 ? d[1] : -d[1], kp_mac_ahead(g, values, 1, at, d[1]) - f);
   if (g->dimension == 3) {
-    sum += (d[2] > 0 ? d[2] : -d[2]) * (kp_mac_ahead(g, values, 2, at, d[2]) - f);
+    sum += kp_product(d[2] > 0 ? d[2] : -d[2], kp_mac_ahead(g, values, 2, at, d[2]) - f);
   }
   return sum;
 }

@@ -179,7 +179,8 @@ ADVECT_LOOP void advect_stage(const kp_mac_view *grid, kp_mac_velocity f, int ki
   kp_mac_view g = *grid;
   ADVECT_FOR(g, c, r.n, {
     const int32_t item[3] = { r.i + c, r.j, r.k };
-    const kp_real to[3] = { by * d->x[c], by * d->y[c], by * d->z[c] };
+    const kp_real to[3] = { kp_product(by, d->x[c]), kp_product(by, d->y[c]),
+                            kp_product(by, d->z[c]) };
     kp_real v[3];
     kp_mac_velocity_near(&g, f, kind, item, to, v);
     out->x[c] = v[0];
@@ -221,15 +222,15 @@ KP_FN void advect_trace(const kp_mac_view *g, const advect_args *a, advect_run r
     advect_stage(g, f, a->kind, r, (kp_real)0.75 * s, &k2, &k3);
     const kp_real ninth = (kp_real)(1.0 / 9.0);
     for (int c = 0; c < r.n; ++c) {
-      d->x[c] = ninth * (2 * d->x[c] + 3 * k2.x[c] + 4 * k3.x[c]);
-      d->y[c] = ninth * (2 * d->y[c] + 3 * k2.y[c] + 4 * k3.y[c]);
-      d->z[c] = ninth * (2 * d->z[c] + 3 * k2.z[c] + 4 * k3.z[c]);
+      d->x[c] = kp_product(ninth, 2 * d->x[c] + kp_product(3, k2.x[c]) + 4 * k3.x[c]);
+      d->y[c] = kp_product(ninth, 2 * d->y[c] + kp_product(3, k2.y[c]) + 4 * k3.y[c]);
+      d->z[c] = kp_product(ninth, 2 * d->z[c] + kp_product(3, k2.z[c]) + 4 * k3.z[c]);
     }
   }
   for (int c = 0; c < r.n; ++c) {
-    d->x[c] *= s;
-    d->y[c] *= s;
-    d->z[c] *= s;
+    d->x[c] = kp_product(s, d->x[c]);
+    d->y[c] = kp_product(s, d->y[c]);
+    d->z[c] = kp_product(s, d->z[c]);
   }
 }
 
