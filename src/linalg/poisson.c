@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "linalg/multigrid.h"
 #include "linalg/poisson_kernels.h"
 #include "par/kernel_define.h"
 
@@ -15,6 +16,7 @@ struct kp_poisson {
   kp_poisson_def def;
   char name[KP_NAME_SIZE];
   kp_pcg pcg;
+  kp_multigrid *multigrid;      // NULL for other solvers
   kp_buffer low;                // what the answer cannot hold of p
   kp_buffer inverse_diagonal;   // empty while no solver asked for it
   const kp_poisson_system *of;  // the system of the present solve
@@ -206,6 +208,30 @@ static kp_result prepare(kp_poisson *p) {
   return kp_vector_fill(mac->view.count, 0.0, &p->low);
 }
 
+static kp_result precondition(void *self, kp_buffer *r, kp_buffer *u) {
+  kp_poisson *p = self;
+  return kp_multigrid_cycle(p->multigrid, r, u);
+}
+
+static kp_result build_levels(kp_poisson *p) {
+  kp_mac *mac = p->mac;
+  kp_multigrid_fine fine = { .grid = p->grid,
+                             .revision = mac->window_revision,
+                             .scale = p->scale,
+                             .faces = { p->of->faces[0], p->of->faces[1],
+                                        is_flat(p) ? NULL : p->of->faces[2] },
+                             .extra = p->of->extra,
+                             .inverse = &p->inverse_diagonal,
+                             .segments = &mac->segments[p->def.lattice],
+                             .n_segments = mac->n_segments[p->def.lattice] };
+  for (int c = 0; c < 3; ++c) {
+    fine.lo[c] = mac->window_lo[c];
+    fine.hi[c] = mac->window_lo[c] + p->box.n[c];
+    fine.is_periodic[c] = mac->view.is_periodic[c];
+  }
+  return kp_multigrid_build(p->multigrid, &fine);
+}
+
 static kp_result conjugate_gradients(kp_poisson *p, double right) {
   kp_pcg_def def = kp_default_pcg_def();
   def.name = p->name;
@@ -221,6 +247,11 @@ static kp_result conjugate_gradients(kp_poisson *p, double right) {
   if (p->def.solver != KP_POISSON_CG) {
     KP_TRY(make_diagonal(p));
     def.inverse_diagonal = &p->inverse_diagonal;
+  }
+  if (p->multigrid != NULL) {
+    KP_TRY(build_levels(p));
+    def.precondition = precondition;
+    def.precondition_self = p;
   }
   return kp_pcg_solve(&p->pcg, &def, p->of->right, &p->low);
 }
@@ -255,6 +286,7 @@ kp_result kp_poisson_solve(kp_poisson *p, const kp_poisson_system *system,
     return kp_vector_fill(p->mac->view.count, 0.0, system->answer);
   }
   KP_TRY(conjugate_gradients(p, sqrt(m.right2)));
+  report->n_levels = p->multigrid ? kp_multigrid_n_levels(p->multigrid) : 1;
   report->iterations = p->pcg.report.iterations;
   report->is_converged = p->pcg.report.is_converged;
   report->residual = p->pcg.report.residual;
@@ -283,6 +315,9 @@ kp_result kp_poisson_create(kp_mac *mac, const kp_poisson_def *def, kp_poisson *
   if (result == KP_OK) {
     result = kp_mac_scratch(mac, KP_TYPE_REAL, &p->inverse_diagonal);
   }
+  if (result == KP_OK && def->solver == KP_POISSON_MULTIGRID) {
+    result = kp_multigrid_create(mac->backend, &p->multigrid);
+  }
   if (result != KP_OK) {
     kp_poisson_destroy(out);
   }
@@ -295,6 +330,7 @@ void kp_poisson_destroy(kp_poisson **poisson) {
     return;
   }
   kp_pcg_free(&p->pcg);
+  kp_multigrid_destroy(&p->multigrid);
   kp_buffer_free(&p->low);
   kp_buffer_free(&p->inverse_diagonal);
   kp_free(p);
@@ -304,7 +340,7 @@ void kp_poisson_destroy(kp_poisson **poisson) {
 double kp_poisson_bytes_per_cell(const kp_poisson *p) {
   const kp_buffer *all[] = { &p->pcg.r, &p->pcg.u, &p->pcg.w,           &p->pcg.p,
                              &p->pcg.s, &p->low,   &p->inverse_diagonal };
-  double bytes = 0.0;
+  double bytes = p->multigrid ? kp_multigrid_bytes(p->multigrid) : 0.0;
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     bytes += (double)all[k]->capacity;
   }

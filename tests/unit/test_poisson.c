@@ -467,15 +467,22 @@ static void test_jacobi(void **state) {
   check_recipes(KP_BACKEND_CPU, KP_POISSON_JACOBI);
 }
 
+static void test_multigrid(void **state) {
+  (void)state;
+  check_recipes(KP_BACKEND_CPU, KP_POISSON_MULTIGRID);
+}
+
 static void test_mirror(void **state) {
   (void)state;
   check_recipes(KP_BACKEND_MIRROR, KP_POISSON_JACOBI);
+  check_recipes(KP_BACKEND_MIRROR, KP_POISSON_MULTIGRID);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_conjugate_gradients),
     cmocka_unit_test(test_jacobi),
+    cmocka_unit_test(test_multigrid),
     cmocka_unit_test(test_mirror),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
