@@ -2,3 +2,6 @@ kp_sources(advection.c cases.c case_table.c gas.c plasma_radius.c points.c surfa
 
 # what `kelpie bench` is made of, beside its command
 include(${PROJECT_SOURCE_DIR}/bench/sources.cmake)
+
+# systems of the pressure
+kp_sources(poisson.c)

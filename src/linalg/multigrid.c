@@ -11,6 +11,7 @@ MULTIGRID_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_NO_PAIR)
 POISSON_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_NO_PAIR)
 
 #define MAX_LEVELS 32  // halves of 2^31
+#define N_ARRAYS 12    // of a level
 
 typedef struct level {
   poisson_grid grid;
@@ -18,7 +19,7 @@ typedef struct level {
   int32_t ratio[3];      // items per item of the next level
   bool is_periodic[3];
   kp_real scale;
-  kp_buffer faces[3], own, mass, inverse, b, x, list;
+  kp_buffer faces[3], own, mass, inverse, b, x, share, lower[3], list;
   // those of the level, or the caller's at the finest
   kp_buffer *c[3], *at_own, *at_mass, *at_inverse, *at_b, *at_x, *segments;
   int64_t n_segments;
@@ -33,9 +34,10 @@ struct kp_multigrid {
   level levels[MAX_LEVELS];
 };
 
-static void each(level *l, kp_buffer *out[8]) {
-  kp_buffer *all[8] = { &l->faces[0], &l->faces[1], &l->faces[2], &l->own,
-                        &l->mass,     &l->inverse,  &l->b,        &l->x };
+static void each(level *l, kp_buffer *out[N_ARRAYS]) {
+  kp_buffer *all[N_ARRAYS] = { &l->faces[0], &l->faces[1], &l->faces[2], &l->own,
+                               &l->mass,     &l->inverse,  &l->b,        &l->x,
+                               &l->share,    &l->lower[0], &l->lower[1], &l->lower[2] };
   memcpy(out, all, sizeof all);
 }
 
@@ -47,9 +49,9 @@ kp_result kp_multigrid_create(kp_backend *backend, kp_multigrid **out) {
   }
   m->backend = backend;
   for (int k = 0; k < MAX_LEVELS; ++k) {
-    kp_buffer *all[8];
+    kp_buffer *all[N_ARRAYS];
     each(&m->levels[k], all);
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < N_ARRAYS; ++i) {
       kp_buffer_init(all[i], backend);
       all[i]->type = KP_TYPE_REAL;
     }
@@ -64,9 +66,9 @@ void kp_multigrid_destroy(kp_multigrid **multigrid) {
     return;
   }
   for (int k = 0; k < MAX_LEVELS; ++k) {
-    kp_buffer *all[8];
+    kp_buffer *all[N_ARRAYS];
     each(&m->levels[k], all);
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < N_ARRAYS; ++i) {
       kp_buffer_free(all[i]);
     }
     kp_buffer_free(&m->levels[k].list);
@@ -82,9 +84,9 @@ int kp_multigrid_n_levels(const kp_multigrid *m) {
 double kp_multigrid_bytes(const kp_multigrid *m) {
   double bytes = 0.0;
   for (int k = 1; k < m->n_levels; ++k) {
-    kp_buffer *all[8];
+    kp_buffer *all[N_ARRAYS];
     each((level *)&m->levels[k], all);
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < N_ARRAYS; ++i) {
       bytes += (double)all[i]->capacity;
     }
     bytes += (double)m->levels[k].list.capacity;
@@ -129,10 +131,10 @@ static kp_result lay_out(level *fine, level *l, bool has_mass) {
   l->grid.slab = is_flat ? 0 : (int32_t)stride[2];
   l->grid.start = (int32_t)start;
   l->scale = 1;
-  kp_buffer *all[8];
+  kp_buffer *all[N_ARRAYS];
   each(l, all);
-  for (int i = 0; i < 8; ++i) {
-    bool is_used = (i != 2 || !is_flat) && (i != 4 || has_mass);
+  for (int i = 0; i < N_ARRAYS; ++i) {
+    bool is_used = !(is_flat && (i == 2 || i == 11)) && (i != 4 || has_mass);
     KP_TRY(kp_vector_resize(all[i], is_used ? items : 0));
     KP_TRY(kp_vector_fill(is_used ? items : 0, 0.0, all[i]));
   }
@@ -212,15 +214,15 @@ static kp_result coarsen(kp_multigrid *m, level *fine, level *l) {
   kp_call call;
   kp_call_init(&call, &multigrid_coarsen_kernel, &a);
   BIND_MATRIX(&call, &a, fine, fine);
-  double held = 0.0;
   int n_axes = fine->grid.slab ? 3 : 2;
   for (int c = 0; c < 3; ++c) {
     a.is_periodic[c] = fine->is_periodic[c];
     a.ratio[c] = fine->ratio[c];
     a.weight[c] = (kp_real)(1.0 / fine->ratio[c]);
-    held += c < n_axes ? 1.0 / fine->ratio[c] / n_axes : 0.0;
+    a.half[c] = (kp_real)(0.5 * (fine->ratio[c] - 1));
+    // about half of them lie on the outside
+    a.mean_half += (kp_real)0.5 * a.half[c] / (kp_real)n_axes;
   }
-  a.held_weight = (kp_real)held;
   KP_BIND(&call, &a, fine_own, fine->at_own, KP_ACCESS_READ);
   KP_BIND(&call, &a, mass, fine->at_mass, KP_ACCESS_READ);
   KP_BIND(&call, &a, cx, l->c[0], KP_ACCESS_WRITE);
@@ -239,7 +241,9 @@ static kp_result coarsen(kp_multigrid *m, level *fine, level *l) {
   KP_BIND(&call, &v, cz, l->c[2], KP_ACCESS_READ);
   KP_BIND(&call, &v, own, l->at_own, KP_ACCESS_READ);
   KP_BIND(&call, &v, inverse, l->at_inverse, KP_ACCESS_WRITE);
-  return rows(m, l, &call);
+  KP_BIND(&call, &v, share, &l->share, KP_ACCESS_WRITE);
+  KP_TRY(rows(m, l, &call));
+  return wrap(m, l, POISSON_BORDER_IMAGE, &l->share, -1);
 }
 
 kp_result kp_multigrid_build(kp_multigrid *m, const kp_multigrid_fine *fine) {
@@ -292,28 +296,59 @@ static kp_result relax(kp_multigrid *m, level *l, int colour) {
   return rows(m, l, &call);
 }
 
+static void bind_weights(kp_call *call, multigrid_weights *w, const level *l, level *coarse) {
+  char *args = call->args;
+  for (int c = 0; c < 3; ++c) {
+    w->is_joined[c] = (kp_real)(l->ratio[c] - 1);
+  }
+  kp_call_bind(call, (size_t)((char *)&w->cx - args), coarse->c[0], KP_ACCESS_READ);
+  kp_call_bind(call, (size_t)((char *)&w->cy - args), coarse->c[1], KP_ACCESS_READ);
+  kp_call_bind(call, (size_t)((char *)&w->cz - args), coarse->c[2], KP_ACCESS_READ);
+  kp_call_bind(call, (size_t)((char *)&w->share - args), &coarse->share, KP_ACCESS_READ);
+}
+
+// The x of the coarse level is not yet in use and holds the sums.
 static kp_result restrict_residual(kp_multigrid *m, level *l, level *coarse) {
-  multigrid_restrict_args a = { .grid = coarse->grid };
   bool is_short = !is_periodic(l);
+  kp_buffer *lower_z = l->grid.slab ? &coarse->lower[2] : NULL;
+  multigrid_restrict_args a = { .grid = coarse->grid };
   kp_call call;
   kp_call_init(&call, is_short ? &multigrid_restrict_kernel : &multigrid_restrict_all_kernel, &a);
   BIND_MATRIX(&call, &a, m, l);
   memcpy(a.ratio, l->ratio, sizeof a.ratio);
-  KP_BIND(&call, &a, b, l->at_b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, b, is_short ? NULL : l->at_b, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, l->at_x, KP_ACCESS_READ);
-  KP_BIND(&call, &a, coarse_b, coarse->at_b, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, sum, coarse->at_x, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, lower_x, &coarse->lower[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, lower_y, &coarse->lower[1], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, lower_z, lower_z, KP_ACCESS_WRITE);
+  KP_TRY(rows(m, coarse, &call));
+  KP_TRY(wrap(m, coarse, POISSON_BORDER_IMAGE, coarse->at_x, -1));
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(wrap(m, coarse, POISSON_BORDER_IMAGE, &coarse->lower[c], c));
+  }
+  multigrid_collect_args g = { .grid = coarse->grid };
+  kp_call_init(&call, &multigrid_collect_kernel, &g);
+  bind_weights(&call, &g.w, l, coarse);
+  KP_BIND(&call, &g, sum, coarse->at_x, KP_ACCESS_READ);
+  KP_BIND(&call, &g, lower_x, &coarse->lower[0], KP_ACCESS_READ);
+  KP_BIND(&call, &g, lower_y, &coarse->lower[1], KP_ACCESS_READ);
+  KP_BIND(&call, &g, lower_z, lower_z, KP_ACCESS_READ);
+  KP_BIND(&call, &g, b, coarse->at_b, KP_ACCESS_WRITE);
   return rows(m, coarse, &call);
 }
 
 static kp_result prolong(kp_multigrid *m, level *l, level *coarse) {
-  multigrid_prolong_args a = { .grid = l->grid, .coarse_grid = coarse->grid };
+  KP_TRY(wrap(m, coarse, POISSON_BORDER_IMAGE, coarse->at_x, -1));
+  multigrid_prolong_args a = { .grid = coarse->grid, .fine_grid = l->grid };
   kp_call call;
   kp_call_init(&call, &multigrid_prolong_kernel, &a);
   memcpy(a.ratio, l->ratio, sizeof a.ratio);
+  bind_weights(&call, &a.w, l, coarse);
   KP_BIND(&call, &a, inverse, l->at_inverse, KP_ACCESS_READ);
   KP_BIND(&call, &a, coarse, coarse->at_x, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, l->at_x, KP_ACCESS_WRITE);
-  return rows(m, l, &call);
+  return rows(m, coarse, &call);
 }
 
 // Couplings across periodic sides are left out by the smoothing before and hold still during the

@@ -2,15 +2,16 @@
 //
 // A coarse item is two by two by two items of the finer level (any number of items; along an axis
 // of one item none are joined, and never across z in 2D). It is an unknown where one of them is.
-// Restriction adds residuals up, prolongation copies: P and its transpose, so that everything stays
-// symmetric, and items that nothing connects are never averaged. Coarse coefficients are those of
-// P'AP with couplings across distances that doubled halved (Braess 1995: aggregation alone is too
-// stiff by that factor), which is what discretising anew with the open share of the faces gives:
-// cut faces, thin solids and ghost-fluid ties go through as they are. Smoothing is one red-black
-// Gauss-Seidel sweep before and one black-red after, equal for any number of threads.
+// Its coefficients are sums over the faces of its children, halved because distances double: what
+// discretising anew with the open share of the faces gives. Cut faces, thin solids and variable
+// densities go through as they are; ties to given values (open air, ghost fluid with any theta) are
+// carried as resistances in series with the longer way to the middle of the coarse item.
+// Prolongation is linear as far as the coefficients let through (multigrid_kernels.h), restriction
+// its transpose. Smoothing is one red-black Gauss-Seidel sweep before and one black-red after,
+// equal for any number of threads. The coarsest level is one item.
 //
 // The V-cycle is symmetric and positive on the unknowns, so conjugate gradients may use it
-// (after McAdams, Sifakis & Teran 2010; unsmoothed aggregation as of Shao, Huang & Michels 2022).
+// (McAdams, Sifakis & Teran 2010; on halved coefficients Braess 1995).
 #pragma once
 
 #include "data/call.h"

@@ -11,9 +11,11 @@
   ROW(multigrid, relax)                                                                            \
   ROW(multigrid, restrict)                                                                         \
   ROW(multigrid, restrict_all)                                                                     \
+  ROW(multigrid, collect)                                                                          \
   ROW(multigrid, prolong)
 
-// A level as kernels see it: (A x)_i = x_i / inverse_i - scale sum c x_j for items with inverse > 0.
+// A level as kernels see it: (A x)_i = x_i / inverse_i - scale sum c x_j for items with inverse >
+// 0.
 typedef struct multigrid_matrix {
   poisson_grid grid;
   kp_real scale;
@@ -30,18 +32,28 @@ typedef struct multigrid_coarsen_args {
   int32_t is_periodic[3];   // of the fine level
   int32_t ratio[3];         // fine items per coarse one along each axis: 1 or 2
   kp_real weight[3];        // of sums of coefficients across each axis
-  kp_real held_weight;      // of what holds items beside `mass`
+  kp_real half[3];          // how much further the middle of a coarse item is from a given value
+                            // than that of its child, across each axis: 1/2 or 0
+  kp_real mean_half;        // the same of ties whose place is not known any more
   const kp_real *fine_own;  // what the diagonal has beside coefficients; may be NULL
   const kp_real *mass;      // part of `own` that is of volume, not of distance; may be NULL
   kp_real *cx, *cy, *cz;    // coarse, of unit scale
   kp_real *own;
-  kp_real *coarse_mass;     // NULL with mass
+  kp_real *coarse_mass;  // NULL with mass
 } multigrid_coarsen_args;
 
-// What item (i, j, k) of the fine level, an unknown, gives to its parent across one axis: what
-// couples it with the parent below, and what ties it to given values.
-KP_FN void multigrid_gather(const multigrid_coarsen_args *a, const int64_t cell[3], int axis,
-                            kp_real *below, kp_real *held) {
+KP_FN kp_real multigrid_larger(kp_real a, kp_real b) {
+  return a > b ? a : b;
+}
+
+// What an unknown of the fine level is coupled with across one axis.
+typedef struct multigrid_sides {
+  kp_real coupled[2];  // below and above, to unknowns
+  kp_real held[2];     // to given values
+} multigrid_sides;
+
+KP_FN multigrid_sides multigrid_look(const multigrid_coarsen_args *a, const int64_t cell[3],
+                                     int axis) {
   const poisson_grid *g = &a->fine.grid;
   const int64_t stride[3] = { 1, g->row, g->slab };
   const kp_real *c = axis == 0 ? a->fine.cx : (axis == 1 ? a->fine.cy : a->fine.cz);
@@ -50,18 +62,28 @@ KP_FN void multigrid_gather(const multigrid_coarsen_args *a, const int64_t cell[
   int64_t around = (int64_t)(g->n[axis] - 1) * up;  // from the first item to the image of its lower
   bool is_first = a->is_periodic[axis] && cell[axis] == 0;
   bool is_last = a->is_periodic[axis] && cell[axis] == g->n[axis] - 1;
-  kp_real lower = c[at];
-  kp_real upper = c[at + up];
+  kp_real lower = a->fine.scale * c[at];
+  kp_real upper = a->fine.scale * c[at + up];
   bool has_lower = a->fine.inverse[is_first ? at + around : at - up] > 0;
   bool has_upper = a->fine.inverse[is_last ? at - around : at + up] > 0;
-  *held += (has_lower ? (kp_real)0 : lower) + (has_upper ? (kp_real)0 : upper);
-  bool is_between = cell[axis] % a->ratio[axis] == 0 && a->grid.n[axis] > 1;
-  *below += has_lower && is_between ? lower : (kp_real)0;
+  multigrid_sides s = { { 0, 0 }, { 0, 0 } };
+  s.coupled[0] = has_lower ? lower : (kp_real)0;
+  s.coupled[1] = has_upper ? upper : (kp_real)0;
+  s.held[0] = has_lower ? (kp_real)0 : lower;
+  s.held[1] = has_upper ? (kp_real)0 : upper;
+  return s;
+}
+
+// A tie g to a given value seen from `half` a distance further away, through what couples the
+// item with others: resistances in series.
+KP_FN kp_real multigrid_further(kp_real g, kp_real half, kp_real coupling) {
+  return coupling > 0 ? g / (1 + half * g / coupling) : g;
 }
 
 KP_FN void multigrid_coarsen_cell(const multigrid_coarsen_args *a, int64_t i, int64_t j,
                                   int64_t k) {
   const poisson_grid *g = &a->fine.grid;
+  int n_axes = g->slab ? 3 : 2;
   kp_real below[3] = { 0, 0, 0 };
   kp_real own = 0;
   kp_real mass = 0;
@@ -71,24 +93,37 @@ KP_FN void multigrid_coarsen_cell(const multigrid_coarsen_args *a, int64_t i, in
                               k * a->ratio[2] + in[2] };
     bool is_there = in[0] < a->ratio[0] && in[1] < a->ratio[1] && in[2] < a->ratio[2] &&
                     cell[0] < g->n[0] && cell[1] < g->n[1] && cell[2] < g->n[2];
-    if (!is_there || !(a->fine.inverse[poisson_at(g, cell[0], cell[1], cell[2])] > 0)) {
+    int64_t at = poisson_at(g, cell[0], cell[1], cell[2]);
+    if (!is_there || !(a->fine.inverse[at] > 0)) {
       continue;
     }
-    int64_t at = poisson_at(g, cell[0], cell[1], cell[2]);
-    kp_real volume = a->mass ? a->mass[at] : (kp_real)0;
-    own += volume + a->held_weight * ((a->fine_own ? a->fine_own[at] : (kp_real)0) - volume);
-    mass += volume;
-    for (int axis = 0; axis < (g->slab ? 3 : 2); ++axis) {
-      kp_real held = 0;
-      multigrid_gather(a, cell, axis, &below[axis], &held);
-      own += a->weight[axis] * a->fine.scale * held;
+    multigrid_sides sides[3] = { { { 0, 0 }, { 0, 0 } } };
+    kp_real coupling = 0;
+    for (int axis = 0; axis < n_axes; ++axis) {
+      sides[axis] = multigrid_look(a, cell, axis);
+      coupling = multigrid_larger(coupling,
+                                  multigrid_larger(sides[axis].coupled[0], sides[axis].coupled[1]));
+      bool is_between = cell[axis] % a->ratio[axis] == 0 && a->grid.n[axis] > 1;
+      below[axis] += is_between ? sides[axis].coupled[0] : (kp_real)0;
     }
+    for (int axis = 0; axis < n_axes; ++axis) {
+      // a tie across the outside of the pair is further away from the middle of both
+      bool is_upper = cell[axis] % a->ratio[axis] == 1;
+      bool is_pair = sides[axis].coupled[is_upper ? 0 : 1] > 0;
+      kp_real half = is_pair ? a->half[axis] : (kp_real)0;
+      own += multigrid_further(sides[axis].held[0], is_upper ? (kp_real)0 : half, coupling) +
+             multigrid_further(sides[axis].held[1], is_upper ? half : (kp_real)0, coupling);
+    }
+    kp_real volume = a->mass ? a->mass[at] : (kp_real)0;
+    kp_real held = (a->fine_own ? a->fine_own[at] : (kp_real)0) - volume;
+    own += volume + multigrid_further(held, a->mean_half, coupling);
+    mass += volume;
   }
   int64_t at = poisson_at(&a->grid, i, j, k);
-  a->cx[at] = a->weight[0] * a->fine.scale * below[0];
-  a->cy[at] = a->weight[1] * a->fine.scale * below[1];
+  a->cx[at] = a->weight[0] * below[0];
+  a->cy[at] = a->weight[1] * below[1];
   if (g->slab) {
-    a->cz[at] = a->weight[2] * a->fine.scale * below[2];
+    a->cz[at] = a->weight[2] * below[2];
   }
   a->own[at] = own;
   if (a->coarse_mass) {
@@ -103,11 +138,12 @@ KP_FN void multigrid_coarsen(int64_t j, int64_t k, int64_t i0, int64_t i1,
   }
 }
 
-// 1 over the diagonal of a coarse level, whose coefficients couple unknowns alone.
+// 1 over the diagonal of a coarse level, and the weights of its interpolation.
 typedef struct multigrid_invert_args {
   poisson_grid grid;
   const kp_real *cx, *cy, *cz, *own;
   kp_real *inverse;
+  kp_real *share;  // of multigrid_weights
 } multigrid_invert_args;
 
 KP_FN void multigrid_invert(int64_t j, int64_t k, int64_t i0, int64_t i1,
@@ -117,10 +153,14 @@ KP_FN void multigrid_invert(int64_t j, int64_t k, int64_t i0, int64_t i1,
   for (int64_t i = i0; i < i1; ++i) {
     int64_t at = poisson_at(&a->grid, i, j, k);
     kp_real sum = a->cx[at] + a->cx[at + 1] + a->cy[at] + a->cy[at + row] + a->own[at];
+    kp_real most = multigrid_larger(multigrid_larger(a->cx[at], a->cx[at + 1]),
+                                    multigrid_larger(a->cy[at], a->cy[at + row]));
     if (slab) {
       sum += a->cz[at] + a->cz[at + slab];
+      most = multigrid_larger(most, multigrid_larger(a->cz[at], a->cz[at + slab]));
     }
     a->inverse[at] = sum > 0 ? 1 / sum : (kp_real)0;
+    a->share[at] = most > 0 ? (kp_real)0.25 / most : (kp_real)0;
   }
 }
 
@@ -158,8 +198,7 @@ KP_FN void multigrid_first(int64_t j, int64_t k, int64_t i0, int64_t i1,
   for (int64_t i = i0; i < i1; ++i) {
     kp_real sum = cx[i] * (b[i - 1] * d[i - 1]) + cx[i + 1] * (b[i + 1] * d[i + 1]) +
                   cy[i] * (b[i - row] * d[i - row]) + cy[i + row] * (b[i + row] * d[i + row]) +
-                  cz[i] * (b[i - slab] * d[i - slab]) +
-                  cz[i + slab] * (b[i + slab] * d[i + slab]);
+                  cz[i] * (b[i - slab] * d[i - slab]) + cz[i + slab] * (b[i + slab] * d[i + slab]);
     bool is_black = (i + j + k) & 1;
     x[i] = d[i] * (b[i] + (is_black ? scale * sum : (kp_real)0));
   }
@@ -211,50 +250,64 @@ KP_FN void multigrid_relax(int64_t j, int64_t k, int64_t i0, int64_t i1,
 
 // ---- between levels
 
-// Coarse b = sum of the residuals of the children, right after multigrid_first on an axis without
-// images: black residuals are then 0, and a red one is the sum over its black neighbours.
+// Prolongation is linear: a child lies a quarter of the way from its parent's centre towards those
+// of the three neighbours on its side, e_child = e + sum over axes of (e_neighbour - e) / 4. The
+// quarter is scaled down where the coupling to that neighbour is weak beside the others, so nothing
+// is carried through walls. Restriction is the transpose, in two steps: sums of the residuals of
+// the children, all and those on the lower side of each axis; then what neighbours give and take.
+
 typedef struct multigrid_restrict_args {
   multigrid_matrix m;  // fine
   poisson_grid grid;   // coarse
   int32_t ratio[3];
   const kp_real *b;  // fine, read by restrict_all
   const kp_real *x;
-  kp_real *coarse_b;
+  kp_real *sum, *lower_x, *lower_y, *lower_z;  // coarse; lower_z is NULL in 2D
 } multigrid_restrict_args;
 
-// The sum of c x over the neighbours of item i of a row, 0 where there is no unknown.
+// The sum of c x over the neighbours of item i, 0 where there is no unknown.
 KP_FN kp_real multigrid_inflow(const multigrid_restrict_args *a, int64_t i) {
   int64_t row = a->m.grid.row;
   int64_t slab = a->m.grid.slab;
   const kp_real *x = a->x + i;
-  kp_real sum = a->m.cx[i] * x[-1] + a->m.cx[i + 1] * x[1] + a->m.cy[i] * x[-row] +
-                a->m.cy[i + row] * x[row];
+  kp_real sum =
+      a->m.cx[i] * x[-1] + a->m.cx[i + 1] * x[1] + a->m.cy[i] * x[-row] + a->m.cy[i + row] * x[row];
   if (slab) {
     sum += a->m.cz[i] * x[-slab] + a->m.cz[i + slab] * x[slab];
   }
   return a->m.inverse[i] > 0 ? a->m.scale * sum : (kp_real)0;
 }
 
+// Right after multigrid_first, where no axis has images: black residuals are 0, and a red one is
+// the sum over its black neighbours.
 KP_FN void multigrid_restrict(int64_t j, int64_t k, int64_t i0, int64_t i1,
                               const multigrid_restrict_args *a) {
-  kp_real *out = a->coarse_b + poisson_at(&a->grid, 0, j, k);
-  for (int64_t i = i0; i < i1; ++i) {
-    out[i] = 0;
-  }
+  int64_t out = poisson_at(&a->grid, 0, j, k);
+  kp_real *sum = a->sum + out;
+  kp_real *lower_x = a->lower_x + out;
+  kp_real *lower_y = a->lower_y + out;
+  kp_real *lower_z = a->m.grid.slab ? a->lower_z + out : NULL;
   for (int64_t dk = 0; dk < a->ratio[2]; ++dk) {
     for (int64_t dj = 0; dj < a->ratio[1]; ++dj) {
       int64_t fine_j = j * a->ratio[1] + dj;
       int64_t fine_k = k * a->ratio[2] + dk;
+      // of each pair along x one is red, the same of all pairs of a row
       int64_t parity = (fine_j + fine_k) & 1;
       int64_t at = poisson_at(&a->m.grid, 0, fine_j, fine_k);
-      if (a->ratio[0] == 2) {
-        // of each pair one is red, the same of all pairs of a row
-        for (int64_t i = i0; i < i1; ++i) {
-          out[i] += multigrid_inflow(a, at + 2 * i + parity);
-        }
-      } else {
-        for (int64_t i = i0; i < i1; ++i) {
-          out[i] += ((i + parity) & 1) ? (kp_real)0 : multigrid_inflow(a, at + i);
+      kp_real is_lower_x = parity == 0 ? (kp_real)1 : (kp_real)0;
+      kp_real is_lower_y = dj == 0 ? (kp_real)1 : (kp_real)0;
+      kp_real is_lower_z = dk == 0 ? (kp_real)1 : (kp_real)0;
+      kp_real keep = dj + dk > 0 ? (kp_real)1 : (kp_real)0;
+      KP_INDEPENDENT
+      for (int64_t i = i0; i < i1; ++i) {
+        kp_real r = a->ratio[0] == 2 ? multigrid_inflow(a, at + 2 * i + parity)
+                                     : multigrid_inflow(a, at + i) *
+                                           (((i + parity) & 1) ? (kp_real)0 : (kp_real)1);
+        sum[i] = keep * sum[i] + r;
+        lower_x[i] = keep * lower_x[i] + is_lower_x * r;
+        lower_y[i] = keep * lower_y[i] + is_lower_y * r;
+        if (lower_z) {
+          lower_z[i] = keep * lower_z[i] + is_lower_z * r;
         }
       }
     }
@@ -272,26 +325,82 @@ KP_FN kp_real multigrid_left_over(const multigrid_restrict_args *a, int64_t i) {
 
 KP_FN void multigrid_restrict_all(int64_t j, int64_t k, int64_t i0, int64_t i1,
                                   const multigrid_restrict_all_args *a) {
-  kp_real *out = a->coarse_b + poisson_at(&a->grid, 0, j, k);
   for (int64_t i = i0; i < i1; ++i) {
     kp_real sum = 0;
+    kp_real lower[3] = { 0, 0, 0 };
     for (int64_t dk = 0; dk < a->ratio[2]; ++dk) {
       for (int64_t dj = 0; dj < a->ratio[1]; ++dj) {
         int64_t at = poisson_at(&a->m.grid, 0, j * a->ratio[1] + dj, k * a->ratio[2] + dk);
         for (int64_t di = 0; di < a->ratio[0]; ++di) {
-          sum += multigrid_left_over(a, at + i * a->ratio[0] + di);
+          kp_real r = multigrid_left_over(a, at + i * a->ratio[0] + di);
+          sum += r;
+          lower[0] += di == 0 ? r : (kp_real)0;
+          lower[1] += dj == 0 ? r : (kp_real)0;
+          lower[2] += dk == 0 ? r : (kp_real)0;
         }
       }
     }
-    out[i] = sum;
+    int64_t out = poisson_at(&a->grid, i, j, k);
+    a->sum[out] = sum;
+    a->lower_x[out] = lower[0];
+    a->lower_y[out] = lower[1];
+    if (a->lower_z) {
+      a->lower_z[out] = lower[2];
+    }
   }
 }
 
-// x += that of the parent, in unknowns of the fine level.
+// Weights of the interpolation: how much a child on one side takes from the neighbour there.
+typedef struct multigrid_weights {
+  const kp_real *cx, *cy, *cz;  // coarse coefficients
+  const kp_real *share;         // 1/4 over the largest of an item's coefficients
+  kp_real is_joined[3];         // 0 along axes that were not coarsened
+} multigrid_weights;
+
+// b = what children left over, spread to parents.
+typedef struct multigrid_collect_args {
+  poisson_grid grid;  // coarse
+  multigrid_weights w;
+  const kp_real *sum, *lower_x, *lower_y, *lower_z;
+  kp_real *b;
+} multigrid_collect_args;
+
+// What item i gets and gives across an axis.
+KP_FN kp_real multigrid_exchange(const kp_real *c, const kp_real *share, const kp_real *sum,
+                                 const kp_real *lower, int64_t i, int64_t up) {
+  kp_real from_below = share[i - up] * (sum[i - up] - lower[i - up]) - share[i] * lower[i];
+  kp_real from_above = share[i + up] * lower[i + up] - share[i] * (sum[i] - lower[i]);
+  return c[i] * from_below + c[i + up] * from_above;
+}
+
+KP_FN void multigrid_collect(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                             const multigrid_collect_args *a) {
+  int64_t at = poisson_at(&a->grid, 0, j, k);
+  int64_t row = a->grid.row;
+  int64_t slab = a->grid.slab;
+  const kp_real *sum = a->sum + at;
+  const kp_real *share = a->w.share + at;
+  kp_real *b = a->b + at;
+  for (int64_t i = i0; i < i1; ++i) {
+    kp_real x = multigrid_exchange(a->w.cx + at, share, sum, a->lower_x + at, i, 1);
+    kp_real y = multigrid_exchange(a->w.cy + at, share, sum, a->lower_y + at, i, row);
+    b[i] = sum[i] + a->w.is_joined[0] * x + a->w.is_joined[1] * y;
+  }
+  if (slab) {
+    for (int64_t i = i0; i < i1; ++i) {
+      b[i] += a->w.is_joined[2] *
+              multigrid_exchange(a->w.cz + at, share, sum, a->lower_z + at, i, slab);
+    }
+  }
+}
+
+// x += what the parents say, in unknowns of the fine level; (i, j, k) is coarse and writes its own
+// children.
 typedef struct multigrid_prolong_args {
-  poisson_grid grid;         // fine
-  poisson_grid coarse_grid;
+  poisson_grid grid;  // coarse
+  poisson_grid fine_grid;
   int32_t ratio[3];
+  multigrid_weights w;
   const kp_real *inverse;  // fine
   const kp_real *coarse;
   kp_real *x;
@@ -299,13 +408,42 @@ typedef struct multigrid_prolong_args {
 
 KP_FN void multigrid_prolong(int64_t j, int64_t k, int64_t i0, int64_t i1,
                              const multigrid_prolong_args *a) {
-  int64_t at = poisson_at(&a->grid, 0, j, k);
-  const kp_real *from =
-      a->coarse + poisson_at(&a->coarse_grid, 0, j / a->ratio[1], k / a->ratio[2]);
-  const kp_real *inverse = a->inverse + at;
-  kp_real *x = a->x + at;
-  int64_t shift = a->ratio[0] - 1;
-  for (int64_t i = i0; i < i1; ++i) {
-    x[i] += inverse[i] > 0 ? from[i >> shift] : (kp_real)0;
+  int64_t row = a->grid.row;
+  int64_t slab = a->grid.slab;
+  int64_t from = poisson_at(&a->grid, 0, j, k);
+  const kp_real *cx = a->w.cx + from;
+  const kp_real *cy = a->w.cy + from;
+  const kp_real *cz = slab ? a->w.cz + from : cx;
+  const kp_real *share = a->w.share + from;
+  const kp_real *e = a->coarse + from;
+  for (int64_t dk = 0; dk < a->ratio[2]; ++dk) {
+    for (int64_t dj = 0; dj < a->ratio[1]; ++dj) {
+      int64_t at = poisson_at(&a->fine_grid, 0, j * a->ratio[1] + dj, k * a->ratio[2] + dk);
+      const kp_real *inverse = a->inverse + at;
+      kp_real *x = a->x + at;
+      int64_t y = dj == 0 ? -row : row;
+      int64_t z = dk == 0 ? -slab : slab;
+      int64_t face_y = dj == 0 ? 0 : row;
+      int64_t face_z = dk == 0 ? 0 : slab;
+      kp_real joined_y = a->w.is_joined[1];
+      kp_real joined_z = a->w.is_joined[2];
+      if (a->ratio[0] == 2) {
+        KP_INDEPENDENT
+        for (int64_t i = i0; i < i1; ++i) {
+          kp_real mid = e[i] + share[i] * (joined_y * cy[i + face_y] * (e[i + y] - e[i]) +
+                                           joined_z * cz[i + face_z] * (e[i + z] - e[i]));
+          kp_real below = mid + share[i] * cx[i] * (e[i - 1] - e[i]);
+          kp_real above = mid + share[i] * cx[i + 1] * (e[i + 1] - e[i]);
+          x[2 * i] += inverse[2 * i] > 0 ? below : (kp_real)0;
+          x[2 * i + 1] += inverse[2 * i + 1] > 0 ? above : (kp_real)0;
+        }
+      } else {
+        for (int64_t i = i0; i < i1; ++i) {
+          kp_real mid = e[i] + share[i] * (joined_y * cy[i + face_y] * (e[i + y] - e[i]) +
+                                           joined_z * cz[i + face_z] * (e[i + z] - e[i]));
+          x[i] += inverse[i] > 0 ? mid : (kp_real)0;
+        }
+      }
+    }
   }
 }

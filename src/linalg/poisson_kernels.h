@@ -85,8 +85,8 @@ KP_FN void poisson_apply(int64_t j, int64_t k, int64_t i0, int64_t i1,
   }
 }
 
-// r = b - A (x + low): differences of each part are nearly exact, so the residual of an answer in
-// two parts is known beyond what one kp_real can hold.
+// r = b - A (x + low), summed in double: the residual of an answer in two parts is known beyond
+// what one kp_real can hold, whatever cancels.
 typedef struct poisson_residual_args {
   poisson_grid grid;
   kp_real scale;
@@ -98,8 +98,8 @@ typedef struct poisson_residual_args {
 } poisson_residual_args;
 
 // (x + low) here less that at i + step
-KP_FN kp_real poisson_drop(const kp_real *x, const kp_real *low, int64_t i, int64_t step) {
-  return (x[i] - x[i + step]) + (low[i] - low[i + step]);
+KP_FN double poisson_drop(const kp_real *x, const kp_real *low, int64_t i, int64_t step) {
+  return ((double)x[i] - (double)x[i + step]) + ((double)low[i] - (double)low[i + step]);
 }
 
 KP_FN void poisson_residual(int64_t j, int64_t k, int64_t i0, int64_t i1,
@@ -117,17 +117,19 @@ KP_FN void poisson_residual(int64_t j, int64_t k, int64_t i0, int64_t i1,
   const kp_real *extra = a->extra ? a->extra + at : NULL;
   kp_real *r = a->r + at;
   for (int64_t i = i0; i < i1; ++i) {
-    kp_real sum = cx[i] * poisson_drop(x, low, i, -1) + cx[i + 1] * poisson_drop(x, low, i, 1) +
-                  cy[i] * poisson_drop(x, low, i, -row) +
-                  cy[i + row] * poisson_drop(x, low, i, row);
+    double sum = (double)cx[i] * poisson_drop(x, low, i, -1) +
+                 (double)cx[i + 1] * poisson_drop(x, low, i, 1) +
+                 (double)cy[i] * poisson_drop(x, low, i, -row) +
+                 (double)cy[i + row] * poisson_drop(x, low, i, row);
     if (cz != NULL) {
-      sum += cz[i] * poisson_drop(x, low, i, -slab) + cz[i + slab] * poisson_drop(x, low, i, slab);
+      sum += (double)cz[i] * poisson_drop(x, low, i, -slab) +
+             (double)cz[i + slab] * poisson_drop(x, low, i, slab);
     }
-    sum *= a->scale;
+    sum *= (double)a->scale;
     if (extra != NULL) {
-      sum += extra[i] * x[i] + extra[i] * low[i];
+      sum += (double)extra[i] * ((double)x[i] + (double)low[i]);
     }
-    r[i] = poisson_is_unknown(flags[i]) ? b[i] - sum : (kp_real)0;
+    r[i] = poisson_is_unknown(flags[i]) ? (kp_real)((double)b[i] - sum) : (kp_real)0;
   }
 }
 
