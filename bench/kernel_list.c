@@ -10,6 +10,7 @@
 #include "data/probe_kernels.h"
 #include "linalg/vector_kernels.h"
 #include "methods/common/advect_kernels.h"
+#include "methods/common/flame_kernels.h"
 #include "methods/common/flow_kernels.h"
 #include "methods/common/force_field_kernels.h"
 #include "methods/common/grid_solids_kernels.h"
@@ -29,6 +30,7 @@
 #include "methods/sph/sph_tension_kernels.h"
 #include "methods/springs/springs_kernels.h"
 #include "methods/stf/stf_kernels.h"
+#include "methods/vortex_fire/vortex_fire_kernels.h"
 #include "par/kernel_define.h"
 
 #include "bench/kernels.h"
@@ -58,6 +60,8 @@
   SPRINGS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   STF_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
   PLASMA_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  FLAME_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
+  VORTON_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   SPH_SHIFT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \

@@ -107,6 +107,35 @@ static kp_result add_fire(kp_world *world, int64_t particles) {
   return kp_world_add_fire(world, &blast);
 }
 
+// A flame of vortices over a ball, in a breeze, with a force field that lifts it.
+static kp_result add_vortex_fire(kp_world *world, int64_t particles) {
+  kp_domain_def domain = kp_default_domain_def();
+  domain.min = kp_vec3_make(-2, -1, -2);
+  domain.max = kp_vec3_make(2, 4, 2);
+  kp_vortex_fire_def settings = kp_default_vortex_fire_def();
+  settings.lightness = 0.01;
+  kp_fire_def flame = kp_default_fire_def();
+  flame.method = KP_FIRE_VORTEX;
+  flame.particles = particles;
+  flame.emitter = KP_FIRE_SPHERE;
+  flame.radius = 0.21;
+  flame.wind = kp_curve_constant(30.0);
+  snprintf(flame.name, sizeof flame.name, "flame");
+  kp_collider_def wick = kp_default_collider_def();
+  wick.shape.kind = KP_SHAPE_SPHERE;
+  wick.shape.radius = 0.2;
+  snprintf(wick.name, sizeof wick.name, "wick");
+  kp_force_def draught = kp_default_force_def();
+  draught.shape = box(kp_vec3_make(-1, 0, -1), kp_vec3_make(1, 1, 1));
+  draught.acceleration = kp_curve_constant3(kp_vec3_make(0, 1, 0));
+  snprintf(draught.name, sizeof draught.name, "draught");
+  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(kp_world_set_vortex_fire(world, &settings));
+  KP_TRY(kp_world_add_collider(world, &wick));
+  KP_TRY(kp_world_add_force(world, &draught));
+  return kp_world_add_fire(world, &flame);
+}
+
 // ---- shear-thickening fluid
 
 // A block with a ball above it and a pillar in it, on a shaking floor. The memory is short, so that
@@ -231,6 +260,7 @@ const kp_kernel_medium kp_kernel_media[] = {
   { "plasma", add_plasma },
   { "plasma, 27 cells", add_plasma_near },
   { "fire", add_fire },
+  { "fire of vortices", add_vortex_fire },
   { "stf", add_stf },
   { "stf, magnitude of the sum", add_stf_sum },
 };

@@ -374,14 +374,47 @@ typedef struct kp_plasma_def {
   kp_vec3 color;
 } kp_plasma_def;
 
-typedef enum kp_fire_kind { KP_FIRE_PARTICLES } kp_fire_kind;
+typedef enum kp_fire_kind { KP_FIRE_PARTICLES, KP_FIRE_VORTEX } kp_fire_kind;
 typedef enum kp_fire_emitter {
   KP_FIRE_BALL,
   KP_FIRE_DISC,
   KP_FIRE_CLUSTERED_DISC,
-  KP_FIRE_BLOCK
+  KP_FIRE_BLOCK,
+  KP_FIRE_SPHERE  // the surface of the ball
 } kp_fire_emitter;
 typedef enum kp_fire_respawn { KP_FIRE_ALWAYS, KP_FIRE_NEVER } kp_fire_respawn;
+
+typedef enum kp_vortex_gather { KP_VORTEX_LOCAL, KP_VORTEX_GLOBAL } kp_vortex_gather;
+typedef enum kp_vortex_stretching {
+  KP_VORTEX_STRETCH_STANDARD,  // J w
+  KP_VORTEX_STRETCH_TRANSPOSE  // J^T w
+} kp_vortex_stretching;
+typedef enum kp_vortex_advection { KP_VORTEX_EULER, KP_VORTEX_MIDPOINT } kp_vortex_advection;
+typedef enum kp_vortex_grid { KP_VORTEX_FOLLOW, KP_VORTEX_GROW } kp_vortex_grid;
+typedef enum kp_vortex_coloring { KP_VORTEX_DENSITY, KP_VORTEX_BIRTH } kp_vortex_coloring;
+
+// Settings shared by all fires of vortex particles of a world.
+typedef struct kp_vortex_fire_def {
+  uint32_t cookie;
+  double cell;    // m, of the velocity grid, twice the radius of a vorton; KP_AUTO: by the emitter
+  double volume;  // m^3 of a vorton; KP_AUTO: that of a cell
+  int gather;     // kp_vortex_gather: which vortons a sample of the grid feels
+  double reach;   // cells: how far it feels locally
+  double stretching;       // share of the stretching that is applied
+  int scheme;              // kp_vortex_stretching
+  double limit;            // 1/s, largest vorticity
+  double exchange;         // 1/s, with each neighbour
+  double exchange_radius;  // cells
+  double lightness;        // share of the density of air that a vorton per cell takes away
+  double rise_rate;        // 1/s, towards the velocity of the fire
+  double shedding;         // 1/s, towards the vorticity that a solid asks for
+  int advection;           // kp_vortex_advection
+  int grid;                // kp_vortex_grid
+  double grid_limit;       // cells per vorton at most
+  int coloring;            // kp_vortex_coloring
+  double bright;           // vortons per cell that shine as the core
+  double cfl;              // cells the fastest crosses in a step
+} kp_vortex_fire_def;
 
 // Particles that are born at an emitter, rise, fade and die.
 typedef struct kp_fire_def {
@@ -538,6 +571,7 @@ KP_API kp_liquid_def kp_default_liquid_def(void);
 KP_API kp_springs_def kp_default_springs_def(void);
 KP_API kp_plasma_def kp_default_plasma_def(void);
 KP_API kp_fire_def kp_default_fire_def(void);
+KP_API kp_vortex_fire_def kp_default_vortex_fire_def(void);
 KP_API kp_grains_def kp_default_grains_def(void);
 KP_API kp_dem_def kp_default_dem_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);

@@ -20,6 +20,7 @@ static const kp_scene_kind builtin_kinds[] = {
   { "liquid", NULL, &kp_liquid_params, true, false, NULL },
   { "plasma", NULL, &kp_plasma_params, true, false, NULL },
   { "fire", NULL, &kp_fire_params, true, false, NULL },
+  { "vortex_fire", NULL, &kp_vortex_fire_params, false, false, NULL },
   { "dem", NULL, &kp_dem_params, false, false, NULL },
   { "grains", NULL, &kp_grains_params, true, false, NULL },
   { "collider", NULL, &kp_collider_params, true, false, NULL },

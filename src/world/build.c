@@ -17,6 +17,7 @@
 #include "methods/sph/sph.h"
 #include "methods/springs/springs.h"
 #include "methods/stf/stf.h"
+#include "methods/vortex_fire/vortex_fire.h"
 #include "world/step.h"
 
 // ---- spec
@@ -350,14 +351,41 @@ static kp_result build_plasma(kp_world *world) {
   return add_system(world, &kp_plasma_method, plasma);
 }
 
-static kp_result build_fire(kp_world *world) {
-  const kp_spec *spec = &world->spec;
+typedef KP_ARRAY(kp_fire_def) fire_defs;
+
+static kp_result build_particle_fires(kp_world *world, const fire_defs *fires) {
   kp_fire *fire = NULL;
-  if (spec->fires.count == 0) {
-    return KP_OK;
-  }
-  KP_TRY(kp_fire_create(&world->env, spec->fires.data, spec->fires.count, &fire));
+  KP_TRY(kp_fire_create(&world->env, fires->data, fires->count, &fire));
   return add_system(world, &kp_fire_method, fire);
+}
+
+static kp_result build_vortex_fires(kp_world *world, const fire_defs *fires) {
+  kp_vortex_fire *fire = NULL;
+  KP_TRY(kp_vortex_fire_create(&world->env, &world->spec.vortex_fire, fires->data, fires->count,
+                               &fire));
+  return add_system(world, &kp_vortex_fire_method, fire);
+}
+
+// One builder per method of fires, in the order of kp_fire_kind; each gets its fires.
+typedef kp_result (*fire_builder)(kp_world *world, const fire_defs *fires);
+static const fire_builder fire_builders[] = {
+  [KP_FIRE_PARTICLES] = build_particle_fires,
+  [KP_FIRE_VORTEX] = build_vortex_fires,
+};
+
+static kp_result build_fires(kp_world *world, kp_fire_kind kind) {
+  fire_defs fires = { 0 };
+  kp_result result = KP_OK;
+  for (size_t f = 0; f < world->spec.fires.count && result == KP_OK; ++f) {
+    if (world->spec.fires.data[f].method == (int)kind) {
+      result = kp_array_push(&fires, world->spec.fires.data[f]);
+    }
+  }
+  if (result == KP_OK && fires.count > 0) {
+    result = fire_builders[kind](world, &fires);
+  }
+  kp_array_free(&fires);
+  return result;
 }
 
 static kp_result build_stf(kp_world *world, const liquid_defs *liquids) {
@@ -496,7 +524,9 @@ kp_result kp_world_build_all(kp_world *world) {
     KP_TRY(build_liquids(world, (kp_liquid_method)m));
   }
   KP_TRY(build_plasma(world));
-  KP_TRY(build_fire(world));
+  for (size_t f = 0; f < sizeof fire_builders / sizeof fire_builders[0]; ++f) {
+    KP_TRY(build_fires(world, (kp_fire_kind)f));
+  }
   KP_TRY(build_grains(world));
   KP_TRY(build_fluid_grains(world));
   KP_TRY(add_system(world, &kp_fluid_rigid, NULL));

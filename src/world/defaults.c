@@ -260,6 +260,30 @@ kp_fire_def kp_default_fire_def(void) {
   };
 }
 
+kp_vortex_fire_def kp_default_vortex_fire_def(void) {
+  return (kp_vortex_fire_def){
+    .cookie = KP_DEF_COOKIE,
+    .cell = KP_AUTO,
+    .volume = KP_AUTO,
+    .gather = KP_VORTEX_LOCAL,
+    .reach = 1.5,
+    .stretching = 1.0,
+    .scheme = KP_VORTEX_STRETCH_STANDARD,
+    .limit = 30.0,
+    .exchange = 0.05,
+    .exchange_radius = 1.0,
+    .lightness = 0.0,
+    .rise_rate = 3.0,
+    .shedding = 10.0,
+    .advection = KP_VORTEX_MIDPOINT,
+    .grid = KP_VORTEX_FOLLOW,
+    .grid_limit = 64.0,
+    .coloring = KP_VORTEX_DENSITY,
+    .bright = 6.0,
+    .cfl = 0.5,
+  };
+}
+
 kp_grains_def kp_default_grains_def(void) {
   return (kp_grains_def){
     .cookie = KP_DEF_COOKIE,

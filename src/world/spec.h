@@ -15,7 +15,8 @@
   X(stf)                                                                                           \
   X(dem)                                                                                           \
   X(mps)                                                                                           \
-  X(grid)
+  X(grid)                                                                                          \
+  X(vortex_fire)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.

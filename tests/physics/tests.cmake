@@ -36,6 +36,7 @@ kp_test(test_sph_implicit SOURCES test_sph_implicit.c ${physics_support} LABELS 
 kp_test(test_springs SOURCES test_springs.c ${media_support} LABELS full)
 kp_test(test_plasma SOURCES test_plasma.c ${media_support} LABELS full)
 kp_test(test_fire SOURCES test_fire.c ${media_support} LABELS full)
+kp_test(test_vortex_fire SOURCES test_vortex_fire.c ${media_support} LABELS full)
 kp_test(test_stf_memory SOURCES test_stf_memory.c ../support/claims.c LABELS fast)
 kp_test(test_stf SOURCES test_stf.c ${physics_support} LABELS full)
 kp_test(test_stf_bits SOURCES test_stf_bits.c ${media_support} LABELS full)

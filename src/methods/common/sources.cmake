@@ -1,12 +1,13 @@
 kp_sources(
+  flame.c
   force_field.c
   integrate.c
   medium.c
   medium_population.c
   scatter.c
   walls.c)
-kp_isa_sources(force_field_cpu.c integrate_cpu.c medium_cpu.c)
-kp_cuda_sources(force_field_cuda.cu integrate_cuda.cu medium_cuda.cu)
+kp_isa_sources(flame_cpu.c force_field_cpu.c integrate_cpu.c medium_cpu.c)
+kp_cuda_sources(flame_cuda.cu force_field_cuda.cu integrate_cuda.cu medium_cuda.cu)
 
 kp_sources(
   advect.c

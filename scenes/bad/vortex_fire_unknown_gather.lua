@@ -1,0 +1,4 @@
+-- expect: 'global'
+-- exit: 3
+vortex_fire { gather = "globl" }
+fire "flame" { method = "vortex", particles = 100 }
