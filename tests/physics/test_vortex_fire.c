@@ -485,7 +485,7 @@ static void test_inversion(void **state) {
                           .volume = 1e-3,
                           .share = 1.0,
                           .limit = 1e9 };
-  a.solid = (vorton_solid){ .turn = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, .radius = 0.2 };
+  a.solid = (vorton_solid){ .turn = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, .is_sphere = 1, .radius = 0.2 };
   a.ux = u[0], a.uy = u[1], a.uz = u[2];
   a.x = &x[0], a.y = &x[1], a.z = &x[2], a.wx = &w[0], a.wy = &w[1], a.wz = &w[2];
   a.bx = &rise[0], a.by = &rise[1], a.bz = &rise[2], a.vx = &v[0], a.vy = &v[1], a.vz = &v[2];
@@ -622,6 +622,52 @@ static void test_moving_solid(void **state) {
   kp_world_destroy(&world);
 }
 
+// Any shape will do: a flame on a box that is turned, above a floor. Nobody is inside.
+static void test_shapes(void **state) {
+  (void)state;
+  kp_test_settings s = room();
+  kp_vortex_fire_def settings = kp_default_vortex_fire_def();
+  kp_fire_def def = still_fire(1500);
+  def.velocity = kp_vec3_make(0, -1, 0);  // it presses on what is below
+  def.position = kp_curve_constant3(kp_vec3_make(0, 0.6, 0));
+  kp_collider_def log = kp_default_collider_def();
+  log.shape = kp_test_box(kp_vec3_make(-0.3, -0.2, -0.4), kp_vec3_make(0.3, 0.2, 0.4));
+  double turns[6] = { 0, 0, 0, 0, 40, 0 };
+  log.rotation_deg = (kp_curve){ .components = 3, .n = 2, .interval = 2.0, .samples = turns };
+  snprintf(log.name, sizeof log.name, "log");
+  kp_collider_def floor = kp_default_collider_def();
+  floor.shape =
+      (kp_shape_def){ .kind = KP_SHAPE_PLANE, .point = { 0, -0.2, 0 }, .normal = { 0, 1, 0 } };
+  snprintf(floor.name, sizeof floor.name, "ground");
+  kp_world *world = kp_test_world(&s);
+  assert_ok(kp_world_set_vortex_fire(world, &settings));
+  assert_ok(kp_world_add_collider(world, &log));
+  assert_ok(kp_world_add_collider(world, &floor));
+  assert_ok(kp_world_add_fire(world, &def));
+  assert_ok(kp_world_build(world));
+  assert_ok(kp_world_advance(world, 1.2, NULL));
+  vortons a = read_vortons(world);
+  double cell = flame_of(world)->cell;
+  double turn = 24.0 * PI / 180.0;
+  int64_t on_log = 0;
+  double w2 = 0.0;
+  for (int64_t i = 0; i < a.n; ++i) {
+    double x = cos(turn) * a.x[0][i] - sin(turn) * a.x[2][i];
+    double z = sin(turn) * a.x[0][i] + cos(turn) * a.x[2][i];
+    // half a cell of distance, less what a step and the rounding of baked corners take
+    bool is_inside = fabs(x) < 0.3 - cell && fabs(a.x[1][i]) < 0.2 - cell && fabs(z) < 0.4 - cell;
+    assert_false(is_inside);
+    assert_true(a.x[1][i] > -0.2);
+    on_log += a.x[1][i] > 0.2 && a.x[1][i] < 0.2 + 1.1 * cell && fabs(x) < 0.3;
+    w2 += pow(a.w[0][i], 2) + pow(a.w[1][i], 2) + pow(a.w[2][i], 2);
+  }
+  print_message("  %lld of %lld lie on the log\n", (long long)on_log, (long long)a.n);
+  assert_true(on_log > 100);
+  assert_true(w2 > 0.0);
+  free_vortons(&a);
+  kp_world_destroy(&world);
+}
+
 // ---- wind, grid ---------------------------------------------------------------------------------
 
 // A vorton alone goes where the wind goes: x = -(A T^2/4 pi^2) sin(2 pi t/T) for both periods.
@@ -738,9 +784,9 @@ int main(void) {
     cmocka_unit_test(test_linear),        cmocka_unit_test(test_stretching),
     cmocka_unit_test(test_exchange),      cmocka_unit_test(test_inversion),
     cmocka_unit_test(test_flame),         cmocka_unit_test(test_moving_solid),
-    cmocka_unit_test(test_wind),          cmocka_unit_test(test_grids),
-    cmocka_unit_test(test_stray),         cmocka_unit_test(test_refusals),
-    cmocka_unit_test(test_bits),
+    cmocka_unit_test(test_shapes),        cmocka_unit_test(test_wind),
+    cmocka_unit_test(test_grids),         cmocka_unit_test(test_stray),
+    cmocka_unit_test(test_refusals),      cmocka_unit_test(test_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,13 +91,6 @@ static kp_result check_world(const kp_fire_def *def, const kp_env *env) {
                      def->name);
     }
   }
-  for (size_t s = 0; s < env->scenery.n_solids; ++s) {
-    const kp_solid *solid = &env->scenery.solids[s];
-    if (solid->shape->def.kind != KP_SHAPE_SPHERE) {
-      return kp_fail(KP_ERROR_SCENE, "fire \"%s\": vortices know spheres only, and \"%s\" is none",
-                     def->name, env->bodies->models.data[solid->body].name);
-    }
-  }
   return KP_OK;
 }
 
@@ -137,6 +130,26 @@ static kp_result setup_flame(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *e
   return kp_vorton_grid_create(&f->grid, env->backend, f->cell);
 }
 
+// Distances of the solids that are no spheres, as fine as the finest flame needs them.
+static kp_result bake_solids(kp_vortex_fire *fire, kp_env *env) {
+  double cell = HUGE_VAL;
+  FOR_EACH_FLAME(fire, f) {
+    cell = fmin(cell, f->cell);
+  }
+  for (size_t s = 0; s < env->scenery.n_solids; ++s) {
+    const kp_solid *solid = &env->scenery.solids[s];
+    KP_TRY(kp_array_push(&fire->solids, ((kp_distance_grid){ 0 })));
+    if (solid->shape->def.kind != KP_SHAPE_SPHERE) {
+      kp_distance_grid *baked = &fire->solids.data[s];
+      kp_aabb room = { kp_vec3_sub(env->domain.min, solid->origin),
+                       kp_vec3_sub(env->domain.max, solid->origin) };
+      KP_TRY(
+          kp_distance_grid_bake(baked, env->backend, solid->shape, 0.5 * cell, 2.0 * cell, &room));
+    }
+  }
+  return KP_OK;
+}
+
 static void vortex_fire_destroy(void **self) {
   kp_vortex_fire *fire = *self;
   if (fire == NULL) {
@@ -146,6 +159,12 @@ static void vortex_fire_destroy(void **self) {
     kp_vorton_grid_free(&f->grid);
     kp_flame_free(&f->flame);
   }
+  for (size_t s = 0; s < fire->solids.count; ++s) {
+    if (fire->solids.data[s].values.backend != NULL) {
+      kp_distance_grid_free(&fire->solids.data[s]);
+    }
+  }
+  kp_array_free(&fire->solids);
   kp_array_free(&fire->flames);
   kp_free(fire);
   *self = NULL;
@@ -158,7 +177,7 @@ static kp_result setup(kp_vortex_fire *fire, kp_env *env, const kp_fire_def *fir
     *f = (kp_vortex_flame){ 0 };
     KP_TRY(setup_flame(fire, f, env, &fires[i]));
   }
-  return KP_OK;
+  return bake_solids(fire, env);
 }
 
 kp_result kp_vortex_fire_create(kp_env *env, const kp_vortex_fire_def *def,
@@ -379,11 +398,15 @@ static kp_result advect(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *env) {
   return kp_call_run(env->backend, &call, set->space->n);
 }
 
-static vorton_solid solid_now(const kp_solid *solid, const kp_env *env) {
+static vorton_solid solid_now(const kp_solid *solid, const kp_distance_grid *baked,
+                              const kp_env *env) {
   const kp_body *model = &env->bodies->models.data[solid->body];
   kp_frame3 frame = kp_bodies_frame(env->bodies, solid->body);
   kp_quat turn = frame.orientation;
-  vorton_solid s = { .radius = solid->shape->def.radius, .is_inverted = solid->shape->def.invert };
+  vorton_solid s = { .is_sphere = solid->shape->def.kind == KP_SHAPE_SPHERE,
+                     .is_inverted = solid->shape->def.invert,
+                     .radius = solid->shape->def.radius,
+                     .baked = baked->view };
   put(s.origin, kp_vec3_sub(frame.position, kp_quat_rotate(turn, model->center)));
   for (int c = 0; c < 3; ++c) {
     kp_vec3 axis = kp_quat_rotate(turn, kp_vec3_make(c == 0, c == 1, c == 2));
@@ -399,12 +422,12 @@ static vorton_solid solid_now(const kp_solid *solid, const kp_env *env) {
   return s;
 }
 
-static kp_result touch(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *env,
-                       const kp_solid *solid) {
+static kp_result touch(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *env, size_t solid) {
+  kp_distance_grid *baked = &fire->solids.data[solid];
   kp_vorton_grid *grid = &f->grid;
   kp_set *set = f->flame.medium.set;
   vorton_touch_args a = { .grid = grid->shape,
-                          .solid = solid_now(solid, env),
+                          .solid = solid_now(&env->scenery.solids[solid], baked, env),
                           .core = f->core,
                           .volume = f->volume,
                           .share = -expm1(-fire->def.shedding * env->dt),
@@ -413,6 +436,7 @@ static kp_result touch(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *env,
   kp_call call;
   kp_call_init(&call, &vorton_touch_kernel, &a);
   KP_BIND3(&call, &a, u, grid->nodes->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, solid.baked.values, a.solid.is_sphere ? NULL : &baked->values, KP_ACCESS_READ);
   KP_BIND3(&call, &a, w, f->vorticity, KP_ACCESS_WRITE);
   KP_BIND3(&call, &a, b, f->rise, KP_ACCESS_WRITE);
   KP_BIND3(&call, &a, v, set->velocity, KP_ACCESS_WRITE);
@@ -490,7 +514,7 @@ static kp_result vortex_fire_correct(void *self, kp_env *env) {
       continue;
     }
     for (size_t s = 0; s < env->scenery.n_solids; ++s) {
-      KP_TRY(touch(fire, f, env, &env->scenery.solids[s]));
+      KP_TRY(touch(fire, f, env, s));
     }
     if (fire->def.coloring == KP_VORTEX_DENSITY) {
       KP_TRY(color(fire, f, env));

@@ -46,6 +46,7 @@ typedef struct kp_vortex_flame {
 
 typedef struct kp_vortex_fire {
   kp_vortex_fire_def def;
+  KP_ARRAY(kp_distance_grid) solids;  // one per solid of the scenery; empty for spheres
   KP_ARRAY(kp_vortex_flame) flames;
 } kp_vortex_fire;
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "data/pairs.h"
+#include "geom/distance_grid.h"
 
 #define VORTON_FOUR_PI 12.566370614359172954
 
@@ -350,7 +351,7 @@ KP_FN void vorton_calm(int64_t i, const vorton_calm_args *a) {
 
 // ---- bodies -------------------------------------------------------------------------------------
 
-// A solid where it is now. Its shape is a sphere about `center` in its own coordinates.
+// A solid where it is now: a sphere, or anything else by its baked distances.
 typedef struct vorton_solid {
   double origin[3];  // of its coordinates in the world
   double turn[9];    // from its coordinates to the world's, row by row
@@ -358,27 +359,61 @@ typedef struct vorton_solid {
   double velocity[3];
   double spin[3];
   double slide[3];  // of its surface against it, in the world's axes
-  double center[3];
+  int32_t is_sphere;
+  int32_t is_inverted;  // of a sphere: a room
+  double center[3];     // of a sphere, in its coordinates
   double radius;
-  int32_t is_inverted;
+  kp_distance_view baked;  // of other shapes
 } vorton_solid;
 
-// Signed distance of a place from the solid and the way out of it.
-KP_FN double vorton_solid_distance(const vorton_solid *s, const double p[3], double normal[3]) {
-  double center[3];
-  for (int c = 0; c < 3; ++c) {
-    const double *row = s->turn + 3 * c;
-    center[c] =
-        s->origin[c] + row[0] * s->center[0] + row[1] * s->center[1] + row[2] * s->center[2];
-  }
-  const double d[3] = { p[0] - center[0], p[1] - center[1], p[2] - center[2] };
+// Distance from the sphere and the way out, in its coordinates.
+KP_FN double vorton_sphere(const vorton_solid *s, const double p[3], double out[3]) {
+  const double d[3] = { p[0] - s->center[0], p[1] - s->center[1], p[2] - s->center[2] };
   double r = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
   double sign = s->is_inverted ? -1.0 : 1.0;
   for (int c = 0; c < 3; ++c) {
     // at the very centre any way out is as good as another
-    normal[c] = sign * (r > 0.0 ? d[c] / r : (c == 1 ? 1.0 : 0.0));
+    out[c] = sign * (r > 0.0 ? d[c] / r : (c == 1 ? 1.0 : 0.0));
   }
   return sign * (r - s->radius);
+}
+
+// The same from baked distances; the way out is looked for only where it is needed.
+KP_FN double vorton_baked(const kp_distance_view *d, const double p[3], double near,
+                          double out[3]) {
+  double gap = kp_distance_sample(d, p[0], p[1], p[2]);
+  double length = 0.0;
+  for (int c = 0; c < 3 && gap < near; ++c) {
+    double lo[3] = { p[0], p[1], p[2] };
+    double hi[3] = { p[0], p[1], p[2] };
+    lo[c] -= 0.5 * d->cell;
+    hi[c] += 0.5 * d->cell;
+    out[c] =
+        kp_distance_sample(d, hi[0], hi[1], hi[2]) - kp_distance_sample(d, lo[0], lo[1], lo[2]);
+    length += out[c] * out[c];
+  }
+  for (int c = 0; c < 3 && gap < near; ++c) {
+    out[c] = length > 0.0 ? out[c] / sqrt(length) : (c == 1 ? 1.0 : 0.0);
+  }
+  return gap;
+}
+
+// Signed distance of a place from the solid and, where that is below `near`, the way out of it.
+KP_FN double vorton_solid_distance(const vorton_solid *s, const double p[3], double near,
+                                   double normal[3]) {
+  const double d[3] = { p[0] - s->origin[0], p[1] - s->origin[1], p[2] - s->origin[2] };
+  const double *t = s->turn;
+  double local[3];
+  double out[3] = { 0.0, 0.0, 0.0 };
+  for (int c = 0; c < 3; ++c) {
+    local[c] = t[c] * d[0] + t[3 + c] * d[1] + t[6 + c] * d[2];
+  }
+  double gap =
+      s->is_sphere ? vorton_sphere(s, local, out) : vorton_baked(&s->baked, local, near, out);
+  for (int c = 0; c < 3; ++c) {
+    normal[c] = t[3 * c] * out[0] + t[3 * c + 1] * out[1] + t[3 * c + 2] * out[2];
+  }
+  return gap;
 }
 
 KP_FN void vorton_solid_velocity(const vorton_solid *s, const double p[3], double out[3]) {
@@ -431,7 +466,7 @@ KP_FN void vorton_touch(int64_t i, const vorton_touch_args *a) {
   double wall[3];
   double du[3];
   double next[3];
-  double gap = vorton_solid_distance(&a->solid, p, n);
+  double gap = vorton_solid_distance(&a->solid, p, a->core, n);
   if (!(gap < a->core)) {
     return;
   }
