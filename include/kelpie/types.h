@@ -444,6 +444,54 @@ typedef struct kp_fire_def {
   kp_vec3 color_rim;                    // linear RGB at the rim
 } kp_fire_def;
 
+// A gas on a grid that carries smoke, heat and fuel (Selle 2008, chapter 3).
+typedef struct kp_smoke_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  kp_shape_def shape;  // filled at the start
+  bool empty;          // starts with nothing (filled by sources)
+  double density;      // of smoke in the shape at the start, in units of the scene
+  double temperature;  // K in the shape at the start; KP_AUTO: that of the surroundings
+  double fuel;         // in the shape at the start, share of the volume
+  kp_vec3 velocity;    // m/s at the start
+  double air_density;  // kg/m^3
+  double ambient;      // K of the surroundings
+  double weight;       // alpha [m/s^2] downwards per unit of smoke
+  double lift;         // beta [m/s^2/K] upwards per kelvin above the surroundings
+  double dissipation;  // 1/s: share of the smoke that vanishes
+  double cooling;      // 1/s: share of the excess temperature that is lost
+  double radiation;    // K/s lost at `hottest`, elsewhere with the fourth power of the excess
+  double hottest;      // K at which radiation is said
+  double viscosity;    // Pa s
+  double confinement;  // eps of vorticity confinement
+  double burn_rate;    // 1/s: fuel burnt per second where it is hot enough; 0: nothing burns
+  double ignition;     // K above which fuel burns
+  double heat;         // K gained per unit of fuel burnt
+  double soot;         // smoke made per unit of fuel burnt
+  double expansion;    // volume of the burnt over that of the fuel
+} kp_smoke_def;
+
+// A region that feeds a gas. What is held is set to its value every step; rates add.
+typedef struct kp_source_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  char into[KP_TEXT_SIZE];  // the gas that is fed
+  kp_shape_def shape;
+  kp_curve position;        // m: moves the shape's origin
+  double density;           // held; KP_AUTO: not
+  double temperature;       // K, held; KP_AUTO: not
+  double fuel;              // held; KP_AUTO: not
+  double density_rate;      // 1/s
+  double temperature_rate;  // K/s
+  double fuel_rate;         // 1/s
+  kp_vec3 velocity;         // m/s of the gas inside; 0: it moves as it does
+  kp_curve divergence;      // 1/s: the gas inside swells
+  double noise;             // random share of what is fed, 0..1
+  double noise_scale;       // m; KP_AUTO: four cells
+  double noise_time;        // s
+  double start, stop;       // s
+} kp_source_def;
+
 typedef enum kp_grain_sizes { KP_GRAIN_SIZES_UNIFORM, KP_GRAIN_SIZES_MASS } kp_grain_sizes;
 
 // A population of grains: spheres (discs in 2D) that touch, rub and roll.
@@ -572,6 +620,8 @@ KP_API kp_springs_def kp_default_springs_def(void);
 KP_API kp_plasma_def kp_default_plasma_def(void);
 KP_API kp_fire_def kp_default_fire_def(void);
 KP_API kp_vortex_fire_def kp_default_vortex_fire_def(void);
+KP_API kp_smoke_def kp_default_smoke_def(void);
+KP_API kp_source_def kp_default_source_def(void);
 KP_API kp_grains_def kp_default_grains_def(void);
 KP_API kp_dem_def kp_default_dem_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);

@@ -38,6 +38,8 @@ KP_API KP_NODISCARD kp_result kp_world_add_plasma(kp_world *world, const kp_plas
 KP_API KP_NODISCARD kp_result kp_world_add_fire(kp_world *world, const kp_fire_def *def);
 KP_API KP_NODISCARD kp_result kp_world_set_vortex_fire(kp_world *world,
                                                        const kp_vortex_fire_def *def);
+KP_API KP_NODISCARD kp_result kp_world_add_smoke(kp_world *world, const kp_smoke_def *def);
+KP_API KP_NODISCARD kp_result kp_world_add_source(kp_world *world, const kp_source_def *def);
 KP_API KP_NODISCARD kp_result kp_world_set_dem(kp_world *world, const kp_dem_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_grains(kp_world *world, const kp_grains_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_collider(kp_world *world, const kp_collider_def *def);

@@ -14,6 +14,8 @@ typedef enum kp_rng_stream {
   KP_RNG_SCATTER,
   KP_RNG_FIRE,
   KP_RNG_GRAINS,
+  KP_RNG_SOURCE,
+  KP_RNG_VORTEX,
   KP_RNG_STREAM_COUNT
 } kp_rng_stream;
 

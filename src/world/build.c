@@ -14,6 +14,7 @@
 #include "methods/mps/mps.h"
 #include "methods/plasma/plasma.h"
 #include "methods/rigid/rigid.h"
+#include "methods/smoke/smoke.h"
 #include "methods/sph/sph.h"
 #include "methods/springs/springs.h"
 #include "methods/stf/stf.h"
@@ -388,6 +389,16 @@ static kp_result build_fires(kp_world *world, kp_fire_kind kind) {
   return result;
 }
 
+static kp_result build_smoke(kp_world *world) {
+  const kp_spec *spec = &world->spec;
+  kp_smoke *smoke = NULL;
+  if (spec->smokes.count == 0) {
+    return KP_OK;
+  }
+  KP_TRY(kp_smoke_create(&world->env, &spec->grid, spec->smokes.data, spec->smokes.count, &smoke));
+  return add_system(world, &kp_smoke_method, smoke);
+}
+
 static kp_result build_stf(kp_world *world, const liquid_defs *liquids) {
   if (liquids->count > 1) {
     return kp_fail(KP_ERROR_SCENE,
@@ -510,6 +521,8 @@ kp_result kp_world_build_all(kp_world *world) {
                                       .n_emitters = spec->emitters.count,
                                       .sinks = spec->sinks.data,
                                       .n_sinks = spec->sinks.count,
+                                      .sources = spec->sources.data,
+                                      .n_sources = spec->sources.count,
                                       .folder = spec->folder },
                          .dimension = dimension,
                          .bodies = world->bodies,
@@ -527,6 +540,7 @@ kp_result kp_world_build_all(kp_world *world) {
   for (size_t f = 0; f < sizeof fire_builders / sizeof fire_builders[0]; ++f) {
     KP_TRY(build_fires(world, (kp_fire_kind)f));
   }
+  KP_TRY(build_smoke(world));
   KP_TRY(build_grains(world));
   KP_TRY(build_fluid_grains(world));
   KP_TRY(add_system(world, &kp_fluid_rigid, NULL));

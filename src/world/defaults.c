@@ -367,6 +367,40 @@ kp_emitter_def kp_default_emitter_def(void) {
   };
 }
 
+kp_smoke_def kp_default_smoke_def(void) {
+  return (kp_smoke_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .empty = false,
+    .density = 1.0,
+    .temperature = KP_AUTO,
+    .air_density = 1.2,
+    .ambient = 293.0,
+    .lift = 9.81 / 293.0,  // of an ideal gas
+    .hottest = 2000.0,
+    .ignition = 600.0,
+    .heat = 2500.0,
+    .soot = 0.5,
+    .expansion = 1.0,
+  };
+}
+
+kp_source_def kp_default_source_def(void) {
+  return (kp_source_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .position = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .density = KP_AUTO,
+    .temperature = KP_AUTO,
+    .fuel = KP_AUTO,
+    .divergence = kp_curve_constant(0.0),
+    .noise_scale = KP_AUTO,
+    .noise_time = 0.1,
+    .start = 0.0,
+    .stop = 1e9,
+  };
+}
+
 kp_sink_def kp_default_sink_def(void) {
   return (kp_sink_def){ .cookie = KP_DEF_COOKIE, .shape = no_shape() };
 }

@@ -268,6 +268,25 @@ kp_result kp_spec_add_fire(kp_spec *spec, const kp_fire_def *def) {
   return KP_OK;
 }
 
+kp_result kp_spec_add_smoke(kp_spec *spec, const kp_smoke_def *def) {
+  KP_TRY(check_entity(spec, &kp_smoke_params, def, def->cookie, def->name));
+  if (!def->empty) {
+    KP_TRY(need_shape(&def->shape, "smoke", def->name));
+  }
+  INSERT(&spec->smokes, def);
+  return KP_OK;
+}
+
+kp_result kp_spec_add_source(kp_spec *spec, const kp_source_def *def) {
+  KP_TRY(check_entity(spec, &kp_source_params, def, def->cookie, def->name));
+  KP_TRY(need_shape(&def->shape, "source", def->name));
+  kp_source_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.position));
+  KP_TRY(own_curve(spec, &copy.divergence));
+  INSERT(&spec->sources, &copy);
+  return KP_OK;
+}
+
 kp_result kp_spec_add_grains(kp_spec *spec, const kp_grains_def *def) {
   KP_TRY(check_entity(spec, &kp_grains_params, def, def->cookie, def->name));
   if (!def->empty) {

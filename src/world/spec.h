@@ -29,9 +29,14 @@
   X(plasma, plasmas)                                                                               \
   X(fire, fires)
 
+// Gases on grids, which sources feed: their defs have name, shape, empty and velocity.
+#define KP_SPEC_GASES(X) X(smoke, smokes)
+
 #define KP_SPEC_ENTITIES(X)                                                                        \
   KP_SPEC_POPULATIONS(X)                                                                           \
   KP_SPEC_CLOUDS(X)                                                                                \
+  KP_SPEC_GASES(X)                                                                                 \
+  X(source, sources)                                                                               \
   X(collider, colliders)                                                                           \
   X(body, bodies)                                                                                  \
   X(emitter, emitters)                                                                             \

@@ -186,7 +186,7 @@ static kp_result check_not_empty(const kp_spec *spec, const kp_population_defs *
              p->name);
     }
   }
-  if (n_alive > 0) {
+  if (n_alive > 0 || spec->smokes.count > 0) {
     return KP_OK;
   }
   return populations->count == 0
@@ -244,6 +244,86 @@ static kp_result check_emitter(const kp_population_defs *populations, const cens
       return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": its position lies outside the domain",
                      emitter->name);
     }
+  }
+  return KP_OK;
+}
+
+// ---- gases and what feeds them
+
+static kp_result check_gas(const kp_spec *spec, const census *c, const kp_smoke_def *def) {
+  KP_TRY(check_flat(c, "velocity", def->name, def->velocity));
+  if (def->hottest <= def->ambient) {
+    return kp_fail(KP_ERROR_SCENE, "smoke \"%s\": hottest = %g K is not above ambient = %g K",
+                   def->name, def->hottest, def->ambient);
+  }
+  if (def->empty) {
+    return KP_OK;
+  }
+  kp_shape *shape = NULL;
+  kp_result result = build_shape(spec, c, &def->shape, &shape);
+  if (result != KP_OK) {
+    return blame(result, "smoke", def->name);
+  }
+  kp_aabb box = kp_shape_bounds(shape);
+  if (!clip(c, &box)) {
+    result = kp_fail(KP_ERROR_SCENE, "smoke \"%s\": its shape lies outside the domain", def->name);
+  }
+  kp_shape_destroy(&shape);
+  return result;
+}
+
+static kp_result check_fuel(const kp_smoke_def *gas, const kp_source_def *def) {
+  bool has_fuel = def->fuel > 0.0 || def->fuel_rate > 0.0;
+  if (has_fuel && gas->burn_rate == 0.0) {
+    return kp_fail(
+        KP_ERROR_SCENE,
+        "source \"%s\": it feeds fuel, but nothing burns in \"%s\", whose burn_rate is 0",
+        def->name, gas->name);
+  }
+  return KP_OK;
+}
+
+static kp_result check_source(const kp_spec *spec, const census *c, const kp_source_def *def) {
+  KP_ARRAY(const char *) names = { 0 };
+  const kp_smoke_def *gas = NULL;
+  for (size_t i = 0; i < spec->smokes.count; ++i) {
+    gas = strcmp(spec->smokes.data[i].name, def->into) == 0 ? &spec->smokes.data[i] : gas;
+    if (kp_array_push(&names, (const char *)spec->smokes.data[i].name) != KP_OK) {
+      kp_array_free(&names);
+      return KP_ERROR_MEMORY;
+    }
+  }
+  const char *nearest = gas == NULL ? kp_text_nearest(def->into, names.data, names.count) : NULL;
+  kp_array_free(&names);
+  if (gas == NULL && def->into[0] == '\0') {
+    return kp_fail(KP_ERROR_SCENE, "source \"%s\": into = \"gas to feed\" is missing", def->name);
+  }
+  if (gas == NULL) {
+    return kp_fail(KP_ERROR_SCENE, "source \"%s\": there is no smoke \"%s\"%s%s%s", def->name,
+                   def->into, nearest != NULL ? ", did you mean \"" : "",
+                   nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
+  }
+  KP_TRY(check_flat(c, "velocity", def->name, def->velocity));
+  if (def->stop < def->start) {
+    return kp_fail(KP_ERROR_SCENE, "source \"%s\": it stops at %g s, before its start at %g s",
+                   def->name, def->stop, def->start);
+  }
+  KP_TRY(check_fuel(gas, def));
+  kp_shape *shape = NULL;
+  kp_result result = build_shape(spec, c, &def->shape, &shape);
+  if (result != KP_OK) {
+    return blame(result, "source", def->name);
+  }
+  kp_shape_destroy(&shape);
+  return KP_OK;
+}
+
+static kp_result check_gases(const kp_spec *spec, const census *c) {
+  for (size_t i = 0; i < spec->smokes.count; ++i) {
+    KP_TRY(check_gas(spec, c, &spec->smokes.data[i]));
+  }
+  for (size_t i = 0; i < spec->sources.count; ++i) {
+    KP_TRY(check_source(spec, c, &spec->sources.data[i]));
   }
   return KP_OK;
 }
@@ -358,6 +438,7 @@ static kp_result list_movers(const kp_spec *spec, name_list *out) {
     KP_TRY(kp_array_push(out, (const char *)spec->plural.data[i].name));                           \
   }
   KP_SPEC_POPULATIONS(ADD)
+  KP_SPEC_GASES(ADD)
   ADD(body, bodies)
 #undef ADD
   return KP_OK;
@@ -461,6 +542,7 @@ kp_result kp_spec_check(const kp_spec *spec) {
   }
   kp_array_free(&populations);
   KP_TRY(result);
+  KP_TRY(check_gases(spec, &c));
   KP_TRY(check_solids(spec, &c));
   for (size_t i = 0; i < spec->forces.count; ++i) {
     KP_TRY(check_force(spec, &c, &spec->forces.data[i]));

@@ -25,3 +25,7 @@ kp_cuda_sources(
   flow_cuda.cu
   grid_solids_cuda.cu
   viscous_cuda.cu)
+
+kp_sources(grid_source.c vorticity.c)
+kp_isa_sources(grid_source_cpu.c vorticity_cpu.c)
+kp_cuda_sources(grid_source_cuda.cu vorticity_cuda.cu)
