@@ -462,7 +462,6 @@ typedef struct kp_smoke_def {
   double cooling;      // 1/s: share of the excess temperature that is lost
   double radiation;    // K/s lost at `hottest`, elsewhere with the fourth power of the excess
   double hottest;      // K at which radiation is said
-  double viscosity;    // Pa s
   double confinement;  // eps of vorticity confinement
   double burn_rate;    // 1/s: fuel burnt per second where it is hot enough; 0: nothing burns
   double ignition;     // K above which fuel burns

@@ -90,6 +90,8 @@ static kp_result setup_gas(kp_gas *gas, kp_env *env, const kp_grid_def *grid) {
   if (!gas->def.empty) {
     KP_TRY(fill_shape(gas, env));
   }
+  // so that the first frame knows what is gas; what solids cover of the start does not count
+  KP_TRY(kp_flow_solids(&gas->flow, env, KP_CELL_FLUID));
   return gas->fuel != NULL ? kp_smoke_fire_create(gas, env) : KP_OK;
 }
 
@@ -315,9 +317,6 @@ static kp_result step_gas(kp_gas *gas, kp_env *env) {
   KP_TRY(burns ? kp_smoke_fire_burn(gas, env) : KP_OK);
   KP_TRY(fade(gas, env));
   KP_TRY(push(gas, env));
-  if (gas->def.viscosity > 0.0) {
-    KP_TRY(kp_flow_viscosity(&gas->flow, env, gas->def.viscosity, NULL));
-  }
   KP_TRY(hold_velocity(gas, env));
   kp_flow_projection how = { .source =
                                  gas->divergence != NULL ? &gas->divergence->buffers[0] : NULL };

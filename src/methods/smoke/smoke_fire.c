@@ -45,8 +45,6 @@ kp_result kp_smoke_fire_create(kp_gas *gas, kp_env *env) {
   KP_TRY(kp_registry_add_space(env->registry, name, KP_SPACE_GLOBAL, &gas->account));
   KP_TRY(kp_space_add_fields(gas->account, &desc, 1));
   KP_TRY(kp_space_append(gas->account, KP_SMOKE_ACCOUNT_COUNT, NULL, 0));
-  // solids are in the grid from the first step on; what they cover of the start does not count
-  KP_TRY(kp_flow_solids(&gas->flow, env, KP_CELL_FLUID));
   double v[3];
   KP_TRY(sum(gas, v));
   gas->books[KP_SMOKE_EMITTED] = v[0];
