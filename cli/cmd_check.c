@@ -97,6 +97,11 @@ static kp_result check_scene(const char *path, const char *const *sets, size_t n
     result = kp_world_build(world);
   }
   if (result == KP_OK) {
+    kp_surfaces surfaces = { 0 };
+    result = kp_surfaces_begin(&surfaces, &extras.surface, world);
+    kp_surfaces_free(&surfaces);
+  }
+  if (result == KP_OK) {
     result = kp_world_measure(world, &size);
   }
   if (result == KP_OK) {

@@ -8,6 +8,7 @@ kp_sources(
   mesh_make.c
   mesh_query.c
   outline.c
+  particle_surface.c
   sampler.c
   sampler_surface.c
   shape.c

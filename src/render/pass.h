@@ -6,6 +6,7 @@
 //   points.c triangles.c lines.c                        shade.c      light, see-through layers
 //                 project, bin, cover                   volume.c     smoke and fire
 //                                                       fire_light.c what flames shine on
+//                                                       water.c      clear liquids
 //                                                       ground.c     plane and pattern
 #pragma once
 
@@ -30,6 +31,8 @@ typedef struct kp_material {
   kp_rgb steps[KP_COLOR_STEPS];  // colour map of the scalar
   float opacity, gloss, smooth;
   float radius;  // typical size of a particle [m]; 0 for meshes
+  bool is_water;
+  kp_rgb absorbed;  // by water [1/m]
 } kp_material;
 
 // A particle in view space. A negative radius marks a sprite of light: it hides and shades nothing.
@@ -157,6 +160,9 @@ typedef struct kp_fragment {
   uint16_t pixel;  // in the tile
   uint32_t order;  // ties in depth
   uint32_t line;   // the polyline it belongs to; UINT32_MAX for triangles
+  bool is_water;   // every second one of a pixel is the way out of the water
+  uint16_t material;
+  kp_f3 normal;  // of water
 } kp_fragment;
 
 typedef struct kp_fragments {
@@ -175,6 +181,11 @@ KP_FN float kp_pass_noise(const kp_pass *pass, int x, int y, uint32_t use) {
   h = (h ^ (h >> 16)) * 0x7feb352du;
   h = (h ^ (h >> 15)) * 0x846ca68bu;
   return (float)((h ^ (h >> 16)) >> 8) * (1.0f / 16777216.0f);
+}
+
+// Water is as clear as glass, whatever its opacity says.
+KP_FN double kp_look_opacity(const kp_look_def *look) {
+  return look->water ? 0.25 : look->opacity;
 }
 
 // primitives.c
@@ -274,7 +285,18 @@ typedef struct kp_march {
   float noise;
   kp_rgb color;  // gathered so far
   float transmittance;
+  kp_rgb tint;  // of the light from behind, by water
 } kp_march;
+
+// water.c
+void kp_water_set(kp_material *material, const kp_look_def *look, double size);
+// A point of its surface as a layer: what it mirrors. The depth is the caller's.
+kp_fragment kp_water_shade(const kp_pass *pass, const kp_surface_point *point);
+// A way of so many metres through it that begins at `place`.
+void kp_water_pass(const kp_pass *pass, const kp_material *material, kp_f3 place, float metres,
+                   kp_march *march);
+// The pixel in which the bent ray sees what lies behind; x and y stay where there is none.
+void kp_water_bend(const kp_pass *pass, kp_f3 place, kp_f3 normal, float metres, int *x, int *y);
 
 KP_NODISCARD kp_result kp_volumes_create(kp_pass *pass);
 void kp_volumes_free(kp_pass *pass);

@@ -34,7 +34,7 @@ static void set_material(kp_material *material, const kp_look_def *look, const f
                          int64_t n) {
   material->scalar = scalar;
   material->color = decode(look->color);
-  material->opacity = (float)look->opacity;
+  material->opacity = (float)kp_look_opacity(look);
   material->gloss = (float)look->gloss;
   material->smooth = (float)look->smooth;
   if (scalar == NULL) {
@@ -77,8 +77,13 @@ static kp_result create_materials(kp_pass *pass) {
     }
     next->radius = (float)(radius * s->points[k].look.radius_scale);
   }
+  kp_vec3 size = kp_vec3_sub(pass->bounds.max, pass->bounds.min);
   for (int k = 0; k < s->n_meshes; ++k, ++next) {
-    set_material(next, &s->meshes[k].look, s->meshes[k].scalar, s->meshes[k].n_vertices);
+    const kp_look_def *look = &s->meshes[k].look;
+    set_material(next, look, s->meshes[k].scalar, s->meshes[k].n_vertices);
+    if (look->water) {
+      kp_water_set(next, look, kp_vec3_length(size));
+    }
   }
   for (int k = 0; k < s->n_lines; ++k, ++next) {
     const kp_render_lines *lines = &s->lines[k];
@@ -100,7 +105,7 @@ static void count_primitives(const kp_render_scene *s, kp_primitives *p) {
     p->triangle_offsets[k] = p->n_triangles;
     p->n_vertices += mesh->look.visible ? mesh->n_vertices : 0;
     p->n_triangles += mesh->look.visible ? mesh->n_triangles : 0;
-    p->has_clear = p->has_clear || (mesh->look.visible && mesh->look.opacity < 1.0);
+    p->has_clear = p->has_clear || (mesh->look.visible && kp_look_opacity(&mesh->look) < 1.0);
   }
   p->vertex_offsets[s->n_meshes] = p->n_vertices;
   p->triangle_offsets[s->n_meshes] = p->n_triangles;

@@ -68,6 +68,10 @@ static const kp_param look_rows[] = {
   KP_PARAM_WORDS(kp_look_def, color_map, kp_colormap_words, "Colours of the field's values."),
   L(color_by, TEXT, "", 0, 0, "Field that colours the set; a vector counts by its length."),
   L(visible, BOOL, "", 0, 1, "Draw it at all."),
+  L(water, BOOL, "", 0, 1,
+    "Meshes: a clear liquid that mirrors, bends and takes in light, in its colour; density says "
+    "how "
+    "fast."),
 };
 
 static void set_render_default(void *def) {
@@ -282,7 +286,7 @@ static kp_aabb caster_bounds(const kp_render_scene *scene, int outline) {
   }
   for (int k = 0; k < scene->n_meshes; ++k) {
     const kp_render_mesh *m = &scene->meshes[k];
-    if (m->look.visible && m->look.opacity >= 0.5) {
+    if (m->look.visible && kp_look_opacity(&m->look) >= 0.5) {
       box = grow_by_positions(box, &m->positions, m->n_vertices, 0.0);
     }
   }
@@ -305,7 +309,7 @@ kp_aabb kp_render_scene_bounds(const kp_render_scene *scene) {
   }
   for (int k = 0; k < scene->n_meshes; ++k) {
     const kp_render_mesh *m = &scene->meshes[k];
-    if (m->look.visible && m->look.opacity < 0.5) {
+    if (m->look.visible && kp_look_opacity(&m->look) < 0.5) {
       box = grow_by_positions(box, &m->positions, m->n_vertices, 0.0);
     }
   }

@@ -30,13 +30,15 @@ typedef struct kp_look_def {
   double opacity;       // 1 opaque; less lets meshes be seen through (glass 0.1)
   double smooth;        // particles: 0 single balls ... 1 one smooth body
   double gloss;         // 0 matt ... 1 mirror-like highlights and sky reflection
-  double density;  // volumes: extinction per unit of the density field [1/m]; KP_AUTO: by the scene
+  double density;   // volumes: extinction per unit of the density field [1/m]; water: per metre of
+                    // the colour it takes out; KP_AUTO: by the scene
   double emission;  // volumes: light given off per unit of the emission field and metre; of a hot
                     // gas: light of 2000 K, 1 being white paper in the sun. KP_AUTO: by the kind
   double glow;      // particles: 0 balls; more: sprites of light, added up
   int color_map;    // kp_colormap
   char color_by[KP_PARAM_TEXT_SIZE];  // field name; "" = constant colour
   bool visible;
+  bool water;  // closed meshes: a clear liquid
 } kp_look_def;
 
 kp_look_def kp_default_look_def(void);

@@ -16,6 +16,8 @@
 
 #define FLAT_DEPTH 0.5  // of a flat world, in its sizes: what one layer of smoke stands for
 
+#define SURFACE_OF "surface of "  // and the liquid's name: what run/surfaces.c calls its meshes
+
 // Light of one particle of a flame, where no look says more.
 #define FLAME_GLOW 0.12
 
@@ -242,6 +244,40 @@ static kp_result add_set(kp_frame_scene *s, const kp_frame_set *set, const kp_lo
   return KP_OK;
 }
 
+static bool is_surface(const kp_frame_mesh *mesh) {
+  return strncmp(mesh->name, SURFACE_OF, strlen(SURFACE_OF)) == 0;
+}
+
+// A liquid whose surface is drawn is not drawn as particles as well.
+static bool has_surface(const kp_frame_scene *s, const kp_frame *frame, const char *name) {
+  for (size_t i = 0; i < frame->n_meshes; ++i) {
+    const kp_frame_mesh *mesh = &frame->meshes[i];
+    if (is_surface(mesh) && strcmp(mesh->name + strlen(SURFACE_OF), name) == 0) {
+      return s->meshes[i].look.visible && mesh->n_triangles > 0;
+    }
+  }
+  return false;
+}
+
+// Normals that a mesh brings along, those of the field it is a surface of.
+static kp_result find_normals(kp_frame_scene *s, const kp_frame_mesh *mesh, kp_render_mesh *out) {
+  const kp_frame_field *field = kp_frame_find_field(&mesh->fields, "normal");
+  if (field == NULL || field->n_components != 3 || field->count != mesh->n_vertices) {
+    return KP_OK;
+  }
+  float *normals = take(s, 3 * mesh->n_vertices, sizeof *normals);
+  if (normals == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (uint64_t i = 0; i < mesh->n_vertices; ++i) {
+    for (int c = 0; c < 3; ++c) {
+      normals[3 * i + (uint64_t)c] = (float)kp_frame_value(field, c, i);
+    }
+  }
+  out->normals = normals;
+  return KP_OK;
+}
+
 static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp_look_def *look) {
   kp_render_mesh *out = &s->meshes[s->scene.n_meshes++];
   out->n_vertices = (int64_t)mesh->n_vertices;
@@ -258,7 +294,12 @@ static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp
     out->look = kp_default_look_def();
     out->look.color = kp_vec3_make(0.72, 0.76, 0.80);
     out->look.gloss = 0.4;
+    if (is_surface(mesh)) {
+      out->look.water = true;
+      out->look.color = kp_vec3_make(0.16, 0.50, 0.66);
+    }
   }
+  KP_TRY(find_normals(s, mesh, out));
   element e = { "mesh", mesh->name, &mesh->fields, mesh->velocities, mesh->n_vertices };
   return find_scalar(s, &e, &out->look, &out->scalar);
 }
@@ -398,13 +439,16 @@ static kp_result fill_scene(kp_frame_scene *s, const kp_frame *frame, const kp_n
                                 .volumes = s->volumes,
                                 .bounds = frame->domain,
                                 .up = frame->up_axis == 2 ? KP_UP_Z : KP_UP_Y };
-  for (size_t i = 0; i < frame->n_sets; ++i) {
-    const kp_frame_set *set = &frame->sets[i];
-    KP_TRY(add_set(s, set, find_look(looks, n_looks, set->name), radius));
-  }
   for (size_t i = 0; i < frame->n_meshes; ++i) {
     const kp_frame_mesh *mesh = &frame->meshes[i];
     KP_TRY(add_mesh(s, mesh, find_look(looks, n_looks, mesh->name)));
+  }
+  for (size_t i = 0; i < frame->n_sets; ++i) {
+    const kp_frame_set *set = &frame->sets[i];
+    KP_TRY(add_set(s, set, find_look(looks, n_looks, set->name), radius));
+    if (has_surface(s, frame, set->name)) {
+      s->points[i].look.visible = false;
+    }
   }
   double size = kp_vec3_length(kp_vec3_sub(frame->domain.max, frame->domain.min));
   for (size_t i = 0; i < frame->n_curves; ++i) {

@@ -109,11 +109,59 @@ typedef struct layers {
   int64_t count;
 } layers;
 
+// Where a ray is in water, and where it first came in.
+typedef struct wet_ray {
+  const kp_fragment *in;     // the surface it came in by; NULL: in air
+  const kp_fragment *first;  // of all
+  float metres;              // of the first way through
+} wet_ray;
+
+// The way through water that ends at depth z.
+static void leave_water(const kp_pass *pass, kp_march *march, wet_ray *wet, float z) {
+  const kp_fragment *in = wet->in;
+  float metres = (z - in->depth) * march->length;
+  kp_f3 place = kp_f3_scale(march->direction, in->depth);
+  kp_water_pass(pass, &pass->materials[in->material], place, metres, march);
+  wet->metres = in == wet->first ? metres : wet->metres;
+  wet->in = NULL;
+}
+
+static void add_layer(const kp_pass *pass, kp_march *march, wet_ray *wet, const kp_fragment *f) {
+  if (f->is_water && wet->in != NULL) {
+    leave_water(pass, march, wet, f->depth);
+    return;
+  }
+  kp_rgb color = kp_rgb_mul(kp_rgb_scale(f->color, f->alpha * march->transmittance), march->tint);
+  march->color = kp_rgb_add(march->color, color);
+  march->transmittance *= 1.0f - f->alpha;
+  if (f->is_water) {
+    wet->in = f;
+    wet->first = wet->first != NULL ? wet->first : f;
+  }
+}
+
+// The surface behind all layers, bent to where the first water shows it.
+static kp_rgb shade_behind(const kp_pass *pass, int x, int y, kp_march *march, wet_ray *wet,
+                           float *alpha) {
+  float depth = pass->surfaces.depth[(int64_t)y * pass->view.width + x];
+  if (wet->in != NULL && depth < HUGE_VALF) {
+    leave_water(pass, march, wet, depth);
+  }
+  kp_f3 direction = march->direction;
+  if (wet->first != NULL) {
+    kp_f3 place = kp_f3_scale(direction, wet->first->depth);
+    kp_water_bend(pass, place, wet->first->normal, wet->metres, &x, &y);
+    direction = kp_f3_make(kp_view_slope_x(&pass->view, x), kp_view_slope_y(&pass->view, y), 1.0f);
+  }
+  return kp_rgb_mul(shade_base(pass, x, y, direction, alpha), march->tint);
+}
+
 // Front to back: volume up to the next layer, the layer, ..., volume up to the surface, the
 // surface.
 static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_rgb glow,
                           kp_volume_ray *rays) {
-  kp_march march = { .rays = rays, .transmittance = 1.0f };
+  kp_march march = { .rays = rays, .transmittance = 1.0f, .tint = { 1.0f, 1.0f, 1.0f } };
+  wet_ray wet = { 0 };
   march.direction =
       kp_f3_make(kp_view_slope_x(&pass->view, x), kp_view_slope_y(&pass->view, y), 1.0f);
   march.length = sqrtf(kp_f3_dot(march.direction, march.direction));
@@ -126,15 +174,14 @@ static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_rgb g
       kp_volumes_march(pass, &march, at, f->depth);
       at = f->depth;
     }
-    march.color = kp_rgb_add(march.color, kp_rgb_scale(f->color, f->alpha * march.transmittance));
-    march.transmittance *= 1.0f - f->alpha;
+    add_layer(pass, &march, &wet, f);
   }
   int64_t i = (int64_t)y * pass->view.width + x;
   if (misty) {
     kp_volumes_march(pass, &march, at, pass->surfaces.depth[i]);
   }
   float alpha;
-  kp_rgb base = shade_base(pass, x, y, march.direction, &alpha);
+  kp_rgb base = shade_behind(pass, x, y, &march, &wet, &alpha);
   // sprites of light add to what is behind them; layers in front of them are taken for clear
   kp_rgb color = kp_rgb_add(march.color, kp_rgb_scale(base, march.transmittance));
   color = kp_rgb_add(color, glow);

@@ -17,4 +17,5 @@ kp_sources(
   smooth.c
   triangles.c
   video.c
-  volume.c)
+  volume.c
+  water.c)

@@ -347,6 +347,13 @@ static kp_fragment shade_clear(const kp_pass *pass, uint32_t triangle, int x, in
                              .occlusion = 1.0f };
   kp_triangles_resolve(pass, triangle, &point);
   const kp_material *material = &pass->materials[point.material];
+  if (material->is_water) {
+    kp_fragment water = kp_water_shade(pass, &point);
+    water.depth = z;
+    water.order = triangle;
+    water.line = UINT32_MAX;
+    return water;
+  }
   float facing = fabsf(kp_f3_dot(point.normal, kp_f3_normalize(point.position)));
   float grazing = powf(1.0f - facing, 5.0f) * material->gloss;
   kp_fragment f = { .depth = z, .order = triangle, .line = UINT32_MAX };

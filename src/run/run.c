@@ -65,6 +65,7 @@ static kp_result build_world(kp_session *s) {
   KP_TRY(kp_world_create(s->record.backend, &s->world));
   KP_TRY(kp_world_set_spec(s->world, kp_scene_spec(s->scene)));
   KP_TRY(kp_world_build(s->world));
+  KP_TRY(kp_surfaces_begin(&s->surfaces, &s->extras.surface, s->world));
   return kp_shape_meshes_make(s->world, &s->meshes);
 }
 
@@ -277,6 +278,7 @@ static void end_session(kp_session *s) {
   kp_columns_free(&s->stats_columns);
   kp_columns_free(&s->perf_columns);
   kp_shape_meshes_free(&s->meshes);
+  kp_surfaces_free(&s->surfaces);
   kp_world_destroy(&s->world);
   kp_scene_free(&s->scene);
   kp_run_record_free(&s->record);

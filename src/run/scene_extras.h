@@ -1,13 +1,16 @@
-// What a scene may say beyond the simulation: render { } and look "water" { }. Every command that
-// loads a scene gives these to the loader, so that all of them accept the same scenes.
+// What a scene may say beyond the simulation: render { }, look "water" { } and output { surface }.
+// Every command that loads a scene gives these to the loader, so that all of them accept the same
+// scenes.
 #pragma once
 
 #include "render/render.h"
+#include "run/surfaces.h"
 #include "scene/scene.h"
 
 typedef struct kp_extras {
-  kp_render_def render;  // filled by the load
-  kp_scene_extra items[2];
+  kp_render_def render;    // filled by the load
+  kp_surface_out surface;  // likewise
+  kp_scene_extra items[3];
 } kp_extras;
 
 #define KP_EXTRA_LOOK "look"

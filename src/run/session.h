@@ -14,6 +14,7 @@ typedef struct kp_session {
   kp_scene *scene;
   kp_world *world;
   kp_shape_meshes meshes;
+  kp_surfaces surfaces;
   kp_columns stats_columns, perf_columns;
   kp_table *stats, *perf;
   KP_ARRAY(kp_table *) probes;

@@ -15,4 +15,5 @@ kp_sources(
   run_folder.c
   scene_extras.c
   shape_meshes.c
+  surfaces.c
   writer.c)

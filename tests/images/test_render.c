@@ -345,6 +345,66 @@ static void volumes_follow_beer_and_lambert(void **state) {
   kp_picture_free(&picture);
 }
 
+// A ball of water in front of a wall: clear as its colour says, mirroring at its rim, hiding
+// nothing of what stands before it. A drop of no colour lets the wall through but for the mirrored
+// share and what its surface scatters.
+static void water_lets_through_what_its_color_says(void **state) {
+  (void)state;
+  enum { RINGS = 40, AROUND = 80 };
+  static double x[RINGS * AROUND], y[RINGS * AROUND], z[RINGS * AROUND];
+  static float normals[3 * RINGS * AROUND];
+  static uint32_t triangles[6 * RINGS * AROUND];
+  int n = 0;
+  for (int i = 0; i < RINGS; ++i) {
+    for (int j = 0; j < AROUND; ++j) {
+      double a = PI * i / (RINGS - 1), b = 2.0 * PI * j / AROUND;
+      int v = i * AROUND + j, next = i * AROUND + (j + 1) % AROUND;
+      x[v] = sin(a) * cos(b);
+      y[v] = sin(a) * sin(b);
+      z[v] = cos(a);
+      normals[3 * v] = (float)x[v];
+      normals[3 * v + 1] = (float)y[v];
+      normals[3 * v + 2] = (float)z[v];
+      if (i + 1 < RINGS) {
+        const uint32_t two[6] = {
+          (uint32_t)v,    (uint32_t)(v + AROUND), (uint32_t)next,
+          (uint32_t)next, (uint32_t)(v + AROUND), (uint32_t)(next + AROUND)
+        };
+        memcpy(triangles + n, two, sizeof two);
+        n += 6;
+      }
+    }
+  }
+  kp_render_mesh water = { .n_vertices = RINGS * AROUND, .n_triangles = n / 3 };
+  water.positions = (kp_render_positions){ x, y, z, 1 };
+  water.triangles = triangles;
+  water.normals = normals;
+  water.look = kp_default_look_def();
+  water.look.water = true;
+  water.look.density = 1.0;
+  kp_render_scene scene = plain_scene();
+  scene.meshes = &water;
+  scene.n_meshes = 1;
+  kp_render_def def = plain_def(101);
+  def.sun_strength = 0.0;
+  kp_picture clear = { 0 }, red = { 0 };
+  water.look.color = kp_vec3_make(1.0, 1.0, 1.0);
+  assert_ok(kp_render_frame(&scene, &def, &clear));
+  // nothing behind it: what is not mirrored or scattered at the surface goes through
+  assert_between(alpha_at(&clear, 50, 50), 0.1, 0.3);
+  double radius = focal_pixels(&def) / sqrt(24.0);
+  assert_true(alpha_at(&clear, 50 + (int)(0.99 * radius), 50) > 2.0f * alpha_at(&clear, 50, 50));
+  assert_near(alpha_at(&clear, 50 + (int)radius + 2, 50), 0.0, 1e-6);
+  // over white, a red liquid is red
+  def.transparent = false;
+  water.look.color = kp_vec3_make(1.0, 0.2, 0.2);
+  assert_ok(kp_render_frame(&scene, &def, &red));
+  const float *c = &red.rgba[4 * (50 * 101 + 50)];
+  assert_true(c[0] > 1.5f * c[1]);
+  kp_picture_free(&clear);
+  kp_picture_free(&red);
+}
+
 static float *hot_gas(float kelvin, float *share) {
   static float temperature[N * N * N];
   for (int i = 0; i < N * N * N; ++i) {
@@ -800,6 +860,7 @@ int main(void) {
     cmocka_unit_test(joints_are_counted_once),
     cmocka_unit_test(volumes_follow_beer_and_lambert),
     cmocka_unit_test(volumes_throw_shadows),
+    cmocka_unit_test(water_lets_through_what_its_color_says),
     cmocka_unit_test(hot_gas_glows_as_a_black_body),
     cmocka_unit_test(fire_lights_the_floor),
     cmocka_unit_test(smoke_follows_the_scale),

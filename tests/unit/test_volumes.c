@@ -2,9 +2,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "data/mac_sample.h"
+#include "geom/mesh.h"
 #include "io/frame_data.h"
 #include "run/batch.h"
+#include "run/surfaces.h"
 
 #include "support/worlds.h"
 
@@ -148,10 +151,119 @@ static void test_measure(void **state) {
   free_world(&g);
 }
 
+// ---- surfaces
+
+// A ball of radius 0.8 about (1, y, 1.2), and a velocity that is linear.
+static void fill_level_set(grid_world *g, double height) {
+  const kp_mac_view *v = &g->mac->view;
+  kp_field_desc desc = { "distance", KP_TYPE_REAL, 1, "m", KP_FIELD_SAVE | KP_FIELD_EXPORT, 0.0 };
+  kp_field *distance, *velocity = kp_space_find(g->mac->space, "velocity");
+  assert_ok(kp_mac_add_field(g->mac, &desc, &distance));
+  kp_real *items = kp_buffer_host(&distance->buffers[0], KP_ACCESS_OVERWRITE);
+  kp_real *u[3];
+  for (int c = 0; c < 3; ++c) {
+    u[c] = kp_buffer_host(&velocity->buffers[c], KP_ACCESS_OVERWRITE);
+  }
+  for (int k = -2; k < v->n[2] + 2; ++k) {
+    for (int j = -2; j < v->n[1] + 2; ++j) {
+      for (int i = -2; i < v->n[0] + 2; ++i) {
+        int64_t at = kp_mac_at(v, i, j, k);
+        kp_vec3 p = kp_vec3_make(v->lo[0] + v->cell * (i + 0.5), v->lo[1] + v->cell * (j + 0.5),
+                                 v->lo[2] + v->cell * (k + 0.5));
+        kp_vec3 d = kp_vec3_sub(p, kp_vec3_make(1.0, height, 1.2));
+        items[at] = (kp_real)(kp_vec3_length(d) - 0.8);
+        u[0][at] = (kp_real)(2.0 * (p.x - 0.5 * v->cell));
+        u[1][at] = (kp_real)(1.0 - p.x);
+        u[2][at] = (kp_real)(3.0 * p.y);
+      }
+    }
+  }
+}
+
+static kp_frame *load_surface(grid_world *g, const kp_surface_out *how, const char *folder) {
+  const char *path = kp_test_path(folder, "surface.kpf");
+  kp_batch batch = { 0 };
+  kp_surfaces surfaces;
+  kp_frame *frame;
+  assert_ok(kp_surfaces_begin(&surfaces, how, g->world));
+  kp_batch_begin(&batch, g->world, 0, 3);
+  assert_ok(kp_surfaces_add(&surfaces, g->world, &batch));
+  assert_ok(kp_container_write(path, &batch.head, batch.sections.data, batch.sections.count));
+  kp_batch_free(&batch);
+  kp_surfaces_free(&surfaces);
+  assert_ok(kp_frame_load(path, &frame));
+  return frame;
+}
+
+static kp_mesh closed_mesh(const kp_frame_mesh *in) {
+  kp_mesh mesh;
+  assert_non_null(in);
+  assert_ok(kp_mesh_create((kp_index)in->n_vertices, (kp_index)in->n_triangles, &mesh));
+  memcpy(mesh.vertices, in->vertices, (size_t)in->n_vertices * sizeof *mesh.vertices);
+  for (uint64_t i = 0; i < 3 * in->n_triangles; ++i) {
+    mesh.triangles[i / 3].v[i % 3] = (kp_index)in->triangles[i];
+  }
+  assert_ok(kp_mesh_check_closed(&mesh));
+  return mesh;
+}
+
+static void test_level_set(void **state) {
+  static const char *const backends[] = { "cpu", "mirror" };
+  for (int b = 0; b < 2; ++b) {
+    // a whole ball, and half of one that sits on the floor
+    for (int half = 0; half < 2; ++half) {
+      grid_world g = make_world(backends[b], 3);
+      fill_level_set(&g, half == 1 ? 0.0 : 1.5);
+      kp_text_copy(g.world->env.grids.data[0].name, KP_NAME_SIZE, "drop");
+      kp_surface_out how = kp_default_surface_out();
+      kp_text_copy(how.from, sizeof how.from, "drop");
+      kp_frame *frame = load_surface(&g, &how, *state);
+      const kp_frame_mesh *surface = kp_frame_find_mesh(frame, "surface of drop");
+      kp_mesh mesh = closed_mesh(surface);
+      double volume = 4.0 / 3.0 * 3.14159265 * 0.512 / (half + 1);
+      // the sharp rim on the floor is cut off
+      assert_near_relative(kp_mesh_volume(&mesh), volume, half == 1 ? 0.025 : 0.01);
+      for (uint64_t i = 0; i < surface->n_vertices; ++i) {
+        kp_vec3 p = surface->vertices[i];
+        assert_true(p.y > -1e-3);
+        kp_vec3 v = kp_vec3_make(2.0 * p.x, 1.0 - p.x, 3.0 * p.y);
+        assert_vec3_near(surface->velocities[i], v, p.y < 0.06 ? 0.2 : 1e-4);
+      }
+      assert_int_equal(kp_frame_find_field(&surface->fields, "normal")->n_components, 3);
+      kp_mesh_destroy(&mesh);
+      kp_frame_free(&frame);
+      free_world(&g);
+    }
+  }
+}
+
+static void test_particles(void **state) {
+  grid_world g = make_world("cpu", 3);
+  kp_surface_out how = kp_default_surface_out();
+  // particles have a surface only when it is asked for
+  kp_frame *frame = load_surface(&g, &how, *state);
+  assert_int_equal(frame->n_meshes, 0);
+  kp_frame_free(&frame);
+  kp_text_copy(how.from, sizeof how.from, "all");
+  frame = load_surface(&g, &how, *state);
+  kp_mesh mesh = closed_mesh(kp_frame_find_mesh(frame, "surface of drop"));
+  assert_between(kp_mesh_volume(&mesh), 0.15, 1.2);  // eight particles, 1 m^3
+  kp_mesh_destroy(&mesh);
+  kp_frame_free(&frame);
+  kp_text_copy(how.from, sizeof how.from, "dorp");
+  kp_surfaces surfaces;
+  assert_fails(KP_ERROR_SCENE, "did you mean \"drop\"",
+               kp_surfaces_begin(&surfaces, &how, g.world));
+  kp_surfaces_free(&surfaces);
+  free_world(&g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_window, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_flat, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_level_set, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_particles, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test(test_measure),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

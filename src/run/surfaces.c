@@ -1,0 +1,328 @@
+#include "run/surfaces.h"
+
+#include <string.h>
+
+#include "data/mac_sample.h"
+#include "par/parallel.h"
+
+#define FINEST 0.35   // spacings between samples; with the largest reach this is what fits
+#define FARTHEST 2.8  // spacings
+#define ROWS_PER_CHUNK 16
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_surface_out, member, kind, unit, lowest, highest, text)
+
+static const kp_param surface_rows[] = {
+  ROW(from, TEXT, "", 0, 0,
+      "Liquid whose surface is put into frames as a mesh, \"all\" or \"none\"; when missing, the "
+      "liquids of grids."),
+  ROW(voxel, REAL, "spacings", FINEST, 4,
+      "Distance between samples of the surface of particles; smaller is finer and slower."),
+  ROW(reach, REAL, "spacings", 1.4, FARTHEST, "Particles so far away count; more is smoother."),
+  ROW(smooth, INT, "", 0, 20, "Passes of a filter over the surface of particles."),
+};
+
+kp_surface_out kp_default_surface_out(void) {
+  return (kp_surface_out){ .voxel = 0.6, .reach = 2.4, .smooth = 2 };
+}
+
+static void set_surface(void *def) {
+  *(kp_surface_out *)def = kp_default_surface_out();
+}
+
+const kp_param_table kp_surface_params = {
+  "surface",
+  "The surface of liquids as meshes in frames.",
+  surface_rows,
+  sizeof surface_rows / sizeof surface_rows[0],
+  sizeof(kp_surface_out),
+  set_surface,
+};
+
+// ---- who has one
+
+static bool is_asked_for(const kp_surface_out *how, const kp_liquid_def *liquid) {
+  if (how->from[0] == '\0') {
+    return liquid->method > KP_LIQUID_MPS;
+  }
+  return strcmp(how->from, "all") == 0 || strcmp(how->from, liquid->name) == 0;
+}
+
+static kp_liquid_surface find_liquid(const kp_world *world, const kp_liquid_def *liquid) {
+  kp_liquid_surface found = { .spacing = liquid->spacing };
+  kp_text_copy(found.name, sizeof found.name, liquid->name);
+  for (size_t g = 0; g < world->env.grids.count; ++g) {
+    const kp_env_grid *grid = &world->env.grids.data[g];
+    kp_field *distance = kp_space_find(grid->mac->space, "distance");
+    if (strcmp(grid->name, liquid->name) == 0 && distance != NULL) {
+      found.mac = grid->mac;
+      found.distance = distance;
+      return found;
+    }
+  }
+  kp_space *space = kp_registry_find(world->registry, liquid->name);
+  bool has_particles = space != NULL && kp_space_is_population(world, space);
+  found.particles = has_particles ? space : NULL;
+  return found;
+}
+
+static kp_result no_such_liquid(const kp_world *world, const char *wanted) {
+  const char *names[64];
+  size_t n = 0;
+  for (; n < world->spec.liquids.count && n < sizeof names / sizeof names[0]; ++n) {
+    names[n] = world->spec.liquids.data[n].name;
+  }
+  const char *nearest = kp_text_nearest(wanted, names, n);
+  return nearest != NULL
+             ? kp_fail(KP_ERROR_SCENE,
+                       "output.surface: there is no liquid \"%s\"; did you mean \"%s\"?", wanted,
+                       nearest)
+             : kp_fail(KP_ERROR_SCENE, "output.surface: there is no liquid \"%s\"", wanted);
+}
+
+kp_result kp_surfaces_begin(kp_surfaces *surfaces, const kp_surface_out *how, kp_world *world) {
+  *surfaces = (kp_surfaces){ .how = *how };
+  bool is_word =
+      how->from[0] == '\0' || strcmp(how->from, "all") == 0 || strcmp(how->from, "none") == 0;
+  bool is_found = is_word;
+  for (size_t l = 0; l < world->spec.liquids.count; ++l) {
+    const kp_liquid_def *liquid = &world->spec.liquids.data[l];
+    is_found = is_found || strcmp(how->from, liquid->name) == 0;
+    if (!is_asked_for(how, liquid)) {
+      continue;
+    }
+    kp_liquid_surface found = find_liquid(world, liquid);
+    if (found.mac != NULL || found.particles != NULL) {
+      KP_TRY(kp_array_push(&surfaces->items, found));
+    }
+  }
+  return is_found ? KP_OK : no_such_liquid(world, how->from);
+}
+
+void kp_surfaces_free(kp_surfaces *surfaces) {
+  kp_array_free(&surfaces->items);
+  kp_surfacer_free(&surfaces->surfacer);
+  kp_isosurface_free(&surfaces->mesh);
+  kp_free(surfaces->velocities);
+  surfaces->velocities = NULL;
+}
+
+// ---- level sets
+
+typedef struct window_copy {
+  const kp_mac *mac;
+  const kp_real *from;
+  const kp_lattice *lattice;
+  float *to;
+} window_copy;
+
+static int32_t clamp_index(int32_t i, int32_t lo, int32_t hi) {
+  return i < lo ? lo : i >= hi ? hi - 1 : i;
+}
+
+// The window and one layer around it, which repeats the nearest cell where the domain ends and is
+// air where only the window does.
+static void copy_window(int64_t begin, int64_t end, void *context) {
+  const window_copy *w = context;
+  const kp_mac *mac = w->mac;
+  const int32_t *lo = mac->window_lo, *hi = mac->window_hi;
+  for (int64_t row = begin; row < end; ++row) {
+    int32_t j = lo[1] - 1 + (int32_t)(row % w->lattice->n[1]);
+    int32_t k = lo[2] - 1 + (int32_t)(row / w->lattice->n[1]);
+    float *to = w->to + row * w->lattice->row;
+    for (int32_t n = 0; n < w->lattice->n[0]; ++n) {
+      const int32_t at[3] = { lo[0] - 1 + n, j, k };
+      int32_t cell[3];
+      bool is_air = false;
+      for (int c = 0; c < 3; ++c) {
+        cell[c] = clamp_index(at[c], lo[c], hi[c]);
+        bool ends_here = at[c] < lo[c] ? lo[c] == 0 : at[c] >= hi[c] && hi[c] == mac->view.n[c];
+        is_air = is_air || (cell[c] != at[c] && !ends_here);
+      }
+      float value = (float)w->from[kp_mac_at(&mac->view, cell[0], cell[1], cell[2])];
+      to[n] = is_air ? fmaxf(value, (float)mac->view.cell) : value;
+    }
+  }
+}
+
+// The box of the grid: where the liquid ends.
+static kp_aabb grid_box(const kp_mac_view *g) {
+  kp_aabb box;
+  box.min = kp_vec3_make(g->lo[0], g->lo[1], g->lo[2]);
+  box.max = kp_vec3_madd(box.min, g->cell, kp_vec3_make(g->n[0], g->n[1], g->n[2]));
+  return box;
+}
+
+// The distance at cell centres as a lattice in the memory of the surfacer.
+static kp_result take_level_set(kp_surfaces *s, const kp_liquid_surface *item) {
+  const kp_mac *mac = item->mac;
+  const kp_mac_view *g = &mac->view;
+  kp_surfacer *room = &s->surfacer;
+  kp_lattice *l = &room->lattice;
+  for (int c = 0; c < 3; ++c) {
+    l->n[c] = mac->window_hi[c] - mac->window_lo[c] + 2;
+  }
+  l->row = l->n[0];
+  l->slab = (int64_t)l->n[0] * l->n[1];
+  l->spacing = g->cell;
+  // centres lie half a cell inside, and there is a layer more
+  l->origin = kp_vec3_make(g->lo[0] + (mac->window_lo[0] - 0.5) * g->cell,
+                           g->lo[1] + (mac->window_lo[1] - 0.5) * g->cell,
+                           g->lo[2] + (mac->window_lo[2] - 0.5) * g->cell);
+  size_t size = (size_t)(l->slab * l->n[2]) * sizeof(float);
+  if (room->values == NULL || kp_alloc_size(room->values) < size) {
+    kp_free(room->values);
+    room->values = kp_alloc(size, KP_MEMORY_MESH);
+    if (room->values == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+  }
+  l->values = room->values;
+  window_copy copy = { .mac = mac, .lattice = l, .to = room->values };
+  void *memory;
+  KP_TRY(kp_buffer_get(&item->distance->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ, &memory));
+  copy.from = memory;
+  kp_parallel_for((int64_t)l->n[1] * l->n[2], ROWS_PER_CHUNK, copy_window, &copy);
+  kp_aabb box = grid_box(g);
+  kp_lattice_clip(l, room->values, &box);
+  return KP_OK;
+}
+
+typedef struct grid_velocity {
+  const kp_mac_view *grid;
+  kp_mac_velocity faces;
+  const kp_vec3 *points;
+  kp_vec3 *out;
+} grid_velocity;
+
+static void sample_grid(int64_t begin, int64_t end, void *context) {
+  const grid_velocity *w = context;
+  for (int64_t i = begin; i < end; ++i) {
+    kp_real v[3];
+    kp_vec3 p = w->points[i];
+    kp_mac_velocity_at(w->grid, w->faces, p.x, p.y, p.z, v);
+    w->out[i] = kp_vec3_make((double)v[0], (double)v[1], (double)v[2]);
+  }
+}
+
+static kp_result take_grid_velocity(kp_surfaces *s, const kp_liquid_surface *item) {
+  kp_field *velocity = kp_space_find(item->mac->space, "velocity");
+  if (velocity == NULL || velocity->components != 3) {
+    memset(s->velocities, 0, (size_t)s->mesh.n_vertices * sizeof *s->velocities);
+    return KP_OK;
+  }
+  void *faces[3];
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(kp_buffer_get(&velocity->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &faces[c]));
+  }
+  grid_velocity work = { .grid = &item->mac->view,
+                         .faces = { faces[0], faces[1], faces[2] },
+                         .points = s->mesh.vertices,
+                         .out = s->velocities };
+  kp_parallel_for(s->mesh.n_vertices, 1024, sample_grid, &work);
+  return KP_OK;
+}
+
+// ---- particles
+
+static kp_result get_cloud(kp_space *space, kp_cloud *out) {
+  kp_field *position = kp_space_find(space, "position"),
+           *velocity = kp_space_find(space, "velocity");
+  void *x[3], *v[3] = { NULL, NULL, NULL };
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(kp_buffer_get(&position->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &x[c]));
+    if (velocity != NULL) {
+      KP_TRY(kp_buffer_get(&velocity->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &v[c]));
+    }
+  }
+  *out = (kp_cloud){ .n = space->n, .x = x[0], .y = x[1], .z = x[2] };
+  out->u = v[0];
+  out->v = v[1];
+  out->w = v[2];
+  return KP_OK;
+}
+
+static kp_result take_particles(kp_surfaces *s, const kp_world *world,
+                                const kp_liquid_surface *item, const kp_cloud *cloud) {
+  const kp_domain_def *domain = &world->spec.domain;
+  kp_surfacing how = { .spacing = item->spacing,
+                       .voxel = s->how.voxel * item->spacing,
+                       .reach = s->how.reach,
+                       .smooth = (int)s->how.smooth,
+                       .dimension = (int)domain->dimension,
+                       .box = { domain->min, domain->max } };
+  return kp_surfacer_fill(&s->surfacer, &how, cloud);
+}
+
+// ---- meshes
+
+static kp_result add_vectors(kp_batch *batch, const char *name, const char *field, const char *unit,
+                             int64_t n, float *out[3]) {
+  static const char *const components[3] = { "x", "y", "z" };
+  for (int c = 0; c < 3; ++c) {
+    void *data;
+    KP_TRY(kp_batch_room(batch, KP_ITEM_F32, (uint64_t)n, unit, &data, "mesh/surface of %s/%s/%s",
+                         name, field, components[c]));
+    out[c] = data;
+  }
+  return KP_OK;
+}
+
+static kp_result add_mesh(const kp_surfaces *s, const char *name, kp_batch *batch) {
+  const kp_isosurface *mesh = &s->mesh;
+  float *x[3], *v[3], *normal[3];
+  void *triangles;
+  KP_TRY(add_vectors(batch, name, "vertices", "m", mesh->n_vertices, x));
+  KP_TRY(add_vectors(batch, name, "velocity", "m/s", mesh->n_vertices, v));
+  KP_TRY(add_vectors(batch, name, "normal", "", mesh->n_vertices, normal));
+  for (int64_t i = 0; i < mesh->n_vertices; ++i) {
+    kp_vec3 place = mesh->vertices[i], speed = s->velocities[i];
+    x[0][i] = (float)place.x;
+    x[1][i] = (float)place.y;
+    x[2][i] = (float)place.z;
+    v[0][i] = (float)speed.x;
+    v[1][i] = (float)speed.y;
+    v[2][i] = (float)speed.z;
+    for (int c = 0; c < 3; ++c) {
+      normal[c][i] = mesh->normals[3 * i + c];
+    }
+  }
+  KP_TRY(kp_batch_room(batch, KP_ITEM_U32, 3 * (uint64_t)mesh->n_triangles, "", &triangles,
+                       "mesh/surface of %s/triangles", name));
+  memcpy(triangles, mesh->triangles, 3 * (size_t)mesh->n_triangles * sizeof(uint32_t));
+  return KP_OK;
+}
+
+static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_surface *item,
+                             kp_batch *batch) {
+  kp_cloud cloud = { 0 };
+  if (item->mac != NULL) {
+    KP_TRY(take_level_set(s, item));
+  } else {
+    KP_TRY(get_cloud(item->particles, &cloud));
+    KP_TRY(take_particles(s, world, item, &cloud));
+  }
+  KP_TRY(kp_marching_cubes(&s->surfacer.lattice, 0.0f, &s->mesh));
+  size_t size = (size_t)(s->mesh.n_vertices + 1) * sizeof *s->velocities;
+  if (s->velocities == NULL || kp_alloc_size(s->velocities) < size) {
+    kp_free(s->velocities);
+    s->velocities = kp_alloc(size + size / 4, KP_MEMORY_MESH);
+    if (s->velocities == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+  }
+  if (item->mac != NULL) {
+    KP_TRY(take_grid_velocity(s, item));
+  } else {
+    kp_surfacer_velocities(&s->surfacer, &cloud, s->mesh.vertices, s->mesh.n_vertices,
+                           s->velocities);
+  }
+  return add_mesh(s, item->name, batch);
+}
+
+kp_result kp_surfaces_add(kp_surfaces *s, kp_world *world, kp_batch *batch) {
+  for (size_t i = 0; i < s->items.count; ++i) {
+    KP_TRY(add_surface(s, world, &s->items.data[i], batch));
+  }
+  return KP_OK;
+}

@@ -1,0 +1,44 @@
+// Surfaces of liquids as meshes of a frame: "mesh/surface of <liquid>/..." with the velocity and
+// the normal of every vertex. A liquid of a grid has one of its own accord: that of its level set,
+// or one around its particles; liquids of particles have one when the scene asks for it.
+#pragma once
+
+#include "base/param.h"
+#include "geom/particle_surface.h"
+#include "run/batch.h"
+
+typedef struct kp_surface_out {
+  uint32_t cookie;
+  char from[KP_TEXT_SIZE];  // a liquid, "all", "none"; "": those of grids
+  double voxel;             // spacings of particles between samples
+  double reach;             // spacings: particles so far away count
+  int64_t smooth;           // passes
+} kp_surface_out;
+
+kp_surface_out kp_default_surface_out(void);
+extern const kp_param_table kp_surface_params;
+
+// A liquid that has a surface.
+typedef struct kp_liquid_surface {
+  char name[KP_NAME_SIZE];
+  kp_mac *mac;  // with its distance, or NULL
+  kp_field *distance;
+  kp_space *particles;  // or NULL
+  double spacing;       // m, of the particles
+} kp_liquid_surface;
+
+typedef struct kp_surfaces {
+  kp_surface_out how;
+  KP_ARRAY(kp_liquid_surface) items;
+  kp_surfacer surfacer;  // memory for one liquid at a time
+  kp_isosurface mesh;
+  kp_vec3 *velocities;
+} kp_surfaces;
+
+// Which liquids of a built world have one. Refuses a name that no liquid has.
+KP_NODISCARD kp_result kp_surfaces_begin(kp_surfaces *surfaces, const kp_surface_out *how,
+                                         kp_world *world);
+void kp_surfaces_free(kp_surfaces *surfaces);
+
+// The meshes at this moment.
+KP_NODISCARD kp_result kp_surfaces_add(kp_surfaces *surfaces, kp_world *world, kp_batch *batch);
