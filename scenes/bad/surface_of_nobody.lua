@@ -1,4 +1,4 @@
--- expect: output.surface: there is no liquid "wtaer"; did you mean "water"\?
+-- expect: output.surface: there is no liquid "wtaer"; did you mean "water"?
 -- exit: 3
 domain { min = {0, 0, 0}, max = {1, 1, 1} }
 liquid "water" { spacing = 0.1, shape = box { min = {0, 0, 0}, max = {0.5, 0.5, 0.5} } }

@@ -679,12 +679,17 @@ static void read_expectation(const char *path, char *out, size_t size) {
 }
 
 // What only the methods know is refused when the world is built.
-static kp_result build_scene(const kp_scene *scene) {
+static kp_result build_scene(const kp_scene *scene, const kp_surface_out *surface) {
   kp_world *world = NULL;
   assert_ok(kp_world_create("cpu", &world));
   kp_result result = kp_world_set_spec(world, kp_scene_spec(scene));
   if (result == KP_OK) {
     result = kp_world_build(world);
+  }
+  if (result == KP_OK) {
+    kp_surfaces surfaces;
+    result = kp_surfaces_begin(&surfaces, surface, world);
+    kp_surfaces_free(&surfaces);
   }
   kp_world_destroy(&world);
   return result;
@@ -698,10 +703,13 @@ static bool is_refused_as_expected(const char *folder, const char *name) {
   const int64_t before = kp_memory_bytes();
   // processor time: a busy machine is not the scene's fault
   const clock_t start = clock();
-  kp_result result = kp_scene_load(path, NULL, &scene);
+  kp_extras extras;
+  kp_extras_init(&extras);
+  kp_scene_options options = kp_extras_options(&extras, NULL, 0);
+  kp_result result = kp_scene_load(path, &options, &scene);
   bool tells_place = result != KP_OK && strstr(kp_last_error(), ".lua") != NULL;
   if (result == KP_OK) {
-    result = build_scene(scene);
+    result = build_scene(scene, &extras.surface);
     tells_place = true;
     kp_scene_free(&scene);
   }
