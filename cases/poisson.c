@@ -48,7 +48,7 @@ static uint8_t kind_at(const kp_case_poisson_def *def, const kp_mac_view *g, con
   case KP_CASE_SURFACE:
     return above_surface(p[0], p[1], p[2]) < 0.0 ? KP_CELL_FLUID : KP_CELL_AIR;
   case KP_CASE_SPHERE:
-    return outside_sphere(p[0], p[1], p[2]) > 0.0 ? KP_CELL_FLUID : KP_CELL_SOLID;
+    return outside_sphere(p[0], p[1], p[2]) > -0.5 * g->cell ? KP_CELL_FLUID : KP_CELL_SOLID;
   case KP_CASE_POCKETS:
     return is_wall(g, cell) ? KP_CELL_SOLID : KP_CELL_FLUID;
   default:

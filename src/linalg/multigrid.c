@@ -235,6 +235,9 @@ static kp_result coarsen(kp_multigrid *m, level *fine, level *l) {
     KP_TRY(wrap(m, l, POISSON_BORDER_UPPER, l->c[axis], axis));
   }
   multigrid_invert_args v = { .grid = l->grid };
+  for (int c = 0; c < 3; ++c) {
+    v.is_periodic[c] = l->is_periodic[c];
+  }
   kp_call_init(&call, &multigrid_invert_kernel, &v);
   KP_BIND(&call, &v, cx, l->c[0], KP_ACCESS_READ);
   KP_BIND(&call, &v, cy, l->c[1], KP_ACCESS_READ);
@@ -317,6 +320,7 @@ static kp_result restrict_residual(kp_multigrid *m, level *l, level *coarse) {
   BIND_MATRIX(&call, &a, m, l);
   memcpy(a.ratio, l->ratio, sizeof a.ratio);
   KP_BIND(&call, &a, b, is_short ? NULL : l->at_b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, own, is_short ? NULL : l->at_own, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, l->at_x, KP_ACCESS_READ);
   KP_BIND(&call, &a, sum, coarse->at_x, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, lower_x, &coarse->lower[0], KP_ACCESS_WRITE);
@@ -351,8 +355,9 @@ static kp_result prolong(kp_multigrid *m, level *l, level *coarse) {
   return rows(m, coarse, &call);
 }
 
-// Couplings across periodic sides are left out by the smoothing before and hold still during the
-// one after: transposes of each other whatever the colours of the two sides are.
+// Couplings c across periodic sides are left out by the smoothing before and hold still during the
+// one after, whatever the colours of the two sides are: transposes of each other, which converge
+// with c twice in the diagonal. An item then keeps a share c of what it was, which its ghost adds.
 kp_result kp_multigrid_cycle(kp_multigrid *m, kp_buffer *b, kp_buffer *x) {
   m->levels[0].at_b = b;
   m->levels[0].at_x = x;
@@ -367,7 +372,7 @@ kp_result kp_multigrid_cycle(kp_multigrid *m, kp_buffer *b, kp_buffer *x) {
   for (int k = m->n_levels - 2; k >= 0; --k) {
     level *l = &m->levels[k];
     KP_TRY(prolong(m, l, &m->levels[k + 1]));
-    KP_TRY(wrap(m, l, POISSON_BORDER_IMAGE, l->at_x, -1));
+    KP_TRY(wrap(m, l, POISSON_BORDER_BOTH, l->at_x, -1));
     KP_TRY(relax(m, l, 1));
     KP_TRY(relax(m, l, 0));
   }

@@ -14,8 +14,7 @@
   ROW(multigrid, collect)                                                                          \
   ROW(multigrid, prolong)
 
-// A level as kernels see it: (A x)_i = x_i / inverse_i - scale sum c x_j for items with inverse >
-// 0.
+// A level as kernels see it: (A x)_i = scale sum c (x_i - x_j) + own x_i where inverse > 0.
 typedef struct multigrid_matrix {
   poisson_grid grid;
   kp_real scale;
@@ -141,6 +140,7 @@ KP_FN void multigrid_coarsen(int64_t j, int64_t k, int64_t i0, int64_t i1,
 // 1 over the diagonal of a coarse level, and the weights of its interpolation.
 typedef struct multigrid_invert_args {
   poisson_grid grid;
+  int32_t is_periodic[3];
   const kp_real *cx, *cy, *cz, *own;
   kp_real *inverse;
   kp_real *share;  // of multigrid_weights
@@ -159,6 +159,9 @@ KP_FN void multigrid_invert(int64_t j, int64_t k, int64_t i0, int64_t i1,
       sum += a->cz[at] + a->cz[at + slab];
       most = multigrid_larger(most, multigrid_larger(a->cz[at], a->cz[at + slab]));
     }
+    const kp_real *const c[3] = { a->cx, a->cy, a->cz };
+    const int64_t cell[3] = { i, j, k };
+    sum += poisson_seam(&a->grid, a->is_periodic, cell, c);
     a->inverse[at] = sum > 0 ? 1 / sum : (kp_real)0;
     a->share[at] = most > 0 ? (kp_real)0.25 / most : (kp_real)0;
   }
@@ -260,8 +263,8 @@ typedef struct multigrid_restrict_args {
   multigrid_matrix m;  // fine
   poisson_grid grid;   // coarse
   int32_t ratio[3];
-  const kp_real *b;  // fine, read by restrict_all
   const kp_real *x;
+  const kp_real *b, *own;                      // fine, read by restrict_all; own may be NULL
   kp_real *sum, *lower_x, *lower_y, *lower_z;  // coarse; lower_z is NULL in 2D
 } multigrid_restrict_args;
 
@@ -318,9 +321,17 @@ KP_FN void multigrid_restrict(int64_t j, int64_t k, int64_t i0, int64_t i1,
 typedef multigrid_restrict_args multigrid_restrict_all_args;
 
 KP_FN kp_real multigrid_left_over(const multigrid_restrict_args *a, int64_t i) {
-  // the diagonal again, from its inverse: what is restricted need not be exact
-  kp_real inverse = a->m.inverse[i];
-  return inverse > 0 ? a->b[i] + multigrid_inflow(a, i) - a->x[i] / inverse : (kp_real)0;
+  int64_t row = a->m.grid.row;
+  int64_t slab = a->m.grid.slab;
+  if (!(a->m.inverse[i] > 0)) {
+    return 0;
+  }
+  kp_real sum = a->m.cx[i] + a->m.cx[i + 1] + a->m.cy[i] + a->m.cy[i + row];
+  if (slab) {
+    sum += a->m.cz[i] + a->m.cz[i + slab];
+  }
+  kp_real diagonal = a->m.scale * sum + (a->own ? a->own[i] : (kp_real)0);
+  return a->b[i] + multigrid_inflow(a, i) - diagonal * a->x[i];
 }
 
 KP_FN void multigrid_restrict_all(int64_t j, int64_t k, int64_t i0, int64_t i1,

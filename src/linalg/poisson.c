@@ -2,10 +2,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/memory.h"
 #include "linalg/multigrid.h"
+#include "linalg/pockets.h"
 #include "linalg/poisson_kernels.h"
 #include "par/kernel_define.h"
 
@@ -16,7 +18,9 @@ struct kp_poisson {
   kp_poisson_def def;
   char name[KP_NAME_SIZE];
   kp_pcg pcg;
-  kp_multigrid *multigrid;      // NULL for other solvers
+  kp_multigrid *multigrid;  // NULL for other solvers
+  kp_pockets pockets;
+  double pattern[2];            // of what the pockets were found in
   kp_buffer low;                // what the answer cannot hold of p
   kp_buffer inverse_diagonal;   // empty while no solver asked for it
   const kp_poisson_system *of;  // the system of the present solve
@@ -124,11 +128,14 @@ static kp_result residual(void *self, kp_buffer *b, kp_buffer *low, kp_buffer *r
   KP_BIND(&call, &a, x, p->of->answer, KP_ACCESS_READ);
   KP_BIND(&call, &a, low, low, KP_ACCESS_READ);
   KP_BIND(&call, &a, r, r, KP_ACCESS_WRITE);
-  return rows(p, &call);
+  KP_TRY(rows(p, &call));
+  // rounding leaves a little of the null space, which the preconditioner would blow up
+  return kp_pockets_project(&p->pockets, r, NULL);
 }
 
 static kp_result make_diagonal(kp_poisson *p) {
   poisson_diagonal_args a = { .grid = p->grid, .scale = p->scale };
+  memcpy(a.is_periodic, p->mac->view.is_periodic, sizeof a.is_periodic);
   kp_call call;
   kp_call_init(&call, &poisson_diagonal_kernel, &a);
   BIND_MATRIX(&call, &a, p->of);
@@ -138,46 +145,50 @@ static kp_result make_diagonal(kp_poisson *p) {
 
 // ---- regions without a given pressure
 
-static kp_result shift(kp_poisson *p, double by, kp_buffer *values) {
-  poisson_shift_args a = { .grid = p->grid, .shift = (kp_real)by };
+// Regions are sought again only when what is connected changed.
+static kp_result find_pockets(kp_poisson *p) {
+  kp_mac *mac = p->mac;
+  poisson_pattern_args a = { .grid = p->grid, .first = p->first };
   kp_call call;
-  kp_call_init(&call, &poisson_shift_kernel, &a);
-  KP_BIND(&call, &a, flags, p->of->flags, KP_ACCESS_READ);
-  KP_BIND(&call, &a, values, values, KP_ACCESS_WRITE);
-  return rows(p, &call);
+  kp_call_init(&call, &poisson_pattern_kernel, &a);
+  BIND_MATRIX(&call, &a, p->of);
+  double pattern[2];
+  KP_TRY(kp_call_reduce(mac->backend, &call, p->n, pattern));
+  if (p->pockets.first == p->first && p->pockets.n_flat == p->n &&
+      memcmp(pattern, p->pattern, sizeof pattern) == 0) {
+    return KP_OK;
+  }
+  memcpy(p->pattern, pattern, sizeof pattern);
+  kp_pockets_system s = { .box = p->box,
+                          .first = p->first,
+                          .n = p->n,
+                          .length = mac->view.count,
+                          .flags = p->of->flags,
+                          .faces = { p->of->faces[0], p->of->faces[1], p->of->faces[2] },
+                          .extra = p->of->extra,
+                          .segments = &mac->segments[p->def.lattice],
+                          .n_segments = mac->n_segments[p->def.lattice] };
+  for (int c = 0; c < 3; ++c) {
+    s.lo[c] = mac->window_lo[c];
+    s.is_periodic[c] = mac->view.is_periodic[c];
+  }
+  return kp_pockets_find(&p->pockets, &s);
 }
 
-typedef struct measures {
-  double right2, sum;  // b.b, sum of b
-  double n, n_held;    // unknowns, and those with a given neighbour or e
-} measures;
-
-static kp_result measure(kp_poisson *p, measures *out) {
-  poisson_measure_args a = { .grid = p->grid, .first = p->first };
+static kp_result measure(kp_poisson *p, double *right2, double *n) {
+  poisson_measure_args a = { .first = p->first };
   kp_call call;
   kp_call_init(&call, &poisson_measure_kernel, &a);
-  BIND_MATRIX(&call, &a, p->of);
+  KP_BIND(&call, &a, flags, p->of->flags, KP_ACCESS_READ);
   KP_BIND(&call, &a, b, p->of->right, KP_ACCESS_READ);
-  double v[4];
+  double v[2];
   KP_TRY(kp_call_reduce(p->mac->backend, &call, p->n, v));
-  *out = (measures){ .right2 = v[0], .sum = v[1], .n = v[2], .n_held = v[3] };
+  *right2 = v[0];
+  *n = v[1];
   if (!isfinite(v[0])) {
     return kp_fail(KP_ERROR_PHYSICS, "%s: the right side is not finite", p->name);
   }
   return KP_OK;
-}
-
-// The answer with mean zero.
-static kp_result centre(kp_poisson *p, double n) {
-  poisson_mean_args a = { .first = p->first };
-  kp_call call;
-  kp_call_init(&call, &poisson_mean_kernel, &a);
-  KP_BIND(&call, &a, flags, p->of->flags, KP_ACCESS_READ);
-  KP_BIND(&call, &a, x, p->of->answer, KP_ACCESS_READ);
-  KP_BIND(&call, &a, low, &p->low, KP_ACCESS_READ);
-  double sum;
-  KP_TRY(kp_call_reduce(p->mac->backend, &call, p->n, &sum));
-  return shift(p, sum / n, p->of->answer);
 }
 
 // ---- a solve
@@ -269,29 +280,31 @@ kp_result kp_poisson_solve(kp_poisson *p, const kp_poisson_system *system,
   *report = (kp_poisson_report){ 0 };
   p->of = system;
   KP_TRY(prepare(p));
-  measures m;
-  KP_TRY(measure(p, &m));
-  bool is_singular = m.n > 0.0 && m.n_held == 0.0;
-  if (is_singular) {
-    KP_TRY(shift(p, m.sum / m.n, system->right));
-    // what rounding leaves of a right side along the null vector is nothing
-    double across = m.right2 - m.sum * m.sum / m.n;
-    double floor = (sizeof(kp_real) == 4 ? 1e-13 : 1e-30) * m.right2;
-    m.right2 = across < floor ? 0.0 : across;
+  KP_TRY(find_pockets(p));
+  double before;
+  double right2;
+  double n;
+  KP_TRY(measure(p, &before, &n));
+  right2 = before;
+  if (p->pockets.n > 0) {
+    KP_TRY(kp_pockets_project(&p->pockets, system->right, NULL));
+    KP_TRY(measure(p, &right2, &n));
   }
-  report->n_cells = (int64_t)m.n;
-  report->n_pockets = is_singular ? 1 : 0;
-  if (m.right2 == 0.0) {
+  report->n_cells = (int64_t)n;
+  report->n_pockets = (int)p->pockets.n;
+  // what rounding leaves of a right side that only the null space had is nothing
+  double floor = (sizeof(kp_real) == 4 ? 1e-13 : 1e-30) * before;
+  if (right2 <= floor) {
     report->is_converged = true;
     return kp_vector_fill(p->mac->view.count, 0.0, system->answer);
   }
-  KP_TRY(conjugate_gradients(p, sqrt(m.right2)));
+  KP_TRY(conjugate_gradients(p, sqrt(right2)));
   report->n_levels = p->multigrid ? kp_multigrid_n_levels(p->multigrid) : 1;
   report->iterations = p->pcg.report.iterations;
   report->is_converged = p->pcg.report.is_converged;
   report->residual = p->pcg.report.residual;
   KP_TRY(find_worst(p, &report->worst));
-  return is_singular ? centre(p, m.n) : KP_OK;
+  return kp_pockets_project(&p->pockets, system->answer, &p->low);
 }
 
 kp_buffer *kp_poisson_rest(kp_poisson *p) {
@@ -311,6 +324,7 @@ kp_result kp_poisson_create(kp_mac *mac, const kp_poisson_def *def, kp_poisson *
   (void)snprintf(p->name, sizeof p->name, "%s", def->name);
   p->scale = (kp_real)(1.0 / (mac->view.cell * mac->view.cell));
   kp_pcg_init(&p->pcg, mac->backend);
+  kp_pockets_init(&p->pockets, mac->backend);
   kp_result result = kp_mac_scratch(mac, KP_TYPE_REAL, &p->low);
   if (result == KP_OK) {
     result = kp_mac_scratch(mac, KP_TYPE_REAL, &p->inverse_diagonal);
@@ -330,6 +344,7 @@ void kp_poisson_destroy(kp_poisson **poisson) {
     return;
   }
   kp_pcg_free(&p->pcg);
+  kp_pockets_free(&p->pockets);
   kp_multigrid_destroy(&p->multigrid);
   kp_buffer_free(&p->low);
   kp_buffer_free(&p->inverse_diagonal);
@@ -340,7 +355,8 @@ void kp_poisson_destroy(kp_poisson **poisson) {
 double kp_poisson_bytes_per_cell(const kp_poisson *p) {
   const kp_buffer *all[] = { &p->pcg.r, &p->pcg.u, &p->pcg.w,           &p->pcg.p,
                              &p->pcg.s, &p->low,   &p->inverse_diagonal };
-  double bytes = p->multigrid ? kp_multigrid_bytes(p->multigrid) : 0.0;
+  double bytes = kp_pockets_bytes(&p->pockets);
+  bytes += p->multigrid ? kp_multigrid_bytes(p->multigrid) : 0.0;
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     bytes += (double)all[k]->capacity;
   }

@@ -8,8 +8,7 @@
 #include "math/rounding.h"
 #include "par/kernel.h"
 
-#define POISSON_SUM1 KP_REDUCE_SUM
-#define POISSON_SUM4 KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM
+#define POISSON_SUM2 KP_REDUCE_SUM, KP_REDUCE_SUM
 #define POISSON_WORST KP_REDUCE_MAX
 
 #define POISSON_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
@@ -17,11 +16,10 @@
   ROW(poisson, residual)                                                                           \
   ROW(poisson, diagonal)                                                                           \
   ROW(poisson, mask)                                                                               \
-  ROW(poisson, shift)                                                                              \
   POINT(poisson, border)                                                                           \
   POINT(poisson, join)                                                                             \
-  REDUCE(poisson, measure, POISSON_SUM4)                                                           \
-  REDUCE(poisson, mean, POISSON_SUM1)                                                              \
+  REDUCE(poisson, measure, POISSON_SUM2)                                                           \
+  REDUCE(poisson, pattern, POISSON_SUM2)                                                           \
   REDUCE(poisson, worst, POISSON_WORST)
 
 // Where the items of a lattice lie: that of a MAC grid, or of a coarser level.
@@ -133,9 +131,29 @@ KP_FN void poisson_residual(int64_t j, int64_t k, int64_t i0, int64_t i1,
   }
 }
 
-// 1 over the diagonal, 0 where there is no unknown or nothing holds it.
+// What couples item (i, j, k) with images across periodic sides. Smoothing leaves these couplings
+// out, or behind, and has to be careful with as much.
+KP_FN kp_real poisson_seam(const poisson_grid *g, const int32_t is_periodic[3],
+                           const int64_t cell[3], const kp_real *const c[3]) {
+  const int64_t stride[3] = { 1, g->row, g->slab };
+  int64_t at = poisson_at(g, cell[0], cell[1], cell[2]);
+  kp_real sum = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (is_periodic[axis] && cell[axis] == 0) {
+      sum += c[axis][at];
+    }
+    if (is_periodic[axis] && cell[axis] == g->n[axis] - 1) {
+      sum += c[axis][at + stride[axis]];
+    }
+  }
+  return sum;
+}
+
+// 1 over the diagonal, 0 where there is no unknown or nothing holds it; of smoothing, with the
+// couplings across periodic sides twice.
 typedef struct poisson_diagonal_args {
   poisson_grid grid;
+  int32_t is_periodic[3];
   kp_real scale;
   const uint8_t *flags;
   const kp_real *cx, *cy, *cz;
@@ -154,10 +172,16 @@ KP_FN void poisson_diagonal(int64_t j, int64_t k, int64_t i0, int64_t i1,
   const kp_real *cz = slab ? a->cz + at : NULL;
   const kp_real *extra = a->extra ? a->extra + at : NULL;
   kp_real *inverse = a->inverse + at;
+  bool is_periodic = a->is_periodic[0] || a->is_periodic[1] || a->is_periodic[2];
   for (int64_t i = i0; i < i1; ++i) {
     kp_real sum = cx[i] + cx[i + 1] + cy[i] + cy[i + row];
     if (cz != NULL) {
       sum += cz[i] + cz[i + slab];
+    }
+    if (is_periodic) {
+      const kp_real *const c[3] = { a->cx, a->cy, a->cz };
+      const int64_t cell[3] = { i, j, k };
+      sum += poisson_seam(&a->grid, a->is_periodic, cell, c);
     }
     sum *= a->scale;
     if (extra != NULL) {
@@ -188,7 +212,8 @@ KP_FN void poisson_mask(int64_t j, int64_t k, int64_t i0, int64_t i1, const pois
 typedef enum poisson_border_kind {
   POISSON_BORDER_ZERO,   // nothing is there
   POISSON_BORDER_IMAGE,  // across a periodic axis
-  POISSON_BORDER_UPPER   // the same above alone: coefficients belong to lower faces
+  POISSON_BORDER_UPPER,  // the same above alone: coefficients belong to lower faces
+  POISSON_BORDER_BOTH    // the image and the item beside it, added: for smoothing
 } poisson_border_kind;
 
 typedef struct poisson_border_args {
@@ -207,10 +232,12 @@ KP_FN void poisson_border(int64_t t, const poisson_border_args *a) {
       a->values + g->start + t % g->n[inner] * stride[inner] + t / g->n[inner] * stride[outer];
   int64_t up = stride[a->axis];
   int64_t n = g->n[a->axis];
-  bool is_zero = a->kind == POISSON_BORDER_ZERO;
-  line[n * up] = is_zero ? (kp_real)0 : line[0];
+  kp_real first = a->kind == POISSON_BORDER_ZERO ? (kp_real)0 : line[0];
+  kp_real last = a->kind == POISSON_BORDER_ZERO ? (kp_real)0 : line[(n - 1) * up];
+  bool is_both = a->kind == POISSON_BORDER_BOTH;
+  line[n * up] = is_both ? first + last : first;
   if (a->kind != POISSON_BORDER_UPPER) {
-    line[-up] = is_zero ? (kp_real)0 : line[(n - 1) * up];
+    line[-up] = is_both ? first + last : last;
   }
 }
 
@@ -232,70 +259,44 @@ KP_FN void poisson_join(int64_t element, const poisson_join_args *a) {
   poisson_two_sum(&a->x[i], &a->low[i]);
 }
 
-// values -= shift in unknowns
-typedef struct poisson_shift_args {
-  poisson_grid grid;
-  kp_real shift;
-  const uint8_t *flags;
-  kp_real *values;
-} poisson_shift_args;
-
-KP_FN void poisson_shift(int64_t j, int64_t k, int64_t i0, int64_t i1,
-                         const poisson_shift_args *a) {
-  int64_t at = poisson_at(&a->grid, 0, j, k);
-  const uint8_t *flags = a->flags + at;
-  kp_real *values = a->values + at;
-  for (int64_t i = i0; i < i1; ++i) {
-    values[i] -= poisson_is_unknown(flags[i]) ? a->shift : (kp_real)0;
-  }
-}
-
-// Of the right side: b.b, sum of b, unknowns, and those that are held by a given neighbour or by e.
+// b.b and the number of unknowns.
 typedef struct poisson_measure_args {
-  poisson_grid grid;
   int64_t first;
   const uint8_t *flags;
-  const kp_real *cx, *cy, *cz;
-  const kp_real *extra;  // may be NULL
   const kp_real *b;
 } poisson_measure_args;
-
-KP_FN bool poisson_is_held(const poisson_measure_args *a, int64_t i) {
-  const uint8_t *f = a->flags;
-  int64_t row = a->grid.row;
-  int64_t slab = a->grid.slab;
-  kp_real c = a->extra ? a->extra[i] : (kp_real)0;
-  c += poisson_is_unknown(f[i - 1]) ? (kp_real)0 : a->cx[i];
-  c += poisson_is_unknown(f[i + 1]) ? (kp_real)0 : a->cx[i + 1];
-  c += poisson_is_unknown(f[i - row]) ? (kp_real)0 : a->cy[i];
-  c += poisson_is_unknown(f[i + row]) ? (kp_real)0 : a->cy[i + row];
-  if (slab) {
-    c += poisson_is_unknown(f[i - slab]) ? (kp_real)0 : a->cz[i];
-    c += poisson_is_unknown(f[i + slab]) ? (kp_real)0 : a->cz[i + slab];
-  }
-  return c > 0;
-}
 
 KP_FN void poisson_measure(int64_t element, const poisson_measure_args *a, double *v) {
   int64_t i = a->first + element;
   bool is_unknown = poisson_is_unknown(a->flags[i]);
   double b = is_unknown ? (double)a->b[i] : 0.0;
   v[0] = b * b;
-  v[1] = b;
-  v[2] = is_unknown ? 1.0 : 0.0;
-  v[3] = is_unknown && poisson_is_held(a, i) ? 1.0 : 0.0;
+  v[1] = is_unknown ? 1.0 : 0.0;
 }
 
-// Sum of an answer in two parts.
-typedef struct poisson_mean_args {
+// What is connected with what, as two sums of whole numbers that no order of adding changes: where
+// they are the same, so are the regions (but for one chance in 2^44).
+typedef struct poisson_pattern_args {
+  poisson_grid grid;
   int64_t first;
   const uint8_t *flags;
-  const kp_real *x, *low;
-} poisson_mean_args;
+  const kp_real *cx, *cy, *cz;
+  const kp_real *extra;  // may be NULL
+} poisson_pattern_args;
 
-KP_FN void poisson_mean(int64_t element, const poisson_mean_args *a, double *v) {
+KP_FN void poisson_pattern(int64_t element, const poisson_pattern_args *a, double *v) {
   int64_t i = a->first + element;
-  v[0] = poisson_is_unknown(a->flags[i]) ? (double)a->x[i] + (double)a->low[i] : 0.0;
+  uint64_t bits = poisson_is_unknown(a->flags[i]) ? 1 : 0;
+  bits |= a->cx[i] > 0 ? 2 : 0;
+  bits |= a->cy[i] > 0 ? 4 : 0;
+  bits |= a->grid.slab && a->cz[i] > 0 ? 8 : 0;
+  bits |= a->extra && a->extra[i] > 0 ? 16 : 0;
+  // the finaliser of MurmurHash3
+  uint64_t h = (uint64_t)i * 32 + bits;
+  h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+  h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
+  v[0] = (double)(h >> 42);
+  v[1] = (double)(h >> 20 & 0x3fffff);
 }
 
 // Largest |r|.

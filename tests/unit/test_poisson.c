@@ -436,6 +436,18 @@ static const recipe recipes[] = {
   // periodic
   { .shape = { .n = { 6, 5, 0 }, .is_periodic = { true, false, false }, .lattice = KP_MAC_CELL },
     .has_top = true },
+  { .shape = { .n = { 5, 4, 7 }, .is_periodic = { true, true, true }, .lattice = KP_MAC_CELL },
+    .has_cuts = true },
+  { .shape = { .n = { 6, 8, 0 }, .is_periodic = { true, true, false }, .lattice = KP_MAC_CELL } },
+  // many regions, some of them closed
+  { .shape = { .n = { 9, 8, 0 }, .lattice = KP_MAC_CELL }, .solids = 0.4, .has_cuts = true },
+  { .shape = { .n = { 9, 9, 0 }, .lattice = KP_MAC_CELL },
+    .solids = 0.4,
+    .airs = 0.03,
+    .has_thetas = true },
+  { .shape = { .n = { 6, 5, 6 }, .lattice = KP_MAC_CELL }, .solids = 0.6, .has_top = true },
+  { .shape = { .n = { 5, 5, 6 }, .is_periodic = { false, true, true }, .lattice = KP_MAC_CELL },
+    .solids = 0.6 },
   { .shape = { .n = { 2, 4, 1 }, .is_periodic = { true, false, true }, .lattice = KP_MAC_CELL },
     .has_top = true,
     .airs = 0.1 },
