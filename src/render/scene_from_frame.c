@@ -404,7 +404,7 @@ static kp_result add_volume(kp_frame_scene *s, const kp_frame_volume *volume,
     out.look = *look;
   } else {
     out.look = kp_default_look_def();
-    out.look.color = kp_vec3_make(0.90, 0.90, 0.91);
+    out.look.color = kp_vec3_make(0.80, 0.80, 0.81);
     out.look.color_map = KP_COLORMAP_HEAT;
   }
   if (volume->dims[2] == 1) {

@@ -21,8 +21,8 @@
 #define GLOW_FULL 1.6      // brightest a colour of it gets
 #define GLOW_ADAPTED 0.4   // of the ratio of luminances, as an eye sees it that is used to the fire
 
-// Extinction of density 1: a length of a twelfth of the scene's takes out all but 1/e.
-#define PARTS_OF_SCENE 12.0
+// Extinction of density 1: a length of a thirtieth of the scene's takes out all but 1/e.
+#define PARTS_OF_SCENE 30.0
 #define PLAIN_EMISSION 4.0
 
 // The eight cells around a point and its place between them.

@@ -53,6 +53,10 @@ static double finest_spacing(const kp_spec *spec) {
   return spacing;
 }
 
+// Arrays of a grid that no checkpoint holds: of advection, solids and the pressure's solver, which
+// are made when they are first needed.
+#define GRID_SCRATCH 30.0
+
 // Bytes of all fields, and the numbers that tell how long a run will take. About 1.5 million
 // particle-steps or 3 million cell-steps per second and core is what SPH and smoke reach on common
 // machines.
@@ -75,11 +79,9 @@ kp_result kp_world_measure(kp_world *world, kp_world_size *out) {
     out->bytes += kp_space_bytes_per_element(space) * (double)space->n;
   }
   for (size_t g = 0; g < world->env.grids.count; ++g) {
-    out->cells += kp_mac_n_all(world->env.grids.data[g].mac);
-  }
-  if (out->cells > 0) {
-    // solvers of grids hold as much again as the fields do
-    out->bytes = fmax(out->bytes, (double)world->backend->counters.device_bytes);
+    const kp_mac *mac = world->env.grids.data[g].mac;
+    out->cells += kp_mac_n_all(mac);
+    out->bytes += GRID_SCRATCH * sizeof(kp_real) * (double)mac->view.count;
   }
   double work = (double)out->particles / 1.5e6 + (double)out->cells / 3e6;
   out->seconds_per_second = work / out->dt;
