@@ -44,6 +44,7 @@ run: build
 test:
 	tools/install-deps core test
 	tools/check-layers
+	tools/check-sampler
 	tools/check-budgets
 	$(call build_preset,release)
 	@if [ -x build/release/kelpie ]; then ln -sfn release/kelpie build/kelpie; fi

@@ -29,6 +29,9 @@ kp_test(test_sph_bodies SOURCES test_sph_bodies.c ${physics_support} LABELS full
 kp_test(test_sph_walls SOURCES test_sph_walls.c walls_short.c ${physics_support} LABELS full)
 kp_test(test_sph_walls_long SOURCES test_sph_walls.c walls_long.c ${physics_support} LABELS long TIMEOUT 3600)
 kp_test(test_sph_population SOURCES test_sph_population.c ${physics_support} LABELS full)
+kp_test(test_flow_cavity SOURCES test_flow_cavity.c flow_cavity_short.c ${media_support} LABELS full)
+kp_test(test_flow_cavity_long SOURCES test_flow_cavity.c flow_cavity_long.c ${media_support}
+        LABELS long)
 kp_test(test_flow SOURCES test_flow.c ${media_support} LABELS fast)
 kp_test(test_mps SOURCES test_mps.c ${media_support} LABELS full)
 kp_test(test_sph_bits SOURCES test_sph_bits.c ${media_support} LABELS full)

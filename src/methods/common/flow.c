@@ -165,6 +165,7 @@ void kp_flow_free(kp_flow *flow) {
   for (int axis = 0; axis < 3; ++axis) {
     kp_poisson_destroy(&flow->viscous[axis]);
     kp_buffer_free(&flow->coefficient[axis]);
+    kp_buffer_free(&flow->carried.buffers[axis]);
   }
   kp_buffer_free(&flow->viscous_extra);
   kp_buffer_free(&flow->viscous_answer);
@@ -246,7 +247,8 @@ static kp_result write_right(kp_flow *flow, const kp_flow_projection *how, doubl
   return kp_mac_rows(flow->mac, KP_MAC_CELL, &call);
 }
 
-static kp_result correct(kp_flow *flow, const kp_flow_projection *how, double dt) {
+// velocity -= dt c / A grad p
+static kp_result push(kp_flow *flow, const kp_flow_projection *how, kp_field *velocity, double dt) {
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     flow_correct_args a = { .grid = flow->mac->view, .axis = axis, .dt = (kp_real)dt };
     kp_call call;
@@ -258,10 +260,10 @@ static kp_result correct(kp_flow *flow, const kp_flow_projection *how, double dt
     KP_BIND(&call, &a, rest, kp_poisson_rest(flow->poisson), KP_ACCESS_READ);
     KP_BIND(&call, &a, distance, how->distance, KP_ACCESS_READ);
     KP_BIND(&call, &a, jump, how->surface_pressure, KP_ACCESS_READ);
-    KP_BIND(&call, &a, velocity, &flow->velocity->buffers[axis], KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, velocity, &velocity->buffers[axis], KP_ACCESS_WRITE);
     KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
   }
-  return kp_mac_fill_velocity(flow->mac, flow->velocity);
+  return kp_mac_fill_velocity(flow->mac, velocity);
 }
 
 kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *how) {
@@ -269,7 +271,8 @@ kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *
   how = how != NULL ? how : &plain;
   KP_TRY(kp_mac_fill_velocity(flow->mac, flow->velocity));
   KP_TRY(write_coefficients(flow, how));
-  KP_TRY(write_right(flow, how, env->dt));
+  double dt = flow->grid.centering * env->dt;
+  KP_TRY(write_right(flow, how, dt));
   kp_poisson_system system = { .flags = &flow->flags->buffers[0],
                                .faces = { &flow->coefficient[0], &flow->coefficient[1],
                                           &flow->coefficient[2] },
@@ -282,7 +285,48 @@ kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *
            "%s \"%s\": the pressure reached %.2g of %.2g in %d iterations (said once)", flow->word,
            flow->name, flow->solved.residual, flow->grid.tolerance, flow->solved.iterations);
   }
-  return correct(flow, how, env->dt);
+  return push(flow, how, flow->velocity, dt);
+}
+
+// ---- advection
+
+static kp_advect_def advect_of(const kp_flow *flow) {
+  return (kp_advect_def){ .scheme = flow->grid.advection,
+                          .limiter = flow->grid.limiter,
+                          .trace = flow->grid.trace,
+                          .interpolation = flow->grid.interpolation };
+}
+
+// The velocity as it is, with the pressure of the last step acting for the first part of this one.
+static kp_result carry_pressure(kp_flow *flow, double dt) {
+  static const kp_flow_projection plain = { 0 };
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    kp_buffer *carried = &flow->carried.buffers[axis];
+    if (carried->used == 0) {
+      KP_TRY(kp_mac_scratch(flow->mac, KP_TYPE_REAL, carried));
+    }
+    KP_TRY(kp_buffer_copy(carried, &flow->velocity->buffers[axis]));
+  }
+  KP_TRY(write_coefficients(flow, &plain));
+  return push(flow, &plain, &flow->carried, dt);
+}
+
+kp_result kp_flow_advect(kp_flow *flow, kp_env *env) {
+  kp_advect_def how = advect_of(flow);
+  kp_buffer *flags = &flow->flags->buffers[0];
+  double early = (1.0 - flow->grid.centering) * env->dt;
+  if (early <= 0.0) {
+    return kp_advect_velocity(&flow->advect, &how, flow->velocity, flags, env->dt);
+  }
+  KP_TRY(carry_pressure(flow, early));
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    KP_TRY(kp_advect_values(&flow->advect, &how, (kp_mac_kind)axis, &flow->carried.buffers[axis],
+                            flow->velocity, flags, NAN, env->dt));
+  }
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    kp_buffer_swap_device(&flow->velocity->buffers[axis], &flow->carried.buffers[axis]);
+  }
+  return kp_mac_fill_velocity(flow->mac, flow->velocity);
 }
 
 // ---- velocity beyond the fluid

@@ -37,6 +37,7 @@ typedef struct kp_flow {
   kp_buffer right;           // b of the solver
   kp_advect advect;
   kp_poisson *poisson;
+  kp_field carried;        // the velocity with the pressure of the start; only with centering
   kp_poisson *viscous[3];  // of the components; made when first needed
   kp_buffer viscous_extra, viscous_answer;
   kp_poisson_report solved;  // of the last sub-step
@@ -58,6 +59,12 @@ KP_NODISCARD kp_result kp_flow_solids(kp_flow *flow, kp_env *env, uint8_t kind);
 
 // Face velocities of solids and sides: what the pressure may not change.
 KP_NODISCARD kp_result kp_flow_boundaries(kp_flow *flow, kp_env *env);
+
+// The velocity along itself, as grid { } says. With grid.centering below 1 the part of the pressure
+// that acts at the start of the step goes with it: a projection after advection turns what the
+// pressure should have bent into divergence and takes it away, which costs energy in proportion to
+// the step; taken along the way (semi-Lagrangian, nearly centred) it costs next to nothing.
+KP_NODISCARD kp_result kp_flow_advect(kp_flow *flow, kp_env *env);
 
 // What projection is told. All pointers may be NULL.
 typedef struct kp_flow_projection {
