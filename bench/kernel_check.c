@@ -151,6 +151,26 @@ static kp_result check_media(kernel_table *table, const kp_kernels_def *def) {
   return KP_OK;
 }
 
+// ---- the flow that grid methods share
+
+typedef struct flow_job {
+  kp_world *world;
+  int64_t cells;
+} flow_job;
+
+static kp_result run_flow(void *user) {
+  const flow_job *job = user;
+  return kp_kernel_flow(job->world, job->cells);
+}
+
+static kp_result check_flow(kernel_table *table, const kp_kernels_def *def) {
+  flow_job job = { .cells = def->particles };
+  KP_TRY(kp_world_create(def->backend, &job.world));
+  kp_result result = observe(table, job.world->backend, run_flow, &job);
+  kp_world_destroy(&job.world);
+  return result;
+}
+
 // ---- the registry with cold fields, which no method has yet
 
 static const kp_field_desc registry_fields[] = {
@@ -475,6 +495,7 @@ static kp_result check_all(kernel_table *table, const kp_kernels_def *def) {
   KP_TRY(check_lists(table, def));
   KP_TRY(check_rows(table, def));
   KP_TRY(check_advection(table, def));
+  KP_TRY(check_flow(table, def));
   KP_TRY(check_media(table, def));
   return check_worlds(table, def);
 }

@@ -20,6 +20,9 @@ typedef struct kp_kernel_medium {
 extern const kp_kernel_medium kp_kernel_media[];
 extern const size_t kp_n_kernel_media;
 
+// Fills an empty world with a flow of about so many cells and takes a few steps of it.
+KP_NODISCARD kp_result kp_kernel_flow(kp_world *world, int64_t cells);
+
 typedef struct kp_kernels_def {
   const char *backend;
   int64_t particles;  // of each world

@@ -1,0 +1,83 @@
+// A flow by itself for the kernel check: images across a periodic axis, a ball that moves, a force
+// field, viscosity of both kinds, part of the pressure taken along.
+#include <math.h>
+#include <stdio.h>
+
+#include "methods/common/flow.h"
+#include "world/world.h"
+
+#include "bench/kernels.h"
+
+// A world holds something, if only a drop.
+static kp_result add_surroundings(kp_world *world) {
+  static const double path[6] = { 0, 0, 0, 0.3, 0.1, 0.05 };
+  kp_domain_def domain = kp_default_domain_def();
+  domain.boundary_x = KP_BOUNDARY_PERIODIC;
+  domain.open_top = true;
+  kp_liquid_def drop = kp_default_liquid_def();
+  drop.shape.kind = KP_SHAPE_BOX;
+  drop.shape.max = kp_vec3_make(0.1, 0.1, 0.1);
+  drop.spacing = 0.05;
+  snprintf(drop.name, sizeof drop.name, "drop");
+  kp_collider_def ball = kp_default_collider_def();
+  ball.shape.kind = KP_SHAPE_SPHERE;
+  ball.shape.center = kp_vec3_make(0.43, 0.52, 0.47);
+  ball.shape.radius = 0.21;
+  ball.position = (kp_curve){ .components = 3, .n = 2, .interval = 1.0, .samples = path };
+  snprintf(ball.name, sizeof ball.name, "ball");
+  kp_force_def wind = kp_default_force_def();
+  wind.acceleration.constant[0] = 3.0;
+  snprintf(wind.name, sizeof wind.name, "wind");
+  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(kp_world_add_liquid(world, &drop));
+  KP_TRY(kp_world_add_collider(world, &ball));
+  KP_TRY(kp_world_add_force(world, &wind));
+  return kp_world_build(world);
+}
+
+static kp_result step(kp_flow *flow, kp_env *env, kp_buffer *thickness) {
+  kp_population_stats stats;
+  double worst;
+  KP_TRY(kp_flow_solids(flow, env, KP_CELL_FLUID));
+  KP_TRY(kp_flow_advect(flow, env));
+  KP_TRY(kp_flow_forces(flow, env, 1.0));
+  KP_TRY(kp_flow_viscosity(flow, env, 0.01, NULL));
+  KP_TRY(kp_flow_viscosity(flow, env, 0.0, thickness));
+  KP_TRY(kp_flow_project(flow, env, NULL));
+  KP_TRY(kp_flow_divergence(flow, NULL, &worst));
+  KP_TRY(kp_flow_extrapolate(flow, 2));
+  KP_TRY(kp_flow_check(flow, env));
+  return kp_flow_stats(flow, env, &stats);
+}
+
+kp_result kp_kernel_flow(kp_world *world, int64_t cells) {
+  KP_TRY(add_surroundings(world));
+  kp_env *env = &world->env;
+  kp_grid_def grid = kp_default_grid_def();
+  grid.cell = 1.0 / fmin(fmax(8.0, round(cbrt((double)cells))), 48.0);
+  grid.centering = 0.55;
+  grid.no_slip = true;
+  // every kernel is compared on its own: a few iterations tell as much as many
+  grid.iterations = 3;
+  kp_flow_def def = { .word = "gas",
+                      .name = "gas",
+                      .cell = KP_AUTO,
+                      .density = 1.0,
+                      .velocity = { 0.5, 0.25, 0.125 },
+                      .grid = &grid };
+  kp_flow flow;
+  kp_buffer thickness = { 0 };
+  kp_result result = kp_flow_create(&flow, env, &def);
+  if (result == KP_OK) {
+    result = kp_mac_scratch(flow.mac, KP_TYPE_REAL, &thickness);
+  }
+  for (int s = 0; s < 3 && result == KP_OK; ++s) {
+    env->dt = 0.01;
+    env->time = 0.01 * s;
+    kp_bodies_script(env->bodies, env->time);
+    result = step(&flow, env, &thickness);
+  }
+  kp_buffer_free(&thickness);
+  kp_flow_free(&flow);
+  return result;
+}
