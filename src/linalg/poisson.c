@@ -9,9 +9,13 @@
 #include "linalg/multigrid.h"
 #include "linalg/pockets.h"
 #include "linalg/poisson_kernels.h"
+#include "linalg/relaxed_kernels.h"
 #include "par/kernel_define.h"
 
 POISSON_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_NO_PAIR)
+RELAXED_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_NO_PAIR)
+
+#define SOR_SWEEPS 10  // between looks at the residual
 
 struct kp_poisson {
   kp_mac *mac;
@@ -22,7 +26,8 @@ struct kp_poisson {
   kp_pockets pockets;
   double pattern[2];            // of what the pockets were found in
   kp_buffer low;                // what the answer cannot hold of p
-  kp_buffer inverse_diagonal;   // empty while no solver asked for it
+  kp_buffer inverse_diagonal;   // of A, or of the incomplete factor
+  kp_buffer work[2];            // of SOR: residual and correction
   const kp_poisson_system *of;  // the system of the present solve
   poisson_grid grid;            // all items
   poisson_grid box;             // those inside the window
@@ -219,6 +224,81 @@ static kp_result prepare(kp_poisson *p) {
   return kp_vector_fill(mac->view.count, 0.0, &p->low);
 }
 
+// ---- baselines, item by item
+
+static void bind_relaxed(kp_call *call, relaxed_matrix *m, kp_poisson *p) {
+  char *args = call->args;
+  const kp_poisson_system *s = p->of;
+  m->grid = p->box;
+  m->scale = p->scale;
+  memcpy(m->is_periodic, p->mac->view.is_periodic, sizeof m->is_periodic);
+  kp_call_bind(call, (size_t)((char *)&m->flags - args), s->flags, KP_ACCESS_READ);
+  kp_call_bind(call, (size_t)((char *)&m->cx - args), s->faces[0], KP_ACCESS_READ);
+  kp_call_bind(call, (size_t)((char *)&m->cy - args), s->faces[1], KP_ACCESS_READ);
+  kp_call_bind(call, (size_t)((char *)&m->cz - args), is_flat(p) ? NULL : s->faces[2],
+               KP_ACCESS_READ);
+  kp_call_bind(call, (size_t)((char *)&m->extra - args), s->extra, KP_ACCESS_READ);
+}
+
+static kp_result factorise(kp_poisson *p) {
+  relaxed_factor_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &relaxed_factor_kernel, &a);
+  bind_relaxed(&call, &a.m, p);
+  KP_BIND(&call, &a, inverse, &p->inverse_diagonal, KP_ACCESS_WRITE);
+  return kp_call_run(p->mac->backend, &call, 1);
+}
+
+static kp_result precondition_ic(void *self, kp_buffer *r, kp_buffer *u) {
+  kp_poisson *p = self;
+  relaxed_precondition_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &relaxed_precondition_kernel, &a);
+  bind_relaxed(&call, &a.m, p);
+  KP_BIND(&call, &a, inverse, &p->inverse_diagonal, KP_ACCESS_READ);
+  KP_BIND(&call, &a, r, r, KP_ACCESS_READ);
+  KP_BIND(&call, &a, u, u, KP_ACCESS_WRITE);
+  return kp_call_run(p->mac->backend, &call, 1);
+}
+
+// work[0] = r, and |r| over |b|.
+static kp_result look_at_residual(kp_poisson *p, double right, kp_poisson_report *report) {
+  KP_TRY(residual(p, p->of->right, &p->low, &p->work[0]));
+  double rr;
+  KP_TRY(kp_vector_dot(p->mac->view.count, &p->work[0], &p->work[0], &rr));
+  report->residual = sqrt(rr) / right;
+  report->is_converged = report->residual <= p->def.tolerance;
+  return isfinite(rr) ? KP_OK
+                      : kp_fail(KP_ERROR_PHYSICS, "%s: the residual is not finite", p->name);
+}
+
+// A few sweeps at a time on what is left to solve for: the same as sweeps on the answer, but for
+// rounding.
+static kp_result relax(kp_poisson *p, double right, kp_poisson_report *report) {
+  int64_t count = p->mac->view.count;
+  KP_TRY(make_diagonal(p));
+  KP_TRY(look_at_residual(p, right, report));
+  while (!report->is_converged && report->iterations < p->def.max_iterations) {
+    int left = p->def.max_iterations - report->iterations;
+    relaxed_sweep_args a = { .omega = (kp_real)p->def.relaxation,
+                             .n_sweeps = left < SOR_SWEEPS ? left : SOR_SWEEPS };
+    KP_TRY(kp_vector_fill(count, 0.0, &p->work[1]));
+    kp_call call;
+    kp_call_init(&call, &relaxed_sweep_kernel, &a);
+    bind_relaxed(&call, &a.m, p);
+    KP_BIND(&call, &a, inverse, &p->inverse_diagonal, KP_ACCESS_READ);
+    KP_BIND(&call, &a, b, &p->work[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, x, &p->work[1], KP_ACCESS_WRITE);
+    KP_TRY(kp_call_run(p->mac->backend, &call, 1));
+    KP_TRY(kp_vector_axpy(count, 1.0, &p->work[1], &p->low));
+    report->iterations += a.n_sweeps;
+    KP_TRY(look_at_residual(p, right, report));
+  }
+  return KP_OK;
+}
+
+// ---- conjugate gradients
+
 static kp_result precondition(void *self, kp_buffer *r, kp_buffer *u) {
   kp_poisson *p = self;
   return kp_multigrid_cycle(p->multigrid, r, u);
@@ -243,7 +323,7 @@ static kp_result build_levels(kp_poisson *p) {
   return kp_multigrid_build(p->multigrid, &fine);
 }
 
-static kp_result conjugate_gradients(kp_poisson *p, double right) {
+static kp_result conjugate_gradients(kp_poisson *p, double right, kp_poisson_report *report) {
   kp_pcg_def def = kp_default_pcg_def();
   def.name = p->name;
   def.first = p->first;
@@ -255,23 +335,32 @@ static kp_result conjugate_gradients(kp_poisson *p, double right) {
   def.tolerance = p->def.tolerance;
   def.max_iterations = p->def.max_iterations;
   def.right = right;
-  if (p->def.solver != KP_POISSON_CG) {
+  def.precondition_self = p;
+  if (p->def.solver == KP_POISSON_IC) {
+    KP_TRY(factorise(p));
+    def.precondition = precondition_ic;
+  } else if (p->def.solver != KP_POISSON_CG) {
     KP_TRY(make_diagonal(p));
     def.inverse_diagonal = &p->inverse_diagonal;
   }
   if (p->multigrid != NULL) {
     KP_TRY(build_levels(p));
     def.precondition = precondition;
-    def.precondition_self = p;
   }
-  return kp_pcg_solve(&p->pcg, &def, p->of->right, &p->low);
+  KP_TRY(kp_pcg_solve(&p->pcg, &def, p->of->right, &p->low));
+  report->n_levels = p->multigrid ? kp_multigrid_n_levels(p->multigrid) : 1;
+  report->iterations = p->pcg.report.iterations;
+  report->is_converged = p->pcg.report.is_converged;
+  report->residual = p->pcg.report.residual;
+  return KP_OK;
 }
 
 static kp_result find_worst(kp_poisson *p, double *worst) {
   poisson_worst_args a = { .first = p->first };
   kp_call call;
   kp_call_init(&call, &poisson_worst_kernel, &a);
-  KP_BIND(&call, &a, r, &p->pcg.r, KP_ACCESS_READ);
+  kp_buffer *r = p->def.solver == KP_POISSON_SOR ? &p->work[0] : &p->pcg.r;
+  KP_BIND(&call, &a, r, r, KP_ACCESS_READ);
   return kp_call_reduce(p->mac->backend, &call, p->n, worst);
 }
 
@@ -298,11 +387,9 @@ kp_result kp_poisson_solve(kp_poisson *p, const kp_poisson_system *system,
     report->is_converged = true;
     return kp_vector_fill(p->mac->view.count, 0.0, system->answer);
   }
-  KP_TRY(conjugate_gradients(p, sqrt(right2)));
-  report->n_levels = p->multigrid ? kp_multigrid_n_levels(p->multigrid) : 1;
-  report->iterations = p->pcg.report.iterations;
-  report->is_converged = p->pcg.report.is_converged;
-  report->residual = p->pcg.report.residual;
+  bool is_sor = p->def.solver == KP_POISSON_SOR;
+  KP_TRY(is_sor ? relax(p, sqrt(right2), report)
+                : conjugate_gradients(p, sqrt(right2), report));
   KP_TRY(find_worst(p, &report->worst));
   return kp_pockets_project(&p->pockets, system->answer, &p->low);
 }
@@ -313,25 +400,49 @@ kp_buffer *kp_poisson_rest(kp_poisson *p) {
 
 // ---- life
 
+// Item by item is no way for a card.
+static kp_result check_solver(const kp_mac *mac, const kp_poisson_def *def) {
+  bool is_serial = def->solver == KP_POISSON_IC || def->solver == KP_POISSON_SOR;
+  if (is_serial && mac->backend->vt->kind == KP_BACKEND_CUDA) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "%s: solver \"%s\" goes cell by cell and does not run on backend cuda; choose "
+                   "multigrid, jacobi or cg, or backend cpu",
+                   def->name, def->solver == KP_POISSON_IC ? "ic" : "sor");
+  }
+  return KP_OK;
+}
+
+static kp_result make_room(kp_poisson *p) {
+  KP_TRY(kp_mac_scratch(p->mac, KP_TYPE_REAL, &p->low));
+  KP_TRY(kp_mac_scratch(p->mac, KP_TYPE_REAL, &p->inverse_diagonal));
+  if (p->def.solver == KP_POISSON_SOR) {
+    KP_TRY(kp_mac_scratch(p->mac, KP_TYPE_REAL, &p->work[0]));
+    return kp_mac_scratch(p->mac, KP_TYPE_REAL, &p->work[1]);
+  }
+  return p->def.solver == KP_POISSON_MULTIGRID
+             ? kp_multigrid_create(p->mac->backend, &p->multigrid)
+             : KP_OK;
+}
+
 kp_result kp_poisson_create(kp_mac *mac, const kp_poisson_def *def, kp_poisson **out) {
+  *out = NULL;
+  KP_TRY(check_solver(mac, def));
   kp_poisson *p = kp_alloc_zero(sizeof *p, KP_MEMORY_FIELD);
-  *out = p;
   if (p == NULL) {
     return KP_ERROR_MEMORY;
   }
+  *out = p;
   p->mac = mac;
   p->def = *def;
   (void)snprintf(p->name, sizeof p->name, "%s", def->name);
   p->scale = (kp_real)(1.0 / (mac->view.cell * mac->view.cell));
   kp_pcg_init(&p->pcg, mac->backend);
   kp_pockets_init(&p->pockets, mac->backend);
-  kp_result result = kp_mac_scratch(mac, KP_TYPE_REAL, &p->low);
-  if (result == KP_OK) {
-    result = kp_mac_scratch(mac, KP_TYPE_REAL, &p->inverse_diagonal);
-  }
-  if (result == KP_OK && def->solver == KP_POISSON_MULTIGRID) {
-    result = kp_multigrid_create(mac->backend, &p->multigrid);
-  }
+  kp_buffer_init(&p->work[0], mac->backend);
+  kp_buffer_init(&p->work[1], mac->backend);
+  kp_buffer_init(&p->low, mac->backend);
+  kp_buffer_init(&p->inverse_diagonal, mac->backend);
+  kp_result result = make_room(p);
   if (result != KP_OK) {
     kp_poisson_destroy(out);
   }
@@ -348,13 +459,15 @@ void kp_poisson_destroy(kp_poisson **poisson) {
   kp_multigrid_destroy(&p->multigrid);
   kp_buffer_free(&p->low);
   kp_buffer_free(&p->inverse_diagonal);
+  kp_buffer_free(&p->work[0]);
+  kp_buffer_free(&p->work[1]);
   kp_free(p);
   *poisson = NULL;
 }
 
 double kp_poisson_bytes_per_cell(const kp_poisson *p) {
   const kp_buffer *all[] = { &p->pcg.r, &p->pcg.u, &p->pcg.w,           &p->pcg.p,
-                             &p->pcg.s, &p->low,   &p->inverse_diagonal };
+                             &p->pcg.s, &p->low,   &p->inverse_diagonal, &p->work[0], &p->work[1] };
   double bytes = kp_pockets_bytes(&p->pockets);
   bytes += p->multigrid ? kp_multigrid_bytes(p->multigrid) : 0.0;
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {

@@ -484,10 +484,22 @@ static void test_multigrid(void **state) {
   check_recipes(KP_BACKEND_CPU, KP_POISSON_MULTIGRID);
 }
 
+static void test_incomplete_cholesky(void **state) {
+  (void)state;
+  check_recipes(KP_BACKEND_CPU, KP_POISSON_IC);
+}
+
+static void test_over_relaxation(void **state) {
+  (void)state;
+  check_recipes(KP_BACKEND_CPU, KP_POISSON_SOR);
+}
+
 static void test_mirror(void **state) {
   (void)state;
   check_recipes(KP_BACKEND_MIRROR, KP_POISSON_JACOBI);
   check_recipes(KP_BACKEND_MIRROR, KP_POISSON_MULTIGRID);
+  check_recipes(KP_BACKEND_MIRROR, KP_POISSON_IC);
+  check_recipes(KP_BACKEND_MIRROR, KP_POISSON_SOR);
 }
 
 int main(void) {
@@ -495,6 +507,8 @@ int main(void) {
     cmocka_unit_test(test_conjugate_gradients),
     cmocka_unit_test(test_jacobi),
     cmocka_unit_test(test_multigrid),
+    cmocka_unit_test(test_incomplete_cholesky),
+    cmocka_unit_test(test_over_relaxation),
     cmocka_unit_test(test_mirror),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
