@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/timer.h"
+#include "cases/poisson.h"
 #include "data/call_check.h"
 #include "data/pair_lists.h"
 #include "data/pair_rows.h"
@@ -380,6 +381,31 @@ static kp_result check_advection(kernel_table *table, const kp_kernels_def *def)
   return result;
 }
 
+// ---- pressure: every boundary, with images across a periodic axis too
+
+static kp_result run_pressure(void *user) {
+  kp_poisson_report report;
+  return kp_case_poisson_solve(user, &report);
+}
+
+static kp_result check_pressure(kernel_table *table, const kp_kernels_def *def) {
+  kp_case_poisson_def one = kp_default_case_poisson_def();
+  one.backend = def->backend;
+  one.edge = (int64_t)fmax(16.0, round(cbrt((double)def->particles)));
+  // every kernel is compared on its own: a few iterations tell as much as many
+  one.max_iterations = 3;
+  for (int k = 0; k < 2 * KP_CASE_POISSON_KINDS; ++k) {
+    kp_case_poisson pressure;
+    one.kind = (kp_case_poisson_kind)(k / 2);
+    one.is_periodic = k % 2 == 1;
+    KP_TRY(kp_case_poisson_create(&one, &pressure));
+    kp_result result = observe(table, pressure.backend, run_pressure, &pressure);
+    kp_case_poisson_destroy(&pressure);
+    KP_TRY(result);
+  }
+  return KP_OK;
+}
+
 // ---- lists, which are not launched by calls: the same points on both, in the same order
 
 static kp_result time_lists(kp_case_points *points, double *seconds) {
@@ -494,6 +520,7 @@ static kp_result check_all(kernel_table *table, const kp_kernels_def *def) {
   KP_TRY(result);
   KP_TRY(check_lists(table, def));
   KP_TRY(check_rows(table, def));
+  KP_TRY(check_pressure(table, def));
   KP_TRY(check_advection(table, def));
   KP_TRY(check_flow(table, def));
   KP_TRY(check_media(table, def));

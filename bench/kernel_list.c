@@ -8,6 +8,9 @@
 #include "data/pair_lists_kernels.h"
 #include "data/pair_rows_kernels.h"
 #include "data/probe_kernels.h"
+#include "linalg/multigrid_kernels.h"
+#include "linalg/pockets_kernels.h"
+#include "linalg/poisson_kernels.h"
 #include "linalg/vector_kernels.h"
 #include "methods/common/advect_kernels.h"
 #include "methods/common/flame_kernels.h"
@@ -51,6 +54,9 @@
   VISCOUS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   SOLID_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  POISSON_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
+  POCKETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
+  MULTIGRID_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   VECTOR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FORCE_FIELD_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   INTEGRATE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \

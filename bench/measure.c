@@ -247,6 +247,8 @@ static kp_result repeat_turns(void *self, const kp_bench_def *def, kp_bench_resu
   }
   out->particles = turns->count(self);
   out->bytes_per_particle = turns->bytes_each(self);
+  // what is done once per neighbour elsewhere is done once per iteration here
+  out->neighbours = turns->iterations != NULL ? turns->iterations(self) : 0.0;
   return KP_OK;
 }
 

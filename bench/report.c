@@ -22,12 +22,20 @@ void kp_bench_print_head(void) {
                "threads", "neigh.", "M/s", "roof", "bound by", "B/part", "to must");
 }
 
+// What others do per neighbour these do per iteration.
+static bool is_iterated(const kp_bench_result *r) {
+  return r->of->turns != NULL && r->of->turns->iterations != NULL;
+}
+
 void kp_bench_print(const kp_bench_result *r) {
   (void)printf("%-17s %10lld %10lld %7d %6.1f %9.3f %5.1f%% %8s %6.0f ", r->of->name,
                (long long)r->size, (long long)r->particles, r->threads, r->neighbours, r->rate,
                100.0 * r->roof_share, r->is_memory_bound ? "memory" : "flops",
                r->bytes_per_particle);
   (void)(isnan(r->must) ? printf("%7s\n", "-") : printf("%6.2fx\n", r->ratio));
+  if (is_iterated(r)) {
+    (void)printf("    %.0f iterations\n", r->neighbours);
+  }
   const char *name;
   double share;
   const char *between = "    ";
@@ -55,7 +63,7 @@ static void fill_json(kp_json *json, const kp_bench_result *r) {
   kp_json_number(json, "rate", r->rate);
   kp_json_string(json, "unit", r->of->unit);
   kp_json_number(json, "seconds_per_step", r->seconds);
-  kp_json_number(json, "neighbours", r->neighbours);
+  kp_json_number(json, is_iterated(r) ? "iterations" : "neighbours", r->neighbours);
   kp_json_number(json, "roof_share", r->roof_share);
   kp_json_string(json, "bound_by", r->is_memory_bound ? "memory" : "flops");
   kp_json_begin_object(json, "stages");

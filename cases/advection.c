@@ -140,6 +140,8 @@ static void destroy_case(void **self) {
   *self = NULL;
 }
 
-const kp_case_turns kp_case_advect = {
-  create_case, turn_case, count_case, bytes_of_case, destroy_case,
-};
+const kp_case_turns kp_case_advect = { .create = create_case,
+                                       .turn = turn_case,
+                                       .count = count_case,
+                                       .bytes_each = bytes_of_case,
+                                       .destroy = destroy_case };

@@ -111,6 +111,14 @@ static kp_case_work work_advect(void) {
   return (kp_case_work){ .bytes = bytes(0.0, 2.0 * velocity + 2.0 + 3.0, 0.0) };
 }
 
+// Once: masks, diagonal, coarse coefficients 11r; residuals anew, 8r each, five times. Per
+// iteration: step 10r, sums 3r, operator 5r; V-cycle 8/7 of: first sweep 6r, restriction 5.5r,
+// prolongation 3.5r, two half sweeps 6.5r each.
+static kp_case_work work_pressure(void) {
+  return (kp_case_work){ .bytes = bytes(0.0, 11.0 + 5.0 * 8.0, 0.0),
+                         .bytes_per_neighbour = bytes(0.0, 18.0 + 28.0 * 8.0 / 7.0, 1.0) };
+}
+
 const kp_case kp_cases[] = {
   {
       .name = "sph-a",
@@ -213,6 +221,17 @@ const kp_case kp_cases[] = {
       .turns = &kp_case_advect,
       .work = work_advect,
       .must_core = 30.0,
+  },
+  {
+      .name = "poisson",
+      .family = "grid",
+      .text = "pressure to 1e-6 in a box with an open top and a ball, size cells along a side",
+      .unit = "M cells/s",
+      .sizes = { 32, 64, 128, 256 },
+      .turns = &kp_case_pressure,
+      .work = work_pressure,
+      .must_core = 2.6,
+      .must_card = 400.0,
   },
   {
       .name = "marching-cubes",

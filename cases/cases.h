@@ -89,6 +89,7 @@ typedef struct kp_case_turns {
   kp_result (*turn)(void *self);           // all of it is done when this comes back
   int64_t (*count)(const void *self);      // what the rate counts
   double (*bytes_each)(const void *self);  // memory held per counted thing
+  double (*iterations)(const void *self);  // of the last turn, where it iterates; NULL
   void (*destroy)(void **self);
 } kp_case_turns;
 
@@ -111,6 +112,9 @@ void kp_case_vortices_destroy(kp_case_vortices **vortices);
 // Fields and velocity by a step of def.
 KP_NODISCARD kp_result kp_case_vortices_turn(kp_case_vortices *vortices);
 extern const kp_case_turns kp_case_advect;
+
+// Pressure of size^3 cells to 1e-6: a box with an open top and a ball in it (cases/poisson.h).
+extern const kp_case_turns kp_case_pressure;
 
 // The surface of a ball in a lattice of size^3 samples, of 262 k triangles at 256^3.
 extern const kp_case_turns kp_case_marching_cubes;

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/random.h"
+#include "cases/cases.h"
 
 #define PI 3.14159265358979323846
 #define DENSITY 1000.0
@@ -85,8 +87,10 @@ typedef struct filling {
 } filling;
 
 // What the cell beside has, walls beyond the sides, air above open ones.
-static uint8_t kind_of(const kp_case_poisson_def *def, const kp_mac_view *g, const int64_t cell[3],
-                       const double p[3]) {
+static uint8_t kind_of(const kp_case_poisson_def *def, const kp_mac_view *g,
+                       const int64_t beside[3], const double p[3]) {
+  int64_t cell[3] = { beside[0], beside[1], beside[2] };
+  cell[0] = g->is_periodic[0] ? (cell[0] + g->n[0]) % g->n[0] : cell[0];
   for (int c = 0; c < g->dimension; ++c) {
     if (cell[c] < 0 || cell[c] >= g->n[c]) {
       bool is_open =
@@ -163,6 +167,9 @@ static kp_result create(const kp_case_poisson_def *def, kp_case_poisson *c) {
                      .cell = edge / (double)def->edge,
                      .dimension = def->dimension };
   mac.box.max = (kp_vec3){ edge, edge, edge };
+  for (int side = 0; side < 2; ++side) {
+    mac.sides[0][side].kind = def->is_periodic ? KP_MAC_PERIODIC : KP_MAC_WALL;
+  }
   KP_TRY(kp_backend_parse(def->backend, &backend));
   KP_TRY(kp_backend_create(backend, &c->backend));
   KP_TRY(kp_registry_create(c->backend, &c->registry));
@@ -210,3 +217,69 @@ kp_result kp_case_poisson_solve(kp_case_poisson *c, kp_poisson_report *report) {
   KP_TRY(kp_vector_fill(c->mac->view.count, 0.0, &c->answer));
   return kp_poisson_solve(c->poisson, &c->system, report);
 }
+
+// ---- as a case of bench
+
+typedef struct pressure_case {
+  kp_case_poisson of;
+  kp_poisson_report report;
+} pressure_case;
+
+static kp_result create_case(const char *backend, int64_t size, void **self) {
+  pressure_case *c = kp_alloc_zero(sizeof *c, KP_MEMORY_TEST);
+  *self = c;
+  if (c == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  kp_case_poisson_def def = kp_default_case_poisson_def();
+  def.backend = backend;
+  def.kind = KP_CASE_SPHERE;
+  def.edge = size;
+  kp_result result = kp_case_poisson_create(&def, &c->of);
+  if (result != KP_OK) {
+    kp_free(c);
+    *self = NULL;
+  }
+  return result;
+}
+
+static kp_result turn_case(void *self) {
+  pressure_case *c = self;
+  KP_TRY(kp_case_poisson_solve(&c->of, &c->report));
+  if (!c->report.is_converged) {
+    return kp_fail(KP_ERROR_PHYSICS, "the pressure stopped at %g after %d iterations",
+                   c->report.residual, c->report.iterations);
+  }
+  return kp_wait(c->of.backend);
+}
+
+static int64_t count_case(const void *self) {
+  const pressure_case *c = self;
+  return c->report.n_cells;
+}
+
+static double bytes_case(const void *self) {
+  const pressure_case *c = self;
+  return kp_poisson_bytes_per_cell(c->of.poisson);
+}
+
+static double iterations_case(const void *self) {
+  const pressure_case *c = self;
+  return c->report.iterations;
+}
+
+static void destroy_case(void **self) {
+  pressure_case *c = *self;
+  if (c != NULL) {
+    kp_case_poisson_destroy(&c->of);
+    kp_free(c);
+    *self = NULL;
+  }
+}
+
+const kp_case_turns kp_case_pressure = { .create = create_case,
+                                         .turn = turn_case,
+                                         .count = count_case,
+                                         .bytes_each = bytes_case,
+                                         .iterations = iterations_case,
+                                         .destroy = destroy_case };

@@ -16,9 +16,10 @@ typedef enum kp_case_poisson_kind {
 typedef struct kp_case_poisson_def {
   const char *backend;
   kp_case_poisson_kind kind;
-  int64_t edge;   // cells
-  int dimension;  // 2 or 3
-  int solver;     // kp_poisson_solver
+  int64_t edge;      // cells
+  int dimension;     // 2 or 3
+  bool is_periodic;  // across x
+  int solver;        // kp_poisson_solver
   double tolerance;
   int max_iterations;
 } kp_case_poisson_def;

@@ -62,6 +62,8 @@ static void destroy_ball(void **self) {
   *self = NULL;
 }
 
-const kp_case_turns kp_case_marching_cubes = {
-  create_ball, turn_ball, count_ball, ball_bytes, destroy_ball,
-};
+const kp_case_turns kp_case_marching_cubes = { .create = create_ball,
+                                               .turn = turn_ball,
+                                               .count = count_ball,
+                                               .bytes_each = ball_bytes,
+                                               .destroy = destroy_ball };

@@ -9,11 +9,10 @@
 #include "linalg/multigrid.h"
 #include "linalg/pockets.h"
 #include "linalg/poisson_kernels.h"
-#include "linalg/relaxed_kernels.h"
+#include "linalg/relaxed.h"
 #include "par/kernel_define.h"
 
 POISSON_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_NO_PAIR)
-RELAXED_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_NO_PAIR)
 
 #define SOR_SWEEPS 10  // between looks at the residual
 
@@ -226,39 +225,58 @@ static kp_result prepare(kp_poisson *p) {
 
 // ---- baselines, item by item
 
-static void bind_relaxed(kp_call *call, relaxed_matrix *m, kp_poisson *p) {
-  char *args = call->args;
+static kp_result get(kp_buffer *buffer, kp_access access, void *out) {
+  *(void **)out = NULL;
+  return buffer ? kp_buffer_get(buffer, KP_SIDE_HOST, access, out) : KP_OK;
+}
+
+static kp_result get_matrix(kp_poisson *p, kp_relaxed_matrix *m) {
   const kp_poisson_system *s = p->of;
-  m->grid = p->box;
-  m->scale = p->scale;
+  *m = (kp_relaxed_matrix){ .grid = p->box, .scale = p->scale };
   memcpy(m->is_periodic, p->mac->view.is_periodic, sizeof m->is_periodic);
-  kp_call_bind(call, (size_t)((char *)&m->flags - args), s->flags, KP_ACCESS_READ);
-  kp_call_bind(call, (size_t)((char *)&m->cx - args), s->faces[0], KP_ACCESS_READ);
-  kp_call_bind(call, (size_t)((char *)&m->cy - args), s->faces[1], KP_ACCESS_READ);
-  kp_call_bind(call, (size_t)((char *)&m->cz - args), is_flat(p) ? NULL : s->faces[2],
-               KP_ACCESS_READ);
-  kp_call_bind(call, (size_t)((char *)&m->extra - args), s->extra, KP_ACCESS_READ);
+  KP_TRY(get(s->flags, KP_ACCESS_READ, (void *)&m->flags));
+  KP_TRY(get(s->faces[0], KP_ACCESS_READ, (void *)&m->cx));
+  KP_TRY(get(s->faces[1], KP_ACCESS_READ, (void *)&m->cy));
+  KP_TRY(get(is_flat(p) ? NULL : s->faces[2], KP_ACCESS_READ, (void *)&m->cz));
+  return get(s->extra, KP_ACCESS_READ, (void *)&m->extra);
 }
 
 static kp_result factorise(kp_poisson *p) {
-  relaxed_factor_args a = { 0 };
-  kp_call call;
-  kp_call_init(&call, &relaxed_factor_kernel, &a);
-  bind_relaxed(&call, &a.m, p);
-  KP_BIND(&call, &a, inverse, &p->inverse_diagonal, KP_ACCESS_WRITE);
-  return kp_call_run(p->mac->backend, &call, 1);
+  kp_relaxed_matrix m;
+  kp_real *inverse;
+  KP_TRY(get_matrix(p, &m));
+  KP_TRY(get(&p->inverse_diagonal, KP_ACCESS_WRITE, (void *)&inverse));
+  kp_relaxed_factor(&m, inverse);
+  return KP_OK;
 }
 
 static kp_result precondition_ic(void *self, kp_buffer *r, kp_buffer *u) {
   kp_poisson *p = self;
-  relaxed_precondition_args a = { 0 };
-  kp_call call;
-  kp_call_init(&call, &relaxed_precondition_kernel, &a);
-  bind_relaxed(&call, &a.m, p);
-  KP_BIND(&call, &a, inverse, &p->inverse_diagonal, KP_ACCESS_READ);
-  KP_BIND(&call, &a, r, r, KP_ACCESS_READ);
-  KP_BIND(&call, &a, u, u, KP_ACCESS_WRITE);
-  return kp_call_run(p->mac->backend, &call, 1);
+  kp_relaxed_matrix m;
+  const kp_real *inverse;
+  const kp_real *in;
+  kp_real *out;
+  KP_TRY(get_matrix(p, &m));
+  KP_TRY(get(&p->inverse_diagonal, KP_ACCESS_READ, (void *)&inverse));
+  KP_TRY(get(r, KP_ACCESS_READ, (void *)&in));
+  KP_TRY(get(u, KP_ACCESS_WRITE, (void *)&out));
+  kp_relaxed_precondition(&m, inverse, in, out);
+  return KP_OK;
+}
+
+static kp_result sweep(kp_poisson *p, int n_sweeps) {
+  kp_relaxed_matrix m;
+  const kp_real *inverse;
+  const kp_real *b;
+  kp_real *x;
+  KP_TRY(get_matrix(p, &m));
+  KP_TRY(get(&p->inverse_diagonal, KP_ACCESS_READ, (void *)&inverse));
+  KP_TRY(get(&p->work[0], KP_ACCESS_READ, (void *)&b));
+  KP_TRY(get(&p->work[1], KP_ACCESS_WRITE, (void *)&x));
+  for (int k = 0; k < n_sweeps; ++k) {
+    kp_relaxed_sweep(&m, (kp_real)p->def.relaxation, inverse, b, x);
+  }
+  return KP_OK;
 }
 
 // work[0] = r, and |r| over |b|.
@@ -280,18 +298,11 @@ static kp_result relax(kp_poisson *p, double right, kp_poisson_report *report) {
   KP_TRY(look_at_residual(p, right, report));
   while (!report->is_converged && report->iterations < p->def.max_iterations) {
     int left = p->def.max_iterations - report->iterations;
-    relaxed_sweep_args a = { .omega = (kp_real)p->def.relaxation,
-                             .n_sweeps = left < SOR_SWEEPS ? left : SOR_SWEEPS };
+    int n_sweeps = left < SOR_SWEEPS ? left : SOR_SWEEPS;
     KP_TRY(kp_vector_fill(count, 0.0, &p->work[1]));
-    kp_call call;
-    kp_call_init(&call, &relaxed_sweep_kernel, &a);
-    bind_relaxed(&call, &a.m, p);
-    KP_BIND(&call, &a, inverse, &p->inverse_diagonal, KP_ACCESS_READ);
-    KP_BIND(&call, &a, b, &p->work[0], KP_ACCESS_READ);
-    KP_BIND(&call, &a, x, &p->work[1], KP_ACCESS_WRITE);
-    KP_TRY(kp_call_run(p->mac->backend, &call, 1));
+    KP_TRY(sweep(p, n_sweeps));
     KP_TRY(kp_vector_axpy(count, 1.0, &p->work[1], &p->low));
-    report->iterations += a.n_sweeps;
+    report->iterations += n_sweeps;
     KP_TRY(look_at_residual(p, right, report));
   }
   return KP_OK;
@@ -388,8 +399,7 @@ kp_result kp_poisson_solve(kp_poisson *p, const kp_poisson_system *system,
     return kp_vector_fill(p->mac->view.count, 0.0, system->answer);
   }
   bool is_sor = p->def.solver == KP_POISSON_SOR;
-  KP_TRY(is_sor ? relax(p, sqrt(right2), report)
-                : conjugate_gradients(p, sqrt(right2), report));
+  KP_TRY(is_sor ? relax(p, sqrt(right2), report) : conjugate_gradients(p, sqrt(right2), report));
   KP_TRY(find_worst(p, &report->worst));
   return kp_pockets_project(&p->pockets, system->answer, &p->low);
 }
@@ -419,9 +429,8 @@ static kp_result make_room(kp_poisson *p) {
     KP_TRY(kp_mac_scratch(p->mac, KP_TYPE_REAL, &p->work[0]));
     return kp_mac_scratch(p->mac, KP_TYPE_REAL, &p->work[1]);
   }
-  return p->def.solver == KP_POISSON_MULTIGRID
-             ? kp_multigrid_create(p->mac->backend, &p->multigrid)
-             : KP_OK;
+  return p->def.solver == KP_POISSON_MULTIGRID ? kp_multigrid_create(p->mac->backend, &p->multigrid)
+                                               : KP_OK;
 }
 
 kp_result kp_poisson_create(kp_mac *mac, const kp_poisson_def *def, kp_poisson **out) {
@@ -466,8 +475,10 @@ void kp_poisson_destroy(kp_poisson **poisson) {
 }
 
 double kp_poisson_bytes_per_cell(const kp_poisson *p) {
-  const kp_buffer *all[] = { &p->pcg.r, &p->pcg.u, &p->pcg.w,           &p->pcg.p,
-                             &p->pcg.s, &p->low,   &p->inverse_diagonal, &p->work[0], &p->work[1] };
+  const kp_buffer *all[] = {
+    &p->pcg.r,   &p->pcg.u,  &p->pcg.w, &p->pcg.p, &p->pcg.s, &p->low, &p->inverse_diagonal,
+    &p->work[0], &p->work[1]
+  };
   double bytes = kp_pockets_bytes(&p->pockets);
   bytes += p->multigrid ? kp_multigrid_bytes(p->multigrid) : 0.0;
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {

@@ -504,12 +504,9 @@ static void test_mirror(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_conjugate_gradients),
-    cmocka_unit_test(test_jacobi),
-    cmocka_unit_test(test_multigrid),
-    cmocka_unit_test(test_incomplete_cholesky),
-    cmocka_unit_test(test_over_relaxation),
-    cmocka_unit_test(test_mirror),
+    cmocka_unit_test(test_conjugate_gradients), cmocka_unit_test(test_jacobi),
+    cmocka_unit_test(test_multigrid),           cmocka_unit_test(test_incomplete_cholesky),
+    cmocka_unit_test(test_over_relaxation),     cmocka_unit_test(test_mirror),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,0 @@
-#include "linalg/relaxed_kernels.h"
-#include "par/kernel_cuda.cuh"
-
-RELAXED_KERNELS(KP_CUDA_POINT, KP_CUDA_REDUCE, KP_CUDA_ROW, KP_NO_PAIR)
