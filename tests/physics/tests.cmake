@@ -1,6 +1,9 @@
 # physics of the methods: measured figures against theory, measurement and published claims
 set(physics_support ../support/worlds.c ../support/claims.c)
 set(media_support ${physics_support} ../support/media.c)
+kp_test(test_advection SOURCES test_advection.c ../support/claims.c LABELS full)
+kp_test(test_zalesak SOURCES test_zalesak.c zalesak_short.c ../support/claims.c LABELS full)
+kp_test(test_zalesak_long SOURCES test_zalesak.c zalesak_long.c ../support/claims.c LABELS long TIMEOUT 3600)
 kp_test(test_sph_sums SOURCES test_sph_sums.c ${physics_support} LABELS full)
 kp_test(test_sph_fractional SOURCES test_sph_fractional.c ${physics_support} LABELS full)
 kp_test(test_sph_fractional_steps SOURCES test_sph_fractional_steps.c ${physics_support} LABELS full)
