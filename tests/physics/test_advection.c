@@ -8,9 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "base/timer.h"
 #include "cases/cases.h"
+#include "par/parallel.h"
 
 #include "support/claims.h"
 
@@ -554,9 +555,9 @@ static double time_scheme(kp_case_vortices *v, int scheme) {
   double best = HUGE_VAL;
   v->def = (kp_advect_def){ scheme, KP_ADVECT_NO_LIMITER, KP_ADVECT_EULER, KP_ADVECT_LINEAR };
   for (int s = 0; s < 4; ++s) {
-    double begin = kp_time_now();
+    clock_t begin = clock();  // of this thread's work, whoever else is there
     assert_ok(kp_case_vortices_turn(v));
-    best = fmin(best, kp_time_now() - begin);
+    best = fmin(best, (double)(clock() - begin) / CLOCKS_PER_SEC);
   }
   return best;
 }
@@ -569,9 +570,11 @@ static void schemes_cost_what_their_sweeps_cost(void **state) {
   }
   kp_case_vortices *v = NULL;
   assert_ok(kp_case_vortices_create("cpu", 256, &v));
+  kp_parallel_set_threads(1);
   double first = time_scheme(v, KP_ADVECT_SEMI_LAGRANGIAN);
   double second = time_scheme(v, KP_ADVECT_MACCORMACK);
   double third = time_scheme(v, KP_ADVECT_BFECC);
+  kp_parallel_set_threads(0);
   kp_case_vortices_destroy(&v);
   const kp_claim two = { .id = "selle-C7",
                          .text = "time of MacCormack over semi-Lagrangian, wanted 1.8 to 2.6",

@@ -334,6 +334,14 @@ typedef struct advect_way {
   advect_places places;
 } advect_way;
 
+// The places at the end of a way.
+KP_FN void advect_find(const kp_mac_view *g, const advect_args *a, advect_read how, advect_run r,
+                       advect_way *way) {
+  if (how != ADVECT_UPWIND) {
+    advect_move(g, a->kind, r, &way->shifts, &way->places);
+  }
+}
+
 KP_FN void advect_sample(const kp_mac_view *g, advect_read how, const kp_real *values, advect_run r,
                          advect_way *way, advect_values *out) {
   if (how == ADVECT_UPWIND) {
@@ -405,9 +413,7 @@ KP_FN void advect_sweep_first(const kp_mac_view *g, const advect_args *a, advect
   advect_way back;
   int32_t what[ADVECT_RUN];
   advect_trace(g, a, r, -a->shift, &back.shifts);
-  if (how != ADVECT_UPWIND) {
-    advect_move(g, a->kind, r, &back.shifts, &back.places);
-  }
+  advect_find(g, a, how, r, &back);
   for (int c = 0; c < r.n; ++c) {
     what[c] = ADVECT_SECOND;
   }
@@ -425,9 +431,9 @@ KP_FN void advect_sweep_first(const kp_mac_view *g, const advect_args *a, advect
   }
 }
 
-// Both ways and where they may be used.
-KP_FN void advect_find_both(const kp_mac_view *g, const advect_args *a, advect_read how,
-                            advect_run r, advect_way *back, advect_way *ahead, int32_t *what) {
+// How far both ways lead, and where they may be used.
+KP_FN void advect_trace_both(const kp_mac_view *g, const advect_args *a, advect_run r,
+                             advect_way *back, advect_way *ahead, int32_t *what) {
   advect_trace(g, a, r, -a->shift, &back->shifts);
   if (a->trace == KP_ADVECT_EULER) {
     for (int c = 0; c < r.n; ++c) {
@@ -437,10 +443,6 @@ KP_FN void advect_find_both(const kp_mac_view *g, const advect_args *a, advect_r
     }
   } else {
     advect_trace(g, a, r, a->shift, &ahead->shifts);
-  }
-  if (how != ADVECT_UPWIND) {
-    advect_move(g, a->kind, r, &back->shifts, &back->places);
-    advect_move(g, a->kind, r, &ahead->shifts, &ahead->places);
   }
   for (int c = 0; c < r.n; ++c) {
     what[c] = ADVECT_SECOND;
@@ -457,7 +459,11 @@ KP_FN void advect_sweep_maccormack(const kp_mac_view *g, const advect_args *a, a
   advect_way back;
   advect_way ahead;
   int32_t what[ADVECT_RUN];
-  advect_find_both(g, a, how, r, &back, &ahead, what);
+  advect_trace_both(g, a, r, &back, &ahead, what);
+  advect_find(g, a, how, r, &ahead);
+  if (a->limiter != KP_ADVECT_NO_LIMITER) {
+    advect_find(g, a, how, r, &back);
+  }
   for (int field = 0; field < a->n_fields; ++field) {
     const kp_real *p = a->p[field] + r.at;
     const kp_real *h1 = a->h1[field] + r.at;
@@ -476,7 +482,8 @@ KP_FN void advect_sweep_error(const kp_mac_view *g, const advect_args *a, advect
   advect_way back;
   advect_way ahead;
   int32_t what[ADVECT_RUN];
-  advect_find_both(g, a, how, r, &back, &ahead, what);
+  advect_trace_both(g, a, r, &back, &ahead, what);
+  advect_find(g, a, how, r, &ahead);
   for (int field = 0; field < a->n_fields; ++field) {
     const kp_real *p = a->p[field] + r.at;
     advect_values f;
@@ -494,7 +501,8 @@ KP_FN void advect_sweep_bfecc(const kp_mac_view *g, const advect_args *a, advect
   advect_way back;
   advect_way ahead;
   int32_t what[ADVECT_RUN];
-  advect_find_both(g, a, how, r, &back, &ahead, what);
+  advect_trace_both(g, a, r, &back, &ahead, what);
+  advect_find(g, a, how, r, &back);
   for (int field = 0; field < a->n_fields; ++field) {
     advect_values f;
     advect_sample(g, how, a->q[field], r, &back, &f);
