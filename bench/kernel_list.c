@@ -17,13 +17,17 @@
 #include "methods/common/flow_kernels.h"
 #include "methods/common/force_field_kernels.h"
 #include "methods/common/grid_solids_kernels.h"
+#include "methods/common/grid_source_kernels.h"
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
 #include "methods/common/viscous_kernels.h"
+#include "methods/common/vortex_particles_kernels.h"
+#include "methods/common/vorticity_kernels.h"
 #include "methods/fire/fire_kernels.h"
 #include "methods/grains/grains_kernels.h"
 #include "methods/mps/mps_kernels.h"
 #include "methods/plasma/plasma_kernels.h"
+#include "methods/smoke/smoke_kernels.h"
 #include "methods/sph/sph_adhesion_kernels.h"
 #include "methods/sph/sph_fractional_kernels.h"
 #include "methods/sph/sph_implicit_kernels.h"
@@ -51,6 +55,10 @@
   MAC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
   FLOW_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   ADVECT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  SOURCE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  VORTICITY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  VORTEX_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  SMOKE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   VISCOUS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   SOLID_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   INTERFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \

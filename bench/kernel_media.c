@@ -261,6 +261,7 @@ const kp_kernel_medium kp_kernel_media[] = {
   { "plasma, 27 cells", add_plasma_near },
   { "fire", add_fire },
   { "fire of vortices", add_vortex_fire },
+  { "burning gas", kp_kernel_add_gas },
   { "stf", add_stf },
   { "stf, magnitude of the sum", add_stf_sum },
 };

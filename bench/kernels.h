@@ -19,6 +19,8 @@ typedef struct kp_kernel_medium {
 } kp_kernel_medium;
 extern const kp_kernel_medium kp_kernel_media[];
 extern const size_t kp_n_kernel_media;
+// A gas that does everything gases can, with about so many cells.
+KP_NODISCARD kp_result kp_kernel_add_gas(kp_world *world, int64_t particles);
 
 // Fills an empty world with a flow of about so many cells and takes a few steps of it.
 KP_NODISCARD kp_result kp_kernel_flow(kp_world *world, int64_t cells);

@@ -463,6 +463,7 @@ typedef struct kp_smoke_def {
   double cooling;      // 1/s: share of the excess temperature that is lost
   double radiation;    // K/s lost at `hottest`, elsewhere with the fourth power of the excess
   double hottest;      // K at which radiation is said
+  double viscosity;    // Pa s
   double confinement;  // eps of vorticity confinement
   double burn_rate;    // 1/s: fuel burnt per second where it is hot enough; 0: nothing burns
   double ignition;     // K above which fuel burns
@@ -491,6 +492,53 @@ typedef struct kp_source_def {
   double noise_time;        // s
   double start, stop;       // s
 } kp_source_def;
+
+typedef enum kp_vortices_forcing {
+  KP_VORTICES_ANALYTIC,     // the confinement force of each particle (Selle 2008, variant B)
+  KP_VORTICES_CONFINEMENT,  // particles say how strongly the grid's own vorticity is confined (A)
+  KP_VORTICES_ATTENUATED,   // as analytic, less what the grid already has (C)
+  KP_VORTICES_DIFFERENCE    // confinement of the difference between particles and grid (D)
+} kp_vortices_forcing;
+typedef enum kp_vortices_kernel {
+  KP_VORTICES_GAUSSIAN,  // normalised, cut off at the radius
+  KP_VORTICES_TENT,      // of height 1
+  KP_VORTICES_UNIT_TENT  // of unit integral
+} kp_vortices_kernel;
+typedef enum kp_vortices_stretching {
+  KP_VORTICES_PRESERVE,
+  KP_VORTICES_FREE,
+  KP_VORTICES_CLAMP,
+  KP_VORTICES_DECREASE_ONLY
+} kp_vortices_stretching;
+typedef enum kp_vortices_rule {
+  KP_VORTICES_RANDOM,
+  KP_VORTICES_RING,     // around the middle of the shape
+  KP_VORTICES_UPRIGHT,  // up or down
+  KP_VORTICES_GRID      // along the vorticity of the grid
+} kp_vortices_rule;
+typedef enum kp_vortices_solids { KP_VORTICES_REMOVE, KP_VORTICES_PUSH } kp_vortices_solids;
+
+// Vortex particles: they carry vorticity along with a flow and drive it (Selle 2008, section 3.4).
+typedef struct kp_vortices_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  char into[KP_TEXT_SIZE];  // the smoke or grid liquid they live in
+  kp_shape_def shape;       // where they are born
+  double rate;              // 1/s
+  int64_t limit;            // born at most
+  double start, stop;       // s
+  int rule;                 // kp_vortices_rule: where a newborn's axis points
+  double threshold;         // 1/s of the grid's vorticity, for rule grid
+  double magnitude;         // |w| of a newborn
+  double radius;            // m; KP_AUTO: four cells
+  double radius_spread;     // random part of it
+  double strength;          // eps
+  int kernel;               // kp_vortices_kernel
+  int forcing;              // kp_vortices_forcing
+  int stretching;           // kp_vortices_stretching
+  double most;              // of stretching clamp, times |w| at birth
+  int solids;               // kp_vortices_solids: what happens inside them
+} kp_vortices_def;
 
 typedef enum kp_grain_sizes { KP_GRAIN_SIZES_UNIFORM, KP_GRAIN_SIZES_MASS } kp_grain_sizes;
 
@@ -622,6 +670,7 @@ KP_API kp_fire_def kp_default_fire_def(void);
 KP_API kp_vortex_fire_def kp_default_vortex_fire_def(void);
 KP_API kp_smoke_def kp_default_smoke_def(void);
 KP_API kp_source_def kp_default_source_def(void);
+KP_API kp_vortices_def kp_default_vortices_def(void);
 KP_API kp_grains_def kp_default_grains_def(void);
 KP_API kp_dem_def kp_default_dem_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);

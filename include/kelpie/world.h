@@ -40,6 +40,7 @@ KP_API KP_NODISCARD kp_result kp_world_set_vortex_fire(kp_world *world,
                                                        const kp_vortex_fire_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_smoke(kp_world *world, const kp_smoke_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_source(kp_world *world, const kp_source_def *def);
+KP_API KP_NODISCARD kp_result kp_world_add_vortices(kp_world *world, const kp_vortices_def *def);
 KP_API KP_NODISCARD kp_result kp_world_set_dem(kp_world *world, const kp_dem_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_grains(kp_world *world, const kp_grains_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_collider(kp_world *world, const kp_collider_def *def);

@@ -41,6 +41,8 @@ typedef struct kp_scenery {
   size_t n_sinks;
   const kp_source_def *sources;  // of gases
   size_t n_sources;
+  const kp_vortices_def *vortices;  // of flows
+  size_t n_vortices;
   const kp_solid *solids;
   size_t n_solids;
   const char *folder;  // where mesh files are

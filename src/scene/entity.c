@@ -23,6 +23,7 @@ static const kp_scene_kind builtin_kinds[] = {
   { "vortex_fire", NULL, &kp_vortex_fire_params, false, false, NULL },
   { "smoke", NULL, &kp_smoke_params, true, false, NULL },
   { "source", NULL, &kp_source_params, true, false, NULL },
+  { "vortices", NULL, &kp_vortices_params, true, false, NULL },
   { "dem", NULL, &kp_dem_params, false, false, NULL },
   { "grains", NULL, &kp_grains_params, true, false, NULL },
   { "collider", NULL, &kp_collider_params, true, false, NULL },

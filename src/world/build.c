@@ -525,6 +525,8 @@ kp_result kp_world_build_all(kp_world *world) {
                                       .n_sinks = spec->sinks.count,
                                       .sources = spec->sources.data,
                                       .n_sources = spec->sources.count,
+                                      .vortices = spec->swarms.data,
+                                      .n_vortices = spec->swarms.count,
                                       .folder = spec->folder },
                          .dimension = dimension,
                          .bodies = world->bodies,

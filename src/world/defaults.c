@@ -402,6 +402,22 @@ kp_source_def kp_default_source_def(void) {
   };
 }
 
+kp_vortices_def kp_default_vortices_def(void) {
+  return (kp_vortices_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .rate = 100.0,
+    .limit = 1000000000,
+    .start = 0.0,
+    .stop = 1e9,
+    .threshold = 1.0,
+    .magnitude = 2e-3,
+    .radius = KP_AUTO,
+    .strength = 1.0,
+    .most = 2.0,
+  };
+}
+
 kp_sink_def kp_default_sink_def(void) {
   return (kp_sink_def){ .cookie = KP_DEF_COOKIE, .shape = no_shape() };
 }

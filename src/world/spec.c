@@ -287,6 +287,13 @@ kp_result kp_spec_add_source(kp_spec *spec, const kp_source_def *def) {
   return KP_OK;
 }
 
+kp_result kp_spec_add_vortices(kp_spec *spec, const kp_vortices_def *def) {
+  KP_TRY(check_entity(spec, &kp_vortices_params, def, def->cookie, def->name));
+  KP_TRY(need_shape(&def->shape, "vortices", def->name));
+  INSERT(&spec->swarms, def);
+  return KP_OK;
+}
+
 kp_result kp_spec_add_grains(kp_spec *spec, const kp_grains_def *def) {
   KP_TRY(check_entity(spec, &kp_grains_params, def, def->cookie, def->name));
   if (!def->empty) {

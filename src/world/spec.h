@@ -37,6 +37,7 @@
   KP_SPEC_CLOUDS(X)                                                                                \
   KP_SPEC_GASES(X)                                                                                 \
   X(source, sources)                                                                               \
+  X(vortices, swarms)                                                                              \
   X(collider, colliders)                                                                           \
   X(body, bodies)                                                                                  \
   X(emitter, emitters)                                                                             \

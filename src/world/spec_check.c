@@ -318,12 +318,36 @@ static kp_result check_source(const kp_spec *spec, const census *c, const kp_sou
   return KP_OK;
 }
 
+// Vortex particles live in smoke, or in a liquid whose method has a grid.
+static kp_result check_vortices(const kp_spec *spec, const kp_vortices_def *def) {
+  bool is_known = false;
+  for (size_t i = 0; i < spec->smokes.count; ++i) {
+    is_known = is_known || strcmp(spec->smokes.data[i].name, def->into) == 0;
+  }
+  for (size_t i = 0; i < spec->liquids.count; ++i) {
+    bool has_grid = spec->liquids.data[i].method > KP_LIQUID_MPS;
+    is_known = is_known || (has_grid && strcmp(spec->liquids.data[i].name, def->into) == 0);
+  }
+  if (!is_known) {
+    return kp_fail(KP_ERROR_SCENE, "vortices \"%s\": into = \"%s\" is no smoke or grid liquid",
+                   def->name, def->into);
+  }
+  return def->stop >= def->start
+             ? KP_OK
+             : kp_fail(KP_ERROR_SCENE,
+                       "vortices \"%s\": they stop at %g s, before their start at %g s", def->name,
+                       def->stop, def->start);
+}
+
 static kp_result check_gases(const kp_spec *spec, const census *c) {
   for (size_t i = 0; i < spec->smokes.count; ++i) {
     KP_TRY(check_gas(spec, c, &spec->smokes.data[i]));
   }
   for (size_t i = 0; i < spec->sources.count; ++i) {
     KP_TRY(check_source(spec, c, &spec->sources.data[i]));
+  }
+  for (size_t i = 0; i < spec->swarms.count; ++i) {
+    KP_TRY(check_vortices(spec, &spec->swarms.data[i]));
   }
   return KP_OK;
 }

@@ -6,6 +6,7 @@
 #include "methods/smoke/smoke.h"
 
 #include "support/claims.h"
+#include "support/gases.h"
 #include "support/media.h"
 
 typedef struct room {
@@ -57,18 +58,9 @@ static kp_source_def source_def(kp_shape_def shape) {
   return def;
 }
 
-static kp_gas *gas_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_smoke_method) {
-      return &((kp_smoke *)world->systems.data[s].self)->gases.data[0];
-    }
-  }
-  return NULL;
-}
-
 // Sum over the cells of the domain, without ghosts, times their volume; and the mean height.
 static double integral(kp_world *world, const char *field, double *height) {
-  kp_gas *gas = gas_of(world);
+  kp_gas *gas = kp_test_gas(world);
   const kp_mac_view *g = &gas->flow.mac->view;
   double *values = kp_test_field(world, "gas.grid", field, 0);
   double sum = 0.0;
@@ -125,7 +117,7 @@ static void test_moving_source(void **state) {
   assert_ok(kp_world_add_source(world, &source));
   assert_ok(kp_world_build(world));
   kp_test_steps(world, 16);
-  kp_gas *gas = gas_of(world);
+  kp_gas *gas = kp_test_gas(world);
   const kp_mac_view *g = &gas->flow.mac->view;
   double *density = kp_test_field(world, "gas.grid", "density", 0);
   // held where it was and where it is, nothing elsewhere
@@ -155,7 +147,7 @@ static void test_fading_and_cooling(void **state) {
   kp_test_steps(world, 25);
   double *density = kp_test_field(world, "gas.grid", "density", 0);
   double *temperature = kp_test_field(world, "gas.grid", "temperature", 0);
-  int64_t at = kp_mac_at(&gas_of(world)->flow.mac->view, 3, 3, 3);
+  int64_t at = kp_mac_at(&kp_test_gas(world)->flow.mac->view, 3, 3, 3);
   assert_near_relative(density[at], 2.0 * exp(-1.5 * 0.5), 1e-5);
   assert_near_relative(temperature[at], 293.0 + 1207.0 * exp(-0.8 * 0.5), 1e-5);
   kp_free(density);
@@ -184,7 +176,7 @@ static void test_radiation_is_exact(void **state) {
     double s = (1700.0 - 293.0) / range;
     double c = 3000.0 / range;
     double exact = 293.0 + range * s / cbrt(1.0 + 3.0 * c * s * s * s * 0.8);
-    int64_t at = kp_mac_at(&gas_of(world)->flow.mac->view, 2, 5, 2);
+    int64_t at = kp_mac_at(&kp_test_gas(world)->flow.mac->view, 2, 5, 2);
     assert_near_relative(temperature[at], exact, 1e-5);
     kp_free(temperature);
     kp_world_destroy(&world);
@@ -239,7 +231,7 @@ static void test_plume_rises(void **state) {
   assert_true(after > before + 0.1);
   assert_true(smoke > 0.0);
   // what the projection leaves is what its tolerance allows
-  kp_gas *gas = gas_of(world);
+  kp_gas *gas = kp_test_gas(world);
   double worst;
   assert_ok(kp_flow_divergence(&gas->flow, NULL, &worst));
   double fastest = kp_test_stats(world, "gas").max_speed;
@@ -287,12 +279,12 @@ static void test_fuel_balances(void **state) {
   double worst = 0.0;
   for (int n = 0; n < 10; ++n) {
     kp_test_steps(world, 2);
-    const double *books = gas_of(world)->books;
+    const double *books = kp_test_gas(world)->books;
     double left = integral(world, "fuel", NULL);
     double off = books[KP_SMOKE_EMITTED] - books[KP_SMOKE_BURNT] - books[KP_SMOKE_GONE] - left;
     worst = fmax(worst, fabs(off) / books[KP_SMOKE_EMITTED]);
   }
-  const double *books = gas_of(world)->books;
+  const double *books = kp_test_gas(world)->books;
   assert_true(books[KP_SMOKE_BURNT] > 0.2 * books[KP_SMOKE_EMITTED]);
   assert_true(fabs(books[KP_SMOKE_GONE]) < 1e-6 * books[KP_SMOKE_EMITTED]);
   // 0.2 x 0.1 x 0.2 m^3 at 4/s for 0.3 s: known without the books
@@ -333,7 +325,7 @@ static void test_cold_fuel_stays(void **state) {
   double start = integral(world, "fuel", NULL);
   kp_test_steps(world, 15);
   assert_near_relative(integral(world, "fuel", NULL), start, 1e-5);
-  assert_true(gas_of(world)->books[KP_SMOKE_BURNT] == 0.0);
+  assert_true(kp_test_gas(world)->books[KP_SMOKE_BURNT] == 0.0);
   kp_world_destroy(&world);
 }
 

@@ -26,6 +26,6 @@ kp_cuda_sources(
   grid_solids_cuda.cu
   viscous_cuda.cu)
 
-kp_sources(grid_source.c vorticity.c)
-kp_isa_sources(grid_source_cpu.c vorticity_cpu.c)
-kp_cuda_sources(grid_source_cuda.cu vorticity_cuda.cu)
+kp_sources(grid_source.c vortex_particles.c vortices_params.c vorticity.c)
+kp_isa_sources(grid_source_cpu.c vortex_particles_cpu.c vorticity_cpu.c)
+kp_cuda_sources(grid_source_cuda.cu vortex_particles_cuda.cu vorticity_cuda.cu)

@@ -79,25 +79,3 @@ kp_result kp_vorticity_push(kp_vorticity *vorticity, double dt) {
   }
   return KP_OK;
 }
-
-kp_result kp_vorticity_measure(kp_flow *flow, kp_aabb box, kp_vorticity_sums *out) {
-  const kp_mac_view *g = &flow->mac->view;
-  vorticity_enstrophy_args a = { .grid = *g };
-  const double lo[3] = { box.min.x, box.min.y, box.min.z };
-  const double hi[3] = { box.max.x, box.max.y, box.max.z };
-  for (int c = 0; c < 3; ++c) {
-    bool is_flat = c == 2 && g->dimension == 2;
-    a.lo[c] = is_flat ? 0 : (int32_t)round((lo[c] - g->lo[c]) / g->cell);
-    a.hi[c] = is_flat ? 1 : (int32_t)round((hi[c] - g->lo[c]) / g->cell);
-  }
-  KP_TRY(kp_mac_fill_velocity(flow->mac, flow->velocity));
-  double v[2];
-  kp_call call;
-  kp_call_init(&call, &vorticity_enstrophy_kernel, &a);
-  BIND_FACES(&call, &a, flow);
-  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
-  KP_TRY(KP_MAC_REDUCE(flow->mac, &call, &a, v));
-  double volume = pow(g->cell, g->dimension);
-  *out = (kp_vorticity_sums){ .enstrophy = volume * v[0], .energy = 0.5 * volume * v[1] };
-  return KP_OK;
-}

@@ -21,10 +21,3 @@ KP_NODISCARD kp_result kp_vorticity_confine(kp_vorticity *vorticity, double stre
                                             kp_buffer *strengths);
 // Faces get dt times the mean of the two cells beside them.
 KP_NODISCARD kp_result kp_vorticity_push(kp_vorticity *vorticity, double dt);
-
-// Sums over the fluid cells of a box, each times the volume of a cell (in 2D: its area).
-typedef struct kp_vorticity_sums {
-  double enstrophy;  // integral of |omega|^2
-  double energy;     // integral of |u|^2 / 2
-} kp_vorticity_sums;
-KP_NODISCARD kp_result kp_vorticity_measure(kp_flow *flow, kp_aabb box, kp_vorticity_sums *out);

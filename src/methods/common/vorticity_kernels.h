@@ -9,8 +9,7 @@
 #define VORTICITY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                \
   ROW(vorticity, magnitude)                                                                        \
   ROW(vorticity, confine)                                                                          \
-  ROW(vorticity, push)                                                                             \
-  REDUCE(vorticity, enstrophy, KP_REDUCE_SUM, KP_REDUCE_SUM)
+  ROW(vorticity, push)
 
 // |curl u| of each cell, 0 in solids
 typedef struct vorticity_magnitude_args {
@@ -79,38 +78,5 @@ KP_FN void vorticity_push(int64_t j, int64_t k, int64_t i0, int64_t i1,
   int64_t row = kp_mac_at(g, 0, j, k);
   for (int64_t i = i0; i < i1; ++i) {
     a->values[row + i] += a->dt * kp_mac_mean(g, a->force, a->axis, row + i);
-  }
-}
-
-// Sums of |omega|^2 and |u|^2 over the fluid cells of a box
-typedef struct vorticity_enstrophy_args {
-  int64_t first;
-  kp_mac_view grid;
-  int32_t lo[3], hi[3];  // cells
-  const kp_real *u, *v, *w;
-  const uint8_t *flags;
-} vorticity_enstrophy_args;
-
-KP_FN void vorticity_enstrophy(int64_t n, const vorticity_enstrophy_args *a, double *v) {
-  const kp_mac_view *g = &a->grid;
-  const kp_mac_velocity f = { a->u, a->v, a->w };
-  int64_t at = a->first + n;
-  int64_t ghosts_z = g->dimension == 2 ? 0 : KP_MAC_GHOSTS;
-  int64_t i = at % g->row - KP_MAC_GHOSTS;
-  int64_t j = at % g->slab / g->row - KP_MAC_GHOSTS;
-  int64_t k = at / g->slab - ghosts_z;
-  v[0] = 0.0;
-  v[1] = 0.0;
-  if (i < a->lo[0] || i >= a->hi[0] || j < a->lo[1] || j >= a->hi[1] || k < a->lo[2] ||
-      k >= a->hi[2] || (a->flags[at] & KP_CELL_KIND) != KP_CELL_FLUID) {
-    return;
-  }
-  kp_real w[3];
-  kp_real u[3];
-  kp_mac_curl(g, f, at, w);
-  kp_mac_velocity_of_cell(g, f, at, u);
-  for (int c = 0; c < 3; ++c) {
-    v[0] += (double)w[c] * (double)w[c];
-    v[1] += (double)u[c] * (double)u[c];
   }
 }

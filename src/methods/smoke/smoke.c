@@ -83,7 +83,8 @@ static kp_result setup_gas(kp_gas *gas, kp_env *env, const kp_grid_def *grid) {
                               .interpolation = grid->interpolation };
   KP_TRY(kp_grid_sources_create(&gas->sources, env, gas->flow.mac, gas->def.name));
   KP_TRY(add_fields(gas));
-  gas->has_vorticity = gas->def.confinement > 0.0;
+  KP_TRY(kp_vortex_particles_create(&gas->vortices, env, &gas->flow));
+  gas->has_vorticity = gas->def.confinement > 0.0 || kp_vortex_particles_any(&gas->vortices);
   if (gas->has_vorticity) {
     KP_TRY(kp_vorticity_init(&gas->vorticity, &gas->flow));
   }
@@ -102,6 +103,7 @@ static void smoke_destroy(void **self) {
   }
   for (size_t g = 0; g < smoke->gases.count; ++g) {
     kp_gas *gas = &smoke->gases.data[g];
+    kp_vortex_particles_free(&gas->vortices);
     kp_vorticity_free(&gas->vorticity);
     kp_grid_sources_free(&gas->sources);
     kp_flow_free(&gas->flow);
@@ -288,6 +290,7 @@ static kp_result push(kp_gas *gas, kp_env *env) {
     if (gas->def.confinement > 0.0) {
       KP_TRY(kp_vorticity_confine(&gas->vorticity, gas->def.confinement, NULL));
     }
+    KP_TRY(kp_vortex_particles_force(&gas->vortices, &gas->vorticity));
     KP_TRY(kp_vorticity_push(&gas->vorticity, env->dt));
   }
   return kp_flow_forces(&gas->flow, env, 0.0);
@@ -317,6 +320,9 @@ static kp_result step_gas(kp_gas *gas, kp_env *env) {
   KP_TRY(burns ? kp_smoke_fire_burn(gas, env) : KP_OK);
   KP_TRY(fade(gas, env));
   KP_TRY(push(gas, env));
+  if (gas->def.viscosity > 0.0) {
+    KP_TRY(kp_flow_viscosity(&gas->flow, env, gas->def.viscosity, NULL));
+  }
   KP_TRY(hold_velocity(gas, env));
   kp_flow_projection how = { .source =
                                  gas->divergence != NULL ? &gas->divergence->buffers[0] : NULL };
@@ -328,6 +334,22 @@ static kp_result smoke_solve(void *self, kp_env *env) {
   kp_smoke *smoke = self;
   FOR_EACH_GAS(smoke, gas) {
     KP_TRY(step_gas(gas, env));
+  }
+  return KP_OK;
+}
+
+static kp_result smoke_correct(void *self, kp_env *env) {
+  kp_smoke *smoke = self;
+  FOR_EACH_GAS(smoke, gas) {
+    KP_TRY(kp_vortex_particles_move(&gas->vortices, env, NULL));
+  }
+  return KP_OK;
+}
+
+static kp_result smoke_population(void *self, kp_env *env) {
+  kp_smoke *smoke = self;
+  FOR_EACH_GAS(smoke, gas) {
+    KP_TRY(kp_vortex_particles_emit(&gas->vortices, env));
   }
   return KP_OK;
 }
@@ -381,6 +403,7 @@ static kp_result smoke_loaded(void *self) {
   kp_smoke *smoke = self;
   FOR_EACH_GAS(smoke, gas) {
     KP_TRY(kp_flow_loaded(&gas->flow));
+    KP_TRY(kp_vortex_particles_loaded(&gas->vortices));
     KP_TRY(gas->fuel != NULL ? kp_smoke_fire_loaded(gas) : KP_OK);
   }
   return KP_OK;
@@ -389,8 +412,10 @@ static kp_result smoke_loaded(void *self) {
 const kp_method kp_smoke_method = {
   .name = "smoke",
   .text = "Gases on a grid: smoke, fire, explosions.",
-  .stages = { [KP_STAGE_SPACE] = smoke_space,
+  .stages = { [KP_STAGE_POPULATION] = smoke_population,
+              [KP_STAGE_SPACE] = smoke_space,
               [KP_STAGE_SOLVE] = smoke_solve,
+              [KP_STAGE_CORRECT] = smoke_correct,
               [KP_STAGE_CHECK] = smoke_check },
   .max_dt = smoke_max_dt,
   .n_populations = smoke_n_populations,

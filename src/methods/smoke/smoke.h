@@ -4,7 +4,7 @@
 
 #include "methods/common/flow.h"
 #include "methods/common/grid_source.h"
-#include "methods/common/vorticity.h"
+#include "methods/common/vortex_particles.h"
 
 // What a fire has taken in and given away so far, each times the volume of a cell [m^3, in 2D
 // m^2].
@@ -26,6 +26,7 @@ typedef struct kp_gas {
   kp_field *divergence;    // 1/s that the velocity has; NULL unless the gas swells
   kp_grid_sources sources;
   kp_vorticity vorticity;
+  kp_vortex_particles vortices;
   bool has_vorticity;
   kp_space *account;  // GLOBAL: kp_smoke_account
   double books[KP_SMOKE_ACCOUNT_COUNT];

@@ -30,6 +30,7 @@ static const kp_param smoke_rows[] = {
   ROW(radiation, REAL, "K/s", 0, 1e9,
       "Lost at the temperature `hottest`; elsewhere with the fourth power of the excess."),
   ROW(hottest, REAL, "K", 1, HOT, "Temperature at which radiation is said."),
+  ROW(viscosity, REAL, "Pa s", 0, 1e6, "Of the gas."),
   ROW(confinement, REAL, "", 0, 1e6,
       "Strength of vorticity confinement: gives back curls that the grid smears."),
   ROW(burn_rate, REAL, "1/s", 0, 1e9,
