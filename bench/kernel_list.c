@@ -11,6 +11,7 @@
 #include "linalg/multigrid_kernels.h"
 #include "linalg/pockets_kernels.h"
 #include "linalg/poisson_kernels.h"
+#include "geom/level_set_kernels.h"
 #include "linalg/vector_kernels.h"
 #include "methods/common/advect_kernels.h"
 #include "methods/common/flame_kernels.h"
@@ -25,6 +26,7 @@
 #include "methods/common/vorticity_kernels.h"
 #include "methods/fire/fire_kernels.h"
 #include "methods/grains/grains_kernels.h"
+#include "methods/level_set/pls_kernels.h"
 #include "methods/mps/mps_kernels.h"
 #include "methods/plasma/plasma_kernels.h"
 #include "methods/smoke/smoke_kernels.h"
@@ -54,6 +56,8 @@
   HISTORY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   MAC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
   FLOW_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
+  LEVEL_SET_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  PLS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
   ADVECT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   SOURCE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   VORTICITY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \

@@ -248,7 +248,64 @@ static kp_result add_grains_wet(kp_world *world, int64_t particles) {
   return grains_world(world, particles, 0, 1.0, 0.0);
 }
 
+// ---- water with a level set
+
+// A drop over a pool with a jet, a drain, a still ball and tension: all kernels of the method.
+static kp_result level_set_world(kp_world *world, int64_t particles, const kp_level_set_def *def) {
+  kp_domain_def domain = kp_default_domain_def();
+  kp_grid_def grid = kp_default_grid_def();
+  grid.cell = 1.0 / fmin(fmax(8.0, round(cbrt((double)particles))), 48.0);
+  kp_liquid_def pool = kp_default_liquid_def();
+  pool.method = KP_LIQUID_LEVEL_SET;
+  pool.surface_tension = 0.07;
+  pool.shape = box(kp_vec3_make(-1, -1, -1), kp_vec3_make(2, 0.3, 2));
+  snprintf(pool.name, sizeof pool.name, "pool");
+  kp_liquid_def drop = pool;
+  drop.shape.kind = KP_SHAPE_SPHERE;
+  drop.shape.center = kp_vec3_make(0.5, 0.6, 0.5);
+  drop.shape.radius = 0.2;
+  drop.velocity = kp_vec3_make(0, -2, 0);
+  snprintf(drop.name, sizeof drop.name, "drop");
+  kp_collider_def ball = kp_default_collider_def();
+  ball.shape = drop.shape;
+  ball.shape.center = kp_vec3_make(0.8, 0.2, 0.5);
+  snprintf(ball.name, sizeof ball.name, "ball");
+  kp_emitter_def jet = kp_default_emitter_def();
+  jet.position = kp_vec3_make(0.1, 0.7, 0.5);
+  jet.direction = kp_vec3_make(1, 0, 0);
+  jet.radius = 0.1;
+  jet.speed = kp_curve_constant(2.0);
+  snprintf(jet.name, sizeof jet.name, "jet");
+  snprintf(jet.into, sizeof jet.into, "pool");
+  kp_sink_def drain = kp_default_sink_def();
+  drain.shape = box(kp_vec3_make(0, 0, 0), kp_vec3_make(0.2, 0.1, 0.2));
+  snprintf(drain.name, sizeof drain.name, "drain");
+  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(kp_world_set_grid(world, &grid));
+  KP_TRY(kp_world_set_level_set(world, def));
+  KP_TRY(kp_world_add_liquid(world, &pool));
+  KP_TRY(kp_world_add_liquid(world, &drop));
+  KP_TRY(kp_world_add_collider(world, &ball));
+  KP_TRY(kp_world_add_emitter(world, &jet));
+  return kp_world_add_sink(world, &drain);
+}
+
+static kp_result add_level_set(kp_world *world, int64_t particles) {
+  kp_level_set_def def = kp_default_level_set_def();
+  def.reseed = 2;
+  return level_set_world(world, particles, &def);
+}
+
+static kp_result add_level_set_sweep(kp_world *world, int64_t particles) {
+  kp_level_set_def def = kp_default_level_set_def();
+  def.distance = KP_LEVEL_SET_SWEEP;
+  def.air_particles = true;
+  return level_set_world(world, particles, &def);
+}
+
 const kp_kernel_medium kp_kernel_media[] = {
+  { "level set", add_level_set },
+  { "level set, sweeping", add_level_set_sweep },
   { "grains", add_grains },
   { "grains of many sizes", add_grains_sizes },
   { "grains, hertz", add_grains_hertz },

@@ -281,11 +281,56 @@ typedef struct kp_grid_def {
   bool follow;         // loops follow what is active instead of running over the whole domain
 } kp_grid_def;
 
+// Where a level set takes its first values beside the surface from.
+typedef enum kp_level_set_first {
+  KP_LEVEL_SET_BY_SLOPE,      // the value over its slope: planes stay where they are
+  KP_LEVEL_SET_BY_CROSSINGS,  // of the axes (Selle 2008): a baseline that moves tilted planes
+  KP_LEVEL_SET_FIRST_COUNT
+} kp_level_set_first;
+
+// How the level set becomes a distance again.
+typedef enum kp_level_set_distance {
+  KP_LEVEL_SET_BAND,   // Jacobi passes in a band around the surface
+  KP_LEVEL_SET_SWEEP,  // fast sweeping, everywhere
+  KP_LEVEL_SET_MARCH,  // fast marching in the band, on the host: the reference
+  KP_LEVEL_SET_DISTANCE_COUNT
+} kp_level_set_distance;
+
+// Advection of the velocity near the surface.
+typedef enum kp_level_set_near {
+  KP_LEVEL_SET_NEAR_SAME,   // as everywhere
+  KP_LEVEL_SET_NEAR_FIRST,  // first order (Selle 2008, section 2.9): loses what was gained
+  KP_LEVEL_SET_NEAR_COUNT
+} kp_level_set_near;
+
+// How the velocity goes on into the air.
+typedef enum kp_level_set_extrapolation {
+  KP_LEVEL_SET_IN_LAYERS,       // means of the faces around, layer by layer
+  KP_LEVEL_SET_ALONG_DISTANCE,  // grad phi . grad u = 0, in the order of the distance
+  KP_LEVEL_SET_EXTRAPOLATION_COUNT
+} kp_level_set_extrapolation;
+
+// Settings of water with a particle level set.
+typedef struct kp_level_set_def {
+  uint32_t cookie;
+  int64_t particles;     // per cell near the surface; 0: none
+  double particle_band;  // cells to either side of the surface that have them
+  bool air_particles;    // in the air too, not only in the liquid
+  int64_t reseed;        // sub-steps until they are drawn anew; 0: never
+  bool show_particles;   // in frames
+  int distance;          // kp_level_set_distance
+  int start;             // kp_level_set_first
+  int near_surface;      // kp_level_set_near
+  double near_distance;  // cells that count as near
+  int extrapolation;     // kp_level_set_extrapolation
+} kp_level_set_def;
+
 typedef enum kp_liquid_method {
   KP_LIQUID_SPH,
   KP_LIQUID_SPRINGS,
   KP_LIQUID_STF,
-  KP_LIQUID_MPS
+  KP_LIQUID_MPS,
+  KP_LIQUID_LEVEL_SET
 } kp_liquid_method;
 
 typedef struct kp_liquid_def {
@@ -663,6 +708,7 @@ KP_API kp_sph_def kp_default_sph_def(void);
 KP_API kp_stf_def kp_default_stf_def(void);
 KP_API kp_mps_def kp_default_mps_def(void);
 KP_API kp_grid_def kp_default_grid_def(void);
+KP_API kp_level_set_def kp_default_level_set_def(void);
 KP_API kp_liquid_def kp_default_liquid_def(void);
 KP_API kp_springs_def kp_default_springs_def(void);
 KP_API kp_plasma_def kp_default_plasma_def(void);

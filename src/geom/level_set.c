@@ -4,13 +4,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/mac_kernels.h"
 #include "geom/level_set_kernels.h"
 #include "par/kernel_define.h"
 #include "par/parallel.h"
 
 LEVEL_SET_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
-MAC_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 
 #define MAX_SWEEPS 64     // sets of 2^d orders; two or three do
 #define SHAPE_CHUNK 4096  // cells per task
@@ -41,22 +39,6 @@ void kp_level_set_free(kp_level_set *set) {
   kp_array_free(&set->heap);
   kp_array_free(&set->places);
   set->mac = NULL;
-}
-
-// Ghosts across periodic sides; between passes the others stay what they are.
-static kp_result fill_images(kp_mac *mac, kp_buffer *values) {
-  const kp_mac_view *g = &mac->view;
-  for (int axis = 0; axis < g->dimension; ++axis) {
-    if (!g->is_periodic[axis]) {
-      continue;
-    }
-    mac_fill_cells_args a = { .grid = *g, .axis = axis };
-    kp_call call;
-    kp_call_init(&call, &mac_fill_cells_kernel, &a);
-    KP_BIND(&call, &a, values, values, KP_ACCESS_WRITE);
-    KP_TRY(kp_call_run(mac->backend, &call, g->count / (g->n[axis] + 2 * KP_MAC_GHOSTS)));
-  }
-  return KP_OK;
 }
 
 // ---- making
@@ -135,7 +117,7 @@ static kp_result relax(kp_level_set *set, int from, double band) {
   KP_BIND(&call, &a, in, &set->distance[from], KP_ACCESS_READ);
   KP_BIND(&call, &a, out, &set->distance[1 - from], KP_ACCESS_WRITE);
   KP_TRY(kp_mac_rows(set->mac, KP_MAC_CELL, &call));
-  return fill_images(set->mac, &set->distance[1 - from]);
+  return kp_mac_fill_periodic(set->mac, &set->distance[1 - from]);
 }
 
 kp_result kp_level_set_band(kp_level_set *set, kp_buffer *phi, double band) {
@@ -173,7 +155,7 @@ static kp_result sweep_once(kp_level_set *set, int order) {
     KP_BIND(&call, &a, changes, &set->changes, KP_ACCESS_WRITE);
     KP_TRY(kp_call_run(mac->backend, &call, last - first + 1));
   }
-  return fill_images(set->mac, &set->distance[0]);
+  return kp_mac_fill_periodic(set->mac, &set->distance[0]);
 }
 
 static kp_result count_changes(kp_level_set *set, int64_t n_rows, double *count) {
@@ -395,7 +377,7 @@ static kp_result mark_known(kp_level_set *set, int axis, kp_buffer *flags) {
   KP_BIND(&call, &a, known, &set->known[0], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, other, &set->known[1], KP_ACCESS_WRITE);
   KP_TRY(kp_mac_rows(set->mac, (kp_mac_kind)axis, &call));
-  return fill_images(set->mac, &set->known[0]);
+  return kp_mac_fill_periodic(set->mac, &set->known[0]);
 }
 
 kp_result kp_level_set_extend(kp_level_set *set, kp_buffer *phi, kp_field *velocity,
@@ -418,8 +400,8 @@ kp_result kp_level_set_extend(kp_level_set *set, kp_buffer *phi, kp_field *veloc
       KP_BIND(&call, &a, known_out, &set->known[1 - from], KP_ACCESS_WRITE);
       KP_BIND(&call, &a, out, values[1 - from], KP_ACCESS_WRITE);
       KP_TRY(kp_mac_rows(set->mac, (kp_mac_kind)axis, &call));
-      KP_TRY(fill_images(set->mac, &set->known[1 - from]));
-      KP_TRY(fill_images(set->mac, values[1 - from]));
+      KP_TRY(kp_mac_fill_periodic(set->mac, &set->known[1 - from]));
+      KP_TRY(kp_mac_fill_periodic(set->mac, values[1 - from]));
     }
   }
   return KP_OK;

@@ -293,13 +293,7 @@ KP_FN double level_set_share_at(const kp_mac_view *g, const kp_real *phi, int64_
 
 // Whether item `at` is a cell of the domain, and which.
 KP_FN int level_set_cell(const kp_mac_view *g, int64_t at, int64_t cell[3]) {
-  int64_t rest = at - g->start;
-  // rows and slabs begin with ghosts: count them from the first item of the layout
-  rest += KP_MAC_GHOSTS * (1 + g->row) + (g->dimension == 3 ? KP_MAC_GHOSTS * (int64_t)g->slab : 0);
-  cell[2] = g->dimension == 3 ? rest / g->slab - KP_MAC_GHOSTS : 0;
-  rest = g->dimension == 3 ? rest % g->slab : rest;
-  cell[1] = rest / g->row - KP_MAC_GHOSTS;
-  cell[0] = rest % g->row - KP_MAC_GHOSTS;
+  kp_mac_cell_of(g, at, cell);
   int is_in = 1;
   for (int c = 0; c < 3; ++c) {
     is_in = is_in && cell[c] >= 0 && cell[c] < g->n[c];

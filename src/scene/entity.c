@@ -17,6 +17,7 @@ static const kp_scene_kind builtin_kinds[] = {
   { "stf", NULL, &kp_stf_params, false, false, NULL },
   { "mps", NULL, &kp_mps_params, false, false, NULL },
   { "grid", NULL, &kp_grid_params, false, false, NULL },
+  { "level_set", NULL, &kp_level_set_params, false, false, NULL },
   { "liquid", NULL, &kp_liquid_params, true, false, NULL },
   { "plasma", NULL, &kp_plasma_params, true, false, NULL },
   { "fire", NULL, &kp_fire_params, true, false, NULL },

@@ -11,6 +11,7 @@
 #include "methods/common/walls.h"
 #include "methods/fire/fire.h"
 #include "methods/grains/grains.h"
+#include "methods/level_set/pls.h"
 #include "methods/mps/mps.h"
 #include "methods/plasma/plasma.h"
 #include "methods/rigid/rigid.h"
@@ -45,7 +46,9 @@ kp_result kp_spec_copy(kp_spec *out, const kp_spec *spec) {
 static double finest_spacing(const kp_spec *spec) {
   double spacing = HUGE_VAL;
   for (size_t i = 0; i < spec->liquids.count; ++i) {
-    spacing = fmin(spacing, spec->liquids.data[i].spacing);
+    // grids see the shapes of solids, not samples of them
+    bool is_grid = spec->liquids.data[i].method == KP_LIQUID_LEVEL_SET;
+    spacing = is_grid ? spacing : fmin(spacing, spec->liquids.data[i].spacing);
   }
   for (size_t i = 0; i < spec->grains.count && spec->liquids.count == 0; ++i) {
     spacing = fmin(spacing, spec->grains.data[i].spacing);
@@ -421,13 +424,21 @@ static kp_result build_mps(kp_world *world, const liquid_defs *liquids) {
   return add_system(world, &kp_mps_method, mps);
 }
 
+static kp_result build_level_set(kp_world *world, const liquid_defs *liquids) {
+  kp_pls_setup setup = { .def = &world->spec.level_set,
+                         .grid = &world->spec.grid,
+                         .liquids = liquids->data,
+                         .n_liquids = liquids->count };
+  kp_pls *pls = NULL;
+  KP_TRY(kp_pls_create(&world->env, &setup, &pls));
+  return add_system(world, &kp_pls_method, pls);
+}
+
 // One builder per method of liquids, in the order of kp_liquid_method; each gets its liquids.
 typedef kp_result (*liquid_builder)(kp_world *world, const liquid_defs *liquids);
 static const liquid_builder liquid_builders[] = {
-  [KP_LIQUID_SPH] = build_sph,
-  [KP_LIQUID_SPRINGS] = build_springs,
-  [KP_LIQUID_STF] = build_stf,
-  [KP_LIQUID_MPS] = build_mps,
+  [KP_LIQUID_SPH] = build_sph, [KP_LIQUID_SPRINGS] = build_springs,     [KP_LIQUID_STF] = build_stf,
+  [KP_LIQUID_MPS] = build_mps, [KP_LIQUID_LEVEL_SET] = build_level_set,
 };
 
 static kp_result build_liquids(kp_world *world, kp_liquid_method method) {

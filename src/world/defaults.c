@@ -159,6 +159,22 @@ kp_grid_def kp_default_grid_def(void) {
   };
 }
 
+kp_level_set_def kp_default_level_set_def(void) {
+  return (kp_level_set_def){
+    .cookie = KP_DEF_COOKIE,
+    .particles = 16,
+    .particle_band = 3.0,
+    .air_particles = false,
+    .reseed = 20,
+    .show_particles = false,
+    .distance = KP_LEVEL_SET_BAND,
+    .start = KP_LEVEL_SET_BY_SLOPE,
+    .near_surface = KP_LEVEL_SET_NEAR_SAME,
+    .near_distance = 2.0,
+    .extrapolation = KP_LEVEL_SET_ALONG_DISTANCE,
+  };
+}
+
 kp_liquid_def kp_default_liquid_def(void) {
   return (kp_liquid_def){
     .cookie = KP_DEF_COOKIE,

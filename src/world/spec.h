@@ -16,7 +16,8 @@
   X(dem)                                                                                           \
   X(mps)                                                                                           \
   X(grid)                                                                                          \
-  X(vortex_fire)
+  X(vortex_fire)                                                                                   \
+  X(level_set)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.

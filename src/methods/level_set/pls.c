@@ -1,0 +1,371 @@
+#include "methods/level_set/pls.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "data/curve.h"
+#include "methods/level_set/pls_kernels.h"
+#include "par/kernel_define.h"
+
+PLS_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+#define PI 3.14159265358979323846
+
+// ---- life
+
+static void pls_destroy(void **self) {
+  kp_pls *pls = *self;
+  if (pls == NULL) {
+    return;
+  }
+  kp_buffer *all[] = { &pls->shape_phi, &pls->jump,   &pls->marks, &pls->first,
+                       &pls->list,      &pls->counts, &pls->places };
+  for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
+    kp_buffer_free(all[k]);
+  }
+  kp_cells_destroy(&pls->cells);
+  kp_set_destroy(&pls->set);
+  kp_level_set_free(&pls->level);
+  kp_flow_free(&pls->flow);
+  kp_array_free(&pls->emitters);
+  kp_free(pls);
+  *self = NULL;
+}
+
+kp_result kp_pls_create(kp_env *env, const kp_pls_setup *setup, kp_pls **out) {
+  kp_pls *pls = kp_alloc_zero(sizeof *pls, KP_MEMORY_WORLD);
+  if (pls == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  kp_buffer *all[] = { &pls->shape_phi, &pls->jump,   &pls->marks, &pls->first,
+                       &pls->list,      &pls->counts, &pls->places };
+  for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
+    kp_buffer_init(all[k], env->backend);
+  }
+  kp_result result = kp_pls_setup_all(pls, env, setup);
+  if (result != KP_OK) {
+    void *self = pls;
+    pls_destroy(&self);
+    return result;
+  }
+  *out = pls;
+  return KP_OK;
+}
+
+// ---- cells
+
+static kp_buffer *phi_of(kp_pls *pls) {
+  return &pls->phi->buffers[0];
+}
+
+static kp_buffer *flags_of(kp_pls *pls) {
+  return &pls->flow.flags->buffers[0];
+}
+
+kp_result kp_pls_flags(kp_pls *pls) {
+  const kp_mac_view *g = &pls->flow.mac->view;
+  double near = pls->def.near_surface == KP_LEVEL_SET_NEAR_FIRST ? pls->def.near_distance : 0.0;
+  pls_flags_args a = { .grid = *g, .near = (kp_real)(near * g->cell) };
+  kp_call call;
+  kp_call_init(&call, &pls_flags_kernel, &a);
+  KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_READ);
+  KP_BIND(&call, &a, flags, flags_of(pls), KP_ACCESS_WRITE);
+  KP_TRY(kp_mac_rows(pls->flow.mac, KP_MAC_CELL, &call));
+  return kp_mac_fill_periodic(pls->flow.mac, flags_of(pls));
+}
+
+kp_result kp_pls_into_solids(kp_pls *pls) {
+  if (!pls->flow.solids.has_solids) {
+    return KP_OK;
+  }
+  // as deep as a solid may uncover in a step, and one more for the slopes there
+  int n_layers = (int)ceil(pls->flow.grid.cfl) + 2;
+  kp_buffer *reached = pls->level.known;
+  for (int layer = 0; layer <= n_layers; ++layer) {
+    pls_into_solid_args a = { .grid = pls->flow.mac->view, .layer = layer };
+    kp_call call;
+    kp_call_init(&call, &pls_into_solid_kernel, &a);
+    KP_BIND(&call, &a, flags, flags_of(pls), KP_ACCESS_READ);
+    KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, reached_in, &reached[(layer + 1) % 2], KP_ACCESS_READ);
+    KP_BIND(&call, &a, reached, &reached[layer % 2], KP_ACCESS_WRITE);
+    KP_TRY(kp_mac_rows(pls->flow.mac, KP_MAC_CELL, &call));
+    KP_TRY(kp_mac_fill_cells(pls->flow.mac, &reached[layer % 2], NAN));
+    KP_TRY(kp_mac_fill_cells(pls->flow.mac, phi_of(pls), NAN));
+  }
+  return KP_OK;
+}
+
+// ---- what comes in and goes out
+
+static pls_nozzle nozzle_of(const kp_pls *pls, const kp_env *env, const kp_emitter_def *def) {
+  double speed;
+  kp_curve_at(&def->speed, env->time, &speed, NULL);
+  kp_vec3 axis = kp_vec3_normalize(def->direction);
+  double half = 0.75 * pls->flow.mac->view.cell;
+  kp_vec3 center = kp_vec3_madd(def->position, half, axis);
+  return (pls_nozzle){ .center = { center.x, center.y, center.z },
+                       .axis = { axis.x, axis.y, axis.z },
+                       .radius = def->radius,
+                       .half = half,
+                       .velocity = { speed * axis.x, speed * axis.y, speed * axis.z } };
+}
+
+static kp_result pour_one(kp_pls *pls, const pls_nozzle *nozzle) {
+  kp_mac *mac = pls->flow.mac;
+  pls_pour_args a = { .grid = mac->view, .nozzle = *nozzle };
+  kp_call call;
+  kp_call_init(&call, &pls_pour_kernel, &a);
+  KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_WRITE);
+  KP_TRY(kp_mac_rows(mac, KP_MAC_CELL, &call));
+  for (int axis = 0; axis < mac->view.dimension; ++axis) {
+    pls_push_args p = { .grid = mac->view, .axis = axis, .nozzle = *nozzle };
+    kp_call_init(&call, &pls_push_kernel, &p);
+    KP_BIND(&call, &p, velocity, &pls->flow.velocity->buffers[axis], KP_ACCESS_WRITE);
+    KP_TRY(kp_mac_rows(mac, (kp_mac_kind)axis, &call));
+  }
+  return KP_OK;
+}
+
+static kp_result drain_one(kp_pls *pls, const kp_shape_def *shape) {
+  pls_drain_args a = { .grid = pls->flow.mac->view,
+                       .center = { shape->center.x, shape->center.y, shape->center.z },
+                       .radius = shape->kind == KP_SHAPE_SPHERE ? shape->radius : 0.0 };
+  const double lo[3] = { shape->min.x, shape->min.y, shape->min.z };
+  const double hi[3] = { shape->max.x, shape->max.y, shape->max.z };
+  for (int c = 0; c < 3; ++c) {
+    // a box that is flat along an axis is unbounded along it
+    bool flat = lo[c] == hi[c];
+    a.lo[c] = flat ? -HUGE_VAL : lo[c];
+    a.hi[c] = flat ? HUGE_VAL : hi[c];
+  }
+  kp_call call;
+  kp_call_init(&call, &pls_drain_kernel, &a);
+  KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_WRITE);
+  return kp_mac_rows(pls->flow.mac, KP_MAC_CELL, &call);
+}
+
+kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
+  for (size_t e = 0; e < pls->emitters.count; ++e) {
+    const kp_emitter_def *def = &pls->emitters.data[e];
+    if (env->time >= def->start && env->time < def->stop) {
+      pls_nozzle nozzle = nozzle_of(pls, env, def);
+      KP_TRY(pour_one(pls, &nozzle));
+    }
+  }
+  for (size_t s = 0; s < env->scenery.n_sinks; ++s) {
+    KP_TRY(drain_one(pls, &env->scenery.sinks[s].shape));
+  }
+  return kp_mac_fill_cells(pls->flow.mac, phi_of(pls), NAN);
+}
+
+// ---- stages
+
+static kp_result pls_population(void *self, kp_env *env) {
+  return kp_pls_pour(self, env);
+}
+
+static kp_result pls_space(void *self, kp_env *env) {
+  kp_pls *pls = self;
+  if (env->evaluation > 0) {
+    return KP_OK;
+  }
+  KP_TRY(kp_flow_solids(&pls->flow, env, KP_CELL_AIR));
+  KP_TRY(kp_pls_into_solids(pls));
+  return kp_pls_flags(pls);
+}
+
+// The surface and the particles around it, along the velocity as it is.
+static kp_result move_surface(kp_pls *pls, kp_env *env) {
+  kp_advect_def first = kp_default_advect_def();
+  first.scheme = KP_ADVECT_SEMI_LAGRANGIAN;
+  first.trace = KP_ADVECT_RK2;
+  KP_TRY(kp_pls_particles_move(pls, env));
+  return kp_advect_values(&pls->flow.advect, &first, KP_MAC_CELL, phi_of(pls), pls->flow.velocity,
+                          flags_of(pls), NAN, env->dt);
+}
+
+static kp_result measure_distance(kp_pls *pls) {
+  if (pls->def.distance == KP_LEVEL_SET_SWEEP) {
+    return kp_level_set_sweep(&pls->level, phi_of(pls));
+  }
+  if (pls->def.distance == KP_LEVEL_SET_MARCH) {
+    return kp_level_set_march(&pls->level, phi_of(pls), pls->band);
+  }
+  return kp_level_set_band(&pls->level, phi_of(pls), pls->band);
+}
+
+// Particles, distance, particles again: what the second has blurred is mended by the third.
+static kp_result mend_surface(kp_pls *pls) {
+  KP_TRY(kp_pls_particles_correct(pls));
+  KP_TRY(kp_pls_into_solids(pls));
+  KP_TRY(measure_distance(pls));
+  KP_TRY(kp_pls_particles_correct(pls));
+  KP_TRY(kp_pls_particles_fit(pls));
+  ++pls->age;
+  if (pls->def.reseed > 0 && pls->age >= pls->def.reseed) {
+    KP_TRY(kp_pls_particles_seed(pls));
+  }
+  return KP_OK;
+}
+
+kp_result kp_pls_surface(kp_pls *pls, kp_env *env) {
+  KP_TRY(move_surface(pls, env));
+  return mend_surface(pls);
+}
+
+static kp_result pls_predict(void *self, kp_env *env) {
+  kp_pls *pls = self;
+  if (env->evaluation > 0) {
+    return KP_OK;
+  }
+  const kp_grid_def *grid = &pls->flow.grid;
+  kp_advect_def how = { grid->advection, grid->limiter, grid->trace, grid->interpolation };
+  KP_TRY(move_surface(pls, env));
+  KP_TRY(kp_advect_velocity(&pls->flow.advect, &how, pls->flow.velocity, flags_of(pls), env->dt));
+  KP_TRY(mend_surface(pls));
+  return kp_flow_forces(&pls->flow, env, 1.0);
+}
+
+static kp_result write_jump(kp_pls *pls) {
+  KP_TRY(kp_level_set_curvature(&pls->level, phi_of(pls), &pls->jump));
+  pls_jump_args a = { .grid = pls->flow.mac->view, .tension = (kp_real)pls->surface_tension };
+  kp_call call;
+  kp_call_init(&call, &pls_jump_kernel, &a);
+  KP_BIND(&call, &a, jump, &pls->jump, KP_ACCESS_WRITE);
+  KP_TRY(kp_mac_rows(pls->flow.mac, KP_MAC_CELL, &call));
+  return kp_mac_fill_cells(pls->flow.mac, &pls->jump, NAN);
+}
+
+static kp_result pls_solve(void *self, kp_env *env) {
+  kp_pls *pls = self;
+  kp_flow_projection how = { .distance = phi_of(pls) };
+  KP_TRY(kp_pls_flags(pls));
+  if (pls->viscosity > 0.0) {
+    KP_TRY(kp_flow_viscosity(&pls->flow, env, pls->viscosity, NULL));
+  }
+  if (pls->surface_tension > 0.0) {
+    KP_TRY(write_jump(pls));
+    how.surface_pressure = &pls->jump;
+  }
+  return kp_flow_project(&pls->flow, env, &how);
+}
+
+// As far as phi and particles travel, and one more for their interpolation.
+static kp_result pls_correct_stage(void *self, kp_env *env) {
+  (void)env;
+  kp_pls *pls = self;
+  double reach = ceil(pls->flow.grid.cfl) + 3.0;
+  KP_TRY(kp_flow_extrapolate(&pls->flow, (int)reach));
+  if (pls->def.extrapolation == KP_LEVEL_SET_ALONG_DISTANCE) {
+    KP_TRY(kp_level_set_extend(&pls->level, phi_of(pls), pls->flow.velocity, flags_of(pls), reach));
+    KP_TRY(kp_mac_fill_velocity(pls->flow.mac, pls->flow.velocity));
+  }
+  return KP_OK;
+}
+
+static kp_result pls_check(void *self, kp_env *env) {
+  kp_pls *pls = self;
+  KP_TRY(kp_flow_check(&pls->flow, env));
+  if (pls->set != NULL) {
+    env->report.n_particles += pls->set->space->n;
+  }
+  return kp_pls_store(pls);
+}
+
+// ---- limits and sums
+
+// What gravity adds in a step counts too: water that is let go is not seen to move yet. Tension:
+// Brackbill, Kothe & Zemach 1992 with one fluid.
+static double pls_max_dt(void *self, kp_env *env) {
+  const kp_pls *pls = self;
+  double h = pls->flow.mac->view.cell;
+  double cfl = pls->flow.grid.cfl;
+  double speed = pls->flow.max_sum + sqrt(h * kp_vec3_length(env->simulation.gravity));
+  for (size_t e = 0; e < pls->emitters.count; ++e) {
+    double jet;
+    kp_curve_at(&pls->emitters.data[e].speed, env->time, &jet, NULL);
+    speed = fmax(speed, fabs(jet));
+  }
+  double dt = cfl * h / fmax(speed, 1e-30);
+  if (pls->surface_tension > 0.0) {
+    double waves = pls->flow.density * h * h * h / (4.0 * PI * pls->surface_tension);
+    dt = fmin(dt, sqrt(waves));
+  }
+  return dt;
+}
+
+static int pls_n_populations(const void *self) {
+  (void)self;
+  return 1;
+}
+
+kp_result kp_pls_measure(kp_pls *pls, kp_level_set_sums *out) {
+  return kp_level_set_measure(&pls->level, phi_of(pls), flags_of(pls), out);
+}
+
+static kp_result pls_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
+  (void)population;
+  kp_pls *pls = self;
+  const kp_mac_view *g = &pls->flow.mac->view;
+  kp_vec3 gravity = env->simulation.gravity;
+  KP_TRY(kp_flow_stats(&pls->flow, env, out));
+  pls_sums_args a = { .grid = *g, .up = { -gravity.x, -gravity.y, -gravity.z } };
+  kp_call call;
+  kp_call_init(&call, &pls_sums_kernel, &a);
+  KP_BIND(&call, &a, flags, flags_of(pls), KP_ACCESS_READ);
+  KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_READ);
+  KP_BIND(&call, &a, u, &pls->flow.velocity->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, &pls->flow.velocity->buffers[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, w, &pls->flow.velocity->buffers[2], KP_ACCESS_READ);
+  double v[6];
+  KP_TRY(KP_MAC_REDUCE(pls->flow.mac, &call, &a, v));
+  double mass = pls->flow.density * pow(g->cell, g->dimension);
+  out->mass = mass * v[0];
+  out->momentum = kp_vec3_make(mass * v[1], mass * v[2], mass * v[3]);
+  out->kinetic_energy = mass * v[4];
+  out->potential_energy = mass * v[5];
+  return KP_OK;
+}
+
+// ---- state outside the arrays
+
+kp_result kp_pls_store(kp_pls *pls) {
+  double *out;
+  kp_buffer *buffer = &pls->state->fields.data[0]->buffers[0];
+  KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&out));
+  out[0] = (double)pls->age;
+  out[1] = (double)pls->rounds;
+  out[2] = pls->set != NULL ? (double)pls->set->next_id : 0.0;
+  return KP_OK;
+}
+
+static kp_result pls_loaded(void *self) {
+  kp_pls *pls = self;
+  const double *in;
+  kp_buffer *buffer = &pls->state->fields.data[0]->buffers[0];
+  KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&in));
+  pls->age = (int64_t)in[0];
+  pls->rounds = (uint64_t)in[1];
+  if (pls->set != NULL) {
+    pls->set->next_id = (kp_gid)in[2];
+  }
+  return kp_flow_loaded(&pls->flow);
+}
+
+const kp_method kp_pls_method = {
+  .name = "level_set",
+  .text = "Water whose surface is a level set with particles of both signs.",
+  .stages = { [KP_STAGE_POPULATION] = pls_population,
+              [KP_STAGE_SPACE] = pls_space,
+              [KP_STAGE_PREDICT] = pls_predict,
+              [KP_STAGE_SOLVE] = pls_solve,
+              [KP_STAGE_CORRECT] = pls_correct_stage,
+              [KP_STAGE_CHECK] = pls_check },
+  .max_dt = pls_max_dt,
+  .n_populations = pls_n_populations,
+  .stats = pls_stats,
+  .loaded = pls_loaded,
+  .destroy = pls_destroy,
+};

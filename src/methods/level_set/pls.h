@@ -1,0 +1,70 @@
+// Water by the particle level set method (Enright et al. 2002; Selle 2008, section 2.9; Hong 2009,
+// section II.F.1): a flow whose liquid is where a signed distance is negative. Particles of both
+// signs around the surface tell where the distance went wrong. See level_set.md.
+//
+// All liquids of this method are one body of water on one grid: each gives a shape and a velocity
+// at the start. Its name is that of the first.
+#pragma once
+
+#include "data/cells.h"
+#include "geom/level_set.h"
+#include "methods/common/flow.h"
+
+typedef struct kp_pls_setup {
+  const kp_level_set_def *def;
+  const kp_grid_def *grid;
+  const kp_liquid_def *liquids;
+  size_t n_liquids;
+} kp_pls_setup;
+
+typedef struct kp_pls {
+  kp_level_set_def def;
+  double viscosity;        // Pa s
+  double surface_tension;  // N/m
+  uint64_t seed;
+  kp_flow flow;
+  kp_level_set level;
+  kp_field *phi;        // m, "distance": negative in the liquid
+  double band;          // cells that phi is a distance in
+  kp_buffer shape_phi;  // of one shape, at the start
+  kp_buffer jump;       // Pa at the surface; with tension
+  // particles of both signs; NULL without
+  kp_set *set;
+  kp_cells *cells;
+  kp_field *sign;     // I32: 1 in the air, -1 in the liquid
+  kp_field *radius;   // m
+  kp_buffer marks;    // U32 per particle, and one more
+  kp_buffer first;    // U32: marked ones before each particle
+  kp_buffer list;     // U32: those that have escaped
+  kp_buffer counts;   // U32 per cell: particles to seed
+  kp_buffer places;   // U32 per cell: those before it
+  int64_t n_escaped;  // of the last correction
+  // kept in the registry
+  kp_space *state;
+  int64_t age;      // sub-steps since the particles were seeded
+  uint64_t rounds;  // how often they were
+  KP_ARRAY(kp_emitter_def) emitters;
+} kp_pls;
+
+extern const kp_method kp_pls_method;
+
+KP_NODISCARD kp_result kp_pls_create(kp_env *env, const kp_pls_setup *setup, kp_pls **out);
+
+// parts of the method, one file each
+KP_NODISCARD kp_result kp_pls_setup_all(kp_pls *pls, kp_env *env, const kp_pls_setup *setup);
+KP_NODISCARD kp_result kp_pls_pour(kp_pls *pls, kp_env *env);
+// Kinds of the cells that are not solid, from the distance.
+KP_NODISCARD kp_result kp_pls_flags(kp_pls *pls);
+// The distance inside solids is that of the liquid or air beside them.
+KP_NODISCARD kp_result kp_pls_into_solids(kp_pls *pls);
+KP_NODISCARD kp_result kp_pls_particles_create(kp_pls *pls, kp_env *env);
+KP_NODISCARD kp_result kp_pls_particles_move(kp_pls *pls, kp_env *env);
+// Those on the wrong side by more than their radius bring the distance back.
+KP_NODISCARD kp_result kp_pls_particles_correct(kp_pls *pls);
+KP_NODISCARD kp_result kp_pls_particles_fit(kp_pls *pls);  // radii
+KP_NODISCARD kp_result kp_pls_particles_seed(kp_pls *pls);
+// The surface alone, along the velocity as it is: for tests of tracking.
+KP_NODISCARD kp_result kp_pls_surface(kp_pls *pls, kp_env *env);
+KP_NODISCARD kp_result kp_pls_store(kp_pls *pls);
+// Volume, area and centre of the liquid outside solids.
+KP_NODISCARD kp_result kp_pls_measure(kp_pls *pls, kp_level_set_sums *out);

@@ -1,0 +1,585 @@
+// Particle level sets: what a cell, a face or a particle does.
+#pragma once
+
+#include "base/random.h"
+#include "data/cells.h"
+#include "data/mac.h"
+#include "data/mac_sample.h"
+#include "geom/level_set_kernels.h"
+#include "par/kernel.h"
+
+// shares of cells, momentum x 3, kinetic energy, height along gravity
+#define PLS_SUMS                                                                                   \
+  KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM
+
+#define PLS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  ROW(pls, flags)                                                                                  \
+  ROW(pls, into_solid)                                                                             \
+  ROW(pls, pour)                                                                                   \
+  ROW(pls, drain)                                                                                  \
+  ROW(pls, push)                                                                                   \
+  ROW(pls, start)                                                                                  \
+  ROW(pls, jump)                                                                                   \
+  POINT(pls, move)                                                                                 \
+  POINT(pls, escape)                                                                               \
+  POINT(pls, list)                                                                                 \
+  ROW(pls, correct)                                                                                \
+  POINT(pls, fit)                                                                                  \
+  POINT(pls, keep)                                                                                 \
+  ROW(pls, count)                                                                                  \
+  ROW(pls, seed)                                                                                   \
+  REDUCE(pls, sums, PLS_SUMS)
+
+#define PLS_RADIUS_MIN 0.1  // cells (Enright et al. 2002)
+#define PLS_RADIUS_MAX 0.5
+
+// ---- cells
+
+typedef struct pls_flags_args {
+  kp_mac_view grid;
+  kp_real near;  // m: cells this near to the surface keep first order; 0: none
+  const kp_real *phi;
+  uint8_t *flags;
+} pls_flags_args;
+
+KP_FN void pls_flags(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_flags_args *a) {
+  int64_t at = kp_mac_at(&a->grid, 0, j, k);
+  const kp_real *phi = a->phi;
+  uint8_t *flags = a->flags;
+  kp_real near = a->near;
+  for (int64_t i = at + i0; i < at + i1; ++i) {
+    int old = flags[i];
+    int is_solid = (old & KP_CELL_KIND) == KP_CELL_SOLID;
+    int kind = phi[i] < 0 ? KP_CELL_FLUID : KP_CELL_AIR;
+    int mark = phi[i] < near && phi[i] > -near ? KP_CELL_NEAR_SOLID : 0;
+    flags[i] = (uint8_t)(is_solid ? old : ((old & ~KP_CELL_KIND) | kind | mark));
+  }
+}
+
+typedef struct pls_into_solid_args {
+  kp_mac_view grid;
+  int32_t layer;  // from 1
+  const uint8_t *flags;
+  kp_real *phi;
+  const kp_real *reached_in;  // 0: not yet
+  kp_real *reached;
+} pls_into_solid_args;
+
+// One layer of solid cells goes on in a straight line from the cells around that have a value: a
+// level surface meets a slope as it is, not at a right angle.
+KP_FN void pls_into_solid(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                          const pls_into_solid_args *a) {
+  const kp_mac_view *g = &a->grid;
+  int64_t at = kp_mac_at(g, 0, j, k);
+  for (int64_t i = at + i0; i < at + i1; ++i) {
+    int is_solid = (a->flags[i] & KP_CELL_KIND) == KP_CELL_SOLID;
+    if (a->layer == 0) {
+      a->reached[i] = (kp_real)!is_solid;
+      continue;
+    }
+    kp_real done = a->reached_in[i];
+    if (done == 0) {
+      kp_real sum = 0;
+      kp_real n = 0;
+      for (int c = 0; c < g->dimension; ++c) {
+        for (int s = -1; s <= 1; s += 2) {
+          int64_t other = i + s * kp_mac_stride(g, c);
+          int64_t beyond = other + s * kp_mac_stride(g, c);
+          if (a->reached_in[other] != 0) {
+            kp_real value = a->phi[other];
+            sum += a->reached_in[beyond] != 0 ? 2 * value - a->phi[beyond] : value;
+            n += 1;
+          }
+        }
+      }
+      if (n > 0) {
+        a->phi[i] = sum / n;
+        done = 1;
+      }
+    }
+    a->reached[i] = done;
+  }
+}
+
+// A nozzle: a disc with a length along its axis.
+typedef struct pls_nozzle {
+  double center[3], axis[3];  // of the middle; the axis has length 1
+  double radius, half;        // m
+  double velocity[3];         // m/s
+} pls_nozzle;
+
+// Distance to it, negative inside.
+KP_FN double pls_nozzle_distance(const pls_nozzle *n, const double x[3]) {
+  double along = 0.0;
+  double square = 0.0;
+  for (int c = 0; c < 3; ++c) {
+    along += (x[c] - n->center[c]) * n->axis[c];
+  }
+  for (int c = 0; c < 3; ++c) {
+    double off = x[c] - n->center[c] - along * n->axis[c];
+    square += off * off;
+  }
+  double across = sqrt(square) - n->radius;
+  double beyond = fabs(along) - n->half;
+  double ox = across > 0.0 ? across : 0.0;
+  double oy = beyond > 0.0 ? beyond : 0.0;
+  double inner = across > beyond ? across : beyond;
+  return sqrt(ox * ox + oy * oy) + (inner < 0.0 ? inner : 0.0);
+}
+
+// The middle of item (i, j, k) of a kind of place [m].
+KP_FN void pls_place(const kp_mac_view *g, int kind, int64_t i, int64_t j, int64_t k, double x[3]) {
+  const double item[3] = { (double)i, (double)j, (double)k };
+  for (int c = 0; c < 3; ++c) {
+    x[c] = g->lo[c] + g->cell * (item[c] + (kind == c ? 0.0 : 0.5));
+  }
+  x[2] = g->dimension == 2 ? 0.0 : x[2];
+}
+
+typedef struct pls_pour_args {
+  kp_mac_view grid;
+  pls_nozzle nozzle;
+  kp_real *phi;
+} pls_pour_args;
+
+KP_FN void pls_pour(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_pour_args *a) {
+  const kp_mac_view *g = &a->grid;
+  for (int64_t i = i0; i < i1; ++i) {
+    double x[3];
+    pls_place(g, KP_MAC_CELL, i, j, k, x);
+    kp_real d = (kp_real)pls_nozzle_distance(&a->nozzle, x);
+    int64_t at = kp_mac_at(g, i, j, k);
+    a->phi[at] = level_set_min(a->phi[at], d);
+  }
+}
+
+// A sink: a box, or a ball when it has a radius.
+typedef struct pls_drain_args {
+  kp_mac_view grid;
+  double lo[3], hi[3];
+  double center[3], radius;
+  kp_real *phi;
+} pls_drain_args;
+
+KP_FN void pls_drain(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_drain_args *a) {
+  const kp_mac_view *g = &a->grid;
+  for (int64_t i = i0; i < i1; ++i) {
+    double x[3];
+    pls_place(g, KP_MAC_CELL, i, j, k, x);
+    double d = -1e30;
+    double square = 0.0;
+    for (int c = 0; c < g->dimension; ++c) {
+      double below = a->lo[c] - x[c];
+      double above = x[c] - a->hi[c];
+      d = below > d ? below : d;
+      d = above > d ? above : d;
+      square += (x[c] - a->center[c]) * (x[c] - a->center[c]);
+    }
+    d = a->radius > 0.0 ? sqrt(square) - a->radius : d;
+    int64_t at = kp_mac_at(g, i, j, k);
+    // never nearer to the surface than the sink's own: outside of it nothing changes
+    a->phi[at] = d < 0.0 ? level_set_max(a->phi[at], (kp_real)-d) : a->phi[at];
+  }
+}
+
+typedef struct pls_push_args {
+  kp_mac_view grid;
+  int32_t axis;
+  pls_nozzle nozzle;
+  kp_real *velocity;
+} pls_push_args;
+
+KP_FN void pls_push(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_push_args *a) {
+  const kp_mac_view *g = &a->grid;
+  for (int64_t i = i0; i < i1; ++i) {
+    double x[3];
+    pls_place(g, a->axis, i, j, k, x);
+    if (pls_nozzle_distance(&a->nozzle, x) < 0.5 * g->cell) {
+      a->velocity[kp_mac_at(g, i, j, k)] = (kp_real)a->nozzle.velocity[a->axis];
+    }
+  }
+}
+
+// The velocity a shape starts with, at the faces of its cells.
+typedef struct pls_start_args {
+  kp_mac_view grid;
+  int32_t axis;
+  kp_real value;
+  const kp_real *phi;
+  kp_real *velocity;
+} pls_start_args;
+
+KP_FN void pls_start(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_start_args *a) {
+  const kp_mac_view *g = &a->grid;
+  int64_t at = kp_mac_at(g, 0, j, k);
+  for (int64_t i = at + i0; i < at + i1; ++i) {
+    a->velocity[i] = kp_mac_mean(g, a->phi, a->axis, i) < g->h ? a->value : a->velocity[i];
+  }
+}
+
+// sigma kappa: the pressure of the liquid at its surface.
+typedef struct pls_jump_args {
+  kp_mac_view grid;
+  kp_real tension;  // N/m
+  kp_real *jump;    // the curvature on its way in
+} pls_jump_args;
+
+KP_FN void pls_jump(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_jump_args *a) {
+  int64_t at = kp_mac_at(&a->grid, 0, j, k);
+  for (int64_t i = at + i0; i < at + i1; ++i) {
+    a->jump[i] *= a->tension;
+  }
+}
+
+// ---- particles
+
+KP_FN double pls_wrap(double x, double lo, double hi) {
+  double width = hi - lo;
+  x = x < lo ? x + width : x;
+  return x >= hi ? x - width : x;
+}
+
+typedef struct pls_move_args {
+  kp_mac_view grid;
+  double dt;
+  double lo[3], hi[3];  // of the domain
+  int32_t is_closed[3][2];
+  const kp_real *u, *v, *w;
+  const kp_real *solid;  // distance at corners; NULL: none
+  kp_pos *x, *y, *z;
+} pls_move_args;
+
+// Out of solids and closed sides, along the gradient of the solid's distance.
+KP_FN void pls_leave_solids(const pls_move_args *a, double x[3]) {
+  const kp_mac_view *g = &a->grid;
+  const double gap = PLS_RADIUS_MIN * g->cell;
+  if (a->solid != NULL) {
+    double d =
+        (double)kp_mac_linear(g, a->solid, kp_mac_point_at(g, KP_MAC_NODE, x[0], x[1], x[2]));
+    if (d < gap) {
+      double n[3] = { 0.0, 0.0, 0.0 };
+      double square = 0.0;
+      for (int c = 0; c < g->dimension; ++c) {
+        double p[3] = { x[0], x[1], x[2] };
+        p[c] = x[c] + 0.5 * g->cell;
+        n[c] =
+            (double)kp_mac_linear(g, a->solid, kp_mac_point_at(g, KP_MAC_NODE, p[0], p[1], p[2]));
+        p[c] = x[c] - 0.5 * g->cell;
+        n[c] -=
+            (double)kp_mac_linear(g, a->solid, kp_mac_point_at(g, KP_MAC_NODE, p[0], p[1], p[2]));
+        square += n[c] * n[c];
+      }
+      double scale = square > 0.0 ? (gap - d) / sqrt(square) : 0.0;
+      for (int c = 0; c < g->dimension; ++c) {
+        x[c] += scale * n[c];
+      }
+    }
+  }
+  for (int c = 0; c < g->dimension; ++c) {
+    double lo = a->lo[c] + 1e-3 * g->cell;
+    double hi = a->hi[c] - 1e-3 * g->cell;
+    x[c] = a->is_closed[c][0] && x[c] < lo ? lo : x[c];
+    x[c] = a->is_closed[c][1] && x[c] > hi ? hi : x[c];
+    x[c] = g->is_periodic[c] ? pls_wrap(x[c], a->lo[c], a->hi[c]) : x[c];
+  }
+}
+
+// Midpoint rule along the velocity as it is.
+KP_FN void pls_move(int64_t i, const pls_move_args *a) {
+  const kp_mac_view *g = &a->grid;
+  kp_mac_velocity f = { a->u, a->v, a->w };
+  double x[3] = { a->x[i], a->y[i], a->z[i] };
+  double half[3];
+  kp_real v[3];
+  kp_mac_velocity_at(g, f, x[0], x[1], x[2], v);
+  for (int c = 0; c < 3; ++c) {
+    half[c] = x[c] + 0.5 * a->dt * (double)v[c];
+    half[c] = g->is_periodic[c] ? pls_wrap(half[c], a->lo[c], a->hi[c]) : half[c];
+  }
+  kp_mac_velocity_at(g, f, half[0], half[1], half[2], v);
+  for (int c = 0; c < 3; ++c) {
+    x[c] += a->dt * (double)v[c];
+  }
+  pls_leave_solids(a, x);
+  a->x[i] = x[0];
+  a->y[i] = x[1];
+  a->z[i] = g->dimension == 2 ? 0.0 : x[2];
+}
+
+KP_FN kp_real pls_phi_at(const kp_mac_view *g, const kp_real *phi, double x, double y, double z) {
+  return kp_mac_linear(g, phi, kp_mac_point_at(g, KP_MAC_CELL, x, y, z));
+}
+
+// Escaped: on the wrong side by more than its radius.
+typedef struct pls_escape_args {
+  kp_mac_view grid;
+  const kp_real *phi;
+  const kp_pos *x, *y, *z;
+  const int32_t *sign;
+  const kp_real *radius;
+  uint32_t *mark;
+} pls_escape_args;
+
+KP_FN void pls_escape(int64_t i, const pls_escape_args *a) {
+  kp_real phi = pls_phi_at(&a->grid, a->phi, a->x[i], a->y[i], a->z[i]);
+  a->mark[i] = (kp_real)a->sign[i] * phi < -a->radius[i] ? 1u : 0u;
+}
+
+typedef struct pls_list_args {
+  const uint32_t *mark, *first;
+  uint32_t *list;
+} pls_list_args;
+
+// Every marked particle has a place of its own in the list.
+KP_FN void pls_list(int64_t i, const pls_list_args *a) {
+  if (a->mark[i]) {
+    a->list[a->first[i]] = (uint32_t)i;
+  }
+}
+
+typedef struct pls_correct_args {
+  kp_mac_view grid;
+  kp_real reach;        // m: beyond it the distance says nothing
+  kp_cells_view cells;  // dense; its pointers are not set
+  const uint32_t *cell_start;
+  const uint32_t *first, *list;
+  const kp_pos *x, *y, *z;
+  const int32_t *sign;
+  const kp_real *radius;
+  kp_real *phi;
+} pls_correct_args;
+
+// phi+ = max(s (r - d)) over escaped + particles around the centre, phi- = min over the - ones,
+// both from phi itself; the smaller of the two wins (Enright et al. 2002). A particle speaks to the
+// 2^d centres around it.
+KP_FN void pls_correct_cell(const pls_correct_args *a, const kp_cells_view *cells,
+                            const double c[3], int64_t at) {
+  const kp_mac_view *g = &a->grid;
+  double h = g->cell;
+  kp_real plus = a->phi[at];
+  kp_real minus = plus;
+  int is_flat = g->dimension == 2;
+  int32_t x0 = kp_cells_coordinate(c[0] - h, cells->inverse_edge);
+  int32_t x1 = kp_cells_coordinate(c[0] + h, cells->inverse_edge);
+  int32_t y0 = kp_cells_coordinate(c[1] - h, cells->inverse_edge);
+  int32_t y1 = kp_cells_coordinate(c[1] + h, cells->inverse_edge);
+  int32_t z0 = is_flat ? 0 : kp_cells_coordinate(c[2] - h, cells->inverse_edge);
+  int32_t z1 = is_flat ? 0 : kp_cells_coordinate(c[2] + h, cells->inverse_edge);
+  for (int32_t z = z0; z <= z1; ++z) {
+    for (int32_t y = y0; y <= y1; ++y) {
+      uint32_t begin;
+      uint32_t end;
+      kp_cells_range(cells, x0, x1, y, z, &begin, &end);
+      for (uint32_t e = a->first[begin]; e < a->first[end]; ++e) {
+        uint32_t p = a->list[e];
+        double dx = a->x[p] - c[0];
+        double dy = a->y[p] - c[1];
+        double dz = is_flat ? 0.0 : a->z[p] - c[2];
+        if (fabs(dx) < h && fabs(dy) < h && fabs(dz) < h) {
+          kp_real d = (kp_real)sqrt(dx * dx + dy * dy + dz * dz);
+          kp_real value = (kp_real)a->sign[p] * (a->radius[p] - d);
+          plus = a->sign[p] > 0 ? level_set_max(plus, value) : plus;
+          minus = a->sign[p] < 0 ? level_set_min(minus, value) : minus;
+        }
+      }
+    }
+  }
+  kp_real up = plus < 0 ? -plus : plus;
+  kp_real down = minus < 0 ? -minus : minus;
+  a->phi[at] = up < down ? plus : minus;
+}
+
+KP_FN void pls_correct(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_correct_args *a) {
+  const kp_mac_view *g = &a->grid;
+  kp_cells_view cells = a->cells;
+  cells.cell_start = a->cell_start;
+  for (int64_t i = i0; i < i1; ++i) {
+    int64_t at = kp_mac_at(g, i, j, k);
+    if (a->phi[at] < a->reach && a->phi[at] > -a->reach) {
+      double c[3];
+      pls_place(g, KP_MAC_CELL, i, j, k, c);
+      pls_correct_cell(a, &cells, c, at);
+    }
+  }
+}
+
+typedef struct pls_fit_args {
+  kp_mac_view grid;
+  const kp_real *phi;
+  const kp_pos *x, *y, *z;
+  int32_t *sign;
+  kp_real *radius;
+} pls_fit_args;
+
+// Between the bounds of Enright et al.
+KP_FN kp_real pls_radius(const kp_mac_view *g, kp_real inside) {
+  kp_real least = (kp_real)PLS_RADIUS_MIN * g->h;
+  kp_real most = (kp_real)PLS_RADIUS_MAX * g->h;
+  return inside < least ? least : (inside > most ? most : inside);
+}
+
+// r = s phi(x) between its bounds (Hong 2009, 2.47 with what the print lost). Air that the
+// correction could not bring back is finer than the grid: its particle is struck out.
+KP_FN void pls_fit(int64_t i, const pls_fit_args *a) {
+  kp_real phi = pls_phi_at(&a->grid, a->phi, a->x[i], a->y[i], a->z[i]);
+  kp_real inside = (kp_real)a->sign[i] * phi;
+  int is_lost = a->sign[i] > 0 && inside < -a->radius[i];
+  a->sign[i] = is_lost ? 0 : a->sign[i];
+  a->radius[i] = pls_radius(&a->grid, inside);
+}
+
+// Before seeding: only what has escaped, within the band and the domain, stays.
+typedef struct pls_keep_args {
+  kp_mac_view grid;
+  double lo[3], hi[3];
+  kp_real reach;      // m
+  int32_t only_lost;  // 1: no seeding; all but those that left the domain stay
+  const kp_real *phi;
+  const kp_pos *x, *y, *z;
+  const int32_t *sign;
+  const kp_real *radius;
+  uint32_t *keep;
+} pls_keep_args;
+
+KP_FN void pls_keep(int64_t i, const pls_keep_args *a) {
+  const double x[3] = { a->x[i], a->y[i], a->z[i] };
+  int is_in = 1;
+  for (int c = 0; c < a->grid.dimension; ++c) {
+    is_in = is_in && x[c] >= a->lo[c] && x[c] <= a->hi[c];
+  }
+  kp_real phi = pls_phi_at(&a->grid, a->phi, x[0], x[1], x[2]);
+  kp_real off = phi < 0 ? -phi : phi;
+  int has_escaped = (kp_real)a->sign[i] * phi < -a->radius[i] && off < a->reach;
+  a->keep[i] = is_in && (a->only_lost || has_escaped) ? 1u : 0u;
+}
+
+typedef struct pls_grow {
+  uint64_t seed, round;
+  int32_t per_cell;
+  int32_t in_air;  // 1: particles of both signs
+  kp_real reach;   // m
+} pls_grow;
+
+// Candidate n of cell `at`: a random place in it, and phi there; 0 when none may be.
+KP_FN kp_real pls_candidate(const kp_mac_view *g, const pls_grow *how, const kp_real *phi,
+                            int64_t at, int32_t n, double x[3]) {
+  uint64_t counter = (how->round * (uint64_t)how->per_cell + (uint64_t)n) * 3;
+  int64_t cell[3];
+  kp_mac_cell_of(g, at, cell);
+  for (int c = 0; c < 3; ++c) {
+    double share = kp_rng_uniform(how->seed, KP_RNG_LEVEL_SET, (uint64_t)at, counter + (uint64_t)c);
+    x[c] = g->lo[c] + g->cell * ((double)cell[c] + share);
+  }
+  x[2] = g->dimension == 2 ? 0.0 : x[2];
+  kp_real value = pls_phi_at(g, phi, x[0], x[1], x[2]);
+  kp_real off = value < 0 ? -value : value;
+  int may_be = value < 0 || how->in_air;
+  return may_be && off < how->reach && off >= (kp_real)PLS_RADIUS_MIN * g->h ? value : (kp_real)0;
+}
+
+KP_FN int pls_grows(const pls_grow *how, const uint8_t *flags, const kp_real *phi, kp_real h,
+                    int64_t at) {
+  kp_real far = how->reach + h;
+  return (flags[at] & KP_CELL_KIND) != KP_CELL_SOLID && phi[at] < far && phi[at] > -far;
+}
+
+typedef struct pls_count_args {
+  kp_mac_view grid;
+  pls_grow grow;
+  const uint8_t *flags;
+  const kp_real *phi;
+  uint32_t *counts;
+} pls_count_args;
+
+KP_FN void pls_count(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_count_args *a) {
+  const kp_mac_view *g = &a->grid;
+  for (int64_t i = i0; i < i1; ++i) {
+    int64_t at = kp_mac_at(g, i, j, k);
+    uint32_t count = 0;
+    if (pls_grows(&a->grow, a->flags, a->phi, g->h, at)) {
+      for (int32_t n = 0; n < a->grow.per_cell; ++n) {
+        double x[3];
+        count += pls_candidate(g, &a->grow, a->phi, at, n, x) != 0 ? 1u : 0u;
+      }
+    }
+    a->counts[at] = count;
+  }
+}
+
+typedef struct pls_seed_args {
+  kp_mac_view grid;
+  pls_grow grow;
+  int64_t old;  // particles there were before
+  uint64_t next_id;
+  const uint8_t *flags;
+  const kp_real *phi;
+  const uint32_t *places;
+  kp_pos *x, *y, *z;
+  uint64_t *id;
+  int32_t *sign;
+  kp_real *radius;
+} pls_seed_args;
+
+// Every cell writes the particles between its place and that of the next one.
+KP_FN void pls_seed(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_seed_args *a) {
+  const kp_mac_view *g = &a->grid;
+  for (int64_t i = i0; i < i1; ++i) {
+    int64_t at = kp_mac_at(g, i, j, k);
+    int64_t place = a->places[at];
+    if (!pls_grows(&a->grow, a->flags, a->phi, g->h, at)) {
+      continue;
+    }
+    for (int32_t n = 0; n < a->grow.per_cell; ++n) {
+      double x[3];
+      kp_real phi = pls_candidate(g, &a->grow, a->phi, at, n, x);
+      if (phi != 0) {
+        int64_t p = a->old + place;
+        a->x[p] = x[0];
+        a->y[p] = x[1];
+        a->z[p] = x[2];
+        a->id[p] = a->next_id + (uint64_t)place;
+        a->sign[p] = phi < 0 ? -1 : 1;
+        a->radius[p] = pls_radius(g, phi < 0 ? -phi : phi);
+        ++place;
+      }
+    }
+  }
+}
+
+// ---- sums
+
+typedef struct pls_sums_args {
+  int64_t first;
+  kp_mac_view grid;
+  double up[3];  // gravity's direction reversed, times g
+  const uint8_t *flags;
+  const kp_real *phi;
+  const kp_real *u, *v, *w;
+} pls_sums_args;
+
+// Cells count by the share that is liquid.
+KP_FN void pls_sums(int64_t t, const pls_sums_args *a, double *out) {
+  const kp_mac_view *g = &a->grid;
+  int64_t at = a->first + t;
+  int64_t cell[3];
+  int is_in = 1;
+  kp_mac_cell_of(g, at, cell);
+  for (int c = 0; c < 6; ++c) {
+    out[c] = 0.0;
+    is_in = is_in && (c >= 3 || (cell[c] >= 0 && cell[c] < g->n[c]));
+  }
+  if (!is_in || (a->flags[at] & KP_CELL_KIND) == KP_CELL_SOLID || a->phi[at] > g->h) {
+    return;
+  }
+  kp_mac_velocity velocity = { a->u, a->v, a->w };
+  kp_real v[3];
+  double share = level_set_share_at(g, a->phi, at);
+  kp_mac_velocity_of_cell(g, velocity, at, v);
+  out[0] = share;
+  for (int c = 0; c < g->dimension; ++c) {
+    double x = g->lo[c] + g->cell * ((double)cell[c] + 0.5);
+    out[1 + c] = share * (double)v[c];
+    out[4] += share * 0.5 * (double)v[c] * (double)v[c];
+    out[5] += share * a->up[c] * x;
+  }
+}
