@@ -324,6 +324,19 @@ typedef struct kp_level_set_def {
   double near_distance;  // cells that count as near
   int extrapolation;     // kp_level_set_extrapolation
 } kp_level_set_def;
+typedef enum kp_flip_transfer {
+  KP_FLIP_BLEND,  // changes of velocity and velocity, blended (Zhu & Bridson 2005)
+  KP_FLIP_AFFINE  // velocity with its slopes (Jiang et al. 2015)
+} kp_flip_transfer;
+
+// Settings shared by all FLIP liquids of a world.
+typedef struct kp_flip_def {
+  uint32_t cookie;
+  int transfer;             // kp_flip_transfer
+  double ratio;             // blend: 1 changes alone, 0 PIC
+  double volume;            // share of a volume error that a step corrects
+  double volume_tolerance;  // of the solve for it, relative to its right side
+} kp_flip_def;
 
 typedef enum kp_liquid_method {
   KP_LIQUID_SPH,
@@ -331,6 +344,7 @@ typedef enum kp_liquid_method {
   KP_LIQUID_STF,
   KP_LIQUID_MPS,
   KP_LIQUID_LEVEL_SET
+  KP_LIQUID_FLIP
 } kp_liquid_method;
 
 typedef struct kp_liquid_def {
@@ -709,6 +723,7 @@ KP_API kp_stf_def kp_default_stf_def(void);
 KP_API kp_mps_def kp_default_mps_def(void);
 KP_API kp_grid_def kp_default_grid_def(void);
 KP_API kp_level_set_def kp_default_level_set_def(void);
+KP_API kp_flip_def kp_default_flip_def(void);
 KP_API kp_liquid_def kp_default_liquid_def(void);
 KP_API kp_springs_def kp_default_springs_def(void);
 KP_API kp_plasma_def kp_default_plasma_def(void);

@@ -10,6 +10,7 @@
 #include "methods/common/force_field.h"
 #include "methods/common/walls.h"
 #include "methods/fire/fire.h"
+#include "methods/flip/flip.h"
 #include "methods/grains/grains.h"
 #include "methods/level_set/pls.h"
 #include "methods/mps/mps.h"
@@ -432,6 +433,14 @@ static kp_result build_level_set(kp_world *world, const liquid_defs *liquids) {
   kp_pls *pls = NULL;
   KP_TRY(kp_pls_create(&world->env, &setup, &pls));
   return add_system(world, &kp_pls_method, pls);
+static kp_result build_flip(kp_world *world, const liquid_defs *liquids) {
+  kp_flip_setup setup = { .def = &world->spec.flip,
+                          .grid = &world->spec.grid,
+                          .liquids = liquids->data,
+                          .n_liquids = liquids->count };
+  kp_flip *flip = NULL;
+  KP_TRY(kp_flip_create(&world->env, &setup, &flip));
+  return add_system(world, &kp_flip_method, flip);
 }
 
 // One builder per method of liquids, in the order of kp_liquid_method; each gets its liquids.
@@ -439,6 +448,11 @@ typedef kp_result (*liquid_builder)(kp_world *world, const liquid_defs *liquids)
 static const liquid_builder liquid_builders[] = {
   [KP_LIQUID_SPH] = build_sph, [KP_LIQUID_SPRINGS] = build_springs,     [KP_LIQUID_STF] = build_stf,
   [KP_LIQUID_MPS] = build_mps, [KP_LIQUID_LEVEL_SET] = build_level_set,
+  [KP_LIQUID_SPH] = build_sph,
+  [KP_LIQUID_SPRINGS] = build_springs,
+  [KP_LIQUID_STF] = build_stf,
+  [KP_LIQUID_MPS] = build_mps,
+  [KP_LIQUID_FLIP] = build_flip,
 };
 
 static kp_result build_liquids(kp_world *world, kp_liquid_method method) {

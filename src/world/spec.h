@@ -18,6 +18,8 @@
   X(grid)                                                                                          \
   X(vortex_fire)                                                                                   \
   X(level_set)
+  X(flip)                                                                                          \
+  X(vortex_fire)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.

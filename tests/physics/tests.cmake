@@ -37,6 +37,7 @@ kp_test(test_flow_cavity_long SOURCES test_flow_cavity.c flow_cavity_long.c ${me
         LABELS long)
 kp_test(test_flow SOURCES test_flow.c ${media_support} LABELS fast)
 kp_test(test_level_set_water SOURCES test_level_set_water.c ${media_support} LABELS full)
+kp_test(test_flip SOURCES test_flip.c ${media_support} LABELS full)
 kp_test(test_mps SOURCES test_mps.c ${media_support} LABELS full)
 kp_test(test_sph_bits SOURCES test_sph_bits.c ${media_support} LABELS full)
 kp_test(test_sph_implicit SOURCES test_sph_implicit.c ${physics_support} LABELS full)

@@ -1,0 +1,349 @@
+#include "methods/flip/flip.h"
+
+#include <math.h>
+
+#include "base/timer.h"
+#include "data/call.h"
+#include "methods/flip/flip_kernels.h"
+#include "par/kernel_define.h"
+
+FLIP_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+#define CELL_SPACINGS 2.0  // edge of a cell: four particles in 2D, eight in 3D
+#define MARGIN 0.05        // cells that particles keep from walls and solids
+
+#define EACH(liquid, flip)                                                                         \
+  for (kp_flip_liquid *liquid = (flip)->liquids.data;                                              \
+       liquid < (flip)->liquids.data + (flip)->liquids.count; ++liquid)
+
+// ---- life ---------------------------------------------------------------------------------------
+
+// Arrays of the grid that no checkpoint holds.
+static size_t scratch_of(kp_flip *flip, kp_buffer *out[]) {
+  kp_buffer *single[] = { &flip->fill,     &flip->count,  &flip->open, &flip->room,
+                          &flip->distance, &flip->excess, &flip->push };
+  size_t n = 0;
+  for (size_t k = 0; k < sizeof single / sizeof single[0]; ++k) {
+    out[n++] = single[k];
+  }
+  for (int c = 0; c < 3; ++c) {
+    out[n++] = &flip->before[c];
+    out[n++] = &flip->carrier[c];
+    out[n++] = &flip->weight[c];
+  }
+  return n;
+}
+
+#define N_SCRATCH 16
+
+static void flip_destroy(void **self) {
+  kp_flip *flip = *self;
+  if (flip == NULL) {
+    return;
+  }
+  kp_buffer *scratch[N_SCRATCH];
+  size_t n = scratch_of(flip, scratch);
+  for (size_t k = 0; k < n; ++k) {
+    kp_buffer_free(scratch[k]);
+  }
+  EACH(liquid, flip) {
+    kp_flip_sorted_free(&liquid->sorted);
+    kp_medium_free(&liquid->medium);
+  }
+  kp_poisson_destroy(&flip->spreader);
+  kp_flow_free(&flip->flow);
+  kp_array_free(&flip->liquids);
+  kp_free(flip);
+  *self = NULL;
+}
+
+static kp_result setup_liquid(kp_flip *flip, kp_env *env, kp_flip_liquid *liquid) {
+  const kp_liquid_def *def = &liquid->def;
+  kp_medium_def medium = { .word = "liquid",
+                           .name = def->name,
+                           .shape = def->empty ? NULL : &def->shape,
+                           .spacing = def->spacing,
+                           .jitter = def->jitter,
+                           .velocity = def->velocity,
+                           .integrator = KP_INTEGRATOR_COUNT };
+  kp_flip_sorted_init(&liquid->sorted, env->backend);
+  KP_TRY(kp_medium_create(&liquid->medium, env, &medium));
+  const kp_field_desc fraction = { "cell_fraction", KP_TYPE_REAL, 3, "", 0, 0.0 };
+  const kp_field_desc affine = { "affine", KP_TYPE_REAL, 9, "m/s", KP_FIELD_STATE, 0.0 };
+  kp_space *space = liquid->medium.set->space;
+  KP_TRY(kp_space_add_field(space, &fraction, &liquid->fraction));
+  if (flip->def.transfer == KP_FLIP_AFFINE) {
+    KP_TRY(kp_space_add_field(space, &affine, &liquid->affine));
+  }
+  liquid->medium.mass = def->rest_density * pow(def->spacing, (double)env->dimension);
+  liquid->medium.rest_density = def->rest_density;
+  return def->empty ? KP_OK : kp_medium_fill(&liquid->medium, env, &def->shape);
+}
+
+// What liquids that share a grid must have in common.
+static kp_result check_alike(const kp_liquid_def *first, const kp_liquid_def *def) {
+  const struct {
+    const char *key, *unit;
+    double a, b;
+  } rows[] = {
+    { "spacing", "m", first->spacing, def->spacing },
+    { "rest_density", "kg/m^3", first->rest_density, def->rest_density },
+    { "viscosity", "Pa s", first->viscosity, def->viscosity },
+    { "surface_tension", "N/m", first->surface_tension, def->surface_tension },
+  };
+  for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
+    if (rows[r].a != rows[r].b) {
+      return kp_fail(KP_ERROR_SCENE,
+                     "liquid \"%s\": %s is %g %s, but that of liquid \"%s\" is %g %s; liquids of "
+                     "method 'flip' share one grid and have it in common",
+                     def->name, rows[r].key, rows[r].b, rows[r].unit, first->name, rows[r].a,
+                     rows[r].unit);
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *setup) {
+  const kp_liquid_def *first = &setup->liquids[0];
+  double cell = isnan(setup->grid->cell) ? CELL_SPACINGS * first->spacing : setup->grid->cell;
+  kp_flow_def flow = { .word = "liquid",
+                       .name = "flip",
+                       .cell = cell,
+                       .density = first->rest_density,
+                       .grid = setup->grid };
+  KP_TRY(kp_flow_create(&flip->flow, env, &flow));
+  kp_buffer *scratch[N_SCRATCH];
+  size_t n = scratch_of(flip, scratch);
+  for (size_t k = 0; k < n; ++k) {
+    KP_TRY(kp_mac_scratch(flip->flow.mac, KP_TYPE_REAL, scratch[k]));
+  }
+  kp_poisson_def poisson = kp_default_poisson_def();
+  poisson.name = "volume";
+  poisson.solver = setup->grid->solver;
+  poisson.tolerance = flip->def.volume_tolerance;
+  poisson.max_iterations = (int)setup->grid->iterations;
+  poisson.relaxation = setup->grid->relaxation;
+  return flip->def.volume > 0.0 ? kp_poisson_create(flip->flow.mac, &poisson, &flip->spreader)
+                                : KP_OK;
+}
+
+static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setup) {
+  KP_TRY(kp_array_reserve(&flip->liquids, setup->n_liquids));
+  for (size_t l = 0; l < setup->n_liquids; ++l) {
+    KP_TRY(check_alike(&setup->liquids[0], &setup->liquids[l]));
+    kp_flip_liquid *liquid = &flip->liquids.data[flip->liquids.count++];
+    *liquid = (kp_flip_liquid){ .def = setup->liquids[l] };
+    KP_TRY(setup_liquid(flip, env, liquid));
+  }
+  return setup_grid(flip, env, setup);
+}
+
+kp_result kp_flip_create(kp_env *env, const kp_flip_setup *setup, kp_flip **out) {
+  kp_flip *flip = kp_alloc_zero(sizeof *flip, KP_MEMORY_WORLD);
+  if (flip == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  flip->def = *setup->def;
+  kp_result result = setup_all(flip, env, setup);
+  if (result != KP_OK) {
+    void *self = flip;
+    flip_destroy(&self);
+    return result;
+  }
+  *out = flip;
+  return KP_OK;
+}
+
+// ---- stages -------------------------------------------------------------------------------------
+
+static kp_result flip_population(void *self, kp_env *env) {
+  EACH(liquid, (kp_flip *)self) {
+    KP_TRY(kp_medium_population(&liquid->medium, env));
+  }
+  return KP_OK;
+}
+
+// Other systems of the world may evaluate their forces more than once in a step; this one has done
+// its part in the first round.
+static bool is_later(const kp_env *env) {
+  return env->evaluation > 0;
+}
+
+static kp_result flip_space(void *self, kp_env *env) {
+  kp_flip *flip = self;
+  if (is_later(env)) {
+    return KP_OK;
+  }
+  KP_TRY(kp_flow_solids(&flip->flow, env, KP_CELL_AIR));
+  EACH(liquid, flip) {
+    KP_TRY(kp_flip_sort(&liquid->sorted, flip->flow.mac, liquid->medium.set, liquid->fraction));
+  }
+  return KP_OK;
+}
+
+// Velocity and flags of the grid from the particles.
+static kp_result flip_prepare(void *self, kp_env *env) {
+  kp_flip *flip = self;
+  kp_mac *mac = flip->flow.mac;
+  if (is_later(env)) {
+    return KP_OK;
+  }
+  double cell = pow(mac->view.cell, mac->view.dimension);
+  EACH(liquid, flip) {
+    kp_flip_gathering gathering = {
+      .set = liquid->medium.set,
+      .sorted = &liquid->sorted,
+      .fraction = liquid->fraction,
+      .affine = liquid->affine,
+      .volume = pow(liquid->def.spacing, mac->view.dimension) / cell,
+      .is_first = liquid == flip->liquids.data,
+      .is_last = liquid + 1 == flip->liquids.data + flip->liquids.count,
+      .velocity = flip->flow.velocity,
+      .weight = flip->weight,
+      .fill = &flip->fill,
+      .count = &flip->count,
+    };
+    KP_TRY(kp_flip_gather(mac, &gathering));
+  }
+  KP_TRY(kp_flip_fill(mac, flip->flow.velocity));
+  for (int c = 0; c < mac->view.dimension && flip->def.transfer == KP_FLIP_BLEND; ++c) {
+    KP_TRY(kp_buffer_copy(&flip->before[c], &flip->flow.velocity->buffers[c]));
+  }
+  return kp_flip_mark(flip);
+}
+
+static kp_result flip_forces(void *self, kp_env *env) {
+  kp_flip *flip = self;
+  return is_later(env) ? KP_OK : kp_flow_forces(&flip->flow, env, 1.0);
+}
+
+// Cells that the fastest particle, or a kernel at it, can reach beyond the liquid.
+static int layers(const kp_flip *flip, const kp_env *env) {
+  double speed = flip->flow.max_speed;
+  for (size_t l = 0; l < flip->liquids.count; ++l) {
+    speed = fmax(speed, flip->liquids.data[l].medium.max_speed);
+  }
+  double cells = ceil(speed * env->dt / flip->flow.mac->view.cell);
+  return 2 + (int)fmin(cells, 8.0);
+}
+
+static kp_result flip_solve(void *self, kp_env *env) {
+  kp_flip *flip = self;
+  kp_flow *flow = &flip->flow;
+  KP_TRY(kp_flow_boundaries(flow, env));
+  double viscosity = flip->liquids.data[0].def.viscosity;
+  if (viscosity > 0.0) {
+    KP_TRY(kp_flow_viscosity(flow, env, viscosity, NULL));
+  }
+  double start = kp_time_now();
+  kp_flow_projection how = { .distance = &flip->distance };
+  KP_TRY(kp_flow_project(flow, env, &how));
+  flip->totals.solve_seconds += kp_time_now() - start;
+  flip->totals.solves += 1;
+  flip->totals.iterations += flow->solved.iterations;
+  flip->totals.unknowns = flow->solved.n_cells;
+  if (flip->def.volume > 0.0) {
+    KP_TRY(kp_flip_spread(flip, env));
+  }
+  KP_TRY(kp_flow_extrapolate(flow, layers(flip, env)));
+  KP_TRY(kp_flow_boundaries(flow, env));
+  return flip->def.volume > 0.0 ? kp_flip_join(flip) : KP_OK;
+}
+
+static kp_result leave_solids(kp_flip *flip, kp_flip_liquid *liquid) {
+  kp_flow *flow = &flip->flow;
+  flip_leave_solids_args a = { .grid = flow->mac->view,
+                               .margin = (kp_real)(MARGIN * flow->mac->view.cell) };
+  kp_call call;
+  kp_call_init(&call, &flip_leave_solids_kernel, &a);
+  KP_BIND(&call, &a, distance, &flow->solids.distance, KP_ACCESS_READ);
+  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , liquid->medium.set->position, KP_ACCESS_WRITE);
+  return kp_call_run(flow->mac->backend, &call, liquid->medium.set->space->n);
+}
+
+// What the grid has found goes to the particles, and they move.
+static kp_result flip_correct(void *self, kp_env *env) {
+  kp_flip *flip = self;
+  kp_flow *flow = &flip->flow;
+  bool blends = flip->def.transfer == KP_FLIP_BLEND;
+  if (blends) {
+    KP_TRY(kp_flip_blend(flow->mac, flow->velocity, flip->before, flip->def.ratio));
+  }
+  EACH(liquid, flip) {
+    kp_flip_carrying carrying = {
+      .set = liquid->medium.set,
+      .affine = liquid->affine,
+      .dt = env->dt,
+      .ratio = flip->def.ratio,
+      .trace = flow->grid.trace,
+      .gravity = env->simulation.gravity,
+      .margin = MARGIN * flow->mac->view.cell,
+      .velocity = flow->velocity,
+      .taken = flip->before,
+      .carrier = flip->def.volume > 0.0 ? flip->carrier : NULL,
+    };
+    KP_TRY(kp_flip_carry(flow->mac, &carrying));
+    if (flow->solids.has_solids) {
+      KP_TRY(leave_solids(flip, liquid));
+    }
+    KP_TRY(kp_medium_domain(&liquid->medium, env));
+  }
+  return KP_OK;
+}
+
+static kp_result flip_check(void *self, kp_env *env) {
+  kp_flip *flip = self;
+  EACH(liquid, flip) {
+    double longest = 0.5 * flip->flow.mac->view.cell * fmax(100.0, flip->flow.grid.cfl * 10.0);
+    KP_TRY(kp_medium_check(&liquid->medium, env, longest));
+  }
+  return kp_flow_check(&flip->flow, env);
+}
+
+// dt <= cfl h / (|v| + sqrt(5 h |g|)), the speed a particle at rest can get in a step (Bridson
+// 2008, section 3.2)
+static double flip_max_dt(void *self, kp_env *env) {
+  const kp_flip *flip = self;
+  double h = flip->flow.mac->view.cell;
+  double speed = kp_medium_fastest_body(env);
+  for (size_t l = 0; l < flip->liquids.count; ++l) {
+    speed = fmax(speed, flip->liquids.data[l].medium.max_speed);
+  }
+  speed += sqrt(5.0 * h * kp_vec3_length(env->simulation.gravity));
+  return speed > 0.0 ? flip->flow.grid.cfl * h / speed : HUGE_VAL;
+}
+
+static int flip_n_populations(const void *self) {
+  return (int)((const kp_flip *)self)->liquids.count;
+}
+
+static kp_result flip_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
+  kp_flip *flip = self;
+  return kp_medium_stats(&flip->liquids.data[population].medium, env, out);
+}
+
+static kp_result flip_loaded(void *self) {
+  kp_flip *flip = self;
+  EACH(liquid, flip) {
+    KP_TRY(kp_medium_loaded(&liquid->medium));
+  }
+  return kp_flow_loaded(&flip->flow);
+}
+
+const kp_method kp_flip_method = {
+  .name = "flip",
+  .text = "FLIP and APIC: particles carry the liquid, a grid keeps it incompressible.",
+  .stages = { [KP_STAGE_POPULATION] = flip_population,
+              [KP_STAGE_SPACE] = flip_space,
+              [KP_STAGE_PREPARE] = flip_prepare,
+              [KP_STAGE_FORCES] = flip_forces,
+              [KP_STAGE_SOLVE] = flip_solve,
+              [KP_STAGE_CORRECT] = flip_correct,
+              [KP_STAGE_CHECK] = flip_check },
+  .max_dt = flip_max_dt,
+  .n_populations = flip_n_populations,
+  .stats = flip_stats,
+  .loaded = flip_loaded,
+  .destroy = flip_destroy,
+};

@@ -1,0 +1,118 @@
+// FLIP and APIC (Zhu & Bridson 2005; Jiang et al. 2015; Hong 2009 section II.D): particles carry
+// the liquid and its velocity, a MAC grid makes it incompressible. See flip.md for the equations.
+//
+// One object holds all FLIP liquids of a world: they share one grid, whose cell is two spacings.
+#pragma once
+
+#include "methods/common/flow.h"
+#include "methods/common/medium.h"
+
+// The particles of a set by the cells of a grid: those of item c are start[c]..start[c + 1] - 1.
+typedef struct kp_flip_sorted {
+  kp_buffer keys, order;  // u32
+  kp_buffer start;        // u32, items and two more: what is beyond the grid comes last
+} kp_flip_sorted;
+
+typedef struct kp_flip_liquid {
+  kp_liquid_def def;
+  kp_medium medium;
+  kp_flip_sorted sorted;
+  kp_field *fraction;  // REAL x 3: place in the cell, of the last sort
+  kp_field *affine;    // REAL x 9, m/s per cell: state of the affine transfer; else NULL
+} kp_flip_liquid;
+
+// What a look at the cells tells.
+typedef struct kp_flip_volumes {
+  double cells;      // liquid ones
+  double volume;     // m^3 inside the surface
+  double fullest;    // share
+  double particles;  // most of one cell
+} kp_flip_volumes;
+
+// What the solvers have cost so far: for tests and comparisons.
+typedef struct kp_flip_totals {
+  int64_t solves, iterations, unknowns, volume_iterations;
+  double solve_seconds;
+} kp_flip_totals;
+
+typedef struct kp_flip {
+  kp_flip_def def;
+  kp_flow flow;
+  KP_ARRAY(kp_flip_liquid) liquids;
+  kp_buffer before[3];   // velocity as it came from the particles, then what they take over
+  kp_buffer carrier[3];  // velocity with the shift that keeps the volume
+  kp_buffer weight[3];   // of the faces; empty with a single liquid
+  kp_buffer fill;        // share of the room around each centre that is taken
+  kp_buffer count;       // particles of each cell
+  kp_buffer open, room;  // share of each cell, and of the tent around its centre, without solids
+  kp_buffer distance;    // m, to the surface
+  kp_buffer excess, push;
+  kp_poisson *spreader;
+  kp_poisson_report spread;  // of the last sub-step
+  bool knows_room;
+  kp_flip_totals totals;
+} kp_flip;
+
+typedef struct kp_flip_setup {
+  const kp_flip_def *def;
+  const kp_grid_def *grid;
+  const kp_liquid_def *liquids;
+  size_t n_liquids;
+} kp_flip_setup;
+
+extern const kp_method kp_flip_method;
+
+KP_NODISCARD kp_result kp_flip_create(kp_env *env, const kp_flip_setup *setup, kp_flip **out);
+
+// Of the cells as they were marked last.
+KP_NODISCARD kp_result kp_flip_measure(kp_flip *flip, kp_flip_volumes *out);
+
+// ---- transfers, usable without a world ----------------------------------------------------------
+
+void kp_flip_sorted_init(kp_flip_sorted *sorted, kp_backend *backend);
+void kp_flip_sorted_free(kp_flip_sorted *sorted);
+// Brings the particles into the order of the cells, ties by id, and their fractions up to date.
+KP_NODISCARD kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
+                                    kp_field *fraction);
+
+typedef struct kp_flip_gathering {
+  kp_set *set;
+  kp_flip_sorted *sorted;
+  kp_field *fraction, *affine;  // affine may be NULL
+  double volume;                // of a particle, in cells
+  bool is_first, is_last;       // of the sets that share the grid
+  kp_field *velocity;           // of the faces
+  kp_buffer *weight;            // three; not read while a set is first and last
+  kp_buffer *fill, *count;
+} kp_flip_gathering;
+
+KP_NODISCARD kp_result kp_flip_gather(kp_mac *mac, const kp_flip_gathering *g);
+// Ghosts of what was gathered.
+KP_NODISCARD kp_result kp_flip_fill(kp_mac *mac, kp_field *velocity);
+
+typedef struct kp_flip_carrying {
+  kp_set *set;
+  kp_field *affine;  // may be NULL
+  double dt, ratio;
+  int trace;           // kp_advect_trace
+  kp_vec3 gravity;     // for what is beyond the grid
+  double margin;       // m that particles keep from closed sides
+  kp_field *velocity;  // of the faces; its ghosts are filled
+  kp_buffer *taken;    // three: what kp_flip_blend made
+  kp_buffer *carrier;  // three; NULL: the velocity
+} kp_flip_carrying;
+
+// before = velocity - ratio before
+KP_NODISCARD kp_result kp_flip_blend(kp_mac *mac, kp_field *velocity, kp_buffer before[3],
+                                     double ratio);
+KP_NODISCARD kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c);
+
+// ---- parts of the method, one file each ---------------------------------------------------------
+
+// Room around centres where solids changed; then flags and distance of the cells from their fill.
+KP_NODISCARD kp_result kp_flip_mark(kp_flip *flip);
+// The speed that brings cells back to full in this step, into the carrier. Right after the
+// projection: it works with the same matrix.
+KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip, kp_env *env);
+// The velocity of the flow on top of that.
+KP_NODISCARD kp_result kp_flip_join(kp_flip *flip);

@@ -1,0 +1,163 @@
+// Particles to faces and back.
+#include <math.h>
+
+#include "data/call.h"
+#include "data/cells_kernels.h"
+#include "methods/flip/flip.h"
+#include "methods/flip/flip_kernels.h"
+#include "par/kernel_define.h"
+
+CELLS_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
+FLIP_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
+
+// ---- sorting ------------------------------------------------------------------------------------
+
+void kp_flip_sorted_init(kp_flip_sorted *sorted, kp_backend *backend) {
+  kp_buffer *all[] = { &sorted->keys, &sorted->order, &sorted->start };
+  for (int b = 0; b < 3; ++b) {
+    kp_buffer_init(all[b], backend);
+    all[b]->type = KP_TYPE_U32;
+    all[b]->tag = KP_MEMORY_GRID;
+  }
+}
+
+void kp_flip_sorted_free(kp_flip_sorted *sorted) {
+  kp_buffer_free(&sorted->keys);
+  kp_buffer_free(&sorted->order);
+  kp_buffer_free(&sorted->start);
+}
+
+static int bits_of(uint64_t largest) {
+  int bits = 1;
+  while (bits < 64 && largest >> bits != 0) {
+    ++bits;
+  }
+  return bits;
+}
+
+static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
+  kp_call call;
+  flip_keys_args a = { .grid = mac->view };
+  kp_call_init(&call, &flip_keys_kernel, &a);
+  KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
+  KP_BIND(&call, &a, keys, &sorted->keys, KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, order, &sorted->order, KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(mac->backend, &call, set->space->n));
+  void *keys;
+  void *order;
+  KP_TRY(kp_buffer_get(&sorted->keys, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &keys));
+  KP_TRY(kp_buffer_get(&sorted->order, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &order));
+  KP_TRY(kp_sort32(mac->backend, keys, order, set->space->n, bits_of((uint64_t)mac->view.count)));
+  cells_ties_args ties = { .n = set->space->n };
+  kp_call_init(&call, &cells_ties_kernel, &ties);
+  KP_BIND(&call, &ties, keys, &sorted->keys, KP_ACCESS_READ);
+  KP_BIND(&call, &ties, id, &set->id->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &ties, order, &sorted->order, KP_ACCESS_WRITE);
+  return kp_call_run(mac->backend, &call, set->space->n);
+}
+
+kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_field *fraction) {
+  int64_t n = set->space->n;
+  KP_TRY(kp_buffer_resize(&sorted->keys, (size_t)n * sizeof(uint32_t)));
+  KP_TRY(kp_buffer_resize(&sorted->order, (size_t)n * sizeof(uint32_t)));
+  KP_TRY(kp_buffer_resize(&sorted->start, (size_t)(mac->view.count + 2) * sizeof(uint32_t)));
+  if (n > 0) {
+    KP_TRY(sort_keys(sorted, mac, set));
+    KP_TRY(kp_space_permute(set->space, &sorted->order));
+  }
+  kp_call call;
+  cells_starts_args starts = { .n = n, .n_cells = mac->view.count + 1 };
+  kp_call_init(&call, &cells_starts_kernel, &starts);
+  KP_BIND(&call, &starts, keys, &sorted->keys, KP_ACCESS_READ);
+  KP_BIND(&call, &starts, cell_start, &sorted->start, KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(mac->backend, &call, n + 1));
+  flip_place_args a = { .grid = mac->view };
+  kp_call_init(&call, &flip_place_kernel, &a);
+  KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, f, fraction, KP_ACCESS_OVERWRITE);
+  return kp_call_run(mac->backend, &call, n);
+}
+
+// ---- particles to faces -------------------------------------------------------------------------
+
+kp_result kp_flip_gather(kp_mac *mac, const kp_flip_gathering *g) {
+  flip_gather_args a = {
+    .grid = mac->view, .is_first = g->is_first, .is_last = g->is_last, .volume = (kp_real)g->volume
+  };
+  kp_call call;
+  kp_call_init(&call, g->affine != NULL ? &flip_gather_affine_kernel : &flip_gather_kernel, &a);
+  KP_BIND(&call, &a, start, &g->sorted->start, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, f, g->fraction, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, g->set->velocity, KP_ACCESS_READ);
+  for (int c = 0; c < 9; ++c) {
+    KP_BIND(&call, &a, c[c], g->affine != NULL ? &g->affine->buffers[c] : NULL, KP_ACCESS_READ);
+  }
+  bool is_alone = g->is_first && g->is_last;
+  for (int c = 0; c < 3; ++c) {
+    KP_BIND(&call, &a, velocity[c], &g->velocity->buffers[c], KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, weight[c], is_alone ? NULL : &g->weight[c], KP_ACCESS_WRITE);
+  }
+  KP_BIND(&call, &a, fill, g->fill, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, count, g->count, KP_ACCESS_WRITE);
+  return kp_mac_rows(mac, KP_MAC_NODE, &call);
+}
+
+// Ghosts of a velocity that came from particles: the nearest value, also beyond walls, whose own
+// faces keep what the particles brought.
+kp_result kp_flip_fill(kp_mac *mac, kp_field *velocity) {
+  kp_mac open = *mac;
+  for (int side = 0; side < 6; ++side) {
+    kp_mac_side *s = &open.sides[side / 2][side % 2];
+    s->kind = s->kind == KP_MAC_PERIODIC ? KP_MAC_PERIODIC : KP_MAC_OPEN;
+  }
+  return kp_mac_fill_velocity(&open, velocity);
+}
+
+// ---- faces to particles -------------------------------------------------------------------------
+
+kp_result kp_flip_blend(kp_mac *mac, kp_field *velocity, kp_buffer before[3], double ratio) {
+  for (int c = 0; c < mac->view.dimension; ++c) {
+    flip_blend_args a = { .ratio = (kp_real)ratio };
+    kp_call call;
+    kp_call_init(&call, &flip_blend_kernel, &a);
+    KP_BIND(&call, &a, velocity, &velocity->buffers[c], KP_ACCESS_READ);
+    KP_BIND(&call, &a, before, &before[c], KP_ACCESS_WRITE);
+    KP_TRY(kp_call_run(mac->backend, &call, mac->view.count));
+  }
+  return KP_OK;
+}
+
+// Three arrays into the members u, v, w of a kp_mac_velocity.
+#define BIND_FACES(call, args, member, arrays)                                                     \
+  (KP_BIND(call, args, member.u, &(arrays)[0], KP_ACCESS_READ),                                    \
+   KP_BIND(call, args, member.v, &(arrays)[1], KP_ACCESS_READ),                                    \
+   KP_BIND(call, args, member.w, &(arrays)[2], KP_ACCESS_READ))
+
+kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c) {
+  flip_carry_args a = { .grid = mac->view,
+                        .dt = c->dt,
+                        .ratio = (kp_real)c->ratio,
+                        .trace = c->trace,
+                        .gravity = { (kp_real)c->gravity.x, (kp_real)c->gravity.y,
+                                     (kp_real)c->gravity.z } };
+  for (int axis = 0; axis < 3; ++axis) {
+    const kp_mac_side *side = mac->sides[axis];
+    double end = mac->view.lo[axis] + mac->view.n[axis] * mac->view.cell;
+    bool is_flat = axis >= mac->view.dimension;
+    a.lo[axis] =
+        side[0].kind == KP_MAC_WALL && !is_flat ? mac->view.lo[axis] + c->margin : -HUGE_VAL;
+    a.hi[axis] = side[1].kind == KP_MAC_WALL && !is_flat ? end - c->margin : HUGE_VAL;
+  }
+  kp_call call;
+  kp_call_init(&call, c->affine != NULL ? &flip_carry_affine_kernel : &flip_carry_kernel, &a);
+  kp_buffer *velocity = c->velocity->buffers;
+  BIND_FACES(&call, &a, taken, c->affine != NULL ? velocity : c->taken);
+  BIND_FACES(&call, &a, velocity, velocity);
+  BIND_FACES(&call, &a, carrier, c->carrier != NULL ? c->carrier : velocity);
+  for (int k = 0; k < 9; ++k) {
+    KP_BIND(&call, &a, c[k], c->affine != NULL ? &c->affine->buffers[k] : NULL, KP_ACCESS_WRITE);
+  }
+  KP_BIND3(&call, &a, , c->set->position, KP_ACCESS_WRITE);
+  KP_BIND3(&call, &a, v, c->set->velocity, KP_ACCESS_WRITE);
+  return kp_call_run(mac->backend, &call, c->set->space->n);
+}
