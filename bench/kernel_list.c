@@ -25,6 +25,7 @@
 #include "methods/common/vortex_particles_kernels.h"
 #include "methods/common/vorticity_kernels.h"
 #include "methods/fire/fire_kernels.h"
+#include "methods/flip/flip_kernels.h"
 #include "methods/grains/grains_kernels.h"
 #include "methods/level_set/pls_kernels.h"
 #include "methods/mps/mps_kernels.h"
@@ -73,6 +74,7 @@
   FORCE_FIELD_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   INTEGRATE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   MEDIUM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  FLIP_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   MPS_POINT_KERNELS(POINT)                                                                         \
   MPS_PAIR_KERNELS(PAIR)                                                                           \
   SPRINGS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \

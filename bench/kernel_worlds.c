@@ -170,6 +170,15 @@ static void set_mps_flat_periodic(kp_dam_break_def *def) {
   def->mps = true;
 }
 
+static void set_flip(kp_dam_break_def *def) {
+  def->flip = true;
+}
+
+static void set_flip_flat_periodic(kp_dam_break_def *def) {
+  set_flat_periodic(def);
+  def->flip = true;
+}
+
 static void (*const others[])(kp_dam_break_def *def) = {
   set_wall_sph,
   set_wall_lennard_jones,
@@ -201,6 +210,8 @@ static void (*const others[])(kp_dam_break_def *def) = {
   set_sparse,
   set_mps,
   set_mps_flat_periodic,
+  set_flip,
+  set_flip_flat_periodic,
 };
 
 #define N_SETS ((size_t)KP_SPH_KERNEL_COUNT * N_FORMS)

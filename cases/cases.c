@@ -323,7 +323,10 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   set_name(water.name, "water");
   water.spacing = spacing;
   water.shape = box(kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(0.4, 0.4, flat ? 0.0 : 0.6));
-  water.method = def->mps ? KP_LIQUID_MPS : KP_LIQUID_SPH;
+  water.method = def->flip ? KP_LIQUID_FLIP : (def->mps ? KP_LIQUID_MPS : KP_LIQUID_SPH);
+  kp_flip_def flip = kp_default_flip_def();
+  flip.transfer = flat ? KP_FLIP_AFFINE : KP_FLIP_BLEND;
+  KP_TRY(kp_world_set_flip(world, &flip));
   water.surface_tension = def->tension;
   water.concentration = def->solute;
   water.dispersion = def->solute > 0.0 ? 1e-4 : 0.0;

@@ -22,7 +22,7 @@ collider "pillar" {
   color = {0.55, 0.42, 0.30},
 }
 
-output { frames = 100, fps = 60 }
+output { frames = 60, fps = 30 }
 
 -- Pictures: dark where water rests, white where it is fast.
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.8, gloss = 0.5 }

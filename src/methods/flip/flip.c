@@ -320,7 +320,11 @@ static int flip_n_populations(const void *self) {
 
 static kp_result flip_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
   kp_flip *flip = self;
-  return kp_medium_stats(&flip->liquids.data[population].medium, env, out);
+  kp_flip_volumes volumes;
+  KP_TRY(kp_medium_stats(&flip->liquids.data[population].medium, env, out));
+  KP_TRY(kp_flip_measure(flip, &volumes));
+  out->max_density_error = fmax(volumes.fullest - 1.0, 0.0);
+  return KP_OK;
 }
 
 static kp_result flip_loaded(void *self) {
