@@ -1,10 +1,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "methods/fire/fire.h"
 #include "methods/grains/grains.h"
 #include "methods/mps/mps.h"
 #include "methods/sph/sph.h"
 #include "methods/stf/stf.h"
+#include "methods/vortex_fire/vortex_fire.h"
 #include "par/parallel.h"
 #include "world/world.h"
 
@@ -151,6 +153,35 @@ static void look_at_stf(const kp_stf *stf, kp_bench_result *out, double *pairs, 
   *pairs += (double)spaces[1]->n;
 }
 
+static void look_at_flame(const kp_flame *flame, kp_bench_result *out, double *bytes) {
+  const kp_space *space = flame->medium.set->space;
+  *bytes += kp_space_bytes_per_element(space) * (double)space->n;
+  out->particles += space->n;
+}
+
+static void look_at_fire(const kp_fire *fire, kp_bench_result *out, double *bytes) {
+  for (size_t f = 0; f < fire->flames.count; ++f) {
+    look_at_flame(&fire->flames.data[f], out, bytes);
+  }
+}
+
+// Neighbours are those that vorticity is exchanged with; the samples count as memory.
+static kp_result look_at_vortices(kp_vortex_fire *fire, kp_bench_result *out, double *pairs,
+                                  double *bytes) {
+  for (size_t f = 0; f < fire->flames.count; ++f) {
+    kp_vortex_flame *flame = &fire->flames.data[f];
+    kp_cells *cells = flame->flame.medium.cells;
+    const kp_space *samples = flame->grid.nodes->space;
+    double mean = 0.0;
+    look_at_flame(&flame->flame, out, bytes);
+    *bytes += kp_space_bytes_per_element(samples) * (double)samples->n;
+    KP_TRY(kp_cells_build(cells, NULL));
+    KP_TRY(kp_pair_count(cells, cells, fire->def.exchange_radius * flame->cell, &mean));
+    *pairs += mean * (double)flame->flame.medium.set->space->n;
+  }
+  return KP_OK;
+}
+
 // The populations of the world: how many particles, how much memory, how many neighbours.
 static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
   double pairs = 0.0;
@@ -165,6 +196,10 @@ static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
       look_at_grains(system->self, out, &pairs, &bytes);
     } else if (system->method == &kp_stf_method) {
       look_at_stf(system->self, out, &pairs, &bytes);
+    } else if (system->method == &kp_fire_method) {
+      look_at_fire(system->self, out, &bytes);
+    } else if (system->method == &kp_vortex_fire_method) {
+      KP_TRY(look_at_vortices(system->self, out, &pairs, &bytes));
     }
   }
   out->samples = world->walls->set->space->n + world->movers->set->space->n;

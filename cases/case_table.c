@@ -98,6 +98,23 @@ static kp_case_work work_stf(void) {
   };
 }
 
+// Position, velocity, lift, acceleration and life read, the first two, life and alpha written.
+static kp_case_work work_fire(void) {
+  return (kp_case_work){ .bytes = bytes(12.0, 30.0, 0.0) };
+}
+
+// Sort of position, velocity, life, vorticity and what goes with them (3p 24r); of the grid, about
+// three samples per vorton: velocity, slopes and torque written and read, 3p 32r each; stretch,
+// exchange, motion, solids, life, colour: 18p 75r. Pair operations of the exchange: 17 per
+// neighbour within a cell, and 35 of each of three samples' neighbours within 1.5 cells, which are
+// 3.4 times as many.
+static kp_case_work work_vortex_fire(void) {
+  return (kp_case_work){
+    .bytes = sort_bytes(3.0, 24.0) + 3.0 * bytes(3.0, 32.0, 0.0) + bytes(18.0, 75.0, 0.0),
+    .flops_per_neighbour = 17.0 + 3.0 * 3.4 * 35.0,
+  };
+}
+
 // A sample is read once; a bit of it is written and read.
 static kp_case_work work_marching_cubes(void) {
   return (kp_case_work){ .bytes = sizeof(float) };
@@ -191,6 +208,25 @@ const kp_case kp_cases[] = {
       .sizes = { 20000, 200000 },
       .build = kp_case_stf,
       .work = work_stf,
+  },
+  {
+      .name = "fire",
+      .family = "fire",
+      .text = "flame of particles that do not meet",
+      .unit = "M particle-steps/s",
+      .sizes = { 16384, 131072 },
+      .build = kp_case_particle_fire,
+      .work = work_fire,
+  },
+  {
+      .name = "fire-vortex",
+      .family = "fire",
+      .text = "flame of vortices over a ball, with its velocity grid",
+      .unit = "M particle-steps/s",
+      .sizes = { 16384, 131072 },
+      .build = kp_case_vortex_fire,
+      .work = work_vortex_fire,
+      .settle = 100,
   },
   {
       .name = "neighbours",

@@ -32,6 +32,8 @@ KP_NODISCARD kp_result kp_case_dem_chute(kp_world *world, int64_t grains);
 KP_NODISCARD kp_result kp_case_mps(kp_world *world, int64_t particles);
 
 // A pool of shear-thickening fluid, 14 particles deep, struck by a falling ball.
+KP_NODISCARD kp_result kp_case_particle_fire(kp_world *world, int64_t particles);
+KP_NODISCARD kp_result kp_case_vortex_fire(kp_world *world, int64_t particles);
 KP_NODISCARD kp_result kp_case_stf(kp_world *world, int64_t particles);
 
 // A dam break with every choice the SPH method has, small enough for tests.

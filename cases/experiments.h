@@ -93,3 +93,41 @@ KP_NODISCARD kp_result kp_plasma_run(int which, int64_t particles, int64_t steps
 // The plasma of the timing: charges spread over a cube of 128 cells, the influence radius and the
 // cells `multiplier` of them.
 KP_NODISCARD kp_result kp_case_plasma(kp_world *world, int64_t particles, double multiplier);
+
+// ---- the two fires ------------------------------------------------------------------------------
+
+#define KP_FIRE_MODELS 2  // in the order of kp_fire_kind
+
+extern const char *const kp_fire_names[KP_FIRE_MODELS];
+
+// A flame "flame" of a kp_fire_kind over a ball of 0.2 m, lifted to `rise` m/s; adds all to a fresh
+// world.
+KP_NODISCARD kp_result kp_case_fire(kp_world *world, int method, int64_t particles, double rise);
+
+typedef struct kp_fire_flow {
+  double curls;   // curl squared times the cell's edge squared, over velocity squared
+  double rise;    // m/s, mean
+  int64_t cells;  // that were looked at
+} kp_fire_flow;
+
+// Velocities of the particles averaged in cells; what counts are cells whose neighbours hold at
+// least so many particles.
+KP_NODISCARD kp_result kp_fire_curls(kp_world *world, double cell, int64_t least,
+                                     kp_fire_flow *out);
+
+// Light per width of a slice low <= y < high seen along z: of the inner and of the outer 30 % of
+// its half width about x = middle.
+KP_NODISCARD kp_result kp_fire_light(kp_world *world, double middle, double low, double high,
+                                     double *inner, double *outer);
+
+typedef struct kp_fire_gather_row {
+  double reach;     // cells
+  double error;     // root mean square of the difference to the global velocity, over its own
+  double likeness;  // cosine between the two fields
+  double seconds, seconds_global;
+} kp_fire_gather_row;
+
+// The velocity that the vortons of a world make within a reach, against that of all of them, on the
+// samples where there are any.
+KP_NODISCARD kp_result kp_fire_gather(kp_world *world, const double *reaches, int n,
+                                      kp_fire_gather_row *out);

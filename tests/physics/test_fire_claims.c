@@ -1,0 +1,182 @@
+// The two fires of Lyes 2015 compared: claims 13 and 14, and the local gather of vortices against
+// the global one. Claim 12, which is about time, is measured by tools/claim-times.
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "cases/experiments.h"
+#include "methods/vortex_fire/vortex_fire.h"
+
+#include "support/claims.h"
+#include "support/media.h"
+
+#define PARTICLES 8192
+
+static kp_world *make_fire(int method, int64_t particles, double rise) {
+  kp_world *world = NULL;
+  assert_ok(kp_world_create("cpu", &world));
+  assert_ok(kp_case_fire(world, method, particles, rise));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+// Claim 13: curl energy over kinetic energy of gridded velocities, at equal numbers and mean rise.
+static void test_curls(void **state) {
+  (void)state;
+  kp_fire_flow vortex;
+  kp_fire_flow plain;
+  kp_world *world = make_fire(KP_FIRE_VORTEX, PARTICLES, 1.0);
+  assert_ok(kp_world_advance(world, 1.5, NULL));
+  assert_ok(kp_fire_curls(world, 0.08, 8, &vortex));
+  kp_world_destroy(&world);
+  world = make_fire(KP_FIRE_PARTICLES, PARTICLES, vortex.rise);
+  assert_ok(kp_world_advance(world, 1.5, NULL));
+  assert_ok(kp_fire_curls(world, 0.08, 8, &plain));
+  kp_world_destroy(&world);
+  double ratio = vortex.curls / plain.curls;
+  print_message("  vortex: curls %.4f, rise %.3f m/s, %lld cells; particles: %.4f, %.3f m/s, %lld "
+                "cells; ratio %.2f\n",
+                vortex.curls, vortex.rise, (long long)vortex.cells, plain.curls, plain.rise,
+                (long long)plain.cells, ratio);
+  assert_near_relative(plain.rise, vortex.rise, 0.02);
+  assert_true(vortex.cells > 50 && plain.cells > 50);
+  kp_claim claim = { .id = "lyes-13",
+                     .text = "vortex fire curls more than 3 times as much as fire of particles: "
+                             "curl over kinetic energy of gridded velocities",
+                     .size = "8192 particles each, 1.5 s, cells of 0.08 m, equal mean rise",
+                     .test = "test_fire_claims",
+                     .figure = ratio,
+                     .threshold = 3.0 };
+  kp_claim_write(&claim, ratio > 3.0 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
+  assert_true(ratio > 1.5);  // what holds in any case: the flow of vortices turns
+}
+
+// Claim 13, second half: an exchange of a burning flame leaves the sum of vorticity alone.
+static void test_conservation(void **state) {
+  (void)state;
+  kp_world *world = make_fire(KP_FIRE_VORTEX, 4096, 1.0);
+  assert_ok(kp_world_advance(world, 1.0, NULL));
+  kp_vortex_fire *fire = NULL;
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method == &kp_vortex_fire_method) {
+      fire = world->systems.data[s].self;
+    }
+  }
+  assert_non_null(fire);
+  fire->def.exchange = 2.0;
+  world->env.dt = 0.01;
+  assert_ok(kp_vortex_fire_induce(fire, &fire->flames.data[0], &world->env));
+  double worst = 0.0;
+  double size = 0.0;
+  double *before[3];
+  for (int c = 0; c < 3; ++c) {
+    before[c] = kp_test_field(world, "flame", "vorticity", c);
+  }
+  assert_ok(kp_vortex_fire_exchange(fire, &fire->flames.data[0], &world->env));
+  double changed = 0.0;
+  for (int c = 0; c < 3; ++c) {
+    double *after = kp_test_field(world, "flame", "vorticity", c);
+    double sum = 0.0;
+    for (int64_t i = 0; i < 4096; ++i) {
+      sum += after[i] - before[c][i];
+      size += fabs(before[c][i]);
+      changed += fabs(after[i] - before[c][i]);
+    }
+    worst = fmax(worst, fabs(sum));
+    kp_free(before[c]);
+    kp_free(after);
+  }
+  print_message("  %.3g of the vorticity changed hands, %.2g of it was lost\n", changed / size,
+                worst / size);
+  assert_true(changed > 0.01 * size);
+  kp_claim claim = { .id = "lyes-13-sum",
+                     .text = "the diffusion step keeps the total vorticity (of the sum of sizes)",
+                     .size = "4096 vortons of a burning flame",
+                     .test = "test_fire_claims",
+                     .figure = worst / size,
+                     .threshold = 1e-6 };
+  kp_claim_at_most(&claim);
+  assert_between(worst / size, 0.0, 1e-6);
+  kp_world_destroy(&world);
+}
+
+// Claim 14: colour by density makes the middle of the plume brighter, over the ball and over a
+// block somewhere else alike.
+static void test_light(void **state) {
+  (void)state;
+  double least = HUGE_VAL;
+  for (int moved = 0; moved < 2; ++moved) {
+    kp_world *world = NULL;
+    assert_ok(kp_world_create("cpu", &world));
+    if (moved) {
+      kp_test_settings s =
+          kp_test_settings_make(3, kp_vec3_make(-2, -1, -2), kp_vec3_make(2, 4, 2));
+      kp_world_destroy(&world);
+      world = kp_test_world(&s);
+      kp_fire_def def = kp_default_fire_def();
+      snprintf(def.name, sizeof def.name, "flame");
+      def.method = KP_FIRE_VORTEX;
+      def.particles = 2048;
+      def.emitter = KP_FIRE_BLOCK;
+      def.size = kp_vec3_make(0.5, 0.1, 0.3);
+      def.position = kp_curve_constant3(kp_vec3_make(0.7, 0.0, -0.4));
+      assert_ok(kp_world_add_fire(world, &def));
+    } else {
+      assert_ok(kp_case_fire(world, KP_FIRE_VORTEX, 2048, 1.0));
+    }
+    assert_ok(kp_world_build(world));
+    assert_ok(kp_world_advance(world, 1.5, NULL));
+    double inner;
+    double outer;
+    assert_ok(kp_fire_light(world, moved ? 0.7 : 0.0, 0.3, 0.9, &inner, &outer));
+    print_message("  %s: inner %.3g, outer %.3g\n", moved ? "a block elsewhere" : "over the ball",
+                  inner, outer);
+    least = fmin(least, inner / outer);
+    kp_world_destroy(&world);
+  }
+  kp_claim claim = { .id = "lyes-14",
+                     .text = "colour by density brightens the core, whatever the emitter: light of "
+                             "the inner 30 % of the width over that of the outer 30 %",
+                     .size = "2048 vortons over a ball and over a block elsewhere, sprites summed",
+                     .test = "test_fire_claims",
+                     .figure = least,
+                     .threshold = 1.0 };
+  kp_claim_write(&claim, least > 1.0 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
+  assert_true(least > 1.0);
+}
+
+// The farther a sample feels, the closer its velocity comes to that of all vortons; feeling one and
+// a half cells it is another flow.
+static void test_gather(void **state) {
+  (void)state;
+  const double reaches[4] = { 1.5, 4.0, 8.0, 32.0 };
+  kp_fire_gather_row rows[4];
+  kp_world *world = make_fire(KP_FIRE_VORTEX, 2048, 1.0);
+  assert_ok(kp_world_advance(world, 1.5, NULL));
+  assert_ok(kp_fire_gather(world, reaches, 4, rows));
+  for (int k = 0; k < 4; ++k) {
+    print_message("  reach %4.1f cells: error %.3f, likeness %.3f\n", rows[k].reach, rows[k].error,
+                  rows[k].likeness);
+    assert_true(k == 0 || rows[k].error < rows[k - 1].error);
+  }
+  kp_claim claim = { .id = "lyes-L31",
+                     .text = "velocity from the 27 cells around against that of all vortons: root "
+                             "mean square of the difference over the latter",
+                     .size = "2048 vortons, reach of 1.5 cells; 0.1 would be a good stand-in",
+                     .test = "test_fire_claims",
+                     .figure = rows[0].error,
+                     .threshold = 0.1 };
+  kp_claim_at_most(&claim);
+  assert_between(rows[3].error, 0.0, 1e-4);
+  kp_world_destroy(&world);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_curls),
+    cmocka_unit_test(test_conservation),
+    cmocka_unit_test(test_light),
+    cmocka_unit_test(test_gather),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
