@@ -23,7 +23,7 @@ liquid "water" {
 }
 force "right" { shape = sphere { center = {0.25, 0.5, 0}, radius = 0.15 }, acceleration = {3, 0, 0} }
 force "left" { shape = sphere { center = {0.75, 0.5, 0}, radius = 0.15 }, acceleration = {-3, 0, 0} }
-probe "grid" { of = "water", min = {0.1, 0.1, 0}, max = {0.9, 0.9, 0}, counts = {4, 3, 1}, radius = 0.1 }
+probe "raster" { of = "water", min = {0.1, 0.1, 0}, max = {0.9, 0.9, 0}, counts = {4, 3, 1}, radius = 0.1 }
 probe "tagged" { of = "water", kind = "track", particle = 210, every = 5 }
 output { frames = 6, fps = 50 }
 """
@@ -51,7 +51,7 @@ def simulate(folder, name, viscosity=0.5, seed=1):
 
 def test_tables(folder):
     out = simulate(folder, "whole")
-    rows = table(os.path.join(out, "probes_grid.csv"))
+    rows = table(os.path.join(out, "probes_raster.csv"))
     assert len(rows) == 12 * 61, len(rows)
     assert [row["region"] for row in rows[:13]] == [*range(12), 0]
     assert rows[0]["step"] == 0 and rows[-1]["step"] == 60 and rows[-1]["frame"] == 6
@@ -69,10 +69,10 @@ def test_resume(folder):
     whole = os.path.join(folder, "whole")
     cut = os.path.join(folder, "cut")
     run("run", whole + ".lua", "-o", cut, "--threads", "1", "--frames", ":3")
-    with open(os.path.join(cut, "probes_grid.csv"), "a", encoding="utf-8") as file:
+    with open(os.path.join(cut, "probes_raster.csv"), "a", encoding="utf-8") as file:
         file.write("4,31,0.062,0,0.1,0.1,0,7,9,9,9,9\n")  # of a frame that was never kept
     run("resume", cut, "--frames", ":6", "--threads", "1")
-    for name in ("probes_grid.csv", "probes_tagged.csv", "stats.csv"):
+    for name in ("probes_raster.csv", "probes_tagged.csv", "stats.csv"):
         assert read(os.path.join(whole, name)) == read(os.path.join(cut, name)), name
 
 
@@ -99,7 +99,7 @@ def test_measure(folder):
     out = os.path.join(folder, "compared")
     told = run("measure", whole, near, far, "--probe", "grid", "-o", out).stdout
     assert "near" in told and "far" in told, told
-    tables = {name: table(os.path.join(folder, name, "probes_grid.csv"))
+    tables = {name: table(os.path.join(folder, name, "probes_raster.csv"))
               for name in ("whole", "near", "far")}
     regions = rows_of(os.path.join(out, "regions.csv"))
     best = 0

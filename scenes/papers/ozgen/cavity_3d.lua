@@ -22,7 +22,7 @@ collider "lid" {
   layers = 3, visible = false,
 }
 
-probe "grid" {
+probe "raster" {
   of = "water",
   min = {1 / 12, 1 / 12, 1 / 8}, max = {11 / 12, 11 / 12, 7 / 8}, counts = {6, 6, 4}, radius = 1 / 12, every = 10,
 }

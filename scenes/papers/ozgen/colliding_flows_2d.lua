@@ -36,7 +36,7 @@ source("inner_b", 0.7, 0.75, -push, 0)
 source("inner_c", 0.3, 0.25, push, 0)
 source("inner_d", 0.7, 0.25, -push, 0)
 
-probe "grid" {
+probe "raster" {
   of = "water",
   min = {1 / 16, 1 / 12, 0}, max = {15 / 16, 11 / 12, 0}, counts = {8, 6, 1}, radius = 1 / 16,
 }

@@ -30,7 +30,7 @@ source("inner_b", 0.7, 0.75, -push, 0)
 source("inner_c", 0.3, 0.25, push, 0)
 source("inner_d", 0.7, 0.25, -push, 0)
 
-probe "grid" {
+probe "raster" {
   of = "water",
   min = {1 / 16, 1 / 12, 1 / 16}, max = {15 / 16, 11 / 12, 7 / 16}, counts = {8, 6, 4}, radius = 1 / 16,
 }
