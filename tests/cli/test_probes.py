@@ -97,7 +97,7 @@ def test_measure(folder):
     near = simulate(folder, "near", viscosity=0.55)
     far = simulate(folder, "far", viscosity=5, seed=2)
     out = os.path.join(folder, "compared")
-    told = run("measure", whole, near, far, "--probe", "grid", "-o", out).stdout
+    told = run("measure", whole, near, far, "--probe", "raster", "-o", out).stdout
     assert "near" in told and "far" in told, told
     tables = {name: table(os.path.join(folder, name, "probes_raster.csv"))
               for name in ("whole", "near", "far")}
@@ -130,7 +130,7 @@ def test_measure_itself(folder):
     """A run against itself: no angle at all, and all regions alike."""
     whole = os.path.join(folder, "whole")
     out = os.path.join(folder, "itself")
-    run("measure", whole, whole, "--probe", "grid", "-o", out)
+    run("measure", whole, whole, "--probe", "raster", "-o", out)
     row = rows_of(os.path.join(out, "summary.csv"))[0]
     assert float(row["mean_angle"]) < 1e-7 and float(row["mean_magnitude_error"]) == 0
     assert row["best_regions"] == "12" and row["best_steps"] == row["steps"] == "60"
@@ -141,11 +141,11 @@ def test_measure_other_steps(folder):
     """Looks at other times are met by interpolation: half the looks, the same answer."""
     whole = os.path.join(folder, "whole")
     half = os.path.join(folder, "half")
-    run("run", whole + ".lua", "-o", half, "--threads", "1", "--set", "grid.every=2")
+    run("run", whole + ".lua", "-o", half, "--threads", "1", "--set", "raster.every=2")
     out = os.path.join(folder, "halves")
-    run("measure", whole, half, "--probe", "grid", "-o", out)
+    run("measure", whole, half, "--probe", "raster", "-o", out)
     assert float(rows_of(os.path.join(out, "summary.csv"))[0]["mean_angle"]) < 1e-7
-    run("measure", half, whole, "--probe", "grid", "-o", out)
+    run("measure", half, whole, "--probe", "raster", "-o", out)
     row = rows_of(os.path.join(out, "summary.csv"))[0]
     assert 1e-7 < float(row["mean_angle"]) < 0.05, row
 
@@ -155,18 +155,18 @@ def test_measure_refuses(folder):
     for arguments, words in (
             ((whole, whole), "has 2 probes: say which with --probe NAME"),
             ((whole, whole, "--probe", "gird"), "probes_gird.csv"),
-            ((whole, folder, "--probe", "grid"), "is no run folder"),
-            ((whole, whole, "--probe", "grid", "--region", "12"), "there is no region 12"),
-            ((whole, whole, "--probe", "grid", "--slow", "x"), "--slow wants a number"),
+            ((whole, folder, "--probe", "raster"), "is no run folder"),
+            ((whole, whole, "--probe", "raster", "--region", "12"), "there is no region 12"),
+            ((whole, whole, "--probe", "raster", "--slow", "x"), "--slow wants a number"),
             ((whole,), "measure")):
         done = run("measure", *arguments, ok=False)
         assert done.returncode != 0, arguments
         assert words in done.stderr, (arguments, done.stderr)
         assert len(done.stderr.splitlines()) == 1, done.stderr
     other = os.path.join(folder, "other")
-    run("run", whole + ".lua", "-o", other, "--threads", "1", "--set", "grid.counts={3,3,1}",
+    run("run", whole + ".lua", "-o", other, "--threads", "1", "--set", "raster.counts={3,3,1}",
         "--frames", ":1")
-    done = run("measure", whole, other, "--probe", "grid", ok=False)
+    done = run("measure", whole, other, "--probe", "raster", ok=False)
     assert "has 9 regions and that of the reference 12" in done.stderr, done.stderr
 
 
