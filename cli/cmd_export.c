@@ -7,7 +7,7 @@
 #include "io/export.h"
 
 static const kp_option options[] = {
-  { "to", 't', "FORMATS", "ply, vtu, csv; several with commas between" },
+  { "to", 't', "FORMATS", "ply, vtu, csv, obj, vdb; several with commas between" },
   { "output", 'o', "DIR", "where to; <run>/export/<format> when missing" },
   { "frames", 0, "A:B", "only these frames: A:B, A:, :B or one number" },
   { "float", 0, NULL, "write positions with 7 digits instead of 16: half the size" },

@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "io/files.h"
 
-static const kp_exporter *const exporters[] = { &kp_export_ply, &kp_export_vtu, &kp_export_csv };
+static const kp_exporter *const exporters[] = { &kp_export_ply, &kp_export_vtu, &kp_export_csv,
+                                                &kp_export_obj, &kp_export_vdb };
 
 const kp_exporter *const *kp_exporters(size_t *n) {
   *n = sizeof exporters / sizeof exporters[0];

@@ -46,6 +46,8 @@ typedef struct kp_exporter {
 extern const kp_exporter kp_export_ply;
 extern const kp_exporter kp_export_vtu;
 extern const kp_exporter kp_export_csv;
+extern const kp_exporter kp_export_obj;
+extern const kp_exporter kp_export_vdb;
 
 const kp_exporter *const *kp_exporters(size_t *n);
 

@@ -3,7 +3,9 @@ kp_sources(
   container_write.c
   export.c
   export_csv.c
+  export_obj.c
   export_ply.c
+  export_vdb.c
   export_vtu.c
   files.c
   frame_data.c

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "io/export.h"
 #include "io/files.h"
+#include "io/obj.h"
 #include "par/parallel.h"
 
 #define N_POINTS 3000
@@ -549,6 +550,184 @@ static void test_csv(void **state) {
   kp_frame_free(&frame);
 }
 
+// ---- VDB
+
+typedef struct vdb_reader {
+  const uint8_t *bytes;
+  size_t at, size;
+} vdb_reader;
+
+static const void *vdb_take(vdb_reader *r, size_t n) {
+  const uint8_t *p = r->bytes + r->at;
+  r->at += n;
+  assert_true(r->at <= r->size);
+  return p;
+}
+
+static uint32_t vdb_u32(vdb_reader *r) {
+  uint32_t value;
+  memcpy(&value, vdb_take(r, sizeof value), sizeof value);
+  return value;
+}
+
+static int64_t vdb_i64(vdb_reader *r) {
+  int64_t value;
+  memcpy(&value, vdb_take(r, sizeof value), sizeof value);
+  return value;
+}
+
+static void vdb_text(vdb_reader *r, char out[64]) {
+  uint32_t n = vdb_u32(r);
+  assert_true(n < 64);
+  memcpy(out, vdb_take(r, n), n);
+  out[n] = '\0';
+}
+
+static void vdb_skip_meta(vdb_reader *r) {
+  uint32_t n = vdb_u32(r);
+  char text[64];
+  for (uint32_t i = 0; i < 3 * n; ++i) {
+    vdb_text(r, text);
+  }
+}
+
+// The values of a node: packed, or plain behind a negative length.
+static void vdb_values(vdb_reader *r, bool is_plain, float *out, size_t size) {
+  assert_int_equal(*(const int8_t *)vdb_take(r, 1), 6);
+  int64_t length = is_plain ? -(int64_t)size : vdb_i64(r);
+  if (length < 0) {
+    assert_int_equal(-length, size);
+    memcpy(out, vdb_take(r, size), size);
+    return;
+  }
+  uLongf got = size;
+  const void *from = vdb_take(r, (size_t)length);
+  assert_int_equal(uncompress((Bytef *)out, &got, from, (uLong)length), Z_OK);
+  assert_int_equal(got, size);
+}
+
+static int first_bit(const uint64_t *mask, int n) {
+  int found = -1;
+  for (int i = 0; i < n; ++i) {
+    if ((mask[i / 64] >> i % 64 & 1) != 0) {
+      assert_int_equal(found, -1);  // one child each in this file
+      found = i;
+    }
+  }
+  return found;
+}
+
+// One grid of 4 x 3 x 2 voxels: one node of each kind.
+static void check_vdb_grid(vdb_reader *r, const char *name, int n_components, bool is_plain) {
+  static float values[3 * 32768];
+  static uint64_t mask[512];
+  char text[64];
+  vdb_text(r, text);
+  assert_string_equal(text, name);
+  vdb_text(r, text);
+  assert_string_equal(text, n_components == 3 ? "Tree_vec3s_5_4_3" : "Tree_float_5_4_3");
+  vdb_text(r, text);
+  int64_t places[3] = { vdb_i64(r), vdb_i64(r), vdb_i64(r) };
+  assert_int_equal(places[0], r->at);
+  assert_int_equal(vdb_u32(r), is_plain ? 0 : 1);
+  vdb_skip_meta(r);
+  vdb_text(r, text);
+  assert_string_equal(text, "UniformScaleTranslateMap");
+  double map[18];
+  memcpy(map, vdb_take(r, sizeof map), sizeof map);
+  assert_true(map[0] == -1.0 + 0.0625 && map[1] == 0.5 + 0.0625 && map[3] == 0.125);
+  assert_int_equal(vdb_u32(r), 1);
+  (void)vdb_take(r, (size_t)n_components * sizeof(float));  // background
+  assert_int_equal(vdb_u32(r), 0);
+  assert_int_equal(vdb_u32(r), 1);
+  (void)vdb_take(r, 12);
+  for (int level = 0; level < 2; ++level) {
+    int children = level == 0 ? 32768 : 4096;
+    memcpy(mask, vdb_take(r, (size_t)children / 8), (size_t)children / 8);
+    assert_int_equal(first_bit(mask, children), 0);
+    memcpy(mask, vdb_take(r, (size_t)children / 8), (size_t)children / 8);
+    assert_int_equal(first_bit(mask, children), -1);
+    vdb_values(r, is_plain, values, (size_t)(children * n_components) * sizeof(float));
+    assert_true(values[0] == 0.0f && values[children - 1] == 0.0f);
+  }
+  uint64_t on[8], again[8];
+  memcpy(on, vdb_take(r, sizeof on), sizeof on);
+  assert_int_equal(places[1], r->at);
+  memcpy(again, vdb_take(r, sizeof again), sizeof again);
+  assert_memory_equal(on, again, sizeof on);
+  vdb_values(r, is_plain, values, (size_t)(512 * n_components) * sizeof(float));
+  for (int n = 0; n < 512; ++n) {
+    int x = n >> 6, y = n >> 3 & 7, z = n & 7;
+    bool is_inside = x < 4 && y < 3 && z < 2;
+    float expected = is_inside ? (float)(x + 4 * (y + 3 * z)) : 0.0f;
+    float got = n_components == 3 ? -values[3 * n + 1] : values[n];
+    assert_true(got == expected);
+    assert_int_equal(on[n / 64] >> n % 64 & 1, expected != 0.0f);
+  }
+  assert_int_equal(places[2], r->at);
+}
+
+// The program of OpenVDB is the other reader, where it is installed.
+static void ask_vdb_print(const char *path) {
+  char command[4200], text[16384] = "";
+  (void)snprintf(command, sizeof command, "vdb_print -l '%s' 2>/dev/null", path);
+  FILE *pipe = system("command -v vdb_print >/dev/null 2>&1") == 0 ? popen(command, "r") : NULL;
+  if (pipe == NULL) {
+    return;
+  }
+  size_t n = fread(text, 1, sizeof text - 1, pipe);
+  text[n] = '\0';
+  assert_int_equal(pclose(pipe), 0);
+  assert_holds(text, "VDB version: 10.0/224");
+  assert_holds(text, "Name: density");
+  assert_holds(text, "Max value: 23");
+  assert_holds(text, "Number of active voxels:       23");
+  assert_holds(text, "Type: Tree_vec3s_5_4_3");
+}
+
+static void test_vdb(void **state) {
+  kp_frame *frame = make_frame();
+  const char *path = kp_test_path(*state, "smoke_volume_000007.vdb");
+  for (int is_plain = 0; is_plain < 2; ++is_plain) {
+    kp_export_list list = { 0 };
+    assert_ok(kp_exporter_find("vdb")->write(frame, *state, is_plain ? KP_EXPORT_PLAIN : 0, &list));
+    assert_int_equal(list.count, 1);
+    size_t size;
+    char *bytes = kp_test_read_file(path, &size);
+    vdb_reader r = { (const uint8_t *)bytes, 0, size };
+    assert_true(vdb_i64(&r) == 0x56444220);
+    assert_int_equal(vdb_u32(&r), 224);
+    (void)vdb_take(&r, 8 + 1 + 36);
+    vdb_skip_meta(&r);
+    assert_int_equal(vdb_u32(&r), 2);
+    check_vdb_grid(&r, "density", 1, is_plain != 0);
+    check_vdb_grid(&r, "velocity", 3, is_plain != 0);
+    assert_int_equal(r.at, size);
+    kp_free(bytes);
+    ask_vdb_print(path);
+    kp_export_list_free(&list);
+  }
+  kp_frame_free(&frame);
+}
+
+// ---- OBJ
+
+static void test_obj(void **state) {
+  kp_frame *frame = make_frame();
+  kp_export_list list = { 0 };
+  kp_mesh mesh;
+  assert_ok(kp_exporter_find("obj")->write(frame, *state, 0, &list));
+  assert_int_equal(list.count, 1);
+  assert_ok(kp_obj_read(kp_test_path(*state, "water_mesh_000007.obj"), &mesh));
+  assert_int_equal(mesh.n_vertices, 4);
+  assert_int_equal(mesh.n_triangles, 2);
+  assert_vec3_near(mesh.vertices[3], kp_vec3_make(1, 1, 0.25), 0.0);
+  assert_int_equal(mesh.triangles[1].v[2], 3);
+  kp_mesh_destroy(&mesh);
+  kp_export_list_free(&list);
+  kp_frame_free(&frame);
+}
+
 // ---- the table of exporters
 
 static void test_exporters(void **state) {
@@ -573,7 +752,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     FOLDER_TEST(test_frame_file), FOLDER_TEST(test_frame_bad),      FOLDER_TEST(test_ply),
     FOLDER_TEST(test_vtu),        FOLDER_TEST(test_vtu_blocks),     FOLDER_TEST(test_pvd),
-    FOLDER_TEST(test_csv),        cmocka_unit_test(test_exporters),
+    FOLDER_TEST(test_csv),        cmocka_unit_test(test_exporters), FOLDER_TEST(test_vdb),
+    FOLDER_TEST(test_obj),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
