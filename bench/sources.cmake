@@ -1,6 +1,18 @@
-kp_sources(kernel_check.c kernel_flow.c kernel_list.c kernel_media.c kernel_worlds.c measure.c report.c roof.c study.c study_cost.c study_energy.c study_fractional.c)
-kp_sources(kernel_check.c kernel_gas.c kernel_list.c kernel_media.c kernel_worlds.c measure.c report.c roof.c study.c study_cost.c study_energy.c study_fractional.c)
-kp_sources(kernel_check.c kernel_list.c kernel_media.c kernel_worlds.c measure.c report.c roof.c study.c study_cost.c study_energy.c study_fire.c study_fractional.c)
+kp_sources(
+  kernel_check.c
+  kernel_flow.c
+  kernel_gas.c
+  kernel_list.c
+  kernel_media.c
+  kernel_worlds.c
+  measure.c
+  report.c
+  roof.c
+  study.c
+  study_cost.c
+  study_energy.c
+  study_fire.c
+  study_fractional.c)
 
 # the multiply-add rate is that of the machine, so here products and sums may be contracted
 foreach(isa IN LISTS kelpie_isas)

@@ -343,7 +343,7 @@ typedef enum kp_liquid_method {
   KP_LIQUID_SPRINGS,
   KP_LIQUID_STF,
   KP_LIQUID_MPS,
-  KP_LIQUID_LEVEL_SET
+  KP_LIQUID_LEVEL_SET,
   KP_LIQUID_FLIP
 } kp_liquid_method;
 

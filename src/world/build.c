@@ -433,6 +433,8 @@ static kp_result build_level_set(kp_world *world, const liquid_defs *liquids) {
   kp_pls *pls = NULL;
   KP_TRY(kp_pls_create(&world->env, &setup, &pls));
   return add_system(world, &kp_pls_method, pls);
+}
+
 static kp_result build_flip(kp_world *world, const liquid_defs *liquids) {
   kp_flip_setup setup = { .def = &world->spec.flip,
                           .grid = &world->spec.grid,
@@ -446,12 +448,11 @@ static kp_result build_flip(kp_world *world, const liquid_defs *liquids) {
 // One builder per method of liquids, in the order of kp_liquid_method; each gets its liquids.
 typedef kp_result (*liquid_builder)(kp_world *world, const liquid_defs *liquids);
 static const liquid_builder liquid_builders[] = {
-  [KP_LIQUID_SPH] = build_sph, [KP_LIQUID_SPRINGS] = build_springs,     [KP_LIQUID_STF] = build_stf,
-  [KP_LIQUID_MPS] = build_mps, [KP_LIQUID_LEVEL_SET] = build_level_set,
   [KP_LIQUID_SPH] = build_sph,
   [KP_LIQUID_SPRINGS] = build_springs,
   [KP_LIQUID_STF] = build_stf,
   [KP_LIQUID_MPS] = build_mps,
+  [KP_LIQUID_LEVEL_SET] = build_level_set,
   [KP_LIQUID_FLIP] = build_flip,
 };
 

@@ -172,6 +172,9 @@ kp_level_set_def kp_default_level_set_def(void) {
     .near_surface = KP_LEVEL_SET_NEAR_SAME,
     .near_distance = 2.0,
     .extrapolation = KP_LEVEL_SET_ALONG_DISTANCE,
+  };
+}
+
 kp_flip_def kp_default_flip_def(void) {
   return (kp_flip_def){
     .cookie = KP_DEF_COOKIE,

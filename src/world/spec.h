@@ -17,9 +17,8 @@
   X(mps)                                                                                           \
   X(grid)                                                                                          \
   X(vortex_fire)                                                                                   \
-  X(level_set)
-  X(flip)                                                                                          \
-  X(vortex_fire)
+  X(level_set)                                                                                     \
+  X(flip)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.
