@@ -5,4 +5,4 @@ liquid "pool" { method = "level_set", viscosity = 0,
   shape = box { min = {-1, -1, -1}, max = {2, 0.3, 2} } }
 liquid "drop" { method = "level_set", viscosity = 0, velocity = {0, -1, 0},
   shape = sphere { center = {0.5, 0.6, 0.5}, radius = 0.18 } }
-output { frames = 12, fps = 24, image = { size = {960, 540} } }
+output { frames = 12, fps = 24 }

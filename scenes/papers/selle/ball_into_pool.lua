@@ -14,4 +14,4 @@ collider "ball" {
     return {a[1] + s * (b[1] - a[1]), a[2] + s * (b[2] - a[2]), a[3] + s * (b[3] - a[3])}
   end,
 }
-output { frames = 40, fps = 24, image = { size = {960, 540} } }
+output { frames = 40, fps = 24 }

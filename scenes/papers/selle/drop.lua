@@ -9,4 +9,4 @@ liquid "pool" { method = "level_set", viscosity = 0,
   shape = box { min = {-1, -1, -1}, max = {2, 0.412134, 2} } }
 liquid "drop" { method = "level_set", viscosity = 0,
   shape = sphere { center = {0.5, 0.75, 0.5}, radius = 0.2 } }
-output { frames = 24, fps = 24, image = { size = {960, 540} } }
+output { frames = 24, fps = 24 }

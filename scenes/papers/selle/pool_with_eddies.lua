@@ -6,4 +6,4 @@ grid { cell = 0.01, cfl = 1.75, stream = {0.5, 0, 0} }
 liquid "pool" { method = "level_set", viscosity = 0, velocity = {0.5, 0, 0},
   shape = box { min = {-1, -1, -1}, max = {5, 0.64, 5} } }
 collider "weir" { shape = box { min = {3.1, -0.1, -0.1}, max = {3.3, 0.62, 3.3} } }
-output { frames = 120, fps = 24, image = { size = {960, 540} } }
+output { frames = 120, fps = 24 }

@@ -9,4 +9,4 @@ for n = 1, 9 do
   local x, z = 0.25 + 0.28 * (n - 1), 0.4 + 1.9 * ((n * 0.618) % 1)
   collider("stone" .. n) { shape = sphere { center = {x, 0.12, z}, radius = 0.2 + 0.03 * (n % 3) } }
 end
-output { frames = 120, fps = 24, image = { size = {960, 540} } }
+output { frames = 120, fps = 24 }
