@@ -52,12 +52,14 @@
 
 #ifdef __CUDA_ARCH__
 #define ADVECT_RUN 1
+#define ADVECT_ROLLED _Pragma("unroll 1")  // registers are worth more than jumps
 #define ADVECT_FOR(g, c, n, ...)                                                                   \
   for (int c = 0; c < 1; ++c) {                                                                    \
     __VA_ARGS__                                                                                    \
   }
 #else
 #define ADVECT_RUN 128
+#define ADVECT_ROLLED
 #define ADVECT_FOR(g, c, n, ...)                                                                   \
   if ((g).occluded != NULL) {                                                                      \
     for (int c = 0; c < (n); ++c) {                                                                \
@@ -420,6 +422,7 @@ KP_FN void advect_sweep_first(const kp_mac_view *g, const advect_args *a, advect
   if (a->flags != NULL) {
     advect_mark_solids(g, a, r, what);
   }
+  ADVECT_ROLLED
   for (int field = 0; field < a->n_fields; ++field) {
     const kp_real *p = a->p[field] + r.at;
     advect_values f;
@@ -464,6 +467,7 @@ KP_FN void advect_sweep_maccormack(const kp_mac_view *g, const advect_args *a, a
   if (a->limiter != KP_ADVECT_NO_LIMITER) {
     advect_find(g, a, how, r, &back);
   }
+  ADVECT_ROLLED
   for (int field = 0; field < a->n_fields; ++field) {
     const kp_real *p = a->p[field] + r.at;
     const kp_real *h1 = a->h1[field] + r.at;
@@ -484,6 +488,7 @@ KP_FN void advect_sweep_error(const kp_mac_view *g, const advect_args *a, advect
   int32_t what[ADVECT_RUN];
   advect_trace_both(g, a, r, &back, &ahead, what);
   advect_find(g, a, how, r, &ahead);
+  ADVECT_ROLLED
   for (int field = 0; field < a->n_fields; ++field) {
     const kp_real *p = a->p[field] + r.at;
     advect_values f;
@@ -503,6 +508,7 @@ KP_FN void advect_sweep_bfecc(const kp_mac_view *g, const advect_args *a, advect
   int32_t what[ADVECT_RUN];
   advect_trace_both(g, a, r, &back, &ahead, what);
   advect_find(g, a, how, r, &back);
+  ADVECT_ROLLED
   for (int field = 0; field < a->n_fields; ++field) {
     advect_values f;
     advect_sample(g, how, a->q[field], r, &back, &f);
