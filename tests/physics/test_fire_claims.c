@@ -27,11 +27,11 @@ static void test_curls(void **state) {
   kp_fire_flow plain;
   kp_world *world = make_fire(KP_FIRE_VORTEX, PARTICLES, 1.0);
   assert_ok(kp_world_advance(world, 1.5, NULL));
-  assert_ok(kp_fire_curls(world, 0.08, 8, &vortex));
+  assert_ok(kp_fire_curls(world, 0.08, 5, &vortex));
   kp_world_destroy(&world);
   world = make_fire(KP_FIRE_PARTICLES, PARTICLES, vortex.rise);
   assert_ok(kp_world_advance(world, 1.5, NULL));
-  assert_ok(kp_fire_curls(world, 0.08, 8, &plain));
+  assert_ok(kp_fire_curls(world, 0.08, 5, &plain));
   kp_world_destroy(&world);
   double ratio = vortex.curls / plain.curls;
   print_message("  vortex: curls %.4f, rise %.3f m/s, %lld cells; particles: %.4f, %.3f m/s, %lld "

@@ -5,10 +5,10 @@ fire "flame" {
   method = "vortex", particles = 32768, emitter = "sphere", radius = 0.21, sprite_radius = 0.016,
   velocity = {0, 1.2, 0}, decay_center = 0.45, decay_rim = 0.9, wind = 20,
 }
-vortex_fire { limit = 100, shedding = 30, rise_rate = 8, lightness = 0.01, bright = 5 }
+vortex_fire { cell = 0.04, reach = 2.6, limit = 60, shedding = 20, rise_rate = 10, lightness = 0.005, bright = 8 }
 
 output { frames = 120, fps = 60 }
-look "flame" { glow = 0.14 }
+look "flame" { glow = 0.1 }
 render {
   background = "dark", ground = "none", box = false,
   camera_position = {0, 0.9, 4.2}, camera_target = {0, 0.9, 0},

@@ -26,12 +26,15 @@ KP_FN kp_real grains_dot(kp_real x, kp_real y, kp_real z, kp_real a, kp_real b, 
 }
 
 #ifdef __CUDACC__
-#define GRAINS_SQUARE(x, y, z) grains_dot(x, y, z, x, y, z)
+#define GRAINS_PRODUCT(a, b) kp_product(a, b)
+#define GRAINS_DOT(x, y, z, a, b, c) grains_dot(x, y, z, a, b, c)
 #define GRAINS_ROOT(w) kp_root(w)
 #else
-#define GRAINS_SQUARE(x, y, z) ((x) * (x) + (y) * (y) + (z) * (z))
+#define GRAINS_PRODUCT(a, b) ((a) * (b))
+#define GRAINS_DOT(x, y, z, a, b, c) ((x) * (a) + (y) * (b) + (z) * (c))
 #define GRAINS_ROOT(w) kp_w_sqrt(w)
 #endif
+#define GRAINS_SQUARE(x, y, z) GRAINS_DOT(x, y, z, x, y, z)
 
 #define GRAINS_BLOCK 16  // grains of a work item on the host; one on a card
 #define GRAINS_TILE 192  // contacts evaluated at a time on the host
@@ -142,10 +145,13 @@ GRAINS_INLINE void grains_contact_law(grains_choice c, const grains_gap *g, cons
     cn = cn / (one + ((kp_real)0.5 * l->dt) * cn / g->mass);
   }
   kp_w vn = g->ux * n[0] + g->uy * n[1] + g->uz * n[2];
-  // the first step of a contact damps for as long as it has lasted and half a step on
+  // the first step of a contact damps for as long as it has lasted and half a step on; whether it
+  // is the first is decided by numbers that round alike everywhere, since the dashpot jumps there
   kp_w way = zero - vn * l->dt;
   kp_w share = overlap / kp_w_max(way, kp_w_splat((kp_real)1e-30)) + (kp_real)0.5;
-  kp_w cv = cn * vn * kp_w_select(kp_w_less(overlap, way), share, one);
+  kp_w closing = zero - GRAINS_DOT(g->ux, g->uy, g->uz, g->dx, g->dy, g->dz);
+  kp_wmask is_first = kp_w_less(GRAINS_PRODUCT(overlap, r), GRAINS_PRODUCT(closing, l->dt));
+  kp_w cv = cn * vn * kp_w_select(is_first, share, one);
   kp_w fn = kp_w_max(kn * overlap - cv, kp_w_splat(l->floor));
   kp_w load = kp_w_max(fn, zero);
 

@@ -241,9 +241,10 @@ KP_FN kp_real stf_rest_length(kp_real rest, kp_real r, const stf_spring_args *a)
   if (r > a->removal) {
     return (kp_real)0;
   }
-  kp_real over = (kp_real)fabs(r - rest) - a->yield * rest;
+  // the pull is the small difference r - L: the last bit of L must not depend on fused products
+  kp_real over = (kp_real)fabs(r - rest) - kp_product(a->yield, rest);
   over = over > (kp_real)0 ? over : (kp_real)0;
-  return rest + a->dt * a->creep * (r > rest ? over : -over);
+  return rest + kp_product(kp_product(a->dt, a->creep), r > rest ? over : -over);
 }
 
 // The recent past and the old one; a magnitude, or a vector whose magnitude counts.
