@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "linalg/multigrid.h"
 #include "linalg/poisson.h"
 #include "par/parallel.h"
 
@@ -494,6 +495,175 @@ static void test_over_relaxation(void **state) {
   check_recipes(KP_BACKEND_CPU, KP_POISSON_SOR);
 }
 
+// ---- the preconditioner is symmetric and positive
+
+static double dot(bench *t, kp_buffer *a, kp_buffer *b) {
+  const kp_real *x = host(a);
+  const kp_real *y = host(b);
+  double sum = 0.0;
+  for (int64_t i = 0; i < t->mac->view.count; ++i) {
+    sum += (double)x[i] * (double)y[i];
+  }
+  return sum;
+}
+
+// 1 over the diagonal, with couplings across periodic sides twice, as smoothing wants it.
+static void fill_inverse(bench *t, kp_buffer *inverse) {
+  dense d = dense_of(t);
+  kp_real *out = host(inverse);
+  double scale = 1.0 / (t->mac->view.cell * t->mac->view.cell);
+  for (int u = 0; u < d.n; ++u) {
+    int64_t m = d.item[u];
+    const kp_mac_view *g = &t->mac->view;
+    int cell[3] = { (int)((m - g->start) % g->row), (int)((m - g->start) % g->slab / g->row), 0 };
+    cell[2] = t->mac->view.dimension == 3 ? (int)((m - g->start) / g->slab) : 0;
+    double diagonal = d.a[u * d.n + u];
+    for (int axis = 0; axis < g->dimension; ++axis) {
+      const kp_real *c = host(&t->faces[axis]);
+      bool wraps = g->is_periodic[axis];
+      bool is_last = cell[axis] == t->n[axis] - 1;
+      diagonal += wraps && cell[axis] == 0 ? scale * (double)c[m] : 0.0;
+      diagonal += wraps && is_last ? scale * (double)c[beside(t, cell, axis, 1)] : 0.0;
+      // an item that is its own image has couplings that the dense matrix does not see
+      diagonal += wraps && t->n[axis] == 1 ? 2.0 * scale * (double)c[m] : 0.0;
+    }
+    out[m] = diagonal > 0.0 ? (kp_real)(1.0 / diagonal) : 0;
+  }
+  dense_free(&d);
+}
+
+static void set_upper_faces(bench *t) {
+  for (int axis = 0; axis < t->mac->view.dimension; ++axis) {
+    kp_real *c = host(&t->faces[axis]);
+    for (int k = 0; k < t->n[2]; ++k) {
+      for (int j = 0; j < t->n[1]; ++j) {
+        for (int i = 0; i < t->n[0]; ++i) {
+          int cell[3] = { i, j, k };
+          if (t->mac->view.is_periodic[axis] && cell[axis] == t->n[axis] - 1) {
+            c[at(t, i, j, k) + kp_mac_stride(&t->mac->view, axis)] = c[beside(t, cell, axis, 1)];
+          }
+        }
+      }
+    }
+  }
+}
+
+static void check_symmetry(const recipe *r, uint64_t seed) {
+  kp_test_random random = kp_test_random_begin(seed);
+  bench t;
+  begin(&t, KP_BACKEND_CPU, &r->shape);
+  fill(&t, r, &random);
+  set_upper_faces(&t);
+  kp_buffer inverse;
+  kp_buffer b[2];
+  kp_buffer x[2];
+  assert_ok(kp_mac_scratch(t.mac, KP_TYPE_REAL, &inverse));
+  fill_inverse(&t, &inverse);
+  const kp_mac_view *g = &t.mac->view;
+  kp_multigrid_fine fine = {
+    .grid = { .row = g->row, .slab = g->dimension == 2 ? 0 : g->slab, .start = g->start },
+    .revision = 1,
+    .scale = (kp_real)(1.0 / (g->cell * g->cell)),
+    .faces = { &t.faces[0], &t.faces[1], g->dimension == 2 ? NULL : &t.faces[2] },
+    .extra = t.has_extra ? &t.extra : NULL,
+    .inverse = &inverse,
+    .segments = &t.mac->segments[t.lattice],
+    .n_segments = t.mac->n_segments[t.lattice]
+  };
+  for (int c = 0; c < 3; ++c) {
+    fine.grid.n[c] = fine.hi[c] = t.n[c];
+    fine.is_periodic[c] = g->is_periodic[c];
+  }
+  kp_multigrid *multigrid;
+  assert_ok(kp_multigrid_create(t.backend, &multigrid));
+  assert_ok(kp_multigrid_build(multigrid, &fine));
+  const kp_real *d = host(&inverse);
+  for (int k = 0; k < 2; ++k) {
+    assert_ok(kp_mac_scratch(t.mac, KP_TYPE_REAL, &b[k]));
+    assert_ok(kp_mac_scratch(t.mac, KP_TYPE_REAL, &x[k]));
+    kp_real *values = host(&b[k]);
+    for (int64_t i = 0; i < g->count; ++i) {
+      values[i] = d[i] > 0 ? (kp_real)kp_test_uniform(&random, -1, 1) : 0;
+    }
+    assert_ok(kp_multigrid_cycle(multigrid, &b[k], &x[k]));
+  }
+  double size = sqrt(dot(&t, &x[0], &x[0]) * dot(&t, &b[1], &b[1]));
+  assert_near(dot(&t, &b[1], &x[0]), dot(&t, &b[0], &x[1]), KP_TOL(1e-5, 1e-13) * (size + 1e-9));
+  if (dot(&t, &b[0], &b[0]) > 0.0) {
+    assert_true(dot(&t, &b[0], &x[0]) > 0.0);
+  }
+  for (int k = 0; k < 2; ++k) {
+    kp_buffer_free(&b[k]);
+    kp_buffer_free(&x[k]);
+  }
+  kp_buffer_free(&inverse);
+  kp_multigrid_destroy(&multigrid);
+  end(&t);
+}
+
+static void test_symmetry(void **state) {
+  (void)state;
+  for (size_t k = 0; k < sizeof recipes / sizeof recipes[0]; ++k) {
+    for (uint64_t seed = 0; seed < 5; ++seed) {
+      check_symmetry(&recipes[k], 77 * k + seed);
+    }
+  }
+}
+
+// ---- a corridor that winds inwards: as many bends as the flood fill may have to follow
+
+static void test_spiral(void **state) {
+  (void)state;
+  enum { N = 23 };
+  const recipe r = { .shape = { .n = { N, N, 0 }, .lattice = KP_MAC_CELL } };
+  kp_test_random random = kp_test_random_begin(5);
+  kp_poisson_report report;
+  bench t;
+  begin(&t, KP_BACKEND_CPU, &r.shape);
+  fill(&t, &r, &random);
+  // one cell wide, one cell of wall between: walk and turn right where the second cell ahead is
+  // open
+  bool is_open[N][N] = { { false } };
+  int x = 0;
+  int y = 0;
+  int dx = 1;
+  int dy = 0;
+  is_open[0][0] = true;
+  for (int n_stuck = 0; n_stuck < 2;) {
+    int ahead_x = x + 2 * dx;
+    int ahead_y = y + 2 * dy;
+    bool is_inside = x + dx >= 0 && x + dx < N && y + dy >= 0 && y + dy < N;
+    bool is_free =
+        ahead_x < 0 || ahead_x >= N || ahead_y < 0 || ahead_y >= N || !is_open[ahead_y][ahead_x];
+    if (is_inside && is_free && !is_open[y + dy][x + dx]) {
+      x += dx;
+      y += dy;
+      is_open[y][x] = true;
+      n_stuck = 0;
+    } else {
+      int turned = dx;
+      dx = -dy;
+      dy = turned;
+      n_stuck += 1;
+    }
+  }
+  uint8_t *flags = host(&t.flags);
+  for (int axis = 0; axis < 2; ++axis) {
+    kp_real *c = host(&t.faces[axis]);
+    for (int j = 0; j < N; ++j) {
+      for (int i = 0; i < N; ++i) {
+        bool has_below = axis == 0 ? i > 0 && is_open[j][i - 1] : j > 0 && is_open[j - 1][i];
+        flags[at(&t, i, j, 0)] = is_open[j][i] ? KP_CELL_FLUID : KP_CELL_SOLID;
+        c[at(&t, i, j, 0)] = has_below && is_open[j][i] ? (kp_real)0.002 : 0;
+      }
+    }
+  }
+  compare(&t, KP_POISSON_MULTIGRID, &report);
+  assert_int_equal(report.n_pockets, 1);
+  assert_true(report.n_cells > N * N / 3);
+  end(&t);
+}
+
 static void test_mirror(void **state) {
   (void)state;
   check_recipes(KP_BACKEND_MIRROR, KP_POISSON_JACOBI);
@@ -504,9 +674,14 @@ static void test_mirror(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_conjugate_gradients), cmocka_unit_test(test_jacobi),
-    cmocka_unit_test(test_multigrid),           cmocka_unit_test(test_incomplete_cholesky),
-    cmocka_unit_test(test_over_relaxation),     cmocka_unit_test(test_mirror),
+    cmocka_unit_test(test_conjugate_gradients),
+    cmocka_unit_test(test_jacobi),
+    cmocka_unit_test(test_multigrid),
+    cmocka_unit_test(test_incomplete_cholesky),
+    cmocka_unit_test(test_over_relaxation),
+    cmocka_unit_test(test_symmetry),
+    cmocka_unit_test(test_spiral),
+    cmocka_unit_test(test_mirror),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
