@@ -28,6 +28,7 @@
 #include "methods/flip/flip_kernels.h"
 #include "methods/grains/grains_kernels.h"
 #include "methods/level_set/pls_kernels.h"
+#include "methods/marker/marker_kernels.h"
 #include "methods/mps/mps_kernels.h"
 #include "methods/plasma/plasma_kernels.h"
 #include "methods/smoke/smoke_kernels.h"
@@ -59,6 +60,7 @@
   FLOW_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   LEVEL_SET_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   PLS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
+  MARKER_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   ADVECT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   SOURCE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   VORTICITY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \

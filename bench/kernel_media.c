@@ -303,7 +303,22 @@ static kp_result add_level_set_sweep(kp_world *world, int64_t particles) {
   return level_set_world(world, particles, &def);
 }
 
+// A dam by marker cells, explicit: all kernels of the method.
+static kp_result add_marker(kp_world *world, int64_t particles) {
+  kp_domain_def domain = kp_default_domain_def();
+  kp_grid_def grid = kp_default_grid_def();
+  grid.cell = 1.0 / fmin(fmax(8.0, round(cbrt((double)particles))), 32.0);
+  kp_liquid_def water = kp_default_liquid_def();
+  water.method = KP_LIQUID_MARKER;
+  water.shape = box(kp_vec3_make(0, 0, 0), kp_vec3_make(0.5, 0.5, 1));
+  snprintf(water.name, sizeof water.name, "water");
+  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(kp_world_set_grid(world, &grid));
+  return kp_world_add_liquid(world, &water);
+}
+
 const kp_kernel_medium kp_kernel_media[] = {
+  { "marker cells", add_marker },
   { "level set", add_level_set },
   { "level set, sweeping", add_level_set_sweep },
   { "grains", add_grains },

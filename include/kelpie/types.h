@@ -338,13 +338,33 @@ typedef struct kp_flip_def {
   double volume_tolerance;  // of the solve for it, relative to its right side
 } kp_flip_def;
 
+typedef enum kp_marker_scheme {
+  KP_MARKER_FOSTER_METAXAS,  // explicit, relaxation
+  KP_MARKER_STABLE_FLUIDS,   // back-trace, implicit
+  KP_MARKER_SCHEME_COUNT
+} kp_marker_scheme;
+
+typedef enum kp_marker_surface {
+  KP_MARKER_CASES,        // by the number of open sides
+  KP_MARKER_EXTRAPOLATE,  // as the pressure leaves them
+  KP_MARKER_SURFACE_COUNT
+} kp_marker_surface;
+
+// Settings of liquids by marker cells.
+typedef struct kp_marker_def {
+  uint32_t cookie;
+  int scheme;   // kp_marker_scheme
+  int surface;  // kp_marker_surface: velocity of faces between surface and air
+} kp_marker_def;
+
 typedef enum kp_liquid_method {
   KP_LIQUID_SPH,
   KP_LIQUID_SPRINGS,
   KP_LIQUID_STF,
   KP_LIQUID_MPS,
   KP_LIQUID_LEVEL_SET,
-  KP_LIQUID_FLIP
+  KP_LIQUID_FLIP,
+  KP_LIQUID_MARKER
 } kp_liquid_method;
 
 typedef struct kp_liquid_def {
@@ -724,6 +744,7 @@ KP_API kp_mps_def kp_default_mps_def(void);
 KP_API kp_grid_def kp_default_grid_def(void);
 KP_API kp_level_set_def kp_default_level_set_def(void);
 KP_API kp_flip_def kp_default_flip_def(void);
+KP_API kp_marker_def kp_default_marker_def(void);
 KP_API kp_liquid_def kp_default_liquid_def(void);
 KP_API kp_springs_def kp_default_springs_def(void);
 KP_API kp_plasma_def kp_default_plasma_def(void);

@@ -35,6 +35,7 @@ KP_API KP_NODISCARD kp_result kp_world_set_mps(kp_world *world, const kp_mps_def
 KP_API KP_NODISCARD kp_result kp_world_set_grid(kp_world *world, const kp_grid_def *def);
 KP_API KP_NODISCARD kp_result kp_world_set_level_set(kp_world *world, const kp_level_set_def *def);
 KP_API KP_NODISCARD kp_result kp_world_set_flip(kp_world *world, const kp_flip_def *def);
+KP_API KP_NODISCARD kp_result kp_world_set_marker(kp_world *world, const kp_marker_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_liquid(kp_world *world, const kp_liquid_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_plasma(kp_world *world, const kp_plasma_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_fire(kp_world *world, const kp_fire_def *def);

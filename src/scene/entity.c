@@ -19,6 +19,7 @@ static const kp_scene_kind builtin_kinds[] = {
   { "grid", NULL, &kp_grid_params, false, false, NULL },
   { "level_set", NULL, &kp_level_set_params, false, false, NULL },
   { "flip", NULL, &kp_flip_params, false, false, NULL },
+  { "marker", NULL, &kp_marker_params, false, false, NULL },
   { "liquid", NULL, &kp_liquid_params, true, false, NULL },
   { "plasma", NULL, &kp_plasma_params, true, false, NULL },
   { "fire", NULL, &kp_fire_params, true, false, NULL },

@@ -13,6 +13,7 @@
 #include "methods/flip/flip.h"
 #include "methods/grains/grains.h"
 #include "methods/level_set/pls.h"
+#include "methods/marker/marker.h"
 #include "methods/mps/mps.h"
 #include "methods/plasma/plasma.h"
 #include "methods/rigid/rigid.h"
@@ -48,7 +49,8 @@ static double finest_spacing(const kp_spec *spec) {
   double spacing = HUGE_VAL;
   for (size_t i = 0; i < spec->liquids.count; ++i) {
     // grids see the shapes of solids, not samples of them
-    bool is_grid = spec->liquids.data[i].method == KP_LIQUID_LEVEL_SET;
+    int method = spec->liquids.data[i].method;
+    bool is_grid = method == KP_LIQUID_LEVEL_SET || method == KP_LIQUID_MARKER;
     spacing = is_grid ? spacing : fmin(spacing, spec->liquids.data[i].spacing);
   }
   for (size_t i = 0; i < spec->grains.count && spec->liquids.count == 0; ++i) {
@@ -445,6 +447,21 @@ static kp_result build_flip(kp_world *world, const liquid_defs *liquids) {
   return add_system(world, &kp_flip_method, flip);
 }
 
+static kp_result build_marker(kp_world *world, const liquid_defs *liquids) {
+  if (liquids->count > 1) {
+    return kp_fail(
+        KP_ERROR_SCENE,
+        "liquid \"%s\": a world can hold one liquid of method 'marker', and \"%s\" is it",
+        liquids->data[1].name, liquids->data[0].name);
+  }
+  kp_marker_setup setup = { .def = &world->spec.marker,
+                            .grid = &world->spec.grid,
+                            .liquid = &liquids->data[0] };
+  kp_marker *marker = NULL;
+  KP_TRY(kp_marker_create(&world->env, &setup, &marker));
+  return add_system(world, &kp_marker_method, marker);
+}
+
 // One builder per method of liquids, in the order of kp_liquid_method; each gets its liquids.
 typedef kp_result (*liquid_builder)(kp_world *world, const liquid_defs *liquids);
 static const liquid_builder liquid_builders[] = {
@@ -454,6 +471,7 @@ static const liquid_builder liquid_builders[] = {
   [KP_LIQUID_MPS] = build_mps,
   [KP_LIQUID_LEVEL_SET] = build_level_set,
   [KP_LIQUID_FLIP] = build_flip,
+  [KP_LIQUID_MARKER] = build_marker,
 };
 
 static kp_result build_liquids(kp_world *world, kp_liquid_method method) {

@@ -185,6 +185,14 @@ kp_flip_def kp_default_flip_def(void) {
   };
 }
 
+kp_marker_def kp_default_marker_def(void) {
+  return (kp_marker_def){
+    .cookie = KP_DEF_COOKIE,
+    .scheme = KP_MARKER_FOSTER_METAXAS,
+    .surface = KP_MARKER_CASES,
+  };
+}
+
 kp_liquid_def kp_default_liquid_def(void) {
   return (kp_liquid_def){
     .cookie = KP_DEF_COOKIE,

@@ -18,7 +18,8 @@
   X(grid)                                                                                          \
   X(vortex_fire)                                                                                   \
   X(level_set)                                                                                     \
-  X(flip)
+  X(flip)                                                                                          \
+  X(marker)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.

@@ -11,8 +11,8 @@
 
 static const char *const boundary_words[] = { "closed", "open", "periodic", NULL };
 static const char *const policy_words[] = { "stop", "retry", "warn", NULL };
-static const char *const method_words[] = { "sph",       "springs", "stf", "mps",
-                                            "level_set", "flip",    NULL };
+static const char *const method_words[] = { "sph",       "springs", "stf",    "mps",
+                                            "level_set", "flip",    "marker", NULL };
 static const char *const eos_words[] = { "linear", "tait", NULL };
 
 // ---- domain

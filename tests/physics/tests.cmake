@@ -40,6 +40,7 @@ kp_test(test_pressure_long SOURCES test_pressure.c pressure_long.c ../support/cl
 kp_test(test_flow SOURCES test_flow.c ${media_support} LABELS fast)
 kp_test(test_level_set_water SOURCES test_level_set_water.c ${media_support} LABELS full)
 kp_test(test_flip SOURCES test_flip.c ${media_support} LABELS full)
+kp_test(test_marker SOURCES test_marker.c ${media_support} LABELS full)
 kp_test(test_mps SOURCES test_mps.c ${media_support} LABELS full)
 kp_test(test_sph_bits SOURCES test_sph_bits.c ${media_support} LABELS full)
 kp_test(test_sph_implicit SOURCES test_sph_implicit.c ${physics_support} LABELS full)

@@ -1,0 +1,7 @@
+-- Hong 2009, Fig. 4: a liquid by stable fluids with a particle level set (no sizes are given: a dam on 64^3 cells).
+domain { min = {0, 0, 0}, max = {1, 1, 1} }
+grid { cell = 1/64, cfl = 1, advection = "semi_lagrangian" }
+level_set { air_particles = true }
+liquid "water" { method = "level_set", viscosity = 8.9e-4,
+  shape = box { min = {-1, -1, -1}, max = {0.35, 0.6, 2} } }
+output { frames = 60, fps = 30, image = { size = {960, 540} } }
