@@ -295,6 +295,7 @@ static kp_result relax(kp_multigrid *m, level *l, int colour) {
   kp_call_init(&call, &multigrid_relax_kernel, &a);
   BIND_MATRIX(&call, &a, m, l);
   KP_BIND(&call, &a, b, l->at_b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, from, l->at_x, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, l->at_x, KP_ACCESS_WRITE);
   return rows(m, l, &call);
 }
@@ -312,7 +313,7 @@ static void bind_weights(kp_call *call, multigrid_weights *w, const level *l, le
 
 // The x of the coarse level is not yet in use and holds the sums.
 static kp_result restrict_residual(kp_multigrid *m, level *l, level *coarse) {
-  bool is_short = !is_periodic(l);
+  bool is_short = !is_periodic(l) && l->ratio[0] == 2;
   kp_buffer *lower_z = l->grid.slab ? &coarse->lower[2] : NULL;
   multigrid_restrict_args a = { .grid = coarse->grid };
   kp_call call;

@@ -187,22 +187,25 @@ KP_FN void multigrid_first(int64_t j, int64_t k, int64_t i0, int64_t i1,
   const kp_real *d = a->m.inverse + at;
   const kp_real *b = a->b + at;
   kp_real scale = a->m.scale;
+  int32_t odd = (int32_t)(j + k);
   kp_real *x = a->x + at;
   if (slab == 0) {
+    KP_INDEPENDENT
     for (int64_t i = i0; i < i1; ++i) {
       kp_real sum = cx[i] * (b[i - 1] * d[i - 1]) + cx[i + 1] * (b[i + 1] * d[i + 1]) +
                     cy[i] * (b[i - row] * d[i - row]) + cy[i + row] * (b[i + row] * d[i + row]);
-      bool is_black = (i + j + k) & 1;
+      bool is_black = ((int32_t)i ^ odd) & 1;
       x[i] = d[i] * (b[i] + (is_black ? scale * sum : (kp_real)0));
     }
     return;
   }
   const kp_real *cz = a->m.cz + at;
+  KP_INDEPENDENT
   for (int64_t i = i0; i < i1; ++i) {
     kp_real sum = cx[i] * (b[i - 1] * d[i - 1]) + cx[i + 1] * (b[i + 1] * d[i + 1]) +
                   cy[i] * (b[i - row] * d[i - row]) + cy[i + row] * (b[i + row] * d[i + row]) +
                   cz[i] * (b[i - slab] * d[i - slab]) + cz[i + slab] * (b[i + slab] * d[i + slab]);
-    bool is_black = (i + j + k) & 1;
+    bool is_black = ((int32_t)i ^ odd) & 1;
     x[i] = d[i] * (b[i] + (is_black ? scale * sum : (kp_real)0));
   }
 }
@@ -212,8 +215,22 @@ typedef struct multigrid_relax_args {
   multigrid_matrix m;
   int32_t colour;  // 0 red, 1 black
   const kp_real *b;
+  const kp_real *from;  // x again: a name of its own tells compilers that nothing read is written
   kp_real *x;
 } multigrid_relax_args;
+
+// x_i for one colour; the other one stays.
+KP_FN void multigrid_store(kp_real *x, kp_real value, kp_real old, bool is_meant) {
+#ifdef __CUDA_ARCH__
+  (void)old;
+  if (is_meant) {
+    *x = value;
+  }
+#else
+  // vectors have no holes
+  *x = is_meant ? value : old;
+#endif
+}
 
 KP_FN void multigrid_relax(int64_t j, int64_t k, int64_t i0, int64_t i1,
                            const multigrid_relax_args *a) {
@@ -225,17 +242,16 @@ KP_FN void multigrid_relax(int64_t j, int64_t k, int64_t i0, int64_t i1,
   const kp_real *d = a->m.inverse + at;
   const kp_real *b = a->b + at;
   kp_real scale = a->m.scale;
-  int64_t colour = a->colour;
-  kp_real *x = a->x + at;
+  int32_t other = (int32_t)(j + k) ^ a->colour;  // its last bit is that of the items to relax
+  const kp_real *x = a->from + at;
+  kp_real *out = a->x + at;
   if (slab == 0) {
     KP_INDEPENDENT
     for (int64_t i = i0; i < i1; ++i) {
       kp_real sum =
           cx[i] * x[i - 1] + cx[i + 1] * x[i + 1] + cy[i] * x[i - row] + cy[i + row] * x[i + row];
       kp_real value = d[i] * (b[i] + scale * sum);
-      if (((i + j + k) & 1) == colour) {
-        x[i] = value;
-      }
+      multigrid_store(&out[i], value, x[i], (((int32_t)i ^ other) & 1) == 0);
     }
     return;
   }
@@ -245,9 +261,7 @@ KP_FN void multigrid_relax(int64_t j, int64_t k, int64_t i0, int64_t i1,
     kp_real sum = cx[i] * x[i - 1] + cx[i + 1] * x[i + 1] + cy[i] * x[i - row] +
                   cy[i + row] * x[i + row] + cz[i] * x[i - slab] + cz[i + slab] * x[i + slab];
     kp_real value = d[i] * (b[i] + scale * sum);
-    if (((i + j + k) & 1) == colour) {
-      x[i] = value;
-    }
+    multigrid_store(&out[i], value, x[i], (((int32_t)i ^ other) & 1) == 0);
   }
 }
 
@@ -269,49 +283,61 @@ typedef struct multigrid_restrict_args {
 } multigrid_restrict_args;
 
 // The sum of c x over the neighbours of item i, 0 where there is no unknown.
-KP_FN kp_real multigrid_inflow(const multigrid_restrict_args *a, int64_t i) {
-  int64_t row = a->m.grid.row;
-  int64_t slab = a->m.grid.slab;
-  const kp_real *x = a->x + i;
-  kp_real sum =
-      a->m.cx[i] * x[-1] + a->m.cx[i + 1] * x[1] + a->m.cy[i] * x[-row] + a->m.cy[i + row] * x[row];
-  if (slab) {
-    sum += a->m.cz[i] * x[-slab] + a->m.cz[i + slab] * x[slab];
+KP_FN kp_real multigrid_inflow(const multigrid_matrix *m, const kp_real *x, int64_t i,
+                               bool is_flat) {
+  int64_t row = m->grid.row;
+  int64_t slab = m->grid.slab;
+  kp_real sum = m->cx[i] * x[i - 1] + m->cx[i + 1] * x[i + 1] + m->cy[i] * x[i - row] +
+                m->cy[i + row] * x[i + row];
+  if (!is_flat) {
+    sum += m->cz[i] * x[i - slab] + m->cz[i + slab] * x[i + slab];
   }
-  return a->m.inverse[i] > 0 ? a->m.scale * sum : (kp_real)0;
+  return m->inverse[i] > 0 ? m->scale * sum : (kp_real)0;
+}
+
+// Adds the red residuals of one row of children to those of their parents; the first row begins.
+KP_FN void multigrid_restrict_row(const multigrid_restrict_args *a, int64_t from, int64_t to,
+                                  const int64_t run[2], const int32_t side[3], bool is_flat) {
+  const multigrid_matrix m = a->m;
+  const kp_real *x = a->x;
+  kp_real *sum = a->sum + to;
+  kp_real *lower_x = a->lower_x + to;
+  kp_real *lower_y = a->lower_y + to;
+  kp_real *lower_z = is_flat ? lower_y : a->lower_z + to;
+  kp_real is_lower_x = side[0] == 0 ? (kp_real)1 : (kp_real)0;
+  kp_real is_lower_y = side[1] == 0 ? (kp_real)1 : (kp_real)0;
+  kp_real is_lower_z = side[2] == 0 ? (kp_real)1 : (kp_real)0;
+  kp_real keep = side[1] + side[2] > 0 ? (kp_real)1 : (kp_real)0;
+  KP_INDEPENDENT
+  for (int64_t i = run[0]; i < run[1]; ++i) {
+    kp_real r = multigrid_inflow(&m, x, from + 2 * i, is_flat);
+    sum[i] = keep * sum[i] + r;
+    lower_x[i] = keep * lower_x[i] + is_lower_x * r;
+    lower_y[i] = keep * lower_y[i] + is_lower_y * r;
+    if (!is_flat) {
+      lower_z[i] = keep * lower_z[i] + is_lower_z * r;
+    }
+  }
 }
 
 // Right after multigrid_first, where no axis has images: black residuals are 0, and a red one is
-// the sum over its black neighbours.
+// the sum over its black neighbours. Of each pair along x one is red, the same of all pairs of a
+// row.
 KP_FN void multigrid_restrict(int64_t j, int64_t k, int64_t i0, int64_t i1,
                               const multigrid_restrict_args *a) {
-  int64_t out = poisson_at(&a->grid, 0, j, k);
-  kp_real *sum = a->sum + out;
-  kp_real *lower_x = a->lower_x + out;
-  kp_real *lower_y = a->lower_y + out;
-  kp_real *lower_z = a->m.grid.slab ? a->lower_z + out : NULL;
-  for (int64_t dk = 0; dk < a->ratio[2]; ++dk) {
-    for (int64_t dj = 0; dj < a->ratio[1]; ++dj) {
+  int64_t to = poisson_at(&a->grid, 0, j, k);
+  const int64_t run[2] = { i0, i1 };
+  for (int32_t dk = 0; dk < a->ratio[2]; ++dk) {
+    for (int32_t dj = 0; dj < a->ratio[1]; ++dj) {
       int64_t fine_j = j * a->ratio[1] + dj;
       int64_t fine_k = k * a->ratio[2] + dk;
-      // of each pair along x one is red, the same of all pairs of a row
-      int64_t parity = (fine_j + fine_k) & 1;
-      int64_t at = poisson_at(&a->m.grid, 0, fine_j, fine_k);
-      kp_real is_lower_x = parity == 0 ? (kp_real)1 : (kp_real)0;
-      kp_real is_lower_y = dj == 0 ? (kp_real)1 : (kp_real)0;
-      kp_real is_lower_z = dk == 0 ? (kp_real)1 : (kp_real)0;
-      kp_real keep = dj + dk > 0 ? (kp_real)1 : (kp_real)0;
-      KP_INDEPENDENT
-      for (int64_t i = i0; i < i1; ++i) {
-        kp_real r = a->ratio[0] == 2 ? multigrid_inflow(a, at + 2 * i + parity)
-                                     : multigrid_inflow(a, at + i) *
-                                           (((i + parity) & 1) ? (kp_real)0 : (kp_real)1);
-        sum[i] = keep * sum[i] + r;
-        lower_x[i] = keep * lower_x[i] + is_lower_x * r;
-        lower_y[i] = keep * lower_y[i] + is_lower_y * r;
-        if (lower_z) {
-          lower_z[i] = keep * lower_z[i] + is_lower_z * r;
-        }
+      int32_t parity = (int32_t)((fine_j + fine_k) & 1);
+      int64_t from = poisson_at(&a->m.grid, parity, fine_j, fine_k);
+      const int32_t side[3] = { parity, dj, dk };
+      if (a->m.grid.slab) {
+        multigrid_restrict_row(a, from, to, run, side, false);
+      } else {
+        multigrid_restrict_row(a, from, to, run, side, true);
       }
     }
   }
@@ -331,7 +357,7 @@ KP_FN kp_real multigrid_left_over(const multigrid_restrict_args *a, int64_t i) {
     sum += a->m.cz[i] + a->m.cz[i + slab];
   }
   kp_real diagonal = a->m.scale * sum + (a->own ? a->own[i] : (kp_real)0);
-  return a->b[i] + multigrid_inflow(a, i) - diagonal * a->x[i];
+  return a->b[i] + multigrid_inflow(&a->m, a->x, i, slab == 0) - diagonal * a->x[i];
 }
 
 KP_FN void multigrid_restrict_all(int64_t j, int64_t k, int64_t i0, int64_t i1,
@@ -392,12 +418,14 @@ KP_FN void multigrid_collect(int64_t j, int64_t k, int64_t i0, int64_t i1,
   const kp_real *sum = a->sum + at;
   const kp_real *share = a->w.share + at;
   kp_real *b = a->b + at;
+  KP_INDEPENDENT
   for (int64_t i = i0; i < i1; ++i) {
     kp_real x = multigrid_exchange(a->w.cx + at, share, sum, a->lower_x + at, i, 1);
     kp_real y = multigrid_exchange(a->w.cy + at, share, sum, a->lower_y + at, i, row);
     b[i] = sum[i] + a->w.is_joined[0] * x + a->w.is_joined[1] * y;
   }
   if (slab) {
+    KP_INDEPENDENT
     for (int64_t i = i0; i < i1; ++i) {
       b[i] += a->w.is_joined[2] *
               multigrid_exchange(a->w.cz + at, share, sum, a->lower_z + at, i, slab);

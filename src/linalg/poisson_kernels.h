@@ -100,34 +100,52 @@ KP_FN double poisson_drop(const kp_real *x, const kp_real *low, int64_t i, int64
   return ((double)x[i] - (double)x[i + step]) + ((double)low[i] - (double)low[i + step]);
 }
 
-KP_FN void poisson_residual(int64_t j, int64_t k, int64_t i0, int64_t i1,
-                            const poisson_residual_args *a) {
+KP_FN void poisson_residual_row(const poisson_residual_args *a, int64_t at, const int64_t run[2],
+                                bool is_flat, bool has_extra) {
   int64_t row = a->grid.row;
   int64_t slab = a->grid.slab;
-  int64_t at = poisson_at(&a->grid, 0, j, k);
   const uint8_t *flags = a->flags + at;
   const kp_real *cx = a->cx + at;
   const kp_real *cy = a->cy + at;
-  const kp_real *cz = slab ? a->cz + at : NULL;
+  const kp_real *cz = is_flat ? cx : a->cz + at;
+  const kp_real *extra = has_extra ? a->extra + at : cx;
   const kp_real *x = a->x + at;
   const kp_real *low = a->low + at;
   const kp_real *b = a->b + at;
-  const kp_real *extra = a->extra ? a->extra + at : NULL;
+  double scale = (double)a->scale;
   kp_real *r = a->r + at;
-  for (int64_t i = i0; i < i1; ++i) {
+  KP_INDEPENDENT
+  for (int64_t i = run[0]; i < run[1]; ++i) {
     double sum = (double)cx[i] * poisson_drop(x, low, i, -1) +
                  (double)cx[i + 1] * poisson_drop(x, low, i, 1) +
                  (double)cy[i] * poisson_drop(x, low, i, -row) +
                  (double)cy[i + row] * poisson_drop(x, low, i, row);
-    if (cz != NULL) {
+    if (!is_flat) {
       sum += (double)cz[i] * poisson_drop(x, low, i, -slab) +
              (double)cz[i + slab] * poisson_drop(x, low, i, slab);
     }
-    sum *= (double)a->scale;
-    if (extra != NULL) {
+    sum *= scale;
+    if (has_extra) {
       sum += (double)extra[i] * ((double)x[i] + (double)low[i]);
     }
-    r[i] = poisson_is_unknown(flags[i]) ? (kp_real)((double)b[i] - sum) : (kp_real)0;
+    r[i] = (kp_real)((double)b[i] - sum);
+  }
+  // a loop of its own, or no compiler would vectorise the first
+  for (int64_t i = run[0]; i < run[1]; ++i) {
+    r[i] = poisson_is_unknown(flags[i]) ? r[i] : (kp_real)0;
+  }
+}
+
+KP_FN void poisson_residual(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                            const poisson_residual_args *a) {
+  int64_t at = poisson_at(&a->grid, 0, j, k);
+  const int64_t run[2] = { i0, i1 };
+  if (a->grid.slab == 0) {
+    poisson_residual_row(a, at, run, true, a->extra != NULL);
+  } else if (a->extra != NULL) {
+    poisson_residual_row(a, at, run, false, true);
+  } else {
+    poisson_residual_row(a, at, run, false, false);
   }
 }
 
