@@ -214,8 +214,11 @@ static void run_sizes(int scheme, int row, int column, double cfl, int n_sizes, 
     double order = k > 0 ? order_of(size->nodes[k - 1], nodes[k - 1], nodes[k]) : NAN;
     printf("disc: scheme %d, CFL %.2f, %lld nodes: error %.3g (printed %.2g), order %.2f\n", scheme,
            cfl, (long long)n, error, printed, order);
-    if (!is_first) {
+    // the claim is about tables up to 401 nodes; beyond, errors may be smaller than printed
+    if (!is_first && n <= 401) {
       out->worst = fmax(out->worst, fabs(error / printed - 1.0));
+    } else if (!is_first) {
+      assert_between(error, 0.0, 1.2 * printed);
     }
     // in float the smooth parts end in rounding, not in the error of the scheme
     if (k > 0 && sizeof(kp_real) == 8) {

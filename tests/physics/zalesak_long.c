@@ -6,4 +6,4 @@ const zalesak_size zalesak_size_chosen = { .test = "test_zalesak_long",
                                            .n_upwind = 2,
                                            .n_short = 2,
                                            .n_long = 3,
-                                           .least_order = 1.6 };
+                                           .least_order = 1.9 };
