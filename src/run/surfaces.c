@@ -5,8 +5,9 @@
 #include "data/mac_sample.h"
 #include "par/parallel.h"
 
-#define FINEST 0.35   // spacings between samples; with the largest reach this is what fits
-#define FARTHEST 2.8  // spacings
+#define FINEST 0.35     // spacings between samples; with the largest reach this is what fits
+#define FARTHEST 2.8    // spacings
+#define SOLID_LAYERS 2  // cells that a surface is continued into solids
 #define ROWS_PER_CHUNK 16
 
 #define ROW(member, kind, unit, lowest, highest, text)                                             \
@@ -114,6 +115,7 @@ typedef struct window_copy {
   const kp_real *from;
   const kp_lattice *lattice;
   float *to;
+  const uint8_t *flags;  // of cells
 } window_copy;
 
 static int32_t clamp_index(int32_t i, int32_t lo, int32_t hi) {
@@ -145,6 +147,51 @@ static void copy_window(int64_t begin, int64_t end, void *context) {
   }
 }
 
+// One layer of liquid into solids: there a level set is what the solid left of it, and its own
+// surface around the solid would be seen through the water.
+static void grow_rows(int64_t begin, int64_t end, void *context) {
+  const window_copy *w = context;
+  const kp_lattice *l = w->lattice;
+  for (int64_t row = begin; row < end; ++row) {
+    int64_t j = row % l->n[1], k = row / l->n[1];
+    const float *from = l->values + row * l->row;
+    float *to = w->to + row * l->row;
+    memcpy(to, from, (size_t)l->n[0] * sizeof *to);
+    if (j == 0 || k == 0 || j == l->n[1] - 1 || k == l->n[2] - 1) {
+      continue;
+    }
+    int64_t cell = kp_mac_at(&w->mac->view, w->mac->window_lo[0] - 1, w->mac->window_lo[1] + j - 1,
+                             w->mac->window_lo[2] + k - 1);
+    const int64_t steps[3] = { 1, l->row, l->slab };
+    for (int32_t i = 1; i + 1 < l->n[0]; ++i) {
+      if ((w->flags[cell + i] & KP_CELL_KIND) == KP_CELL_SOLID) {
+        for (int c = 0; c < 3; ++c) {
+          float beside = fminf(from[i - steps[c]], from[i + steps[c]]);
+          to[i] = fminf(to[i], beside);
+        }
+      }
+    }
+  }
+}
+
+static kp_result grow_into_solids(kp_surfacer *room, const kp_mac *mac) {
+  kp_field *flags = kp_space_find(mac->space, "flags");
+  kp_lattice *l = &room->lattice;
+  if (flags == NULL || flags->type != KP_TYPE_U8) {
+    return KP_OK;
+  }
+  void *memory;
+  KP_TRY(kp_buffer_get(&flags->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ, &memory));
+  for (int layer = 0; layer < SOLID_LAYERS; ++layer) {
+    window_copy grow = { .mac = mac, .lattice = l, .to = room->other, .flags = memory };
+    kp_parallel_for((int64_t)l->n[1] * l->n[2], ROWS_PER_CHUNK, grow_rows, &grow);
+    room->other = room->values;
+    room->values = grow.to;
+    l->values = grow.to;
+  }
+  return KP_OK;
+}
+
 // The box of the grid: where the liquid ends.
 static kp_aabb grid_box(const kp_mac_view *g) {
   kp_aabb box;
@@ -170,12 +217,15 @@ static kp_result take_level_set(kp_surfaces *s, const kp_liquid_surface *item) {
                            g->lo[1] + (mac->window_lo[1] - 0.5) * g->cell,
                            g->lo[2] + (mac->window_lo[2] - 0.5) * g->cell);
   size_t size = (size_t)(l->slab * l->n[2]) * sizeof(float);
-  if (room->values == NULL || kp_alloc_size(room->values) < size) {
-    kp_free(room->values);
-    room->values = kp_alloc(size, KP_MEMORY_MESH);
-    if (room->values == NULL) {
-      return KP_ERROR_MEMORY;
+  float **blocks[2] = { &room->values, &room->other };
+  for (int b = 0; b < 2; ++b) {
+    if (*blocks[b] == NULL || kp_alloc_size(*blocks[b]) < size) {
+      kp_free(*blocks[b]);
+      *blocks[b] = kp_alloc(size, KP_MEMORY_MESH);
     }
+  }
+  if (room->values == NULL || room->other == NULL) {
+    return KP_ERROR_MEMORY;
   }
   l->values = room->values;
   window_copy copy = { .mac = mac, .lattice = l, .to = room->values };
@@ -183,6 +233,7 @@ static kp_result take_level_set(kp_surfaces *s, const kp_liquid_surface *item) {
   KP_TRY(kp_buffer_get(&item->distance->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ, &memory));
   copy.from = memory;
   kp_parallel_for((int64_t)l->n[1] * l->n[2], ROWS_PER_CHUNK, copy_window, &copy);
+  KP_TRY(grow_into_solids(room, mac));
   kp_aabb box = grid_box(g);
   kp_lattice_clip(l, room->values, &box);
   return KP_OK;

@@ -237,6 +237,36 @@ static void test_level_set(void **state) {
   }
 }
 
+// A small solid in the middle of the ball, which the level set leaves out: no surface around it.
+static void test_solid_in_liquid(void **state) {
+  grid_world g = make_world("mirror", 3);
+  fill_level_set(&g, 1.5);
+  const kp_mac_view *v = &g.mac->view;
+  kp_real *phi =
+      kp_buffer_host(&kp_space_find(g.mac->space, "distance")->buffers[0], KP_ACCESS_WRITE);
+  uint8_t *flags =
+      kp_buffer_host(&kp_space_find(g.mac->space, "flags")->buffers[0], KP_ACCESS_WRITE);
+  for (int64_t i = 0; i < v->count; ++i) {
+    // the ball's own distance tells how far its middle is
+    double from_middle = (double)phi[i] + 0.8;
+    if (from_middle < 0.2) {
+      phi[i] = (kp_real)(0.2 - from_middle);
+      flags[i] = KP_CELL_SOLID;
+    }
+  }
+  kp_text_copy(g.world->env.grids.data[0].name, KP_NAME_SIZE, "drop");
+  kp_surface_out how = kp_default_surface_out();
+  kp_text_copy(how.from, sizeof how.from, "drop");
+  kp_frame *frame = load_surface(&g, &how, *state);
+  const kp_frame_mesh *surface = kp_frame_find_mesh(frame, "surface of drop");
+  kp_mesh mesh = closed_mesh(surface);
+  assert_int_equal(surface->n_vertices - surface->n_triangles / 2, 2);
+  assert_near_relative(kp_mesh_volume(&mesh), 4.0 / 3.0 * 3.14159265 * 0.512, 0.01);
+  kp_mesh_destroy(&mesh);
+  kp_frame_free(&frame);
+  free_world(&g);
+}
+
 static void test_particles(void **state) {
   grid_world g = make_world("cpu", 3);
   kp_surface_out how = kp_default_surface_out();
@@ -263,6 +293,8 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_window, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_flat, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_level_set, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_solid_in_liquid, kp_test_folder_make,
+                                    kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_particles, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test(test_measure),
   };
