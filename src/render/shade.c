@@ -6,6 +6,8 @@
 #include "par/parallel.h"
 #include "render/pass.h"
 
+#define BENDS 4  // looks for what a bent ray meets
+
 // Highlight of the sun (Blinn 1977, normalised) and mirrored sky with Schlick's Fresnel term.
 static kp_rgb add_gloss(const kp_pass *pass, const kp_surface_point *point, kp_rgb diffuse,
                         float gloss, float sunlight) {
@@ -140,19 +142,47 @@ static void add_layer(const kp_pass *pass, kp_march *march, wet_ray *wet, const 
   }
 }
 
+// A ray that ends on a surface in the water it came in by: where the bent ray meets what is there,
+// found by looking again from the last answer. The way through the water is the bent one.
+static void end_in_water(const kp_pass *pass, kp_march *march, wet_ray *wet, int *x, int *y) {
+  const kp_fragment *in = wet->in;
+  kp_f3 place = kp_f3_scale(march->direction, in->depth);
+  int at_x = *x, at_y = *y;
+  float metres = 0.0f;
+  for (int turn = 0; turn < BENDS; ++turn) {
+    float depth = pass->surfaces.depth[(int64_t)at_y * pass->view.width + at_x];
+    if (depth < HUGE_VALF) {
+      kp_f3 way = kp_f3_sub(kp_view_unproject(&pass->view, at_x, at_y, depth), place);
+      metres = sqrtf(kp_f3_dot(way, way));
+    }
+    at_x = *x;
+    at_y = *y;
+    kp_water_bend(pass, place, in->normal, metres, &at_x, &at_y);
+  }
+  kp_water_pass(pass, &pass->materials[in->material], place, metres, march);
+  wet->in = NULL;
+  *x = at_x;
+  *y = at_y;
+}
+
 // The surface behind all layers, bent to where the first water shows it.
 static kp_rgb shade_behind(const kp_pass *pass, int x, int y, kp_march *march, wet_ray *wet,
                            float *alpha) {
   float depth = pass->surfaces.depth[(int64_t)y * pass->view.width + x];
-  if (wet->in != NULL && depth < HUGE_VALF) {
-    leave_water(pass, march, wet, depth);
+  bool ends_inside = wet->in != NULL && depth < HUGE_VALF;
+  if (ends_inside && wet->in == wet->first) {
+    end_in_water(pass, march, wet, &x, &y);
+  } else {
+    if (ends_inside) {
+      leave_water(pass, march, wet, depth);
+    }
+    if (wet->first != NULL) {
+      kp_f3 place = kp_f3_scale(march->direction, wet->first->depth);
+      kp_water_bend(pass, place, wet->first->normal, wet->metres, &x, &y);
+    }
   }
-  kp_f3 direction = march->direction;
-  if (wet->first != NULL) {
-    kp_f3 place = kp_f3_scale(direction, wet->first->depth);
-    kp_water_bend(pass, place, wet->first->normal, wet->metres, &x, &y);
-    direction = kp_f3_make(kp_view_slope_x(&pass->view, x), kp_view_slope_y(&pass->view, y), 1.0f);
-  }
+  kp_f3 direction =
+      kp_f3_make(kp_view_slope_x(&pass->view, x), kp_view_slope_y(&pass->view, y), 1.0f);
   return kp_rgb_mul(shade_base(pass, x, y, direction, alpha), march->tint);
 }
 
