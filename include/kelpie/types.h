@@ -696,6 +696,8 @@ typedef struct kp_emitter_def {
   kp_vec3 position;         // centre of the disc
   kp_vec3 direction;        // of the jet
   double radius;            // m
+  double width, height;     // m, of a rectangle in place of the disc; 0: a disc
+  bool only_free;           // particles whose place is taken are left out
   kp_curve speed;           // m/s; a layer is emitted every spacing / speed seconds
   double start, stop;       // s
   int64_t limit;            // particles at most

@@ -202,6 +202,11 @@ static const kp_param emitter_rows[] = {
   ROW(position, VEC3, "m", -FAR, FAR, "Centre of the disc the jet comes from."),
   ROW(direction, VEC3, "", -FAR, FAR, "Of the jet; its length does not matter."),
   ROW(radius, REAL, "m", SMALLEST, FAR, "Of the disc."),
+  ROW(width, REAL, "m", 0, FAR,
+      "Of a rectangle in place of the disc, along the level line across the jet; 0 is a disc."),
+  ROW(height, REAL, "m", 0, FAR, "Of the rectangle, along the other line across the jet."),
+  ROW(only_free, BOOL, "", 0, 0,
+      "Leaves out particles whose place is taken, as of a nozzle under water."),
   ROW(speed, CURVE, "m/s", 0, FASTEST,
       "Of the jet; one layer comes every spacing / speed. May be a function of time."),
   ROW(start, REAL, "s", 0, 1e9, "Nothing is emitted before."),
@@ -214,7 +219,7 @@ static void set_emitter(void *def) {
 }
 
 const kp_param_table kp_emitter_params = {
-  "emitter",          "A disc that pours particles into a liquid.",
+  "emitter",          "A disc or rectangle that pours particles into a liquid.",
   ROWS(emitter_rows), sizeof(kp_emitter_def),
   set_emitter,
 };

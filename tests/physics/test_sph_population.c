@@ -70,6 +70,58 @@ static void test_emitter_stops_at_its_limit(void **state) {
   kp_world_destroy(&world);
 }
 
+// A slot 8 spacings wide and 3 high, level: one layer is 8 x 3, side by side along z.
+static void test_rectangle(void **state) {
+  (void)state;
+  kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(2, 1, 1));
+  kp_world *world = kp_test_world(&s);
+  kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0), DX);
+  water.empty = true;
+  assert_ok(kp_world_add_liquid(world, &water));
+  kp_emitter_def e = make_emitter("water", kp_vec3_make(0.2, 0.5, 0.5), kp_vec3_make(1, 0, 0), 1.0);
+  e.width = 8.0 * DX;
+  e.height = 3.0 * DX;
+  e.limit = 24;
+  assert_ok(kp_world_add_emitter(world, &e));
+  assert_ok(kp_world_build(world));
+  kp_test_steps(world, 1);
+  assert_int_equal(kp_world_count(world, "water"), 24);
+  kp_population_stats layer;
+  assert_ok(kp_world_stats(world, 0, &layer));
+  assert_near(layer.bounds.max.z - layer.bounds.min.z, 7.0 * DX, 0.01 * DX);
+  assert_near(layer.bounds.max.y - layer.bounds.min.y, 2.0 * DX, 0.01 * DX);
+  assert_near(0.5 * (layer.bounds.max.z + layer.bounds.min.z), 0.5, 0.01 * DX);
+  kp_world_destroy(&world);
+}
+
+// A nozzle in the middle of a tank that is full: nothing overlaps with what is there, and without
+// the check it would.
+static void test_only_free(void **state) {
+  (void)state;
+  for (int only_free = 0; only_free < 2; ++only_free) {
+    kp_test_settings s = kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 1));
+    kp_world *world = kp_test_world(&s);
+    kp_liquid_def water =
+        kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(1, 0.5, 0), DX);
+    assert_ok(kp_world_add_liquid(world, &water));
+    kp_emitter_def under =
+        make_emitter("water", kp_vec3_make(0.51, 0.25, 0), kp_vec3_make(0, 1, 0), 1.0);
+    under.only_free = only_free;
+    assert_ok(kp_world_add_emitter(world, &under));
+    kp_emitter_def above = under;
+    snprintf(above.name, sizeof above.name, "above");
+    above.position.y = 0.8;
+    above.limit = 5;
+    assert_ok(kp_world_add_emitter(world, &above));
+    assert_ok(kp_world_build(world));
+    int64_t before = kp_world_count(world, "water");
+    kp_test_steps(world, 1);
+    // what has room comes in either case
+    assert_int_equal(kp_world_count(world, "water") - before, only_free ? 5 : 10);
+    kp_world_destroy(&world);
+  }
+}
+
 // ---- removal ------------------------------------------------------------------------------------
 
 static void test_sink_and_open_faces_remove(void **state) {
@@ -182,6 +234,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_emitter_only),
     cmocka_unit_test(test_emitter_stops_at_its_limit),
+    cmocka_unit_test(test_rectangle),
+    cmocka_unit_test(test_only_free),
     cmocka_unit_test(test_sink_and_open_faces_remove),
     cmocka_unit_test(test_liquid_in_solid_is_trimmed),
     cmocka_unit_test(test_trouble_stops),

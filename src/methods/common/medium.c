@@ -99,11 +99,16 @@ kp_result kp_medium_loaded(kp_medium *medium) {
 
 // ---- life ---------------------------------------------------------------------------------------
 
-static kp_result take_emitters(kp_medium *medium, const kp_scenery *scenery) {
+static kp_result take_emitters(kp_medium *medium, const kp_env *env) {
+  const kp_scenery *scenery = &env->scenery;
   for (size_t e = 0; e < scenery->n_emitters; ++e) {
     // the first layer leaves at once
     kp_medium_emitter emitter = { .def = scenery->emitters[e], .travelled = medium->spacing };
     if (strcmp(emitter.def.into, medium->name) == 0) {
+      if (env->dimension == 3 && (emitter.def.width > 0.0) != (emitter.def.height > 0.0)) {
+        return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": a rectangle needs both width and height",
+                       emitter.def.name);
+      }
       KP_TRY(kp_array_push(&medium->emitters, emitter));
     }
   }
@@ -132,7 +137,7 @@ kp_result kp_medium_create(kp_medium *medium, kp_env *env, const kp_medium_def *
   kp_text_copy(medium->name, sizeof medium->name, def->name);
   kp_buffer_init(&medium->keep, env->backend);
   KP_TRY(check_sinks(&env->scenery));
-  KP_TRY(take_emitters(medium, &env->scenery));
+  KP_TRY(take_emitters(medium, env));
   KP_TRY(kp_set_create(env->registry, def->name, KP_SET_FREE, env->dimension, &medium->set));
   // a method that moves its particles by itself still has the acceleration field, for outer forces
   int kind = medium->integrates ? def->integrator : KP_INTEGRATOR_SYMPLECTIC;

@@ -4,6 +4,7 @@
 
 #include "data/call.h"
 #include "data/curve.h"
+#include "data/probe.h"
 #include "geom/sampler.h"
 #include "methods/common/medium.h"
 #include "methods/common/medium_kernels.h"
@@ -13,11 +14,27 @@ MEDIUM_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_P
 
 // ---- emitters -----------------------------------------------------------------------------------
 
-// Two unit vectors across the jet.
-static void across(kp_vec3 direction, int dimension, kp_vec3 *u, kp_vec3 *v) {
-  if (dimension == 2) {
+#define TAKEN 0.75  // spacings: nearer to a particle a place is not free
+
+// In 2D a width is enough.
+static bool is_rectangle(const kp_emitter_def *def, const kp_env *env) {
+  return def->width > 0.0 && (def->height > 0.0 || env->dimension == 2);
+}
+
+// Two unit vectors across the jet: those of a rectangle are level and upright where they can be.
+static void across(const kp_emitter_def *def, const kp_env *env, kp_vec3 *u, kp_vec3 *v) {
+  kp_vec3 direction = kp_vec3_normalize(def->direction);
+  if (env->dimension == 2) {
     *u = kp_vec3_make(-direction.y, direction.x, 0.0);
     *v = kp_vec3_make(0.0, 0.0, 1.0);
+    return;
+  }
+  int axis = kp_env_up_axis(env);
+  kp_vec3 up = kp_vec3_make(axis == 0, axis == 1, axis == 2);
+  kp_vec3 level = kp_vec3_cross(up, direction);
+  if (is_rectangle(def, env) && kp_vec3_length(level) > 1e-6) {
+    *u = kp_vec3_normalize(level);
+    *v = kp_vec3_cross(direction, *u);
     return;
   }
   kp_vec3 help = fabs(direction.x) < 0.9 ? kp_vec3_make(1, 0, 0) : kp_vec3_make(0, 1, 0);
@@ -25,26 +42,58 @@ static void across(kp_vec3 direction, int dimension, kp_vec3 *u, kp_vec3 *v) {
   *v = kp_vec3_cross(direction, *u);
 }
 
-// One layer of the jet: a square lattice cut to the disc, `ahead` metres past the nozzle.
-static kp_result layer_points(const kp_emitter_def *def, double spacing, int dimension,
+// One layer of the jet: a square lattice cut to the disc, or laid evenly into the rectangle,
+// `ahead` metres past the nozzle. In 2D a rectangle is the line of its width.
+static kp_result layer_points(const kp_emitter_def *def, const kp_env *env, double spacing,
                               double ahead, kp_points *out) {
-  kp_vec3 direction = kp_vec3_normalize(def->direction);
   kp_vec3 u;
   kp_vec3 v;
-  across(direction, dimension, &u, &v);
-  int reach = (int)floor(def->radius / spacing);
-  int depth = dimension == 2 ? 0 : reach;
-  for (int b = -depth; b <= depth; ++b) {
-    for (int a = -reach; a <= reach; ++a) {
-      double s = spacing * a;
-      double t = spacing * b;
-      if (s * s + t * t <= def->radius * def->radius) {
-        kp_vec3 p = kp_vec3_madd(def->position, ahead, direction);
-        KP_TRY(kp_array_push(out, kp_vec3_madd(kp_vec3_madd(p, s, u), t, v)));
+  across(def, env, &u, &v);
+  bool flat = env->dimension == 2;
+  bool rectangle = is_rectangle(def, env);
+  // places along u and v, counted from the middle; an even number has none in the middle
+  double n_u = rectangle ? fmax(floor(def->width / spacing + 1e-6), 1.0)
+                         : 2.0 * floor(def->radius / spacing) + 1.0;
+  double n_v = rectangle ? fmax(floor(def->height / spacing + 1e-6), 1.0) : n_u;
+  n_v = flat ? 1.0 : n_v;
+  kp_vec3 middle = kp_vec3_madd(def->position, ahead, kp_vec3_normalize(def->direction));
+  for (double b = 0.0; b < n_v; b += 1.0) {
+    for (double a = 0.0; a < n_u; a += 1.0) {
+      double s = spacing * (a - 0.5 * (n_u - 1.0));
+      double t = spacing * (b - 0.5 * (n_v - 1.0));
+      if (rectangle || s * s + t * t <= def->radius * def->radius) {
+        KP_TRY(kp_array_push(out, kp_vec3_madd(kp_vec3_madd(middle, s, u), t, v)));
       }
     }
   }
   return KP_OK;
+}
+
+// Keeps the points that have no particle of the medium around them, in their order.
+static kp_result keep_free(kp_medium *medium, const kp_env *env, kp_points *points) {
+  KP_ARRAY(kp_probe_value) seen = { 0 };
+  kp_probe *probe = NULL;
+  kp_result result = KP_OK;
+  if (points->count == 0 || medium->set->space->n == 0) {
+    return KP_OK;
+  }
+  KP_TRY_GOTO(result, kp_array_resize(&seen, points->count), done);
+  KP_TRY_GOTO(result,
+              kp_probe_create(KP_PROBE_MEAN, medium->set->space, env->dimension, points->data,
+                              (int64_t)points->count, TAKEN * medium->spacing, &probe),
+              done);
+  KP_TRY_GOTO(result, kp_probe_look(probe, seen.data), done);
+  size_t kept = 0;
+  for (size_t i = 0; i < points->count; ++i) {
+    if (seen.data[i].count < 0.5) {
+      points->data[kept++] = points->data[i];
+    }
+  }
+  points->count = kept;
+done:
+  kp_probe_destroy(&probe);
+  kp_array_free(&seen);
+  return result;
 }
 
 static kp_result emit_layer(kp_medium *medium, kp_env *env, kp_medium_emitter *emitter,
@@ -53,10 +102,11 @@ static kp_result emit_layer(kp_medium *medium, kp_env *env, kp_medium_emitter *e
   kp_points velocities = { 0 };
   kp_result result = KP_OK;
   kp_vec3 velocity = kp_vec3_scale(kp_vec3_normalize(emitter->def.direction), speed);
-  KP_TRY_GOTO(
-      result,
-      layer_points(&emitter->def, medium->spacing, env->dimension, emitter->travelled, &points),
-      done);
+  KP_TRY_GOTO(result,
+              layer_points(&emitter->def, env, medium->spacing, emitter->travelled, &points), done);
+  if (emitter->def.only_free) {
+    KP_TRY_GOTO(result, keep_free(medium, env, &points), done);
+  }
   int64_t left = emitter->def.limit - emitter->count;
   points.count = (int64_t)points.count > left ? (size_t)left : points.count;
   KP_TRY_GOTO(result, kp_array_resize(&velocities, points.count), done);
