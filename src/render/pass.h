@@ -295,8 +295,11 @@ kp_fragment kp_water_shade(const kp_pass *pass, const kp_surface_point *point);
 // A way of so many metres through it that begins at `place`.
 void kp_water_pass(const kp_pass *pass, const kp_material *material, kp_f3 place, float metres,
                    kp_march *march);
-// The pixel in which the bent ray sees what lies behind; x and y stay where there is none.
-void kp_water_bend(const kp_pass *pass, kp_f3 place, kp_f3 normal, float metres, int *x, int *y);
+// Follows the bent ray through the picture to the first surface it meets: *metres is the way there,
+// x and y are its pixel. Where it meets none within `most` metres, that is the way, and the pixel
+// that of the ray's end; *metres stays where nothing is met at all.
+void kp_water_trace(const kp_pass *pass, kp_f3 place, kp_f3 normal, float noise, float most,
+                    float *metres, int *x, int *y);
 
 KP_NODISCARD kp_result kp_volumes_create(kp_pass *pass);
 void kp_volumes_free(kp_pass *pass);

@@ -6,7 +6,7 @@
 #include "par/parallel.h"
 #include "render/pass.h"
 
-#define BENDS 4  // looks for what a bent ray meets
+#define LONGER 2.0f  // that a bent way through thin water may be than the straight one
 
 // Highlight of the sun (Blinn 1977, normalised) and mirrored sky with Schlick's Fresnel term.
 static kp_rgb add_gloss(const kp_pass *pass, const kp_surface_point *point, kp_rgb diffuse,
@@ -111,26 +111,33 @@ typedef struct layers {
   int64_t count;
 } layers;
 
-// Where a ray is in water, and where it first came in.
+// Where a ray is in water, where it first came in, and the pixel that shows what is behind.
 typedef struct wet_ray {
   const kp_fragment *in;     // the surface it came in by; NULL: in air
   const kp_fragment *first;  // of all
-  float metres;              // of the first way through
+  int x, y;
 } wet_ray;
 
-// The way through water that ends at depth z.
-static void leave_water(const kp_pass *pass, kp_march *march, wet_ray *wet, float z) {
+// The way through water that ends at depth z, with the next surface at `depth`: in the bottom of
+// the water or on a surface in it. The first one is followed along the bent ray, which may meet
+// something before.
+static void leave_water(const kp_pass *pass, kp_march *march, wet_ray *wet, float z, float depth) {
   const kp_fragment *in = wet->in;
   float metres = (z - in->depth) * march->length;
   kp_f3 place = kp_f3_scale(march->direction, in->depth);
+  if (in == wet->first) {
+    // through the far side of thin water the ray is soon out again
+    float most = z < depth ? LONGER * metres : HUGE_VALF;
+    kp_water_trace(pass, place, in->normal, march->noise, most, &metres, &wet->x, &wet->y);
+  }
   kp_water_pass(pass, &pass->materials[in->material], place, metres, march);
-  wet->metres = in == wet->first ? metres : wet->metres;
   wet->in = NULL;
 }
 
-static void add_layer(const kp_pass *pass, kp_march *march, wet_ray *wet, const kp_fragment *f) {
+static void add_layer(const kp_pass *pass, kp_march *march, wet_ray *wet, const kp_fragment *f,
+                      float depth) {
   if (f->is_water && wet->in != NULL) {
-    leave_water(pass, march, wet, f->depth);
+    leave_water(pass, march, wet, f->depth, depth);
     return;
   }
   kp_rgb color = kp_rgb_mul(kp_rgb_scale(f->color, f->alpha * march->transmittance), march->tint);
@@ -142,48 +149,15 @@ static void add_layer(const kp_pass *pass, kp_march *march, wet_ray *wet, const 
   }
 }
 
-// A ray that ends on a surface in the water it came in by: where the bent ray meets what is there,
-// found by looking again from the last answer. The way through the water is the bent one.
-static void end_in_water(const kp_pass *pass, kp_march *march, wet_ray *wet, int *x, int *y) {
-  const kp_fragment *in = wet->in;
-  kp_f3 place = kp_f3_scale(march->direction, in->depth);
-  int at_x = *x, at_y = *y;
-  float metres = 0.0f;
-  for (int turn = 0; turn < BENDS; ++turn) {
-    float depth = pass->surfaces.depth[(int64_t)at_y * pass->view.width + at_x];
-    if (depth < HUGE_VALF) {
-      kp_f3 way = kp_f3_sub(kp_view_unproject(&pass->view, at_x, at_y, depth), place);
-      metres = sqrtf(kp_f3_dot(way, way));
-    }
-    at_x = *x;
-    at_y = *y;
-    kp_water_bend(pass, place, in->normal, metres, &at_x, &at_y);
-  }
-  kp_water_pass(pass, &pass->materials[in->material], place, metres, march);
-  wet->in = NULL;
-  *x = at_x;
-  *y = at_y;
-}
-
-// The surface behind all layers, bent to where the first water shows it.
-static kp_rgb shade_behind(const kp_pass *pass, int x, int y, kp_march *march, wet_ray *wet,
+// The surface behind all layers, in the pixel to which water bends the ray.
+static kp_rgb shade_behind(const kp_pass *pass, float depth, kp_march *march, wet_ray *wet,
                            float *alpha) {
-  float depth = pass->surfaces.depth[(int64_t)y * pass->view.width + x];
-  bool ends_inside = wet->in != NULL && depth < HUGE_VALF;
-  if (ends_inside && wet->in == wet->first) {
-    end_in_water(pass, march, wet, &x, &y);
-  } else {
-    if (ends_inside) {
-      leave_water(pass, march, wet, depth);
-    }
-    if (wet->first != NULL) {
-      kp_f3 place = kp_f3_scale(march->direction, wet->first->depth);
-      kp_water_bend(pass, place, wet->first->normal, wet->metres, &x, &y);
-    }
+  if (wet->in != NULL && depth < HUGE_VALF) {
+    leave_water(pass, march, wet, depth, depth);
   }
   kp_f3 direction =
-      kp_f3_make(kp_view_slope_x(&pass->view, x), kp_view_slope_y(&pass->view, y), 1.0f);
-  return kp_rgb_mul(shade_base(pass, x, y, direction, alpha), march->tint);
+      kp_f3_make(kp_view_slope_x(&pass->view, wet->x), kp_view_slope_y(&pass->view, wet->y), 1.0f);
+  return kp_rgb_mul(shade_base(pass, wet->x, wet->y, direction, alpha), march->tint);
 }
 
 // Front to back: volume up to the next layer, the layer, ..., volume up to the surface, the
@@ -191,7 +165,8 @@ static kp_rgb shade_behind(const kp_pass *pass, int x, int y, kp_march *march, w
 static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_rgb glow,
                           kp_volume_ray *rays) {
   kp_march march = { .rays = rays, .transmittance = 1.0f, .tint = { 1.0f, 1.0f, 1.0f } };
-  wet_ray wet = { 0 };
+  wet_ray wet = { .x = x, .y = y };
+  int64_t i = (int64_t)y * pass->view.width + x;
   march.direction =
       kp_f3_make(kp_view_slope_x(&pass->view, x), kp_view_slope_y(&pass->view, y), 1.0f);
   march.length = sqrtf(kp_f3_dot(march.direction, march.direction));
@@ -204,14 +179,13 @@ static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_rgb g
       kp_volumes_march(pass, &march, at, f->depth);
       at = f->depth;
     }
-    add_layer(pass, &march, &wet, f);
+    add_layer(pass, &march, &wet, f, pass->surfaces.depth[i]);
   }
-  int64_t i = (int64_t)y * pass->view.width + x;
   if (misty) {
     kp_volumes_march(pass, &march, at, pass->surfaces.depth[i]);
   }
   float alpha;
-  kp_rgb base = shade_behind(pass, x, y, &march, &wet, &alpha);
+  kp_rgb base = shade_behind(pass, pass->surfaces.depth[i], &march, &wet, &alpha);
   // sprites of light add to what is behind them; layers in front of them are taken for clear
   kp_rgb color = kp_rgb_add(march.color, kp_rgb_scale(base, march.transmittance));
   color = kp_rgb_add(color, glow);

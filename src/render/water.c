@@ -9,6 +9,7 @@
 #define ETA (1.0f / 1.333f)  // refraction of air over that of water
 #define MIRRORED 0.04f       // share of light that water mirrors when it falls straight on it
 #define SHININESS 250.0f     // exponent of the sun's highlight
+#define TRACE_STEPS 64       // of a bent ray through the scene
 #define MILKY 0.16f         // share of light that the surface scatters: it shows the shape of waves
 #define PARTS_OF_SCENE 8.0  // a scene's length of water takes out all but exp(-8) of the light
 #define SCATTERED 0.75f     // of what is taken out
@@ -101,7 +102,21 @@ static kp_f3 refract(kp_f3 ray, kp_f3 normal) {
   return kp_f3_normalize(kp_f3_madd(kp_f3_scale(ray, ETA), ETA * cosine - sqrtf(k), normal));
 }
 
-void kp_water_bend(const kp_pass *pass, kp_f3 place, kp_f3 normal, float metres, int *x, int *y) {
+// A point of the picture in front of which nothing stands that the water is behind.
+static bool find_pixel(const kp_pass *pass, kp_f3 p, float nearest, int *x, int *y, float *depth) {
+  if (!(p.z > pass->view.nearest)) {
+    return false;
+  }
+  *x = (int)floorf(p.x / p.z * pass->view.scale + pass->view.axis_x);
+  *y = (int)floorf(p.y / p.z * pass->view.scale + pass->view.axis_y);
+  if (*x < 0 || *y < 0 || *x >= pass->view.width || *y >= pass->view.height) {
+    return false;
+  }
+  *depth = pass->surfaces.depth[(int64_t)*y * pass->view.width + *x];
+  return *depth >= nearest;
+}
+
+static void bend(const kp_pass *pass, kp_f3 place, kp_f3 normal, float metres, int *x, int *y) {
   kp_f3 ray = refract(kp_f3_normalize(place), normal);
   kp_f3 end = kp_f3_madd(place, metres, ray);
   if (!(end.z > pass->view.nearest)) {
@@ -117,4 +132,40 @@ void kp_water_bend(const kp_pass *pass, kp_f3 place, kp_f3 normal, float metres,
     *x = px;
     *y = py;
   }
+}
+
+void kp_water_trace(const kp_pass *pass, kp_f3 place, kp_f3 normal, float noise, float most,
+                    float *metres, int *x, int *y) {
+  kp_f3 ray = refract(kp_f3_normalize(place), normal);
+  kp_vec3 size = kp_vec3_sub(pass->bounds.max, pass->bounds.min);
+  float step = (float)kp_vec3_length(size) / TRACE_STEPS, far = 0.0f;
+  for (int i = 0; i < TRACE_STEPS && far < most; ++i) {
+    float s = ((float)i + noise) * step, depth;
+    int px, py;
+    kp_f3 p = kp_f3_madd(place, s, ray);
+    if (!find_pixel(pass, p, place.z, &px, &py, &depth)) {
+      continue;
+    }
+    // behind what is seen there, but not so far that it went by behind it
+    if (p.z >= depth && p.z - depth < 2.0f * step) {
+      float lo = far, hi = s;
+      for (int turn = 0; turn < 4; ++turn) {
+        float middle = 0.5f * (lo + hi), at;
+        int mx, my;
+        kp_f3 q = kp_f3_madd(place, middle, ray);
+        bool is_behind = find_pixel(pass, q, place.z, &mx, &my, &at) && q.z >= at;
+        lo = is_behind ? lo : middle;
+        hi = is_behind ? middle : hi;
+        px = is_behind ? mx : px;
+        py = is_behind ? my : py;
+      }
+      *metres = hi;
+      *x = px;
+      *y = py;
+      return;
+    }
+    far = s;
+  }
+  *metres = most < (float)kp_vec3_length(size) ? most : *metres;
+  bend(pass, place, normal, *metres, x, y);
 }
