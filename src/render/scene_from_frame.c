@@ -411,6 +411,12 @@ static kp_result add_volume(kp_frame_scene *s, const kp_frame_volume *volume,
     out.depth = FLAT_DEPTH * volume->spacing * sqrt((double)(volume->dims[0] * volume->dims[1]));
   }
   KP_TRY(find_emission(s, volume, count, &out));
+  bool burns = kp_frame_find_field(&volume->fields, "fuel") != NULL ||
+               kp_frame_find_field(&volume->fields, "flame") != NULL;
+  if (look == NULL && burns) {
+    // soot
+    out.look.color = kp_vec3_make(0.35, 0.33, 0.32);
+  }
   if (out.density == NULL && out.emission == NULL) {
     return KP_OK;
   }
