@@ -37,6 +37,7 @@ kp_test(test_flow_cavity_long SOURCES test_flow_cavity.c flow_cavity_long.c ${me
         LABELS long)
 kp_test(test_pressure SOURCES test_pressure.c pressure_short.c ../support/claims.c LABELS full)
 kp_test(test_pressure_long SOURCES test_pressure.c pressure_long.c ../support/claims.c LABELS long TIMEOUT 3600)
+kp_test(test_smoke_window SOURCES test_smoke_window.c ${media_support} LABELS full)
 kp_test(test_flow SOURCES test_flow.c ${media_support} LABELS fast)
 kp_test(test_level_set_water SOURCES test_level_set_water.c ${media_support} LABELS full)
 kp_test(test_flip SOURCES test_flip.c ${media_support} LABELS full)

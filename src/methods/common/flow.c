@@ -175,6 +175,53 @@ void kp_flow_free(kp_flow *flow) {
   kp_mac_destroy(&flow->mac);
 }
 
+// ---- the window
+
+static kp_result quieten(kp_flow *flow) {
+  flow_quiet_args a = { .grid = flow->mac->view };
+  memcpy(a.lo, flow->mac->window_lo, sizeof a.lo);
+  memcpy(a.hi, flow->mac->window_hi, sizeof a.hi);
+  kp_call call;
+  kp_call_init(&call, &flow_quiet_kernel, &a);
+  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, pressure, &flow->pressure->buffers[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, u, &flow->velocity->buffers[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, v, &flow->velocity->buffers[1], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, w, &flow->velocity->buffers[2], KP_ACCESS_WRITE);
+  return kp_call_run(flow->mac->backend, &call, flow->mac->view.count);
+}
+
+kp_result kp_flow_follow(kp_flow *flow, const kp_flow_watch *watches, int n) {
+  if (!flow->grid.follow) {
+    return KP_OK;
+  }
+  flow_active_args a = { .grid = flow->mac->view };
+  kp_buffer *watched[KP_FLOW_WATCHED] = { NULL, NULL, NULL };
+  for (int w = 0; w < n; ++w) {
+    a.rest[w] = (kp_real)watches[w].rest;
+    a.tolerance[w] = (kp_real)watches[w].tolerance;
+    watched[w] = watches[w].values;
+  }
+  kp_call call;
+  kp_call_init(&call, &flow_active_kernel, &a);
+  KP_BIND(&call, &a, first, watched[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, second, watched[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, third, watched[2], KP_ACCESS_READ);
+  double v[6];
+  KP_TRY(kp_call_reduce(flow->mac->backend, &call, flow->mac->view.count, v));
+  int32_t lo[3] = { 0, 0, 0 };
+  int32_t hi[3] = { 1, 1, 1 };
+  for (int c = 0; c < 3 && v[0] <= v[3]; ++c) {
+    lo[c] = (int32_t)v[c];
+    hi[c] = (int32_t)v[3 + c] + 1;
+  }
+  uint64_t revision = flow->mac->window_revision;
+  // what moves on by a step, and the flow around it that drives it there
+  int32_t margin = (int32_t)ceil(flow->grid.cfl) + KP_MAC_BLOCK / 2;
+  KP_TRY(kp_mac_set_window(flow->mac, lo, hi, margin));
+  return flow->mac->window_revision == revision ? KP_OK : quieten(flow);
+}
+
 // ---- solids and sides
 
 kp_result kp_flow_solids(kp_flow *flow, kp_env *env, uint8_t kind) {

@@ -57,6 +57,15 @@ KP_NODISCARD kp_result kp_flow_loaded(kp_flow *flow);
 // own kinds after). Costs nothing while nothing moved.
 KP_NODISCARD kp_result kp_flow_solids(kp_flow *flow, kp_env *env, uint8_t kind);
 
+// With grid.follow: the window to where any watched array differs from its rest value by more than
+// its tolerance, and far enough around for a step. What the window leaves becomes still air. To be
+// called before kp_flow_solids, which makes what it enters fluid. At most three arrays.
+typedef struct kp_flow_watch {
+  kp_buffer *values;
+  double rest, tolerance;
+} kp_flow_watch;
+KP_NODISCARD kp_result kp_flow_follow(kp_flow *flow, const kp_flow_watch *watches, int n);
+
 // Face velocities of solids and sides: what the pressure may not change.
 KP_NODISCARD kp_result kp_flow_boundaries(kp_flow *flow, kp_env *env);
 

@@ -17,6 +17,10 @@
 #define FLOW_SUMS                                                                                  \
   KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM
 
+// lowest and highest cell where something is going on, per axis
+#define FLOW_ACTIVE                                                                                \
+  KP_REDUCE_MIN, KP_REDUCE_MIN, KP_REDUCE_MIN, KP_REDUCE_MAX, KP_REDUCE_MAX, KP_REDUCE_MAX
+
 #define FLOW_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
   ROW(flow, coefficients)                                                                          \
   ROW(flow, right)                                                                                 \
@@ -25,9 +29,13 @@
   ROW(flow, spread)                                                                                \
   ROW(flow, constrain)                                                                             \
   ROW(flow, force)                                                                                 \
+  POINT(flow, quiet)                                                                               \
+  REDUCE(flow, active, FLOW_ACTIVE)                                                                \
   REDUCE(flow, report, FLOW_REPORT)                                                                \
   REDUCE(flow, sums, FLOW_SUMS)                                                                    \
   REDUCE(flow, residual, KP_REDUCE_MAX)
+
+#define KP_FLOW_WATCHED 3
 
 // Smallest share of the way to the surface: beyond it a cell is as good as at the surface.
 #define FLOW_THETA ((kp_real)1e-3)
@@ -441,4 +449,63 @@ KP_FN void flow_residual(int64_t t, const flow_residual_args *a, double *out) {
   double sum = (double)flow_outflow(&a->cell, cell[0], cell[1], cell[2], at);
   double off = sum - (a->cell.source != NULL ? (double)a->cell.source[at] : 0.0);
   out[0] = off < 0.0 ? -off : off;
+}
+
+// ---- the window
+
+// Where a value differs from what it is in quiet surroundings, over all cells of the domain.
+typedef struct flow_active_args {
+  kp_mac_view grid;
+  kp_real rest[KP_FLOW_WATCHED], tolerance[KP_FLOW_WATCHED];
+  const kp_real *first, *second, *third;  // NULL: not watched
+} flow_active_args;
+
+KP_FN void flow_active(int64_t at, const flow_active_args *a, double *out) {
+  const kp_mac_view *g = &a->grid;
+  const kp_real *watched[KP_FLOW_WATCHED] = { a->first, a->second, a->third };
+  int64_t cell[3];
+  kp_mac_cell_of(g, at, cell);
+  int is_active = 0;
+  for (int w = 0; w < KP_FLOW_WATCHED; ++w) {
+    if (watched[w] != NULL) {
+      kp_real off = watched[w][at] - a->rest[w];
+      is_active = is_active || off > a->tolerance[w] || -off > a->tolerance[w];
+    }
+  }
+  for (int c = 0; c < 3; ++c) {
+    is_active = is_active && cell[c] >= 0 && cell[c] < g->n[c];
+  }
+  for (int c = 0; c < 3; ++c) {
+    out[c] = is_active ? (double)cell[c] : HUGE_VAL;
+    out[3 + c] = is_active ? (double)cell[c] : -HUGE_VAL;
+  }
+}
+
+// What lies outside the window is still air.
+typedef struct flow_quiet_args {
+  kp_mac_view grid;
+  int32_t lo[3], hi[3];  // cells of the window
+  uint8_t *flags;
+  kp_real *pressure;
+  kp_real *u, *v, *w;
+} flow_quiet_args;
+
+KP_FN void flow_quiet(int64_t at, const flow_quiet_args *a) {
+  int64_t cell[3];
+  kp_mac_cell_of(&a->grid, at, cell);
+  int is_cell = 1;
+  int is_face = 1;
+  for (int c = 0; c < 3; ++c) {
+    is_cell = is_cell && cell[c] >= a->lo[c] && cell[c] < a->hi[c];
+    is_face = is_face && cell[c] >= a->lo[c] && cell[c] <= a->hi[c];
+  }
+  if (!is_cell) {
+    a->flags[at] = KP_CELL_AIR;
+    a->pressure[at] = 0;
+  }
+  if (!is_face) {
+    a->u[at] = 0;
+    a->v[at] = 0;
+    a->w[at] = 0;
+  }
 }

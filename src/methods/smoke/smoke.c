@@ -156,7 +156,7 @@ static kp_result carry(kp_gas *gas, kp_env *env) {
   kp_buffer *flags = &flow->flags->buffers[0];
   KP_TRY(kp_advect_items(&flow->advect, &gas->how, KP_MAC_CELL, items, n_items, flow->velocity,
                          flags, env->dt));
-  return kp_advect_velocity(&flow->advect, &gas->how, flow->velocity, flags, env->dt);
+  return kp_flow_advect(flow, env);
 }
 
 // ---- sources ------------------------------------------------------------------------------------
@@ -301,9 +301,20 @@ static kp_result push(kp_gas *gas, kp_env *env) {
 #define FOR_EACH_GAS(smoke, gas)                                                                   \
   for (kp_gas *gas = (smoke)->gases.data, *end_ = gas + (smoke)->gases.count; gas < end_; ++gas)
 
+// Smoke, heat and fuel tell where something is going on; a thousandth of the usual is nothing.
+static kp_result follow(kp_gas *gas) {
+  kp_flow_watch watches[3] = {
+    { &gas->density->buffers[0], 0.0, 1e-3 },
+    { &gas->temperature->buffers[0], gas->def.ambient, 0.3 },
+    { gas->fuel != NULL ? &gas->fuel->buffers[0] : NULL, 0.0, 1e-3 },
+  };
+  return kp_flow_follow(&gas->flow, watches, 3);
+}
+
 static kp_result smoke_space(void *self, kp_env *env) {
   kp_smoke *smoke = self;
   FOR_EACH_GAS(smoke, gas) {
+    KP_TRY(follow(gas));
     KP_TRY(kp_flow_solids(&gas->flow, env, KP_CELL_FLUID));
   }
   return KP_OK;
@@ -327,6 +338,10 @@ static kp_result step_gas(kp_gas *gas, kp_env *env) {
   kp_flow_projection how = { .source =
                                  gas->divergence != NULL ? &gas->divergence->buffers[0] : NULL };
   KP_TRY(kp_flow_project(&gas->flow, env, &how));
+  // traces near solids read the faces inside them
+  if (gas->flow.solids.has_solids) {
+    KP_TRY(kp_flow_extrapolate(&gas->flow, 3));
+  }
   return burns ? kp_smoke_fire_count(gas, env) : KP_OK;
 }
 
