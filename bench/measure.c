@@ -3,6 +3,7 @@
 
 #include "methods/fire/fire.h"
 #include "methods/grains/grains.h"
+#include "methods/flip/flip.h"
 #include "methods/mps/mps.h"
 #include "methods/sph/sph.h"
 #include "methods/stf/stf.h"
@@ -144,6 +145,19 @@ static void look_at_moving_particles(const kp_mps *mps, kp_bench_result *out, do
   out->particles += n;
 }
 
+static void look_at_flip(const kp_flip *flip, kp_bench_result *out, double *bytes) {
+  for (size_t l = 0; l < flip->liquids.count; ++l) {
+    const kp_space *space = flip->liquids.data[l].medium.set->space;
+    *bytes += kp_space_bytes_per_element(space) * (double)space->n;
+    out->particles += space->n;
+  }
+  const kp_space *cells = flip->flow.mac->space;
+  *bytes += kp_space_bytes_per_element(cells) * (double)cells->n;
+  if (out->of->counts_cells) {
+    out->particles = kp_mac_n_all(flip->flow.mac);
+  }
+}
+
 static void look_at_stf(const kp_stf *stf, kp_bench_result *out, double *pairs, double *bytes) {
   const kp_space *spaces[] = { stf->medium.set->space, stf->rows->space, stf->springs->space };
   for (size_t s = 0; s < sizeof spaces / sizeof spaces[0]; ++s) {
@@ -192,6 +206,8 @@ static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
       KP_TRY(look_at_liquids(system->self, out, &pairs, &bytes));
     } else if (system->method == &kp_mps_method) {
       look_at_moving_particles(system->self, out, &pairs, &bytes);
+    } else if (system->method == &kp_flip_method) {
+      look_at_flip(system->self, out, &bytes);
     } else if (system->method == &kp_grains_method) {
       look_at_grains(system->self, out, &pairs, &bytes);
     } else if (system->method == &kp_stf_method) {

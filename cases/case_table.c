@@ -70,6 +70,21 @@ static kp_case_work work_mps(void) {
   };
 }
 
+// Per particle: the sort of position, velocity and id; places 3p 3r; the gather reads places and
+// velocities once from memory (6r) and eight times from the caches; carrying 6p 6r. Per cell, of
+// which there is an eighth: 60 reals of the passes over faces and 12 iterations of some 20.
+static kp_case_work work_flip_f(void) {
+  return (kp_case_work){ .bytes = sort_bytes(3.0, 4.0) +
+                                  bytes(9.0, 15.0, 0.125 * 4.0 * (60.0 + 12.0 * 20.0)) };
+}
+
+// Per cell of the box, a quarter of which holds eight particles.
+static kp_case_work work_flip_c(void) {
+  kp_case_work work = work_flip_f();
+  work.bytes *= 2.0;
+  return work;
+}
+
 static kp_case_work work_list(void) {
   kp_case_work work = work_count();
   work.bytes_per_neighbour = 4.0;
@@ -199,6 +214,29 @@ const kp_case kp_cases[] = {
       .sizes = { 8000, 27000, 125000 },
       .build = kp_case_mps,
       .work = work_mps,
+  },
+  {
+      .name = "flip-c",
+      .family = "grid",
+      .text = "dam break by FLIP in long steps, size cells along the box",
+      .unit = "M cell-steps/s",
+      .sizes = { 64, 128 },
+      .build = kp_case_flip_c,
+      .work = work_flip_c,
+      .counts_cells = true,
+      .settle = 4,
+      .must_core = 3.4,
+  },
+  {
+      .name = "flip-f",
+      .family = "grid",
+      .text = "dam break by FLIP, size cells along the box",
+      .unit = "M particle-steps/s",
+      .sizes = { 64, 128 },
+      .build = kp_case_flip_f,
+      .work = work_flip_f,
+      .settle = 10,
+      .must_core = 3.0,
   },
   {
       .name = "stf",

@@ -31,6 +31,10 @@ KP_NODISCARD kp_result kp_case_dem_chute(kp_world *world, int64_t grains);
 // pressure solve on particles, for comparison with grids.
 KP_NODISCARD kp_result kp_case_mps(kp_world *world, int64_t particles);
 
+// Scenes C and F: a dam break by FLIP, size cells along the box.
+KP_NODISCARD kp_result kp_case_flip_c(kp_world *world, int64_t size);
+KP_NODISCARD kp_result kp_case_flip_f(kp_world *world, int64_t size);
+
 // A pool of shear-thickening fluid, 14 particles deep, struck by a falling ball.
 KP_NODISCARD kp_result kp_case_particle_fire(kp_world *world, int64_t particles);
 KP_NODISCARD kp_result kp_case_vortex_fire(kp_world *world, int64_t particles);
@@ -135,9 +139,10 @@ typedef struct kp_case {
   const kp_case_turns *turns;
   int64_t (*walls)(int64_t particles);  // samples that count as particles; NULL: none
   kp_case_work (*work)(void);
-  int64_t settle;    // steps to take before anything else: a start that is none yet
-  double must_core;  // rate to reach per core, 0: none
-  double must_card;  // and on one H200
+  bool counts_cells;  // of the grids of the world instead of particles
+  int64_t settle;     // steps to take before anything else: a start that is none yet
+  double must_core;   // rate to reach per core, 0: none
+  double must_card;   // and on one H200
 } kp_case;
 
 extern const kp_case kp_cases[];

@@ -258,6 +258,11 @@ static kp_result cut_faces(kp_grid_solids *s) {
   return KP_OK;
 }
 
+kp_result kp_grid_solids_speeds(kp_grid_solids *s, kp_env *env) {
+  KP_TRY(write_records(s, env));
+  return cut_faces(s);
+}
+
 kp_result kp_grid_solids_update(kp_grid_solids *s, kp_env *env, kp_field *flags, uint8_t kind) {
   if (s->has_moving) {
     KP_TRY(stamp_all(s, env));

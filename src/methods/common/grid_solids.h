@@ -36,5 +36,7 @@ void kp_grid_solids_free(kp_grid_solids *solids);
 // flags are written while nothing moves.
 KP_NODISCARD kp_result kp_grid_solids_update(kp_grid_solids *solids, kp_env *env, kp_field *flags,
                                              uint8_t kind);
+// Bodies where they were at the last update, but as fast as they are now.
+KP_NODISCARD kp_result kp_grid_solids_speeds(kp_grid_solids *solids, kp_env *env);
 // Where a pointer may be empty: NULL then.
 kp_buffer *kp_grid_solids_part(kp_buffer *buffer);

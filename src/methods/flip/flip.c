@@ -52,6 +52,7 @@ static void flip_destroy(void **self) {
   }
   kp_poisson_destroy(&flip->spreader);
   kp_flow_free(&flip->flow);
+  kp_array_free(&flip->floaters);
   kp_array_free(&flip->liquids);
   kp_free(flip);
   *self = NULL;
@@ -135,6 +136,7 @@ static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setu
     *liquid = (kp_flip_liquid){ .def = setup->liquids[l] };
     KP_TRY(setup_liquid(flip, env, liquid));
   }
+  KP_TRY(kp_flip_find_bodies(flip, env));
   return setup_grid(flip, env, setup);
 }
 
@@ -237,7 +239,7 @@ static kp_result flip_solve(void *self, kp_env *env) {
   }
   double start = kp_time_now();
   kp_flow_projection how = { .distance = &flip->distance };
-  KP_TRY(kp_flow_project(flow, env, &how));
+  KP_TRY(kp_flip_project(flip, env, &how));
   flip->totals.solve_seconds += kp_time_now() - start;
   flip->totals.solves += 1;
   flip->totals.iterations += flow->solved.iterations;

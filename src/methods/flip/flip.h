@@ -29,9 +29,19 @@ typedef struct kp_flip_volumes {
   double particles;  // most of one cell
 } kp_flip_volumes;
 
+// A free body on its way through the rounds of a projection.
+typedef struct kp_flip_floater {
+  kp_index body;
+  kp_frame3 start;
+  double radius;                       // m, of gyration
+  kp_vec3 velocity, angular_velocity;  // as guessed
+  kp_vec3 force, torque;               // N, N m of the pressure
+  double share, miss[6];               // of the last correction
+} kp_flip_floater;
+
 // What the solvers have cost so far: for tests and comparisons.
 typedef struct kp_flip_totals {
-  int64_t solves, iterations, unknowns, volume_iterations;
+  int64_t solves, iterations, unknowns, volume_iterations, rounds;
   double solve_seconds;
 } kp_flip_totals;
 
@@ -39,6 +49,7 @@ typedef struct kp_flip {
   kp_flip_def def;
   kp_flow flow;
   KP_ARRAY(kp_flip_liquid) liquids;
+  KP_ARRAY(kp_flip_floater) floaters;
   kp_buffer before[3];   // velocity as it came from the particles, then what they take over
   kp_buffer carrier[3];  // velocity with the shift that keeps the volume
   kp_buffer weight[3];   // of the faces; empty with a single liquid
@@ -109,6 +120,9 @@ KP_NODISCARD kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c);
 
 // ---- parts of the method, one file each ---------------------------------------------------------
 
+KP_NODISCARD kp_result kp_flip_find_bodies(kp_flip *flip, kp_env *env);
+// Projection with free bodies that move as the pressure says.
+KP_NODISCARD kp_result kp_flip_project(kp_flip *flip, kp_env *env, const kp_flow_projection *how);
 // Room around centres where solids changed; then flags and distance of the cells from their fill.
 KP_NODISCARD kp_result kp_flip_mark(kp_flip *flip);
 // The speed that brings cells back to full in this step, into the carrier. Right after the

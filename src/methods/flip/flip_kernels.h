@@ -24,6 +24,7 @@
   ROW(flip, mark)                                                                                  \
   ROW(flip, excess)                                                                                \
   ROW(flip, spread)                                                                                \
+  REDUCE(flip, thrust, FLIP_THRUST_OPS)                                                            \
   REDUCE(flip, report, FLIP_REPORT_OPS)
 
 // ---- where particles are ------------------------------------------------------------------------
@@ -391,6 +392,8 @@ KP_FN void flip_excess(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_
     }
     kp_real e = a->share * (a->fill[at] - 1);
     e = e < 0 && least < (kp_real)0.5 ? (kp_real)0 : e;
+    // rounding is no excess: a solver cannot do anything about it
+    e = e * e < (kp_real)1e-8 ? (kp_real)0 : e;
     e = e < a->most ? e : a->most;
     e = e > -a->most ? e : -a->most;
     a->excess[at] = (a->flags[at] & KP_CELL_KIND) == KP_CELL_FLUID ? e : (kp_real)0;
@@ -412,15 +415,17 @@ typedef struct flip_spread_args {
 
 KP_FN void flip_spread(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_spread_args *a) {
   const kp_mac_view *g = &a->grid;
-  int64_t back = kp_mac_stride(g, a->axis);
-  for (int64_t at = kp_mac_at(g, i0, j, k); at < kp_mac_at(g, i1, j, k); ++at) {
+  int64_t first = kp_mac_at(g, 0, j, k);
+  int64_t along = a->axis == 0 ? 0 : (a->axis == 1 ? j : k);
+  for (int64_t at = first + i0; at < first + i1; ++at) {
     kp_real open = a->fraction != NULL ? a->fraction[at] : (kp_real)1;
     kp_real shift = -a->coefficient[at] * kp_mac_slope(g, a->push, a->axis, at);
     shift = open > (kp_real)0.01 ? shift / open : (kp_real)0;
     shift = shift < a->most ? shift : a->most;
     shift = shift > -a->most ? shift : -a->most;
+    int64_t before = kp_mac_before(g, a->axis, along + (a->axis == 0 ? at - first : 0), at);
     int is_wet = (a->flags[at] & KP_CELL_KIND) == KP_CELL_FLUID ||
-                 (a->flags[at - back] & KP_CELL_KIND) == KP_CELL_FLUID;
+                 (a->flags[before] & KP_CELL_KIND) == KP_CELL_FLUID;
     a->carrier[at] = is_wet ? shift * a->per_dt : (kp_real)0;
   }
 }
@@ -664,6 +669,85 @@ KP_FN void flip_leave_solids(int64_t p, const flip_leave_solids_args *a) {
     a->x[p] += (double)(scale * slope[0]);
     a->y[p] += (double)(scale * slope[1]);
     a->z[p] += (double)(scale * slope[2]);
+  }
+}
+
+// ---- thrust -------------------------------------------------------------------------------------
+
+// What the pressure does to bodies: a cell presses with p on the area of solid in it, which is what
+// its open faces leave unbalanced; the solid is that of the nearest body at its corners.
+#define FLIP_THRUSTS 4  // bodies per look
+
+typedef struct flip_thrust_args {
+  int64_t first;
+  kp_mac_view grid;
+  int32_t bodies[FLIP_THRUSTS];
+  double centers[FLIP_THRUSTS][3];
+  const uint8_t *flags;
+  const kp_real *pressure;
+  const kp_real *fraction[3];  // [2] NULL in 2D
+  const kp_real *distance;     // at corners
+  const int32_t *body;         // at corners
+} flip_thrust_args;
+
+#define FLIP_SUM6                                                                                  \
+  KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM
+#define FLIP_THRUST_OPS FLIP_SUM6, FLIP_SUM6, FLIP_SUM6, FLIP_SUM6
+
+KP_FN int32_t flip_body_of(const flip_thrust_args *a, int64_t at) {
+  const kp_mac_view *g = &a->grid;
+  kp_real nearest = a->distance[at];
+  int32_t body = a->body[at];
+  for (int c = 1; c < (g->dimension == 3 ? 8 : 4); ++c) {
+    int64_t corner = at + (c & 1) + (c >> 1 & 1) * g->row + (c >> 2) * g->slab;
+    if (a->distance[corner] < nearest) {
+      nearest = a->distance[corner];
+      body = a->body[corner];
+    }
+  }
+  return body;
+}
+
+KP_FN void flip_thrust(int64_t n, const flip_thrust_args *a, double *v) {
+  const kp_mac_view *g = &a->grid;
+  int64_t at = a->first + n;
+  double area[3] = { 0.0, 0.0, 0.0 };
+  for (int k = 0; k < 6 * FLIP_THRUSTS; ++k) {
+    v[k] = 0.0;
+  }
+  if ((a->flags[at] & KP_CELL_KIND) != KP_CELL_FLUID) {
+    return;
+  }
+  int64_t cell[3];
+  kp_mac_cell_of(g, at, cell);
+  for (int c = 0; c < g->dimension; ++c) {
+    const kp_real *f = a->fraction[c];
+    // what presses on a side of the domain presses on no body
+    int is_lowest = !g->is_periodic[c] && cell[c] == 0;
+    int is_last = !g->is_periodic[c] && cell[c] == g->n[c] - 1;
+    area[c] =
+        (is_lowest ? 1.0 : (double)f[at]) - (is_last ? 1.0 : (double)f[at + kp_mac_stride(g, c)]);
+  }
+  if (area[0] == 0.0 && area[1] == 0.0 && area[2] == 0.0) {
+    return;
+  }
+  int32_t body = flip_body_of(a, at);
+  double push = (double)a->pressure[at] * (g->dimension == 3 ? g->cell * g->cell : g->cell);
+  for (int b = 0; b < FLIP_THRUSTS; ++b) {
+    if (a->bodies[b] != body) {
+      continue;
+    }
+    double arm[3];
+    for (int c = 0; c < 3; ++c) {
+      double x = c < g->dimension ? g->lo[c] + ((double)cell[c] + 0.5) * g->cell : 0.0;
+      arm[c] = c < g->dimension ? x - a->centers[b][c] : 0.0;
+    }
+    for (int c = 0; c < 3; ++c) {
+      int d = (c + 1) % 3;
+      int e = (c + 2) % 3;
+      v[6 * b + c] = push * area[c];
+      v[6 * b + 3 + c] = push * (arm[d] * area[e] - arm[e] * area[d]);
+    }
   }
 }
 

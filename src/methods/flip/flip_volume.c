@@ -57,7 +57,6 @@ kp_result kp_flip_mark(kp_flip *flip) {
   KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, distance, &flip->distance, KP_ACCESS_WRITE);
   KP_TRY(kp_mac_rows(mac, KP_MAC_CELL, &call));
-  KP_TRY(kp_mac_fill_periodic(mac, &flow->flags->buffers[0]));
   KP_TRY(kp_mac_fill_periodic(mac, &flip->distance));
   return kp_mac_fill_cells(mac, &flip->fill, NAN);
 }
