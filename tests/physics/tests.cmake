@@ -43,6 +43,7 @@ kp_test(test_level_set_water SOURCES test_level_set_water.c ${media_support} LAB
 kp_test(test_flip SOURCES test_flip.c ${media_support} LABELS full)
 kp_test(test_marker SOURCES test_marker.c ${media_support} LABELS full)
 kp_test(test_flip_flows SOURCES test_flip_flows.c ${media_support} LABELS full)
+kp_test(test_level_set_claims SOURCES test_level_set_claims.c ${media_support} LABELS long TIMEOUT 3600)
 kp_test(test_mps SOURCES test_mps.c ${media_support} LABELS full)
 kp_test(test_sph_bits SOURCES test_sph_bits.c ${media_support} LABELS full)
 kp_test(test_sph_implicit SOURCES test_sph_implicit.c ${physics_support} LABELS full)
