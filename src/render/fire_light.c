@@ -6,6 +6,7 @@
 
 #define BLOCKS 6      // of a volume along its longest side, at most
 #define FAINT 0.004f  // share of the brightest below which a block is left out
+#define BY_DAY 0.15   // of the light of flames on other things, under a bright sky
 #define PI_F 3.14159265f
 
 typedef struct block_sum {
@@ -43,8 +44,9 @@ static block_sum sum_block(const kp_volume_state *state, const int lo[3], const 
 
 // A sheet at distance d from a volume V that gives off j per metre and solid angle gets
 // j V cos / (pi d^2) of what makes it white.
-static kp_fire_light make_light(const kp_volume_state *state, const block_sum *sum, double edge) {
-  double cell = state->volume->cell, scale = cell * cell * cell / (double)PI_F;
+static kp_fire_light make_light(const kp_volume_state *state, const block_sum *sum, double edge,
+                                double strength) {
+  double cell = state->volume->cell, scale = strength * cell * cell * cell / (double)PI_F;
   kp_vec3 at = kp_vec3_make(sum->place[0] / sum->weight, sum->place[1] / sum->weight,
                             sum->place[2] / sum->weight);
   return (kp_fire_light){ .place = kp_vec3_add(state->volume->origin, kp_vec3_scale(at, cell)),
@@ -63,6 +65,8 @@ static kp_result add_volume(kp_pass *pass, const kp_volume_state *state) {
   for (int c = 0; c < 3; ++c) {
     blocks[c] = (n[c] + step - 1) / step;
   }
+  // an eye that is used to the day hardly sees the light of a fire on the ground
+  double strength = pass->def->background == KP_BACKGROUND_DARK ? 1.0 : BY_DAY;
   int64_t n_blocks = (int64_t)blocks[0] * blocks[1] * blocks[2];
   kp_fire_light *all =
       kp_realloc(pass->fire, (size_t)(pass->n_fire + n_blocks) * sizeof *all, KP_MEMORY_RENDER);
@@ -80,7 +84,7 @@ static kp_result add_volume(kp_pass *pass, const kp_volume_state *state) {
     }
     block_sum sum = sum_block(state, lo, hi);
     if (sum.weight > 0.0) {
-      pass->fire[pass->n_fire++] = make_light(state, &sum, step * state->volume->cell);
+      pass->fire[pass->n_fire++] = make_light(state, &sum, step * state->volume->cell, strength);
     }
   }
   return KP_OK;
