@@ -220,8 +220,9 @@ static kp_result coarsen(kp_multigrid *m, level *fine, level *l) {
     a.ratio[c] = fine->ratio[c];
     a.weight[c] = (kp_real)(1.0 / fine->ratio[c]);
     a.half[c] = (kp_real)(0.5 * (fine->ratio[c] - 1));
-    // about half of them lie on the outside
-    a.mean_half += (kp_real)0.5 * a.half[c] / (kp_real)n_axes;
+    // some of them lie on the outside of their pair: 0.4 keeps flat sides and slanted surfaces
+    // equal
+    a.mean_half += (kp_real)0.4 * a.half[c] / (kp_real)n_axes;
   }
   KP_BIND(&call, &a, fine_own, fine->at_own, KP_ACCESS_READ);
   KP_BIND(&call, &a, mass, fine->at_mass, KP_ACCESS_READ);

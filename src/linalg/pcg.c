@@ -10,8 +10,8 @@
 VECTOR_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_NO_PAIR)
 
 // Where the caller has a residual of its own, it takes the place of the recursion's whenever that
-// fell thirtyfold, before both part (van der Vorst & Ye 2000): on squares.
-#define REPLACE 1e-3
+// fell tenfold, before both part (van der Vorst & Ye 2000): on squares.
+#define REPLACE 1e-2
 
 // One solve on its way.
 typedef struct solve {
