@@ -4,4 +4,4 @@ grid { cell = 1/64, cfl = 1, advection = "semi_lagrangian" }
 level_set { air_particles = true }
 liquid "water" { method = "level_set", viscosity = 8.9e-4,
   shape = box { min = {-1, -1, -1}, max = {0.35, 0.6, 2} } }
-output { frames = 60, fps = 30, image = { size = {960, 540} } }
+output { frames = 60, fps = 30 }
