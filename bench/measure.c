@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "methods/fire/fire.h"
-#include "methods/grains/grains.h"
 #include "methods/flip/flip.h"
+#include "methods/grains/grains.h"
 #include "methods/mps/mps.h"
 #include "methods/sph/sph.h"
 #include "methods/stf/stf.h"

@@ -1,4 +1,6 @@
 // One V-cycle of multigrid for the operator of poisson_kernels.h, row by row (see multigrid.h).
+// Products are rounded before they are added, so that hosts and cards smooth to the same bits where
+// residuals cancel.
 // Colours: an item is red when i + j + k is even, black otherwise.
 #pragma once
 
@@ -192,21 +194,26 @@ KP_FN void multigrid_first(int64_t j, int64_t k, int64_t i0, int64_t i1,
   if (slab == 0) {
     KP_INDEPENDENT
     for (int64_t i = i0; i < i1; ++i) {
-      kp_real sum = cx[i] * (b[i - 1] * d[i - 1]) + cx[i + 1] * (b[i + 1] * d[i + 1]) +
-                    cy[i] * (b[i - row] * d[i - row]) + cy[i + row] * (b[i + row] * d[i + row]);
+      kp_real sum = kp_product(cx[i], b[i - 1] * d[i - 1]) +
+                    kp_product(cx[i + 1], b[i + 1] * d[i + 1]) +
+                    kp_product(cy[i], b[i - row] * d[i - row]) +
+                    kp_product(cy[i + row], b[i + row] * d[i + row]);
       bool is_black = ((int32_t)i ^ odd) & 1;
-      x[i] = d[i] * (b[i] + (is_black ? scale * sum : (kp_real)0));
+      x[i] = d[i] * (b[i] + (is_black ? kp_product(scale, sum) : (kp_real)0));
     }
     return;
   }
   const kp_real *cz = a->m.cz + at;
   KP_INDEPENDENT
   for (int64_t i = i0; i < i1; ++i) {
-    kp_real sum = cx[i] * (b[i - 1] * d[i - 1]) + cx[i + 1] * (b[i + 1] * d[i + 1]) +
-                  cy[i] * (b[i - row] * d[i - row]) + cy[i + row] * (b[i + row] * d[i + row]) +
-                  cz[i] * (b[i - slab] * d[i - slab]) + cz[i + slab] * (b[i + slab] * d[i + slab]);
+    kp_real sum = kp_product(cx[i], b[i - 1] * d[i - 1]) +
+                  kp_product(cx[i + 1], b[i + 1] * d[i + 1]) +
+                  kp_product(cy[i], b[i - row] * d[i - row]) +
+                  kp_product(cy[i + row], b[i + row] * d[i + row]) +
+                  kp_product(cz[i], b[i - slab] * d[i - slab]) +
+                  kp_product(cz[i + slab], b[i + slab] * d[i + slab]);
     bool is_black = ((int32_t)i ^ odd) & 1;
-    x[i] = d[i] * (b[i] + (is_black ? scale * sum : (kp_real)0));
+    x[i] = d[i] * (b[i] + (is_black ? kp_product(scale, sum) : (kp_real)0));
   }
 }
 
@@ -248,9 +255,9 @@ KP_FN void multigrid_relax(int64_t j, int64_t k, int64_t i0, int64_t i1,
   if (slab == 0) {
     KP_INDEPENDENT
     for (int64_t i = i0; i < i1; ++i) {
-      kp_real sum =
-          cx[i] * x[i - 1] + cx[i + 1] * x[i + 1] + cy[i] * x[i - row] + cy[i + row] * x[i + row];
-      kp_real value = d[i] * (b[i] + scale * sum);
+      kp_real sum = kp_product(cx[i], x[i - 1]) + kp_product(cx[i + 1], x[i + 1]) +
+                    kp_product(cy[i], x[i - row]) + kp_product(cy[i + row], x[i + row]);
+      kp_real value = d[i] * (b[i] + kp_product(scale, sum));
       multigrid_store(&out[i], value, x[i], (((int32_t)i ^ other) & 1) == 0);
     }
     return;
@@ -258,9 +265,10 @@ KP_FN void multigrid_relax(int64_t j, int64_t k, int64_t i0, int64_t i1,
   const kp_real *cz = a->m.cz + at;
   KP_INDEPENDENT
   for (int64_t i = i0; i < i1; ++i) {
-    kp_real sum = cx[i] * x[i - 1] + cx[i + 1] * x[i + 1] + cy[i] * x[i - row] +
-                  cy[i + row] * x[i + row] + cz[i] * x[i - slab] + cz[i + slab] * x[i + slab];
-    kp_real value = d[i] * (b[i] + scale * sum);
+    kp_real sum = kp_product(cx[i], x[i - 1]) + kp_product(cx[i + 1], x[i + 1]) +
+                  kp_product(cy[i], x[i - row]) + kp_product(cy[i + row], x[i + row]) +
+                  kp_product(cz[i], x[i - slab]) + kp_product(cz[i + slab], x[i + slab]);
+    kp_real value = d[i] * (b[i] + kp_product(scale, sum));
     multigrid_store(&out[i], value, x[i], (((int32_t)i ^ other) & 1) == 0);
   }
 }
@@ -287,12 +295,12 @@ KP_FN kp_real multigrid_inflow(const multigrid_matrix *m, const kp_real *x, int6
                                bool is_flat) {
   int64_t row = m->grid.row;
   int64_t slab = m->grid.slab;
-  kp_real sum = m->cx[i] * x[i - 1] + m->cx[i + 1] * x[i + 1] + m->cy[i] * x[i - row] +
-                m->cy[i + row] * x[i + row];
+  kp_real sum = kp_product(m->cx[i], x[i - 1]) + kp_product(m->cx[i + 1], x[i + 1]) +
+                kp_product(m->cy[i], x[i - row]) + kp_product(m->cy[i + row], x[i + row]);
   if (!is_flat) {
-    sum += m->cz[i] * x[i - slab] + m->cz[i + slab] * x[i + slab];
+    sum += kp_product(m->cz[i], x[i - slab]) + kp_product(m->cz[i + slab], x[i + slab]);
   }
-  return m->inverse[i] > 0 ? m->scale * sum : (kp_real)0;
+  return m->inverse[i] > 0 ? kp_product(m->scale, sum) : (kp_real)0;
 }
 
 // Adds the red residuals of one row of children to those of their parents; the first row begins.
@@ -356,8 +364,8 @@ KP_FN kp_real multigrid_left_over(const multigrid_restrict_args *a, int64_t i) {
   if (slab) {
     sum += a->m.cz[i] + a->m.cz[i + slab];
   }
-  kp_real diagonal = a->m.scale * sum + (a->own ? a->own[i] : (kp_real)0);
-  return a->b[i] + multigrid_inflow(&a->m, a->x, i, slab == 0) - diagonal * a->x[i];
+  kp_real diagonal = kp_product(a->m.scale, sum) + (a->own ? a->own[i] : (kp_real)0);
+  return a->b[i] + multigrid_inflow(&a->m, a->x, i, slab == 0) - kp_product(diagonal, a->x[i]);
 }
 
 KP_FN void multigrid_restrict_all(int64_t j, int64_t k, int64_t i0, int64_t i1,

@@ -116,17 +116,17 @@ KP_FN void poisson_residual_row(const poisson_residual_args *a, int64_t at, cons
   kp_real *r = a->r + at;
   KP_INDEPENDENT
   for (int64_t i = run[0]; i < run[1]; ++i) {
-    double sum = (double)cx[i] * poisson_drop(x, low, i, -1) +
-                 (double)cx[i + 1] * poisson_drop(x, low, i, 1) +
-                 (double)cy[i] * poisson_drop(x, low, i, -row) +
-                 (double)cy[i + row] * poisson_drop(x, low, i, row);
+    double sum = kp_product64(cx[i], poisson_drop(x, low, i, -1)) +
+                 kp_product64(cx[i + 1], poisson_drop(x, low, i, 1)) +
+                 kp_product64(cy[i], poisson_drop(x, low, i, -row)) +
+                 kp_product64(cy[i + row], poisson_drop(x, low, i, row));
     if (!is_flat) {
-      sum += (double)cz[i] * poisson_drop(x, low, i, -slab) +
-             (double)cz[i + slab] * poisson_drop(x, low, i, slab);
+      sum += kp_product64(cz[i], poisson_drop(x, low, i, -slab)) +
+             kp_product64(cz[i + slab], poisson_drop(x, low, i, slab));
     }
-    sum *= scale;
+    sum = kp_product64(sum, scale);
     if (has_extra) {
-      sum += (double)extra[i] * ((double)x[i] + (double)low[i]);
+      sum += kp_product64(extra[i], (double)x[i] + (double)low[i]);
     }
     r[i] = (kp_real)((double)b[i] - sum);
   }

@@ -18,6 +18,15 @@ KP_FN kp_real kp_product(kp_real a, kp_real b) {
 #endif
 }
 
+// The same in double, whatever kp_real is.
+KP_FN double kp_product64(double a, double b) {
+#ifdef __CUDA_ARCH__
+  return __dmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
 // The square root, correctly rounded: cards are built with a faster one.
 KP_FN kp_real kp_root(kp_real a) {
 #if defined(__CUDA_ARCH__) && defined(KELPIE_DOUBLE)
