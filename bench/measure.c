@@ -196,6 +196,18 @@ static kp_result look_at_vortices(kp_vortex_fire *fire, kp_bench_result *out, do
   return KP_OK;
 }
 
+// Cells count where there are no particles.
+static kp_result look_at_grids(kp_world *world, kp_bench_result *out, double *bytes) {
+  kp_world_size size;
+  KP_TRY(kp_world_measure(world, &size));
+  if (out->particles == 0) {
+    out->particles = size.cells;
+    // what is really held, ghosts, solver and scratch with it
+    *bytes = (double)(kp_memory_tag_bytes(KP_MEMORY_FIELD) + world->backend->counters.device_bytes);
+  }
+  return KP_OK;
+}
+
 // The populations of the world: how many particles, how much memory, how many neighbours.
 static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
   double pairs = 0.0;
@@ -218,6 +230,7 @@ static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
       KP_TRY(look_at_vortices(system->self, out, &pairs, &bytes));
     }
   }
+  KP_TRY(look_at_grids(world, out, &bytes));
   out->samples = world->walls->set->space->n + world->movers->set->space->n;
   out->neighbours = pairs / (double)out->particles;
   out->bytes_per_particle = bytes / (double)out->particles;

@@ -151,6 +151,14 @@ static kp_case_work work_pressure(void) {
                          .bytes_per_neighbour = bytes(0.0, 18.0 + 28.0 * 8.0 / 7.0, 1.0) };
 }
 
+// Per cell: both sweeps of MacCormack for two cell fields and three components (as above, five
+// values), buoyancy 4r, divergence 5r, correction 3 x 3r, check 4r; and six turns of conjugate
+// gradients with a V-cycle of two smoothings, each 26r and an eighth more for the coarse levels.
+static kp_case_work work_smoke(void) {
+  return (kp_case_work){ .bytes = 5.0 * work_advect().bytes +
+                                  bytes(0.0, 4.0 + 5.0 + 9.0 + 4.0 + 6.0 * 26.0 * 8.0 / 7.0, 0.0) };
+}
+
 const kp_case kp_cases[] = {
   {
       .name = "sph-a",
@@ -306,6 +314,16 @@ const kp_case kp_cases[] = {
       .work = work_pressure,
       .must_core = 2.6,
       .must_card = 400.0,
+  },
+  {
+      .name = "smoke-d",
+      .family = "grid",
+      .text = "a plume, size cells high: MacCormack for smoke, heat and velocity, pressure to 1e-3",
+      .unit = "M cell-steps/s",
+      .sizes = { 64, 128, 256 },
+      .build = kp_case_smoke_d,
+      .work = work_smoke,
+      .must_core = 3.4,
   },
   {
       .name = "marching-cubes",

@@ -40,6 +40,10 @@ KP_NODISCARD kp_result kp_case_particle_fire(kp_world *world, int64_t particles)
 KP_NODISCARD kp_result kp_case_vortex_fire(kp_world *world, int64_t particles);
 KP_NODISCARD kp_result kp_case_stf(kp_world *world, int64_t particles);
 
+// Scene D: a plume over a ball of smoke in a box of 1 x 1 x 2 m, open but for its floor, size/2 x
+// size/2 x size cells; steps of 1/24 s.
+KP_NODISCARD kp_result kp_case_smoke_d(kp_world *world, int64_t size);
+
 // A dam break with every choice the SPH method has, small enough for tests.
 typedef struct kp_dam_break_def {
   int64_t particles;  // about

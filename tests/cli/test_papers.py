@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every scene of scenes/papers is read and filled, stands in counts.csv, and holds the particles and
-wall samples its dissertation states, within 5 percent. What emitters will give counts too."""
+"""Every scene of scenes/papers is read and filled, stands in counts.csv, and holds the particles, wall
+samples and grid cells its dissertation states, within 5 percent. What emitters will give counts too."""
 
 import concurrent.futures
 import csv
@@ -17,24 +17,26 @@ TOLERANCE = 0.05
 
 
 def counts_of(path):
-    """Particles (emitters included) and samples that `kelpie check` finds; a sentence when it fails."""
+    """Particles (emitters included), samples and cells that `kelpie check` finds; a sentence when it fails."""
     done = subprocess.run([PROGRAM, "check", path], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return None, "is refused: " + done.stderr.strip()
     particles = re.search(r"^particles +(\d+)(?:, and up to (\d+) from emitters)?", done.stdout, re.M)
     samples = re.search(r"^samples +(\d+)", done.stdout, re.M)
-    return (int(particles[1]) + int(particles[2] or 0), int(samples[1])), None
+    cells = re.search(r"^cells +(\d+)", done.stdout, re.M)
+    return (int(particles[1]) + int(particles[2] or 0), int(samples[1]),
+            int(cells[1]) if cells else 0), None
 
 
 def compare(row):
     counts, trouble = counts_of(os.path.join(SCENES, "papers", row["scene"]))
     if trouble:
         return trouble
-    for word, count in zip(("particles", "samples"), counts):
+    for word, count in zip(("particles", "samples", "cells"), counts):
         stated = row[word]
         if stated and abs(count / int(stated) - 1.0) > TOLERANCE:
             return "has %d %s, stated are %s" % (count, word, stated)
-    print("%s: %d particles, %d samples" % (row["scene"], *counts))
+    print("%s: %d particles, %d samples, %d cells" % (row["scene"], *counts))
     return None
 
 
