@@ -5,15 +5,15 @@ grid { cell = 1.2 / 32, stream = {0.12, 0, 0} }
 
 smoke "flames" {
   empty = true,
-  burn_rate = 2.5, ignition = 500, heat = 1900, soot = 0.6, expansion = 2.5,
-  radiation = 2200, hottest = 1900, cooling = 0.4, dissipation = 0.25,
+  burn_rate = 3, ignition = 500, heat = 1900, soot = 0.6, expansion = 2.5,
+  radiation = 5000, hottest = 1900, cooling = 0.8, dissipation = 0.25,
   lift = 0.012, confinement = 2,
 }
 
 source "embers" {
   into = "flames",
   shape = cylinder { a = {0, 0.02, 0}, b = {0, 0.12, 0}, radius = 0.2 },
-  fuel = 0.9, temperature = 1100, noise = 0.8, noise_scale = 0.14, noise_time = 0.12,
+  fuel = 0.6, temperature = 1100, noise = 0.8, noise_scale = 0.14, noise_time = 0.12,
 }
 
 local function log(name, angle, lean)
