@@ -469,15 +469,44 @@ typedef struct flip_carry_args {
   kp_real *vx, *vy, *vz;
 } flip_carry_args;
 
-// The way of a particle over dt through the carrier [m], in Ralston's or Heun's scheme: Ralston
-// 1962 for the third order.
-KP_FN void flip_way(const flip_carry_args *a, const int32_t item[3], const kp_real f[3],
-                    kp_real way[3]) {
+// Among the faces across c, a point of the grid that is known by its cell and the fractions: no
+// clamping is needed, since ghosts hold what lies beyond.
+KP_MAC_READER kp_mac_point flip_point(const kp_mac_view *g, int c, const int32_t item[3],
+                                      const kp_real f[3]) {
+  const kp_real half = (kp_real)0.5;
+  int32_t at[3];
+  kp_real t[3];
+  for (int b = 0; b < 3; ++b) {
+    kp_real d = b == c ? f[b] : f[b] - half;
+    int32_t back = d < 0 ? 1 : 0;
+    at[b] = item[b] - back;
+    t[b] = d + (kp_real)back;
+  }
+  kp_mac_point p = { at[0], at[1], at[2], t[0], t[1], t[2] };
+  if (g->dimension == 2) {
+    p.k = 0;
+    p.z = 0;
+  }
+  return p;
+}
+
+// Velocity of the faces at that point.
+KP_MAC_READER void flip_read(const kp_mac_view *g, kp_mac_velocity v, const int32_t item[3],
+                             const kp_real f[3], kp_real out[3]) {
+  out[0] = kp_mac_linear(g, v.u, flip_point(g, 0, item, f));
+  out[1] = kp_mac_linear(g, v.v, flip_point(g, 1, item, f));
+  out[2] = g->dimension == 3 ? kp_mac_linear(g, v.w, flip_point(g, 2, item, f)) : (kp_real)0;
+}
+
+// The way of a particle over dt through the carrier [m]: Euler, the midpoint rule, or Ralston's
+// third order (1962).
+KP_MAC_READER void flip_way(const flip_carry_args *a, const int32_t item[3], const kp_real f[3],
+                            kp_real way[3]) {
   const kp_mac_view *g = &a->grid;
   kp_real step = (kp_real)a->dt * g->inverse_h;  // cells per m/s
   kp_real k1[3];
   kp_real at[3];
-  kp_mac_velocity_near(g, a->carrier, 4, item, f, k1);
+  flip_read(g, a->carrier, item, f, k1);
   if (a->trace == 0) {
     for (int c = 0; c < 3; ++c) {
       way[c] = k1[c] * (kp_real)a->dt;
@@ -548,7 +577,7 @@ KP_FN void flip_carry(int64_t p, const flip_carry_args *a) {
   }
   kp_real taken[3];
   kp_real way[3];
-  kp_mac_velocity_near(g, a->taken, 4, item, f, taken);
+  flip_read(g, a->taken, item, f, taken);
   flip_way(a, item, f, way);
   a->vx[p] = a->ratio * a->vx[p] + taken[0];
   a->vy[p] = a->ratio * a->vy[p] + taken[1];
