@@ -12,7 +12,7 @@ LEVEL_SET_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PA
 
 #define MAX_SWEEPS 64     // sets of 2^d orders; two or three do
 #define SHAPE_CHUNK 4096  // cells per task
-#define LOOSE_PASSES 2    // beyond what straight paths need
+#define LOOSE_PASSES 6    // beyond what straight paths need: where ways meet, values settle
 
 // ---- life
 

@@ -130,7 +130,7 @@ typedef struct level_set_relax_args {
 } level_set_relax_args;
 
 // One Jacobi pass. What depends on smaller values alone is final once they are, so that a band of n
-// cells needs at most sqrt(d) n passes.
+// cells needs about sqrt(d) n passes; where ways meet, a few more.
 KP_FN void level_set_relax(int64_t j, int64_t k, int64_t i0, int64_t i1,
                            const level_set_relax_args *a) {
   const kp_mac_view *g = &a->grid;
