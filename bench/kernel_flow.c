@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "geom/level_set.h"
 #include "methods/common/flow.h"
 #include "world/world.h"
 
@@ -50,6 +51,18 @@ static kp_result step(kp_flow *flow, kp_env *env, kp_buffer *thickness) {
   return kp_flow_stats(flow, env, &stats);
 }
 
+// What no method asks a level set for.
+static kp_result measure(kp_mac *mac, kp_buffer *phi) {
+  kp_level_set set;
+  kp_level_set_sums sums;
+  kp_result result = kp_level_set_init(&set, mac);
+  if (result == KP_OK) {
+    result = kp_level_set_measure(&set, phi, NULL, &sums);
+  }
+  kp_level_set_free(&set);
+  return result;
+}
+
 kp_result kp_kernel_flow(kp_world *world, int64_t cells) {
   KP_TRY(add_surroundings(world));
   kp_env *env = &world->env;
@@ -76,6 +89,9 @@ kp_result kp_kernel_flow(kp_world *world, int64_t cells) {
     env->time = 0.01 * s;
     kp_bodies_script(env->bodies, env->time);
     result = step(&flow, env, &thickness);
+  }
+  if (result == KP_OK) {
+    result = measure(flow.mac, &flow.pressure->buffers[0]);
   }
   kp_buffer_free(&thickness);
   kp_flow_free(&flow);

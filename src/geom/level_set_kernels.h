@@ -44,10 +44,12 @@ KP_FN kp_real level_set_solve(kp_real a, kp_real b, kp_real c) {
   kp_real middle = level_set_min(high, rest);
   kp_real m = middle - least;
   kp_real n = most - least;
-  kp_real two = (kp_real)0.5 * (m + kp_root(level_set_max(2 - m * m, 0)));
+  // whether a value changed at all is counted: the products round alike everywhere
+  kp_real mm = kp_product(m, m);
+  kp_real two = (kp_real)0.5 * (m + kp_root(level_set_max(2 - mm, 0)));
   kp_real sum = m + n;
-  kp_real three =
-      (sum + kp_root(level_set_max(sum * sum - 3 * (m * m + n * n - 1), 0))) * ((kp_real)1 / 3);
+  kp_real under = kp_product(sum, sum) - kp_product(3, mm + kp_product(n, n) - 1);
+  kp_real three = kp_product(sum + kp_root(level_set_max(under, 0)), (kp_real)1 / 3);
   return least + (m >= 1 ? (kp_real)1 : (two <= n ? two : three));
 }
 
