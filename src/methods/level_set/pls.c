@@ -322,7 +322,9 @@ static kp_result pls_stats(void *self, kp_env *env, int population, kp_populatio
   double v[6];
   KP_TRY(KP_MAC_REDUCE(pls->flow.mac, &call, &a, v));
   double mass = pls->flow.density * pow(g->cell, g->dimension);
-  out->mass = mass * v[0];
+  kp_level_set_sums sums;
+  KP_TRY(kp_pls_measure(pls, &sums));
+  out->mass = pls->flow.density * sums.volume;
   out->momentum = kp_vec3_make(mass * v[1], mass * v[2], mass * v[3]);
   out->kinetic_energy = mass * v[4];
   out->potential_energy = mass * v[5];
