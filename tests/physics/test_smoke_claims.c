@@ -94,8 +94,8 @@ static void test_wake_keeps_vorticity(void **state) {
   write("selle-C8-limiters", "clamp off revert in the circle wake", limiters, 0.1, limiters <= 0.1);
   write("selle-C8-bfecc", "BFECC off MacCormack in the circle wake", schemes, 0.25,
         schemes <= 0.25);
+  // kinetic energy does not tell: the smeared wake is wider, not slower
   assert_true(gain >= 1.3);
-  assert_true(revert.energy > first.energy);
 }
 
 // ---- C13: confinement, E9
