@@ -53,6 +53,14 @@ static kp_result push_section(kp_batch *batch, const kp_section *like, void **da
   return KP_OK;
 }
 
+size_t kp_batch_bytes(const kp_batch *batch) {
+  size_t bytes = 0;
+  for (size_t s = 0; s < batch->sections.count; ++s) {
+    bytes += batch->sections.data[s].count * kp_item_size(batch->sections.data[s].type);
+  }
+  return bytes;
+}
+
 kp_result kp_batch_room(kp_batch *batch, kp_item_type type, uint64_t count, const char *unit,
                         void **data, const char *name_format, ...) {
   kp_section section = { .type = type, .count = count };

@@ -17,6 +17,9 @@ typedef struct kp_batch {
 void kp_batch_begin(kp_batch *batch, kp_world *world, uint32_t kind, uint64_t frame);
 void kp_batch_free(kp_batch *batch);
 
+// Of the items of all sections.
+size_t kp_batch_bytes(const kp_batch *batch);
+
 // Add a section with room for its items, which the caller fills. Fails when the name does not fit.
 KP_NODISCARD kp_result kp_batch_room(kp_batch *batch, kp_item_type type, uint64_t count,
                                      const char *unit, void **data, const char *name_format, ...)

@@ -156,10 +156,27 @@ static kp_result report(const kp_writer *w) {
   return w->result == KP_OK ? KP_OK : kp_fail(w->result, "%s", w->message);
 }
 
+// What is larger than this is in memory once: the loop waits for it and its copy is given back.
+#define LARGE_JOB ((size_t)1 << 30)
+
+// Called with the mutex held.
+static void wait_for(kp_writer *w, int job) {
+  while (w->states[job] != JOB_FREE) {
+    pthread_cond_wait(&w->changed, &w->mutex);
+  }
+}
+
 kp_result kp_writer_take(kp_writer *w, kp_frame_job **job) {
   pthread_mutex_lock(&w->mutex);
-  while (w->states[w->next_fill] != JOB_FREE) {
-    pthread_cond_wait(&w->changed, &w->mutex);
+  wait_for(w, w->next_fill);
+  for (int i = 0; i < N_JOBS; ++i) {
+    kp_frame_job *other = &w->jobs[i];
+    if (i != w->next_fill &&
+        kp_batch_bytes(&other->frame_batch) + kp_batch_bytes(&other->state_batch) > LARGE_JOB) {
+      wait_for(w, i);
+      kp_batch_free(&other->frame_batch);
+      kp_batch_free(&other->state_batch);
+    }
   }
   kp_result result = report(w);
   pthread_mutex_unlock(&w->mutex);
@@ -180,9 +197,7 @@ void kp_writer_submit(kp_writer *w, kp_frame_job *job) {
 kp_result kp_writer_finish(kp_writer *w) {
   pthread_mutex_lock(&w->mutex);
   for (int i = 0; i < N_JOBS; ++i) {
-    while (w->states[i] != JOB_FREE) {
-      pthread_cond_wait(&w->changed, &w->mutex);
-    }
+    wait_for(w, i);
   }
   kp_result result = report(w);
   pthread_mutex_unlock(&w->mutex);

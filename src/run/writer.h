@@ -1,6 +1,7 @@
 // The writer: one thread that puts frames on the disk while the next one is simulated.
 //
-// Two jobs go round: the loop fills one while the other is written. What belongs to a frame is
+// Two jobs go round: the loop fills one while the other is written; very large ones take turns
+// instead, so that memory holds one. What belongs to a frame is
 // written in this order, so that a run killed at any moment can go on from its newest checkpoint:
 // the frame, its rows in stats.csv and perf.csv, the checkpoint. A failure is kept and given to the
 // loop at the next take.

@@ -178,7 +178,7 @@ static void check_volume(int dimension, int transfer, double spacing) {
     assert_between(worst, 0.0, 0.03);
     kp_claim claim = { .id = dimension == 2 ? "flip-volume-2d" : "flip-volume-3d",
                        .text = "FLIP keeps its volume: settled level after 10 s of sloshing",
-                       .size = dimension == 2 ? "32 x 32 cells" : "32 x 32 x 16 cells",
+                       .size = dimension == 2 ? "16 x 16 cells" : "16 x 16 x 8 cells",
                        .test = "test_flip",
                        .figure = fabs(off),
                        .threshold = 0.01 };

@@ -32,7 +32,9 @@ static kp_result setup_all(kp_marker *marker, kp_env *env, const kp_marker_setup
   marker->def = *setup->def;
   marker->viscosity = liquid->viscosity;
   if (is_explicit(marker)) {
-    grid.solver = KP_POISSON_SOR;
+    // relaxation goes cell by cell, which cards cannot; multigrid finds the same answer
+    bool is_card = env->backend->vt->kind == KP_BACKEND_CUDA;
+    grid.solver = is_card ? KP_POISSON_MULTIGRID : KP_POISSON_SOR;
     grid.advection = KP_ADVECT_UPWIND;
     grid.cfl = fmin(grid.cfl, STEEPEST);
   } else {
