@@ -601,7 +601,7 @@ typedef enum kp_vortices_solids { KP_VORTICES_REMOVE, KP_VORTICES_PUSH } kp_vort
 typedef struct kp_vortices_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
-  char into[KP_TEXT_SIZE];  // the smoke or grid liquid they live in
+  char into[KP_TEXT_SIZE];  // the smoke, or liquid of method level_set, they live in
   kp_shape_def shape;       // where they are born
   double rate;              // 1/s
   int64_t limit;            // born at most

@@ -1,4 +1,4 @@
--- expect: vortices "swarm": into = "water" is no smoke or grid liquid
+-- expect: vortices "swarm": into = "water" is no smoke and no water with a level set
 -- exit: 3
 domain { min = {0, 0, 0}, max = {1, 1, 1} }
 smoke "plume" { empty = true }

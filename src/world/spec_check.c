@@ -318,18 +318,19 @@ static kp_result check_source(const kp_spec *spec, const census *c, const kp_sou
   return KP_OK;
 }
 
-// Vortex particles live in smoke, or in a liquid whose method has a grid.
+// Vortex particles live in smoke or in water with a level set.
 static kp_result check_vortices(const kp_spec *spec, const kp_vortices_def *def) {
   bool is_known = false;
   for (size_t i = 0; i < spec->smokes.count; ++i) {
     is_known = is_known || strcmp(spec->smokes.data[i].name, def->into) == 0;
   }
   for (size_t i = 0; i < spec->liquids.count; ++i) {
-    bool has_grid = spec->liquids.data[i].method > KP_LIQUID_MPS;
-    is_known = is_known || (has_grid && strcmp(spec->liquids.data[i].name, def->into) == 0);
+    bool is_water = spec->liquids.data[i].method == KP_LIQUID_LEVEL_SET;
+    is_known = is_known || (is_water && strcmp(spec->liquids.data[i].name, def->into) == 0);
   }
   if (!is_known) {
-    return kp_fail(KP_ERROR_SCENE, "vortices \"%s\": into = \"%s\" is no smoke or grid liquid",
+    return kp_fail(KP_ERROR_SCENE,
+                   "vortices \"%s\": into = \"%s\" is no smoke and no water with a level set",
                    def->name, def->into);
   }
   return def->stop >= def->start

@@ -318,11 +318,45 @@ static void test_bits(void **state) {
   kp_test_same_bits(splash, 8);
 }
 
+// Vortex particles stir a pool at rest, live in the water alone, and go every road alike.
+static kp_world *stirred(const char *backend) {
+  tank t = tank_of(3, 16);
+  kp_world *world = tank_world(&t, backend);
+  add_water(world, "pool", pool(0.55));
+  kp_vortices_def eddies = kp_default_vortices_def();
+  strcpy(eddies.name, "eddies");
+  strcpy(eddies.into, "pool");
+  eddies.shape = kp_test_box(kp_vec3_make(0.2, 0.2, 0.2), kp_vec3_make(0.8, 0.7, 0.8));
+  eddies.rule = KP_VORTICES_UPRIGHT;
+  eddies.rate = 2000.0;
+  eddies.limit = 60;
+  eddies.radius = 0.15;
+  eddies.magnitude = 0.02;
+  assert_ok(kp_world_add_vortices(world, &eddies));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+static void test_eddies(void **state) {
+  (void)state;
+  kp_world *world = stirred("cpu");
+  kp_test_steps(world, 6);
+  kp_pls *pls = pls_of(world);
+  int64_t n = kp_world_count(world, "eddies");
+  print_message("%lld eddies, water at up to %.3f m/s\n", (long long)n, pls->flow.max_speed);
+  // those born above the surface are gone
+  assert_between(n, 10, 59);
+  assert_true(pls->flow.max_speed > 0.02);
+  kp_world_destroy(&world);
+  (void)kp_test_same_bits(stirred, 4);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_still_water), cmocka_unit_test(test_still_water_around_a_ball),
     cmocka_unit_test(test_tracking),    cmocka_unit_test(test_free_fall),
     cmocka_unit_test(test_refuses),     cmocka_unit_test(test_bits),
+    cmocka_unit_test(test_eddies),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,4 +9,7 @@ for n = 1, 9 do
   local x, z = 0.25 + 0.28 * (n - 1), 0.4 + 1.9 * ((n * 0.618) % 1)
   collider("stone" .. n) { shape = sphere { center = {x, 0.12, z}, radius = 0.2 + 0.03 * (n % 3) } }
 end
+-- about 800 vortex particles of 4 cells, born at the inflow
+vortices "eddies" { into = "stream", shape = box { min = {2.5, 0.05, 0.1}, max = {2.7, 0.42, 2.6} },
+  rule = "upright", rate = 160, limit = 800, magnitude = 2e-3, radius = 0.04 }
 output { frames = 120, fps = 24 }

@@ -137,7 +137,7 @@ static kp_result set_velocity(kp_flow *flow, kp_vec3 velocity) {
 }
 
 kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
-  *flow = (kp_flow){ .grid = *def->grid, .density = def->density };
+  *flow = (kp_flow){ .grid = *def->grid, .density = def->density, .late = 1.0 };
   kp_text_copy(flow->word, sizeof flow->word, def->word);
   kp_text_copy(flow->name, sizeof flow->name, def->name);
   KP_TRY(make_grid(flow, env, def));
@@ -318,7 +318,7 @@ kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *
   how = how != NULL ? how : &plain;
   KP_TRY(kp_mac_fill_velocity(flow->mac, flow->velocity));
   KP_TRY(write_coefficients(flow, how));
-  double dt = flow->grid.centering * env->dt;
+  double dt = flow->late * env->dt;
   KP_TRY(write_right(flow, how, dt));
   kp_poisson_system system = { .flags = &flow->flags->buffers[0],
                                .faces = { &flow->coefficient[0], &flow->coefficient[1],
@@ -361,7 +361,8 @@ static kp_result carry_pressure(kp_flow *flow, double dt) {
 kp_result kp_flow_advect(kp_flow *flow, kp_env *env) {
   kp_advect_def how = advect_of(flow);
   kp_buffer *flags = &flow->flags->buffers[0];
-  double early = (1.0 - flow->grid.centering) * env->dt;
+  flow->late = flow->grid.centering;
+  double early = (1.0 - flow->late) * env->dt;
   if (early <= 0.0) {
     return kp_advect_velocity(&flow->advect, &how, flow->velocity, flags, env->dt);
   }

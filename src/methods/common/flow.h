@@ -41,6 +41,7 @@ typedef struct kp_flow {
   kp_poisson *viscous[3];  // of the components; made when first needed
   kp_buffer viscous_extra, viscous_answer;
   kp_poisson_report solved;  // of the last sub-step
+  double late;               // share of a step that the pressure of its end acts for
   bool has_warned;           // of a pressure that did not converge
   kp_buffer known[2];        // U8 at faces: extrapolation
   double max_speed;          // m/s, of the last sub-step; saved

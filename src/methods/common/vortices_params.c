@@ -17,7 +17,7 @@ static const char *const rule_words[] = { "random", "ring", "upright", "grid", N
 static const char *const solids_words[] = { "remove", "push", NULL };
 
 static const kp_param rows[] = {
-  ROW(into, TEXT, "", 0, 0, "Name of the smoke or grid liquid that they live in."),
+  ROW(into, TEXT, "", 0, 0, "Name of the smoke, or liquid of method level_set, that they live in."),
   ROW(shape, SHAPE, "", 0, 0, "Where they are born, at random places."),
   ROW(rate, REAL, "1/s", 0, 1e12, "Particles born per second."),
   ROW(limit, INT, "", 0, 2147483647, "Particles born at most."),

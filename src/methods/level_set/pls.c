@@ -27,6 +27,8 @@ static void pls_destroy(void **self) {
   kp_cells_destroy(&pls->cells);
   kp_set_destroy(&pls->set);
   kp_level_set_free(&pls->level);
+  kp_vortex_particles_free(&pls->vortices);
+  kp_vorticity_free(&pls->vorticity);
   kp_flow_free(&pls->flow);
   kp_array_free(&pls->emitters);
   kp_free(pls);
@@ -163,7 +165,9 @@ kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
 // ---- stages
 
 static kp_result pls_population(void *self, kp_env *env) {
-  return kp_pls_pour(self, env);
+  kp_pls *pls = self;
+  KP_TRY(kp_pls_pour(pls, env));
+  return kp_vortex_particles_emit(&pls->vortices, env);
 }
 
 static kp_result pls_space(void *self, kp_env *env) {
@@ -225,6 +229,11 @@ static kp_result pls_predict(void *self, kp_env *env) {
   KP_TRY(move_surface(pls, env));
   KP_TRY(kp_advect_velocity(&pls->flow.advect, &how, pls->flow.velocity, flags_of(pls), env->dt));
   KP_TRY(mend_surface(pls));
+  if (kp_vortex_particles_any(&pls->vortices)) {
+    KP_TRY(kp_vorticity_begin(&pls->vorticity));
+    KP_TRY(kp_vortex_particles_force(&pls->vortices, &pls->vorticity));
+    KP_TRY(kp_vorticity_push(&pls->vorticity, env->dt));
+  }
   return kp_flow_forces(&pls->flow, env, 1.0);
 }
 
@@ -254,7 +263,6 @@ static kp_result pls_solve(void *self, kp_env *env) {
 
 // As far as phi and particles travel, and one more for their interpolation.
 static kp_result pls_correct_stage(void *self, kp_env *env) {
-  (void)env;
   kp_pls *pls = self;
   double reach = ceil(pls->flow.grid.cfl) + 3.0;
   KP_TRY(kp_flow_extrapolate(&pls->flow, (int)reach));
@@ -262,7 +270,7 @@ static kp_result pls_correct_stage(void *self, kp_env *env) {
     KP_TRY(kp_level_set_extend(&pls->level, phi_of(pls), pls->flow.velocity, flags_of(pls), reach));
     KP_TRY(kp_mac_fill_velocity(pls->flow.mac, pls->flow.velocity));
   }
-  return KP_OK;
+  return kp_vortex_particles_move(&pls->vortices, env, phi_of(pls));
 }
 
 static kp_result pls_check(void *self, kp_env *env) {
@@ -353,6 +361,7 @@ static kp_result pls_loaded(void *self) {
   if (pls->set != NULL) {
     pls->set->next_id = (kp_gid)in[2];
   }
+  KP_TRY(kp_vortex_particles_loaded(&pls->vortices));
   return kp_flow_loaded(&pls->flow);
 }
 

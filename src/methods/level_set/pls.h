@@ -9,6 +9,7 @@
 #include "data/cells.h"
 #include "geom/level_set.h"
 #include "methods/common/flow.h"
+#include "methods/common/vortex_particles.h"
 
 typedef struct kp_pls_setup {
   const kp_level_set_def *def;
@@ -23,6 +24,8 @@ typedef struct kp_pls {
   double surface_tension;  // N/m
   uint64_t seed;
   kp_flow flow;
+  kp_vorticity vorticity;  // with vortices alone
+  kp_vortex_particles vortices;
   kp_level_set level;
   kp_field *phi;        // m, "distance": negative in the liquid
   double band;          // cells that phi is a distance in

@@ -96,6 +96,10 @@ static kp_result make_flow(kp_pls *pls, kp_env *env, const kp_pls_setup *setup) 
                       .density = first->rest_density,
                       .grid = setup->grid };
   KP_TRY(kp_flow_create(&pls->flow, env, &how));
+  KP_TRY(kp_vortex_particles_create(&pls->vortices, env, &pls->flow));
+  if (kp_vortex_particles_any(&pls->vortices)) {
+    KP_TRY(kp_vorticity_init(&pls->vorticity, &pls->flow));
+  }
   kp_mac *mac = pls->flow.mac;
   // wide enough for the particles, for what moves in a step and for interpolation
   pls->band = ceil(fmax(pls->def.particle_band, setup->grid->cfl)) + 2.0;
