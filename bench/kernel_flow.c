@@ -39,6 +39,8 @@ static kp_result add_surroundings(kp_world *world) {
 static kp_result step(kp_flow *flow, kp_env *env, kp_buffer *thickness) {
   kp_population_stats stats;
   double worst;
+  const kp_flow_watch watch = { &flow->pressure->buffers[0], 0.0, 1e-3 };
+  KP_TRY(kp_flow_follow(flow, &watch, 1));
   KP_TRY(kp_flow_solids(flow, env, KP_CELL_FLUID));
   KP_TRY(kp_flow_advect(flow, env));
   KP_TRY(kp_flow_forces(flow, env, 1.0));
@@ -70,6 +72,7 @@ kp_result kp_kernel_flow(kp_world *world, int64_t cells) {
   grid.cell = 1.0 / fmin(fmax(8.0, round(cbrt((double)cells))), 48.0);
   grid.centering = 0.55;
   grid.no_slip = true;
+  grid.follow = true;
   // every kernel is compared on its own: a few iterations tell as much as many
   grid.iterations = 3;
   kp_flow_def def = { .word = "gas",

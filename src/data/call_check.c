@@ -130,6 +130,10 @@ static double item_at(const void *items, uint8_t type, size_t i) {
   }
 }
 
+// Cards flush what is smaller than the smallest normal float to zero, so arrays that hold nothing
+// but such leftovers are compared with this.
+#define LEFTOVER 1e-30
+
 static void compare(kp_call_difference *difference, const void *device, const void *cpu,
                     uint8_t type, size_t n) {
   size_t item = kp_type_size((kp_type)type);
@@ -148,7 +152,7 @@ static void compare(kp_call_difference *difference, const void *device, const vo
   difference->n_items += (int64_t)n;
   difference->absolute = fmax(difference->absolute, worst);
   if (worst > 0.0) {
-    difference->relative = fmax(difference->relative, largest > 0.0 ? worst / largest : HUGE_VAL);
+    difference->relative = fmax(difference->relative, worst / fmax(largest, LEFTOVER));
   }
 }
 

@@ -90,8 +90,13 @@ static kp_result check_alike(const kp_liquid_def *first, const kp_liquid_def *de
     { "spacing", "m", first->spacing, def->spacing },
     { "rest_density", "kg/m^3", first->rest_density, def->rest_density },
     { "viscosity", "Pa s", first->viscosity, def->viscosity },
-    { "surface_tension", "N/m", first->surface_tension, def->surface_tension },
   };
+  if (def->surface_tension > 0.0) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "liquid \"%s\": surface_tension is %g N/m, which method 'flip' does not know; "
+                   "method 'level_set' does",
+                   def->name, def->surface_tension);
+  }
   for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
     if (rows[r].a != rows[r].b) {
       return kp_fail(KP_ERROR_SCENE,
