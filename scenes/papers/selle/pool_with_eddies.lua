@@ -10,4 +10,5 @@ collider "weir" { shape = box { min = {3.1, -0.1, -0.1}, max = {3.3, 0.62, 3.3} 
 --   kelpie run ... --set eddies.magnitude=0.01
 vortices "eddies" { into = "pool", shape = box { min = {0.02, 0.05, 0.2}, max = {0.2, 0.6, 3} },
   rule = "upright", rate = 120, limit = 600, magnitude = 5e-2, radius = 0.4 }
+look "eddies" { visible = false }
 output { frames = 120, fps = 24 }

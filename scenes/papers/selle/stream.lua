@@ -12,4 +12,5 @@ end
 -- about 800 vortex particles of 4 cells, born at the inflow
 vortices "eddies" { into = "stream", shape = box { min = {2.5, 0.05, 0.1}, max = {2.7, 0.42, 2.6} },
   rule = "upright", rate = 160, limit = 800, magnitude = 2e-3, radius = 0.04 }
+look "eddies" { visible = false }
 output { frames = 120, fps = 24 }
