@@ -339,6 +339,10 @@ KP_FN void multigrid_restrict(int64_t j, int64_t k, int64_t i0, int64_t i1,
     for (int32_t dj = 0; dj < a->ratio[1]; ++dj) {
       int64_t fine_j = j * a->ratio[1] + dj;
       int64_t fine_k = k * a->ratio[2] + dk;
+      // the last pair of an odd number has one child; behind the other the arrays may end
+      if (fine_j >= a->m.grid.n[1] || fine_k >= a->m.grid.n[2]) {
+        continue;
+      }
       int32_t parity = (int32_t)((fine_j + fine_k) & 1);
       int64_t from = poisson_at(&a->m.grid, parity, fine_j, fine_k);
       const int32_t side[3] = { parity, dj, dk };
