@@ -19,15 +19,6 @@
 #include "data/field.h"
 #include "data/mac_view.h"
 
-typedef enum kp_mac_place_kind {
-  KP_MAC_FACE_X,
-  KP_MAC_FACE_Y,
-  KP_MAC_FACE_Z,
-  KP_MAC_CELL,
-  KP_MAC_NODE,
-  KP_MAC_KIND_COUNT
-} kp_mac_kind;
-
 // The six sides of the domain: axis 0..2, lower or upper.
 typedef enum kp_mac_side_kind {
   KP_MAC_WALL,      // nothing passes; the tangential speed is free, or that of the wall

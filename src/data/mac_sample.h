@@ -43,7 +43,7 @@ typedef struct kp_mac_limits {
 
 KP_FN kp_mac_limits kp_mac_limits_of(const kp_mac_view *g, int kind, int axis) {
   kp_mac_limits l;
-  int has_ends = (kind == axis) | (kind == 4);  // KP_MAC_FACE_X.. or KP_MAC_NODE
+  int has_ends = (kind == axis) | (kind == KP_MAC_NODE);
   kp_real n = (kp_real)g->n[axis];
   kp_real first = (kp_real)-0.5 * (kp_real)(1 - has_ends);
   l.closed = (kp_real)(1 - g->is_periodic[axis]);
@@ -93,7 +93,7 @@ KP_FN kp_mac_point kp_mac_point_at(const kp_mac_view *g, int kind, double x, dou
   int32_t base[3];
   kp_real rest[3];
   for (int c = 0; c < 3; ++c) {
-    double t = to[c] - (kind == c || kind == 4 ? 0.0 : 0.5);
+    double t = to[c] - (kind == c || kind == KP_MAC_NODE ? 0.0 : 0.5);
     double n = (double)g->n[c];
     t = t > -n ? t : -n;
     t = t < 2.0 * n ? t : 2.0 * n;
@@ -287,7 +287,7 @@ KP_FN void kp_mac_velocity_at(const kp_mac_view *g, kp_mac_velocity f, double x,
 
 // From a place of `kind` to the faces across `component`, along an axis [cells].
 KP_FN kp_real kp_mac_half_step(int kind, int component, int axis) {
-  return (kp_real)0.5 * (kp_real)((component == axis) - ((kind == axis) | (kind == 4)));
+  return (kp_real)0.5 * (kp_real)((component == axis) - ((kind == axis) | (kind == KP_MAC_NODE)));
 }
 
 KP_MAC_READER kp_real kp_mac_component_near(const kp_mac_view *g, const kp_real *values,

@@ -7,6 +7,16 @@
 #define KP_MAC_GHOSTS 2  // layers around the domain: the reach of a cubic interpolant
 #define KP_MAC_BLOCK 16  // cells: the window moves in these steps
 
+// The kinds of places that items stand for. A face across an axis has the number of the axis.
+typedef enum kp_mac_kind {
+  KP_MAC_FACE_X,
+  KP_MAC_FACE_Y,
+  KP_MAC_FACE_Z,
+  KP_MAC_CELL,
+  KP_MAC_NODE,
+  KP_MAC_KIND_COUNT
+} kp_mac_kind;
+
 // Flags of a cell, one byte. The kind is in the low bits.
 enum {
   KP_CELL_AIR = 0,    // pressure is given: open air, or outside the window or the domain
@@ -41,6 +51,16 @@ KP_FN void kp_mac_cell_of(const kp_mac_view *g, int64_t at, int64_t cell[3]) {
   cell[0] = at % g->row - KP_MAC_GHOSTS;
   cell[1] = (g->dimension == 2 ? at : at % g->slab) / g->row - KP_MAC_GHOSTS;
   cell[2] = g->dimension == 2 ? 0 : at / g->slab - KP_MAC_GHOSTS;
+}
+
+// Where item (i, j, k) of a kind of place (kp_mac_kind) lies [m]; in the plane z = 0 in 2D.
+KP_FN void kp_mac_place(const kp_mac_view *g, int kind, int64_t i, int64_t j, int64_t k,
+                        double x[3]) {
+  const double item[3] = { (double)i, (double)j, (double)k };
+  for (int c = 0; c < 3; ++c) {
+    x[c] = g->lo[c] + g->cell * (item[c] + (kind == c || kind == KP_MAC_NODE ? 0.0 : 0.5));
+  }
+  x[2] = g->dimension == 2 ? 0.0 : x[2];
 }
 
 // From one item to the next along an axis.

@@ -357,14 +357,10 @@ KP_FN void flow_force(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_f
   for (int64_t i = i0; i < i1; ++i) {
     int64_t at = kp_mac_at(g, i, j, k);
     kp_real value = a->velocity[at] + a->change;
-    const double place[3] = { (double)i, (double)j, (double)k };
     for (int32_t f = 0; f < a->n_fields; ++f) {
       const double *r = a->records + (int64_t)FORCE_FIELD_RECORD * f;
       double x[3];
-      for (int c = 0; c < 3; ++c) {
-        x[c] = g->lo[c] + g->cell * (place[c] + (c == a->axis ? 0.0 : 0.5));
-      }
-      x[2] = g->dimension == 2 ? 0.0 : x[2];
+      kp_mac_place(g, a->axis, i, j, k, x);
       value += (kp_real)(force_field_holds(r, x[0], x[1], x[2]) ? a->dt * r[7 + a->axis] : 0.0);
     }
     a->velocity[at] = value;
@@ -422,12 +418,13 @@ KP_FN void flow_sums(int64_t i, const flow_sums_args *a, double *out) {
   kp_mac_velocity velocity = { a->u, a->v, a->w };
   kp_real v[3];
   kp_mac_velocity_of_cell(g, velocity, at, v);
+  double x[3];
+  kp_mac_place(g, KP_MAC_CELL, cell[0], cell[1], cell[2], x);
   out[0] = 1.0;
   for (int c = 0; c < g->dimension; ++c) {
-    double x = g->lo[c] + g->cell * ((double)cell[c] + 0.5);
     out[1 + c] = (double)v[c];
     out[4] += 0.5 * (double)v[c] * (double)v[c];
-    out[5] += a->up[c] * x;
+    out[5] += a->up[c] * x[c];
   }
 }
 

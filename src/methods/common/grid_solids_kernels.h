@@ -153,11 +153,11 @@ KP_FN double solid_speed(const solid_faces_args *a, int64_t i, int64_t j, int64_
     return 0.0;
   }
   const double *r = a->records + (int64_t)SOLID_RECORD * body;
-  double x[3] = { (double)i, (double)j, (double)k };
-  for (int c = 0; c < 3; ++c) {
-    x[c] = g->lo[c] + g->cell * (x[c] + (c == a->axis ? 0.0 : 0.5)) - r[6 + c];
+  double x[3];
+  kp_mac_place(g, a->axis, i, j, k, x);
+  for (int d = 0; d < g->dimension; ++d) {
+    x[d] -= r[6 + d];
   }
-  x[2] = g->dimension == 2 ? 0.0 : x[2];
   int b = (a->axis + 1) % 3;
   int c = (a->axis + 2) % 3;
   return r[a->axis] + (r[3 + b] * x[c] - r[3 + c] * x[b]);

@@ -80,10 +80,8 @@ static void reach(const kp_mac_view *g, kp_mac_kind kind, int axis, const double
 
 static kp_vec3 place_of(const kp_mac_view *g, kp_mac_kind kind, const int32_t item[3]) {
   double x[3];
-  for (int c = 0; c < 3; ++c) {
-    x[c] = g->lo[c] + g->cell * (item[c] + ((int)kind == c ? 0.0 : 0.5));
-  }
-  return kp_vec3_make(x[0], x[1], g->dimension == 2 ? 0.0 : x[2]);
+  kp_mac_place(g, (int)kind, item[0], item[1], item[2], x);
+  return kp_vec3_make(x[0], x[1], x[2]);
 }
 
 kp_result kp_grid_sources_cover(kp_grid_sources *sources, const kp_shape *shape, kp_vec3 at,

@@ -767,9 +767,9 @@ KP_FN void flip_thrust(int64_t n, const flip_thrust_args *a, double *v) {
       continue;
     }
     double arm[3];
-    for (int c = 0; c < 3; ++c) {
-      double x = c < g->dimension ? g->lo[c] + ((double)cell[c] + 0.5) * g->cell : 0.0;
-      arm[c] = c < g->dimension ? x - a->centers[b][c] : 0.0;
+    kp_mac_place(g, KP_MAC_CELL, cell[0], cell[1], cell[2], arm);
+    for (int c = 0; c < g->dimension; ++c) {
+      arm[c] -= a->centers[b][c];
     }
     for (int c = 0; c < 3; ++c) {
       int d = (c + 1) % 3;

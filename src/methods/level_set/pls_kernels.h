@@ -127,15 +127,6 @@ KP_FN double pls_nozzle_distance(const pls_nozzle *n, const double x[3]) {
   return sqrt(ox * ox + oy * oy) + (inner < 0.0 ? inner : 0.0);
 }
 
-// The middle of item (i, j, k) of a kind of place [m].
-KP_FN void pls_place(const kp_mac_view *g, int kind, int64_t i, int64_t j, int64_t k, double x[3]) {
-  const double item[3] = { (double)i, (double)j, (double)k };
-  for (int c = 0; c < 3; ++c) {
-    x[c] = g->lo[c] + g->cell * (item[c] + (kind == c ? 0.0 : 0.5));
-  }
-  x[2] = g->dimension == 2 ? 0.0 : x[2];
-}
-
 typedef struct pls_pour_args {
   kp_mac_view grid;
   pls_nozzle nozzle;
@@ -146,7 +137,7 @@ KP_FN void pls_pour(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_pour
   const kp_mac_view *g = &a->grid;
   for (int64_t i = i0; i < i1; ++i) {
     double x[3];
-    pls_place(g, KP_MAC_CELL, i, j, k, x);
+    kp_mac_place(g, KP_MAC_CELL, i, j, k, x);
     kp_real d = (kp_real)pls_nozzle_distance(&a->nozzle, x);
     int64_t at = kp_mac_at(g, i, j, k);
     a->phi[at] = level_set_min(a->phi[at], d);
@@ -165,7 +156,7 @@ KP_FN void pls_drain(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_dra
   const kp_mac_view *g = &a->grid;
   for (int64_t i = i0; i < i1; ++i) {
     double x[3];
-    pls_place(g, KP_MAC_CELL, i, j, k, x);
+    kp_mac_place(g, KP_MAC_CELL, i, j, k, x);
     double d = -1e30;
     double square = 0.0;
     for (int c = 0; c < g->dimension; ++c) {
@@ -193,7 +184,7 @@ KP_FN void pls_push(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_push
   const kp_mac_view *g = &a->grid;
   for (int64_t i = i0; i < i1; ++i) {
     double x[3];
-    pls_place(g, a->axis, i, j, k, x);
+    kp_mac_place(g, a->axis, i, j, k, x);
     if (pls_nozzle_distance(&a->nozzle, x) < 0.5 * g->cell) {
       a->velocity[kp_mac_at(g, i, j, k)] = (kp_real)a->nozzle.velocity[a->axis];
     }
@@ -397,7 +388,7 @@ KP_FN void pls_correct(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_c
     int64_t at = kp_mac_at(g, i, j, k);
     if (a->phi[at] < a->reach && a->phi[at] > -a->reach) {
       double c[3];
-      pls_place(g, KP_MAC_CELL, i, j, k, c);
+      kp_mac_place(g, KP_MAC_CELL, i, j, k, c);
       pls_correct_cell(a, &cells, c, at);
     }
   }
@@ -575,11 +566,12 @@ KP_FN void pls_sums(int64_t t, const pls_sums_args *a, double *out) {
   kp_real v[3];
   double share = level_set_share_at(g, a->phi, at);
   kp_mac_velocity_of_cell(g, velocity, at, v);
+  double x[3];
+  kp_mac_place(g, KP_MAC_CELL, cell[0], cell[1], cell[2], x);
   out[0] = share;
   for (int c = 0; c < g->dimension; ++c) {
-    double x = g->lo[c] + g->cell * ((double)cell[c] + 0.5);
     out[1 + c] = share * (double)v[c];
     out[4] += share * 0.5 * (double)v[c] * (double)v[c];
-    out[5] += share * a->up[c] * x;
+    out[5] += share * a->up[c] * x[c];
   }
 }
