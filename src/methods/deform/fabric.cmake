@@ -1,0 +1,1 @@
+kp_sources(edge_order.c grid_links.c stitch.c)
