@@ -13,6 +13,8 @@ kp_sources(
   sampler_surface.c
   shape.c
   shape_params.c
+  tetrahedra.c
+  tetrahedra_stuff.c
   thinning.c
 )
 kp_isa_sources(level_set_cpu.c)

@@ -17,6 +17,7 @@ kp_sources(
   ply.c
   png.c
   table.c
+  tet_file.c
   vtk_writer.c
   words.c
 )

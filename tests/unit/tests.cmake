@@ -11,6 +11,7 @@ kp_test(test_fractional SOURCES test_fractional.c ../support/claims.c LABELS fas
 kp_test(test_history SOURCES test_history.c LABELS fast)
 kp_test(test_level_set SOURCES test_level_set.c LABELS fast)
 kp_test(test_geom SOURCES test_geom.c LABELS fast)
+kp_test(test_tetrahedra SOURCES test_tetrahedra.c ../support/claims.c LABELS fast)
 kp_test(test_marching_cubes SOURCES test_marching_cubes.c LABELS fast)
 kp_test(test_particle_surface SOURCES test_particle_surface.c LABELS fast)
 kp_test(test_mesh_files SOURCES test_mesh_files.c LABELS fast)
