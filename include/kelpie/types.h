@@ -357,6 +357,22 @@ typedef struct kp_marker_def {
   int surface;  // kp_marker_surface: velocity of faces between surface and air
 } kp_marker_def;
 
+// Settings of rigid bodies in contact. Lengths are shares of the size of the smaller body.
+typedef struct kp_rigid_def {
+  uint32_t cookie;
+  double step;               // s: longest step between two searches for contacts
+  int64_t substeps;          // of the solver in a step of that length
+  int64_t iterations;        // passes over the contacts per sub-step
+  double contact_frequency;  // Hz: how fast overlaps are pushed out
+  double contact_damping;    // ratio
+  double push_speed;         // sizes/s: no overlap is pushed out faster
+  double slop;               // sizes: overlap that is left alone
+  double bounce_speed;       // sizes/s: slower hits do not bounce
+  double light_support;      // mass ratio above which heavy on light gets more sub-steps
+  double domain_friction;    // of the closed faces of the domain
+  double domain_restitution;
+} kp_rigid_def;
+
 typedef enum kp_liquid_method {
   KP_LIQUID_SPH,
   KP_LIQUID_SPRINGS,
@@ -669,9 +685,12 @@ typedef struct kp_collider_def {
   kp_curve rotation_deg;  // turns about x, y, z of the shape's origin
   // m/s, in the axes of the shape: its surface slides without moving (a lid, a conveyor belt)
   kp_curve surface_velocity;
-  double spacing;  // m between samples; KP_AUTO: that of the finest liquid
-  int64_t layers;  // of samples, going inward
-  bool visible;    // drawn in pictures
+  double spacing;           // m between samples; KP_AUTO: that of the finest liquid
+  int64_t layers;           // of samples, going inward
+  double friction;          // Coulomb coefficient; a pair takes the geometric mean
+  double restitution;       // share of the normal speed kept; a pair takes the larger
+  double rolling_friction;  // m: arm of the normal force that resists rolling; the larger counts
+  bool visible;             // drawn in pictures
   kp_vec3 color;
 } kp_collider_def;
 
@@ -681,9 +700,13 @@ typedef struct kp_body_def {
   kp_shape_def shape;
   double density;            // kg/m^3
   kp_vec3 position;          // m, added to the shape
-  kp_vec3 velocity;          // m/s
+  kp_vec3 rotation_deg;      // turns about x, y, z of the shape's origin at the start
+  kp_vec3 velocity;          // m/s, of the centre of mass
   kp_vec3 angular_velocity;  // rad/s
-  double spacing;            // as of a collider
+  double friction;           // as of a collider
+  double restitution;
+  double rolling_friction;
+  double spacing;  // as of a collider
   int64_t layers;
   bool visible;
   kp_vec3 color;
@@ -757,6 +780,7 @@ KP_API kp_source_def kp_default_source_def(void);
 KP_API kp_vortices_def kp_default_vortices_def(void);
 KP_API kp_grains_def kp_default_grains_def(void);
 KP_API kp_dem_def kp_default_dem_def(void);
+KP_API kp_rigid_def kp_default_rigid_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);
 KP_API kp_body_def kp_default_body_def(void);
 KP_API kp_emitter_def kp_default_emitter_def(void);

@@ -119,11 +119,10 @@ void kp_bodies_set_frame(kp_bodies *bodies, kp_index body, const kp_frame3 *fram
 
 #define RADIANS (3.14159265358979323846 / 180.0)
 
-// Turn about x, then y, then z (fixed axes), in degrees.
-static kp_quat euler_deg(const double deg[3]) {
-  kp_quat x = kp_quat_from_axis_angle(kp_vec3_make(1, 0, 0), deg[0] * RADIANS);
-  kp_quat y = kp_quat_from_axis_angle(kp_vec3_make(0, 1, 0), deg[1] * RADIANS);
-  kp_quat z = kp_quat_from_axis_angle(kp_vec3_make(0, 0, 1), deg[2] * RADIANS);
+kp_quat kp_quat_from_euler_deg(kp_vec3 deg) {
+  kp_quat x = kp_quat_from_axis_angle(kp_vec3_make(1, 0, 0), deg.x * RADIANS);
+  kp_quat y = kp_quat_from_axis_angle(kp_vec3_make(0, 1, 0), deg.y * RADIANS);
+  kp_quat z = kp_quat_from_axis_angle(kp_vec3_make(0, 0, 1), deg.z * RADIANS);
   return kp_quat_mul(z, kp_quat_mul(y, x));
 }
 
@@ -143,7 +142,7 @@ kp_frame3 kp_body_scripted_frame(const kp_body *model, double time) {
   double turn_rate[3] = { 0 };
   kp_curve_at(&model->position, time, place, rate);
   kp_curve_at(&model->rotation_deg, time, turn, turn_rate);
-  kp_quat q = euler_deg(turn);
+  kp_quat q = kp_quat_from_euler_deg(kp_vec3_make(turn[0], turn[1], turn[2]));
   kp_vec3 omega = euler_rate_deg(turn, turn_rate);
   // the curve moves the shape's origin; the frame is that of the centre of mass
   kp_vec3 arm = kp_quat_rotate(q, model->center);
@@ -213,4 +212,57 @@ void kp_bodies_clear_forces(kp_bodies *bodies) {
     bodies->forces.data[b] = kp_vec3_make(0, 0, 0);
     bodies->torques.data[b] = kp_vec3_make(0, 0, 0);
   }
+}
+
+// ---- for those who touch bodies -----------------------------------------------------------------
+
+kp_vec3 kp_body_to_shape(const kp_body *model, const kp_frame3 *frame, kp_vec3 p) {
+  kp_quat back = kp_quat_conjugate(frame->orientation);
+  return kp_vec3_add(kp_quat_rotate(back, kp_vec3_sub(p, frame->position)), model->center);
+}
+
+kp_vec3 kp_bodies_velocity_at(kp_bodies *bodies, kp_index body, kp_vec3 p) {
+  kp_frame3 f = kp_bodies_frame(bodies, body);
+  kp_vec3 arm = kp_vec3_sub(p, f.position);
+  kp_vec3 v = kp_vec3_add(f.velocity, kp_vec3_cross(f.angular_velocity, arm));
+  return kp_vec3_add(v, kp_quat_rotate(f.orientation, bodies->slides.data[body]));
+}
+
+kp_mat3 kp_bodies_mobility(kp_bodies *bodies, kp_index body, kp_vec3 p) {
+  const kp_body *model = &bodies->models.data[body];
+  kp_mat3 k = { 0 };
+  if (model->kind != KP_BODY_FREE) {
+    return k;
+  }
+  kp_frame3 f = kp_bodies_frame(bodies, body);
+  kp_vec3 arm = kp_vec3_sub(p, f.position);
+  for (int c = 0; c < 3; ++c) {
+    kp_vec3 unit = kp_vec3_make(c == 0 ? 1 : 0, c == 1 ? 1 : 0, c == 2 ? 1 : 0);
+    kp_vec3 spin = rotated_mul(f.orientation, &model->inverse_inertia, kp_vec3_cross(arm, unit));
+    kp_vec3 v = kp_vec3_madd(kp_vec3_cross(spin, arm), model->inverse_mass, unit);
+    k.m[0][c] = v.x;
+    k.m[1][c] = v.y;
+    k.m[2][c] = v.z;
+  }
+  return k;
+}
+
+void kp_bodies_add_impulse(kp_bodies *bodies, kp_index body, kp_vec3 p, kp_vec3 impulse) {
+  const kp_body *model = &bodies->models.data[body];
+  if (model->kind == KP_BODY_FREE) {
+    kp_frame3 f = kp_bodies_frame(bodies, body);
+    kp_vec3 moment = kp_vec3_cross(kp_vec3_sub(p, f.position), impulse);
+    f.velocity = kp_vec3_madd(f.velocity, model->inverse_mass, impulse);
+    f.angular_velocity = kp_vec3_add(f.angular_velocity,
+                                     rotated_mul(f.orientation, &model->inverse_inertia, moment));
+    kp_bodies_set_frame(bodies, body, &f);
+  }
+}
+
+void kp_bodies_add_force(kp_bodies *bodies, kp_index body, kp_vec3 p, kp_vec3 force) {
+  kp_vec3 arm = kp_vec3_sub(p, kp_bodies_frame(bodies, body).position);
+  kp_vec3 *f = &bodies->forces.data[body];
+  kp_vec3 *t = &bodies->torques.data[body];
+  *f = kp_vec3_add(*f, force);
+  *t = kp_vec3_add(*t, kp_vec3_cross(arm, force));
 }

@@ -19,6 +19,9 @@ typedef struct kp_body {
   kp_mat3 inertia;            // about the centre, body axes [kg m^2]
   kp_mat3 inverse_inertia;    // zero for infinite mass
   kp_vec3 center;             // centre of mass in shape coordinates
+  double friction;            // Coulomb coefficient, see kp_friction_of_pair
+  double restitution;         // see kp_restitution_of_pair
+  double rolling_friction;    // m, of a pair: the larger
   kp_curve position;          // scripted: of the shape's origin
   kp_curve rotation_deg;      // scripted
   kp_curve surface_velocity;  // of static and scripted ones, in body axes [m/s]
@@ -62,3 +65,35 @@ void kp_bodies_script(kp_bodies *bodies, double time);
 void kp_bodies_integrate(kp_bodies *bodies, kp_vec3 gravity, double dt);
 
 void kp_bodies_clear_forces(kp_bodies *bodies);
+
+// Turn about x, then y, then z (fixed axes), in degrees.
+kp_quat kp_quat_from_euler_deg(kp_vec3 degrees);
+
+// ---- for those who touch bodies -----------------------------------------------------------------
+// Shapes are in kp_env.scenery.solids; a point p of the world is, in shape coordinates,
+// kp_body_to_shape(model, frame, p).
+
+// What two surfaces do to each other.
+KP_FN double kp_friction_of_pair(double a, double b) {
+  return sqrt(a * b);
+}
+
+KP_FN double kp_restitution_of_pair(double a, double b) {
+  return a > b ? a : b;
+}
+
+kp_vec3 kp_body_to_shape(const kp_body *model, const kp_frame3 *frame, kp_vec3 p);
+
+// Velocity of the material of a body at a point of the world, with the slide of its surface.
+kp_vec3 kp_bodies_velocity_at(kp_bodies *bodies, kp_index body, kp_vec3 p);
+
+// Change of velocity at p per impulse at p: (1/m) 1 - [r] I^-1 [r], symmetric; zero for bodies that
+// are not free.
+kp_mat3 kp_bodies_mobility(kp_bodies *bodies, kp_index body, kp_vec3 p);
+
+// An impulse [N s] at a point of the world, felt at once by the velocities of a free body; others
+// feel nothing. Not for several threads at a time.
+void kp_bodies_add_impulse(kp_bodies *bodies, kp_index body, kp_vec3 p, kp_vec3 impulse);
+
+// A force [N] at a point of the world, for the rest of this sub-step (forces and torques).
+void kp_bodies_add_force(kp_bodies *bodies, kp_index body, kp_vec3 p, kp_vec3 force);

@@ -29,6 +29,7 @@ static const kp_scene_kind builtin_kinds[] = {
   { "vortices", NULL, &kp_vortices_params, true, false, NULL },
   { "dem", NULL, &kp_dem_params, false, false, NULL },
   { "grains", NULL, &kp_grains_params, true, false, NULL },
+  { "rigid", NULL, &kp_rigid_params, false, false, NULL },
   { "collider", NULL, &kp_collider_params, true, false, NULL },
   { "body", NULL, &kp_body_params, true, false, NULL },
   { "emitter", NULL, &kp_emitter_params, true, false, NULL },

@@ -160,7 +160,10 @@ static kp_result build_collider(kp_world *world, const kp_collider_def *def) {
   kp_body model = { .kind = moves ? KP_BODY_SCRIPTED : KP_BODY_STATIC,
                     .position = def->position,
                     .rotation_deg = def->rotation_deg,
-                    .surface_velocity = def->surface_velocity };
+                    .surface_velocity = def->surface_velocity,
+                    .friction = def->friction,
+                    .restitution = def->restitution,
+                    .rolling_friction = def->rolling_friction };
   memcpy(model.name, def->name, sizeof model.name);
   kp_frame3 frame = kp_body_scripted_frame(&model, 0.0);
   kp_index body;
@@ -197,25 +200,25 @@ static kp_result build_body(kp_world *world, const kp_body_def *def) {
   kp_body model = { .kind = KP_BODY_FREE,
                     .inverse_mass = 1.0 / (def->density * mass.volume),
                     .inertia = mass.inertia,
-                    .center = mass.center };
+                    .center = mass.center,
+                    .friction = def->friction,
+                    .restitution = def->restitution,
+                    .rolling_friction = def->rolling_friction };
   for (int i = 0; i < 9; ++i) {
     model.inertia.m[i / 3][i % 3] *= def->density;
   }
   model.inverse_inertia = inverse3(&model.inertia);
   memcpy(model.name, def->name, sizeof model.name);
-  kp_frame3 frame = { .position = kp_vec3_add(def->position, mass.center),
-                      .orientation = kp_quat_identity(),
+  kp_quat turn = kp_quat_from_euler_deg(def->rotation_deg);
+  kp_frame3 frame = { .position = kp_vec3_add(def->position, kp_quat_rotate(turn, mass.center)),
+                      .orientation = turn,
                       .velocity = def->velocity,
                       .angular_velocity = def->angular_velocity };
   kp_index body;
   KP_TRY(kp_bodies_add(world->bodies, &model, &frame, &body));
   world->shapes.data[world->shapes.count - 1].body = body;
   double spacing = isnan(def->spacing) ? finest_spacing(&world->spec) : def->spacing;
-  if (!isfinite(spacing)) {
-    return kp_fail(KP_ERROR_SCENE, "body \"%s\": spacing is needed when the world has no liquid",
-                   def->name);
-  }
-  return add_samples(world, body, shape, spacing, def->layers);
+  return isfinite(spacing) ? add_samples(world, body, shape, spacing, def->layers) : KP_OK;
 }
 
 // Bodies that start inside each other are let be: contact pushes them apart gently.

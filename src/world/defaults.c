@@ -360,6 +360,24 @@ kp_dem_def kp_default_dem_def(void) {
   };
 }
 
+// Frequency, damping and push are those of Box2D v3 (Catto), whose lengths are of bodies of 1 m.
+kp_rigid_def kp_default_rigid_def(void) {
+  return (kp_rigid_def){
+    .cookie = KP_DEF_COOKIE,
+    .step = 1.0 / 60.0,
+    .substeps = 4,
+    .iterations = 1,
+    .contact_frequency = 30.0,
+    .contact_damping = 10.0,
+    .push_speed = 3.0,
+    .slop = 0.005,
+    .bounce_speed = 1.0,
+    .light_support = 10.0,
+    .domain_friction = 0.5,
+    .domain_restitution = 0.0,
+  };
+}
+
 kp_collider_def kp_default_collider_def(void) {
   return (kp_collider_def){
     .cookie = KP_DEF_COOKIE,
@@ -369,6 +387,7 @@ kp_collider_def kp_default_collider_def(void) {
     .surface_velocity = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
     .spacing = KP_AUTO,
     .layers = 2,
+    .friction = 0.5,
     .visible = true,
     .color = { 0.60, 0.60, 0.62 },
   };
@@ -384,6 +403,7 @@ kp_body_def kp_default_body_def(void) {
     .angular_velocity = { 0.0, 0.0, 0.0 },
     .spacing = KP_AUTO,
     .layers = 2,
+    .friction = 0.5,
     .visible = true,
     .color = { 0.85, 0.45, 0.15 },
   };

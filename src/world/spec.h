@@ -19,7 +19,8 @@
   X(vortex_fire)                                                                                   \
   X(level_set)                                                                                     \
   X(flip)                                                                                          \
-  X(marker)
+  X(marker)                                                                                        \
+  X(rigid)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.

@@ -84,6 +84,14 @@ static kp_result check_flat(const census *c, const char *what, const char *name,
   return KP_OK;
 }
 
+// And it turns about z alone.
+static kp_result check_flat_turn(const census *c, const char *what, const char *name, kp_vec3 v) {
+  return c->dimension == 2 && (v.x != 0.0 || v.y != 0.0)
+             ? kp_fail(KP_ERROR_SCENE,
+                       "%s of %s: the x and y components must be 0 in two dimensions", what, name)
+             : KP_OK;
+}
+
 // ---- shapes
 
 static kp_result build_shape(const kp_spec *spec, const census *c, const kp_shape_def *def,
@@ -186,7 +194,7 @@ static kp_result check_not_empty(const kp_spec *spec, const kp_population_defs *
              p->name);
     }
   }
-  if (n_alive > 0 || spec->smokes.count > 0) {
+  if (n_alive > 0 || spec->smokes.count > 0 || spec->bodies.count > 0) {
     return KP_OK;
   }
   return populations->count == 0
@@ -369,6 +377,9 @@ static void count_samples(census *c, kp_aabb box, const solid *s) {
   double y = fmin(box.max.y - box.min.y, c->domain.max.y - c->domain.min.y);
   double z = fmin(box.max.z - box.min.z, c->domain.max.z - c->domain.min.z);
   double step = isnan(s->spacing) ? c->finest : s->spacing;
+  if (!isfinite(step)) {
+    return;  // nobody needs them
+  }
   double n =
       c->dimension == 2 ? 2.0 * (x + y) / step : 2.0 * (x * y + y * z + z * x) / (step * step);
   count(c, &c->n_samples, n * (double)s->layers, s->name);
@@ -410,6 +421,9 @@ static kp_result check_solids(const kp_spec *spec, census *c) {
     const kp_body_def *def = &spec->bodies.data[i];
     solid s = { "body", def->name, &def->shape, def->spacing, def->layers, true };
     KP_TRY(check_flat(c, "velocity", def->name, def->velocity));
+    KP_TRY(check_flat(c, "position", def->name, def->position));
+    KP_TRY(check_flat_turn(c, "rotation_deg", def->name, def->rotation_deg));
+    KP_TRY(check_flat_turn(c, "angular_velocity", def->name, def->angular_velocity));
     KP_TRY(check_solid(spec, c, &s));
   }
   for (size_t i = 0; i < spec->sinks.count; ++i) {

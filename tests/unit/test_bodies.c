@@ -86,6 +86,40 @@ static void test_free_rotation(void **state) {
   scene_close(&s);
 }
 
+// An impulse at a point gives its momentum and its moment, and mobility tells what it will do.
+static void test_impulse(void **state) {
+  (void)state;
+  scene s;
+  scene_open(&s, KP_BACKEND_CPU);
+  kp_body top = free_body(2.0, kp_vec3_make(1.0, 2.0, 3.0));
+  kp_frame3 start = { .position = { 1, 2, 3 },
+                      .orientation = kp_quat_normalize(kp_quat_make(0.9, 0.1, -0.3, 0.2)),
+                      .velocity = { 0.3, -0.2, 0.1 },
+                      .angular_velocity = { 0.1, 5.0, 0.2 } };
+  kp_index b = add_body(&s, &top, &start);
+  kp_body wall = { .kind = KP_BODY_STATIC };
+  kp_index still = add_body(&s, &wall, &start);
+  kp_vec3 p = kp_vec3_make(1.5, 1.0, 2.0);
+  kp_vec3 impulse = kp_vec3_make(0.7, -0.4, 1.1);
+  kp_vec3 before = kp_bodies_velocity_at(s.bodies, b, p);
+  kp_mat3 mobility = kp_bodies_mobility(s.bodies, b, p);
+  kp_bodies_add_impulse(s.bodies, b, p, impulse);
+  kp_bodies_add_impulse(s.bodies, still, p, impulse);
+  kp_frame3 f = kp_bodies_frame(s.bodies, b);
+  kp_vec3 moment = kp_vec3_cross(kp_vec3_sub(p, start.position), impulse);
+  assert_vec3_near(kp_vec3_scale(kp_vec3_sub(f.velocity, start.velocity), 2.0), impulse, 1e-12);
+  assert_vec3_near(kp_vec3_sub(angular_momentum(&top, &f), angular_momentum(&top, &start)), moment,
+                   1e-12);
+  assert_vec3_near(kp_vec3_sub(kp_bodies_velocity_at(s.bodies, b, p), before),
+                   kp_mat3_mul_vec3(&mobility, impulse), 1e-12);
+  f = kp_bodies_frame(s.bodies, still);
+  assert_vec3_near(f.velocity, start.velocity, 0.0);
+  kp_bodies_add_force(s.bodies, b, p, impulse);
+  assert_vec3_near(s.bodies->forces.data[b], impulse, 0.0);
+  assert_vec3_near(s.bodies->torques.data[b], moment, 1e-12);
+  scene_close(&s);
+}
+
 static void test_fall_and_push(void **state) {
   (void)state;
   scene s;
@@ -474,10 +508,15 @@ static void test_gather(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_free_rotation),   cmocka_unit_test(test_fall_and_push),
-    cmocka_unit_test(test_scripted_frames), cmocka_unit_test(test_scripted_single_axis),
-    cmocka_unit_test(test_ranges),          cmocka_unit_test(test_refresh),
-    cmocka_unit_test(test_still_and_flat),  cmocka_unit_test(test_sliding_surface),
+    cmocka_unit_test(test_free_rotation),
+    cmocka_unit_test(test_fall_and_push),
+    cmocka_unit_test(test_impulse),
+    cmocka_unit_test(test_scripted_frames),
+    cmocka_unit_test(test_scripted_single_axis),
+    cmocka_unit_test(test_ranges),
+    cmocka_unit_test(test_refresh),
+    cmocka_unit_test(test_still_and_flat),
+    cmocka_unit_test(test_sliding_surface),
     cmocka_unit_test(test_gather),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

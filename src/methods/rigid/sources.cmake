@@ -1,1 +1,1 @@
-kp_sources(rigid.c)
+kp_sources(rigid.c rigid_params.c)

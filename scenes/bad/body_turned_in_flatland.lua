@@ -1,0 +1,7 @@
+-- expect: rotation_deg of crate: the x and y components must be 0 in two dimensions
+-- exit: 3
+domain { min = {0, 0, 0}, max = {1, 1, 0}, dimension = 2 }
+body "crate" {
+  shape = box { min = {0.2, 0.2, 0}, max = {0.4, 0.4, 0} },
+  rotation_deg = {10, 0, 0},
+}
