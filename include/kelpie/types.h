@@ -703,11 +703,11 @@ typedef struct kp_body_def {
   kp_vec3 rotation_deg;      // turns about x, y, z of the shape's origin at the start
   kp_vec3 velocity;          // m/s, of the centre of mass
   kp_vec3 angular_velocity;  // rad/s
-  double friction;           // as of a collider
+  double spacing;            // as of a collider
+  int64_t layers;
+  double friction;  // as of a collider
   double restitution;
   double rolling_friction;
-  double spacing;  // as of a collider
-  int64_t layers;
   bool visible;
   kp_vec3 color;
 } kp_body_def;
