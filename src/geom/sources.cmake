@@ -1,5 +1,6 @@
 kp_sources(
   bvh.c
+  ccd.c
   marching_cubes.c
   marching_cubes_table.c
   level_set.c
@@ -16,6 +17,7 @@ kp_sources(
   tetrahedra.c
   tetrahedra_stuff.c
   thinning.c
+  triangle_triangle.c
 )
 kp_isa_sources(level_set_cpu.c)
 kp_cuda_sources(level_set_cuda.cu)
