@@ -42,7 +42,8 @@ KP_FN double kp_ccd_least_gap(double distance, double thickness) {
   if (distance >= 2.0 * thickness) {
     return thickness;
   }
-  double part = distance > 0.25 * thickness ? 0.5 : (distance > 0.015625 * thickness ? 0.96 : 0.995);
+  double part =
+      distance > 0.25 * thickness ? 0.5 : (distance > 0.015625 * thickness ? 0.96 : 0.995);
   return part * distance;
 }
 

@@ -1,4 +1,5 @@
 kp_sources(
+  box_tree.c
   bvh.c
   ccd.c
   marching_cubes.c

@@ -103,8 +103,8 @@ int kp_orient3d(kp_vec3 a, kp_vec3 b, kp_vec3 c, kp_vec3 d) {
   kp_vec3 p = kp_vec3_sub(b, a);
   kp_vec3 q = kp_vec3_sub(c, a);
   kp_vec3 r = kp_vec3_sub(d, a);
-  double det = p.x * (q.y * r.z - q.z * r.y) + p.y * (q.z * r.x - q.x * r.z) +
-               p.z * (q.x * r.y - q.y * r.x);
+  double det =
+      p.x * (q.y * r.z - q.z * r.y) + p.y * (q.z * r.x - q.x * r.z) + p.z * (q.x * r.y - q.y * r.x);
   double size = fabs(p.x) * (fabs(q.y * r.z) + fabs(q.z * r.y)) +
                 fabs(p.y) * (fabs(q.z * r.x) + fabs(q.x * r.z)) +
                 fabs(p.z) * (fabs(q.x * r.y) + fabs(q.y * r.x));
@@ -307,8 +307,8 @@ bool kp_soup_intersects(const kp_triangle_soup *soup, kp_index i, kp_index j) {
   kp_index kb[3];
   kp_vec3 a[3];
   kp_vec3 b[3];
-  int common = match_nodes(soup->triangles + 3 * (int64_t)i, soup->triangles + 3 * (int64_t)j, ka,
-                           kb);
+  int common =
+      match_nodes(soup->triangles + 3 * (int64_t)i, soup->triangles + 3 * (int64_t)j, ka, kb);
   for (int k = 0; k < 3; ++k) {
     a[k] = node(soup, ka[k]);
     b[k] = node(soup, kb[k]);

@@ -1,1 +1,1 @@
-kp_sources(blackbody.c fractional.c smoothing.c)
+kp_sources(blackbody.c fractional.c smoothing.c symmetric3.c)

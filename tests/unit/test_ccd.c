@@ -248,8 +248,9 @@ static void answers_on_grids_agree_with_integer_arithmetic(void **state) {
     kp_vec3 x[4];
     kp_vec3 u[4];
     for (int k = 0; k < 4; ++k) {
-      x[k] = kp_vec3_make((double)kp_test_integer(&r, 0, size), (double)kp_test_integer(&r, 0, size),
-                          (double)kp_test_integer(&r, 0, size));
+      x[k] =
+          kp_vec3_make((double)kp_test_integer(&r, 0, size), (double)kp_test_integer(&r, 0, size),
+                       (double)kp_test_integer(&r, 0, size));
       u[k] = kp_vec3_make((double)kp_test_integer(&r, -size, size),
                           (double)kp_test_integer(&r, -size, size),
                           (double)kp_test_integer(&r, -size, size));
@@ -383,8 +384,8 @@ static void signs_of_volumes_are_exact(void **state) {
       int64_t s = kp_test_integer(&r, -3, 3);
       int64_t t = kp_test_integer(&r, -3, 3);
       for (int axis = 0; axis < 3; ++axis) {
-        p[3].v[axis] = p[0].v[axis] + s * (p[1].v[axis] - p[0].v[axis]) +
-                       t * (p[2].v[axis] - p[0].v[axis]);
+        p[3].v[axis] =
+            p[0].v[axis] + s * (p[1].v[axis] - p[0].v[axis]) + t * (p[2].v[axis] - p[0].v[axis]);
       }
       p[3].v[n % 3] += kp_test_integer(&r, -1, 1);
     }

@@ -1,0 +1,135 @@
+// What the files of the contact module share.
+#pragma once
+
+#include "base/array.h"
+#include "geom/box_tree.h"
+#include "geom/ccd.h"
+#include "methods/common/contact.h"
+#include "methods/common/contact_kernels.h"
+
+// A pair as one number, in the order in which pairs are visited: faces before edges, then by the
+// first item (point, edge) and the second (triangle, edge).
+typedef uint64_t kp_contact_key;
+
+#define KP_CONTACT_EDGES ((kp_contact_key)1 << 62)
+
+KP_FN kp_contact_key kp_contact_make_key(bool is_edges, kp_index a, kp_index b) {
+  return (is_edges ? KP_CONTACT_EDGES : 0) | (kp_contact_key)(uint32_t)a << 31 |
+         (kp_contact_key)(uint32_t)b;
+}
+
+KP_FN bool kp_contact_is_edges(kp_contact_key key) {
+  return (key & KP_CONTACT_EDGES) != 0;
+}
+
+typedef struct kp_contact_keys {
+  KP_ARRAY(kp_contact_key) list;
+} kp_contact_keys;
+
+// A node on its way: one cache line.
+typedef struct kp_contact_node {
+  kp_vec3 from, to;
+  double inverse_mass;
+  uint8_t is_moved;  // since the boxes were made
+  uint8_t is_touched;
+  uint8_t is_loose;  // gives way to what moves as told
+} kp_contact_node;
+
+typedef struct kp_contact_zones {
+  kp_index *parent;                  // of nodes; of itself where it is in no zone
+  uint8_t *level;                    // of roots: 0 turns, 1 moves without turning
+  uint8_t *is_dirty;                 // of roots: to be moved again
+  uint8_t *is_member;                // of nodes
+  KP_ARRAY(kp_contact_key) members;  // root and node, sorted
+} kp_contact_zones;
+
+struct kp_contact {
+  kp_backend *backend;
+  kp_contact_def def;
+  kp_index n_nodes, n_triangles, n_edges, n_points;
+  kp_index n_surface_edges;  // of triangles; those behind are segments
+  kp_index (*triangles)[3];
+  kp_index (*edges)[2];
+  kp_index *points;  // nodes of triangles
+  kp_index *object;  // of nodes
+  kp_contact_object *objects;
+  kp_index n_objects;
+  kp_vec3 *rest;
+  double *h;
+  kp_box_tree point_tree, triangle_tree, edge_tree;
+  KP_ARRAY(kp_contact_key) ignored;  // sorted keys of edge pairs
+
+  kp_contact_node *nodes;
+  kp_vec3 *wanted;  // `to` at the start of C
+  kp_contact_zones zones;
+  kp_contact_keys *chunks;  // what each chunk of a search found
+  kp_index n_chunks;
+  KP_ARRAY(kp_contact_key) found;  // of a search, sorted
+  KP_ARRAY(kp_contact_key) spare;  // of the sort
+
+  // B
+  KP_ARRAY(contact_pair) pairs;  // in the order of keys
+  KP_ARRAY(uint8_t) colors;
+  KP_ARRAY(int64_t) color_start[2];  // of faces, of edges
+  uint64_t *used_colors;             // of nodes
+  kp_buffer pair_buffer;             // in the order of colours
+
+  kp_contact_report report;
+};
+
+// Nodes of a pair: triangle and point, or two edges.
+KP_FN void kp_contact_nodes_of(const kp_contact *c, kp_contact_key key, kp_index node[4]) {
+  kp_index a = (kp_index)(key >> 31 & 0x7fffffff);
+  kp_index b = (kp_index)(key & 0x7fffffff);
+  if (kp_contact_is_edges(key)) {
+    node[0] = c->edges[a][0];
+    node[1] = c->edges[a][1];
+    node[2] = c->edges[b][0];
+    node[3] = c->edges[b][1];
+  } else {
+    node[0] = c->triangles[b][0];
+    node[1] = c->triangles[b][1];
+    node[2] = c->triangles[b][2];
+    node[3] = c->points[a];
+  }
+}
+
+// Have the two sides a node in common?
+KP_FN bool kp_contact_shares(bool is_edges, const kp_index n[4]) {
+  if (is_edges) {
+    return n[0] == n[2] || n[0] == n[3] || n[1] == n[2] || n[1] == n[3];
+  }
+  return n[3] == n[0] || n[3] == n[1] || n[3] == n[2];
+}
+
+// May these nodes meet at all? (objects, hair by edges only)
+bool kp_contact_may_meet(const kp_contact *contact, kp_contact_key key, const kp_index node[4]);
+
+// h of a pair; 0 for pairs of one object that are near each other in the rest state.
+double kp_contact_h(const kp_contact *contact, bool is_edges, const kp_index node[4]);
+
+// Places and masses to contact->nodes; `to` = `from` without x.
+KP_NODISCARD kp_result kp_contact_load(kp_contact *contact, kp_buffer from[3], kp_buffer x[3],
+                                       kp_buffer *inverse_mass);
+
+// Boxes of what lies between `from` and `to`, grown by margin + part h, where a node has moved (or
+// all); marks those.
+void kp_contact_boxes(kp_contact *contact, double margin, double part, bool only_moved);
+
+// Keys of all pairs whose boxes touch and that pass the test, sorted, in contact->found. The test
+// runs in parallel.
+typedef bool (*kp_contact_test_fn)(const kp_contact *contact, kp_contact_key key,
+                                   const kp_index node[4]);
+KP_NODISCARD kp_result kp_contact_search(kp_contact *contact, kp_contact_test_fn test,
+                                         bool only_marked, int64_t *n_tested);
+
+// Sorts `keys`; `spare` has room for as many.
+void kp_contact_sort(kp_contact_key *keys, kp_contact_key *spare, size_t n);
+
+// Impact zones (contact_zones.c).
+KP_NODISCARD kp_result kp_contact_zones_create(kp_contact_zones *zones, kp_index n_nodes);
+void kp_contact_zones_destroy(kp_contact_zones *zones);
+void kp_contact_zones_clear(kp_contact_zones *zones);
+kp_index kp_contact_zone(const kp_contact_zones *zones, kp_index node);  // root
+// Takes in the pairs of contact->found, moves the zones; marks nodes that moved.
+KP_NODISCARD kp_result kp_contact_zones_grow(kp_contact *contact, int round);

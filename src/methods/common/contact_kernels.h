@@ -1,0 +1,223 @@
+// Repulsion of pairs that are near each other (Bridson et al. 2002, section 7.2; Selle 2008,
+// section 6.4). A pair changes the velocities of its four nodes. Pairs of one colour have no free
+// node in common, so that a colour may run in any order, in parallel, and gives what pairs in
+// sequence give.
+//
+// A pair is a vector sum c_i x_i from its first side to its second. With w_i the inverse masses, an
+// impulse j n changes velocities by c_i w_i j n, and their relative velocity by j n sum c_i^2 w_i.
+// Selle's formulas (equal masses; It = 2 I / (1 + w1^2 + w2^2 + w3^2)) are this with one mass; the
+// second branch of his elastic impulse overshoots by a factor of two, and is not copied.
+#pragma once
+
+#include "math/rounding.h"
+
+typedef struct contact_pair {
+  int32_t node[4];  // point/triangle: the triangle seen from the point's side, then the point
+  kp_real h;
+  kp_real friction;
+  kp_real side[3];  // edge/edge: unit vector between them in the collision-free state
+} contact_pair;
+
+typedef struct contact_repulse_args {
+  const contact_pair *pairs;
+  int64_t first;  // of the colour
+  const kp_pos *x, *y, *z;
+  kp_real *vx, *vy, *vz;
+  const kp_real *inverse_mass;
+  kp_real dt, stiffness, recovery, flip, reach;
+  int32_t is_elastic, has_friction, has_history;
+} contact_repulse_args;
+
+typedef contact_repulse_args contact_faces_args;
+typedef contact_repulse_args contact_edges_args;
+
+typedef struct contact_vec {
+  kp_real x, y, z;
+} contact_vec;
+
+KP_FN contact_vec contact_between(const contact_repulse_args *a, int32_t from, int32_t to) {
+  contact_vec d;
+  d.x = (kp_real)(a->x[to] - a->x[from]);
+  d.y = (kp_real)(a->y[to] - a->y[from]);
+  d.z = (kp_real)(a->z[to] - a->z[from]);
+  return d;
+}
+
+KP_FN kp_real contact_dot(contact_vec a, contact_vec b) {
+  return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+KP_FN contact_vec contact_cross(contact_vec a, contact_vec b) {
+  contact_vec c;
+  c.x = a.y * b.z - a.z * b.y;
+  c.y = a.z * b.x - a.x * b.z;
+  c.z = a.x * b.y - a.y * b.x;
+  return c;
+}
+
+KP_FN contact_vec contact_scaled(contact_vec a, kp_real s) {
+  contact_vec b;
+  b.x = a.x * s;
+  b.y = a.y * s;
+  b.z = a.z * s;
+  return b;
+}
+
+KP_FN kp_real contact_clamp01(kp_real s) {
+  return s < (kp_real)0 ? (kp_real)0 : (s > (kp_real)1 ? (kp_real)1 : s);
+}
+
+// The impulse of a pair with weights c, normal n from the first side to the second and a gap along
+// it, which is negative where the sides have changed places: the same formula then pulls back.
+KP_FN void contact_apply(const contact_repulse_args *a, const contact_pair *p, const kp_real c[4],
+                         contact_vec n, kp_real gap) {
+  contact_vec v;
+  kp_real give = (kp_real)0;  // sum c^2 w: 1 / effective mass
+  v.x = v.y = v.z = (kp_real)0;
+  for (int k = 0; k < 4; ++k) {
+    int32_t i = p->node[k];
+    v.x += c[k] * a->vx[i];
+    v.y += c[k] * a->vy[i];
+    v.z += c[k] * a->vz[i];
+    give += c[k] * c[k] * a->inverse_mass[i];
+  }
+  if (!(give > (kp_real)0)) {
+    return;
+  }
+  kp_real normal = contact_dot(v, n);
+  kp_real change = normal < (kp_real)0 ? -normal : (kp_real)0;  // inelastic
+  contact_vec total = contact_scaled(n, change);
+  if (a->has_friction && change > (kp_real)0) {
+    contact_vec slip;
+    slip.x = v.x - normal * n.x;
+    slip.y = v.y - normal * n.y;
+    slip.z = v.z - normal * n.z;
+    kp_real speed = kp_root(contact_dot(slip, slip));
+    kp_real most = p->friction * change;
+    kp_real part = speed > most ? most / speed : (kp_real)1;
+    total.x -= part * slip.x;
+    total.y -= part * slip.y;
+    total.z -= part * slip.z;
+  }
+  if (a->is_elastic) {
+    kp_real overlap = p->h - gap;
+    kp_real wanted = a->recovery * overlap / a->dt - (normal + change);
+    kp_real spring = a->dt * a->stiffness * overlap * give;
+    kp_real push = spring < wanted ? spring : wanted;
+    if (push > (kp_real)0) {
+      total.x += push * n.x;
+      total.y += push * n.y;
+      total.z += push * n.z;
+    }
+  }
+  for (int k = 0; k < 4; ++k) {
+    int32_t i = p->node[k];
+    kp_real s = c[k] * a->inverse_mass[i] / give;
+    // nodes that move as told may belong to several pairs of a colour
+    if (a->inverse_mass[i] > (kp_real)0) {
+      a->vx[i] += s * total.x;
+      a->vy[i] += s * total.y;
+      a->vz[i] += s * total.z;
+    }
+  }
+}
+
+// Point and triangle: along the triangle's normal, which pointed to the point in the collision-free
+// state. (Selle, L1065, exchanges the point with a corner there; it is two corners that must be.)
+KP_FN void contact_faces(int64_t i, const contact_repulse_args *a) {
+  const contact_pair *p = &a->pairs[a->first + i];
+  contact_vec d1 = contact_between(a, p->node[0], p->node[1]);
+  contact_vec d2 = contact_between(a, p->node[0], p->node[2]);
+  contact_vec r = contact_between(a, p->node[0], p->node[3]);
+  contact_vec n = contact_cross(d1, d2);
+  kp_real area2 = contact_dot(n, n);
+  if (!(area2 > (kp_real)0)) {
+    return;
+  }
+  kp_real area = kp_root(area2);
+  kp_real gap = contact_dot(r, n) / area;
+  if (!a->has_history && gap < (kp_real)0) {
+    n = contact_scaled(n, (kp_real)-1);
+    gap = -gap;
+  }
+  if (gap >= p->h || gap < -a->reach * p->h) {
+    return;
+  }
+  n = contact_scaled(n, (kp_real)1 / area);
+  // weights do not care for the sign of n: n appears twice
+  contact_vec m = contact_cross(d1, d2);
+  kp_real w1 = contact_dot(contact_cross(r, d2), m) / area2;
+  kp_real w2 = contact_dot(contact_cross(d1, r), m) / area2;
+  kp_real w0 = (kp_real)1 - w1 - w2;
+  kp_real margin = p->h / kp_root(area);
+  if (w0 < -margin || w1 < -margin || w2 < -margin) {
+    return;
+  }
+  kp_real c[4] = { -w0, -w1, -w2, (kp_real)1 };
+  contact_apply(a, p, c, n, gap);
+}
+
+// Weights s, t of the closest points of two segments with r from the second's start to the first's.
+KP_FN void contact_closest(contact_vec d1, contact_vec d2, contact_vec r, kp_real *s, kp_real *t) {
+  kp_real aa = contact_dot(d1, d1);
+  kp_real ee = contact_dot(d2, d2);
+  kp_real b = contact_dot(d1, d2);
+  kp_real c = contact_dot(d1, r);
+  kp_real f = contact_dot(d2, r);
+  kp_real denominator = aa * ee - b * b;
+  if (!(aa > (kp_real)0) || !(ee > (kp_real)0)) {
+    *s = *t = (kp_real)0;
+    return;
+  }
+  if (denominator > (kp_real)1e-6 * aa * ee) {
+    *s = contact_clamp01((b * f - c * ee) / denominator);
+  } else {
+    // nearly parallel: the middle of what lies beside each other
+    kp_real s0 = contact_clamp01(-c / aa);
+    kp_real s1 = contact_clamp01((b - c) / aa);
+    *s = (kp_real)0.5 * (s0 + s1);
+  }
+  *t = (b * *s + f) / ee;
+  if (*t < (kp_real)0 || *t > (kp_real)1) {
+    *t = contact_clamp01(*t);
+    *s = contact_clamp01((b * *t - c) / aa);
+  }
+}
+
+// Edge and edge: along the shortest vector between them, turned round where it has come to point
+// against the one of the collision-free state. (As printed, L1065, it is turned when s0 . s < eps;
+// that eps = 0 is aggressive and 0.9 conservative makes sense for s0 . s < -eps only.)
+KP_FN void contact_edges(int64_t i, const contact_repulse_args *a) {
+  const contact_pair *p = &a->pairs[a->first + i];
+  contact_vec d1 = contact_between(a, p->node[0], p->node[1]);
+  contact_vec d2 = contact_between(a, p->node[2], p->node[3]);
+  contact_vec r = contact_between(a, p->node[2], p->node[0]);
+  kp_real s;
+  kp_real t;
+  contact_closest(d1, d2, r, &s, &t);
+  contact_vec n;  // from the first edge to the second
+  n.x = t * d2.x - r.x - s * d1.x;
+  n.y = t * d2.y - r.y - s * d1.y;
+  n.z = t * d2.z - r.z - s * d1.z;
+  contact_vec side;
+  side.x = p->side[0];
+  side.y = p->side[1];
+  side.z = p->side[2];
+  kp_real gap = kp_root(contact_dot(n, n));
+  if (gap > (kp_real)1e-6 * p->h) {
+    n = contact_scaled(n, (kp_real)1 / gap);
+    if (a->has_history && contact_dot(side, n) < -a->flip) {
+      n = contact_scaled(n, (kp_real)-1);
+      gap = -gap;
+    }
+  } else {
+    n = side;
+  }
+  if (gap >= p->h || gap < -a->reach * p->h) {
+    return;
+  }
+  kp_real c[4] = { s - (kp_real)1, -s, (kp_real)1 - t, t };
+  contact_apply(a, p, c, n, gap);
+}
+
+#define CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR) POINT(contact, faces) POINT(contact, edges)
