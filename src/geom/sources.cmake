@@ -13,8 +13,10 @@ kp_sources(
   particle_surface.c
   sampler.c
   sampler_surface.c
+  scalp.c
   shape.c
   shape_params.c
+  strand.c
   tetrahedra.c
   tetrahedra_stuff.c
   thinning.c

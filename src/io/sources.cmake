@@ -1,6 +1,7 @@
 kp_sources(
   container.c
   container_write.c
+  curve_file.c
   export.c
   export_csv.c
   export_obj.c
