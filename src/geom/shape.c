@@ -18,109 +18,45 @@
 #define MOST_SPHERE_LEVELS 7
 
 // ---- distances ----------------------------------------------------------------------------------
-// Each function gives the distance of the solid that is not inverted, and its gradient.
-
 // A box without extent in z, or in two dimensions, is unbounded in z.
 static bool is_flat(const kp_shape *shape) {
   const kp_shape_def *def = &shape->def;
   return shape->dimension == 2 || (def->kind == KP_SHAPE_BOX && def->min.z == def->max.z);
 }
 
-static double box_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal) {
-  kp_vec3 middle = kp_vec3_scale(kp_vec3_add(shape->def.min, shape->def.max), 0.5);
-  kp_vec3 half = kp_vec3_scale(kp_vec3_sub(shape->def.max, shape->def.min), 0.5);
-  kp_vec3 d = kp_vec3_sub(p, middle);
-  double q[3] = { fabs(d.x) - half.x, fabs(d.y) - half.y, fabs(d.z) - half.z };
-  double side[3] = { copysign(1.0, d.x), copysign(1.0, d.y), copysign(1.0, d.z) };
-  double n[3] = { 0.0, 0.0, 0.0 };
-  int n_axes = is_flat(shape) ? 2 : 3;
-  int nearest = 0;
-  double outside2 = 0.0;
-  for (int i = 0; i < n_axes; ++i) {
-    nearest = q[i] > q[nearest] ? i : nearest;
-    outside2 += q[i] > 0.0 ? q[i] * q[i] : 0.0;
-  }
-  double distance = outside2 > 0.0 ? sqrt(outside2) : q[nearest];
-  if (outside2 > 0.0) {
-    for (int i = 0; i < n_axes; ++i) {
-      n[i] = q[i] > 0.0 ? side[i] * q[i] / distance : 0.0;
-    }
-  } else {
-    n[nearest] = side[nearest];
-  }
-  *normal = kp_vec3_make(n[0], n[1], n[2]);
-  return distance;
-}
-
-// Distance to a point, and the direction away from it; any direction at the point itself.
-static double point_query(kp_vec3 d, kp_vec3 *direction) {
-  double length = kp_vec3_length(d);
-  *direction = length > 0.0 ? kp_vec3_scale(d, 1.0 / length) : kp_vec3_make(0.0, 1.0, 0.0);
-  return length;
-}
-
-static double sphere_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal) {
-  kp_vec3 d = kp_vec3_sub(p, shape->def.center);
-  if (shape->dimension == 2) {
-    d.z = 0.0;
-  }
-  return point_query(d, normal) - shape->def.radius;
-}
-
-// In the half plane (distance from axis, height) the cylinder is a rectangle.
-static double cylinder_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal) {
+kp_shape_view kp_shape_view_of(const kp_shape *shape) {
   const kp_shape_def *def = &shape->def;
-  kp_vec3 w = kp_vec3_sub(def->b, def->a);
-  double half_length = 0.5 * kp_vec3_length(w);
-  w = kp_vec3_scale(w, 0.5 / half_length);
-  kp_vec3 d = kp_vec3_sub(p, kp_vec3_scale(kp_vec3_add(def->a, def->b), 0.5));
-  double height = kp_vec3_dot(d, w);
-  kp_vec3 away = kp_vec3_madd(d, -height, w);
-  double rho = kp_vec3_length(away);
-  kp_vec3 v;
-  if (rho > 0.0) {
-    away = kp_vec3_scale(away, 1.0 / rho);
-  } else {
-    kp_frame_make(w, &away, &v);
+  kp_shape_view view = { .kind = (int32_t)def->kind,
+                         .dimension = shape->dimension,
+                         .is_flat = is_flat(shape),
+                         .invert = def->invert,
+                         .radius = def->radius };
+  switch (def->kind) {
+  case KP_SHAPE_BOX:
+    view.p = def->min;
+    view.q = def->max;
+    break;
+  case KP_SHAPE_SPHERE:
+    view.p = def->center;
+    break;
+  case KP_SHAPE_PLANE:
+    view.p = def->point;
+    view.q = def->normal;
+    break;
+  case KP_SHAPE_CYLINDER:
+  case KP_SHAPE_CAPSULE:
+  case KP_SHAPE_MESH:
+  case KP_SHAPE_KIND_COUNT:
+    view.p = def->a;
+    view.q = def->b;
+    break;
   }
-  kp_vec3 up = kp_vec3_scale(w, copysign(1.0, height));
-  double q_side = rho - def->radius;
-  double q_end = fabs(height) - half_length;
-  if (q_side > 0.0 && q_end > 0.0) {
-    double distance = sqrt(q_side * q_side + q_end * q_end);
-    *normal = kp_vec3_madd(kp_vec3_scale(away, q_side / distance), q_end / distance, up);
-    return distance;
-  }
-  *normal = q_side > q_end ? away : up;
-  return q_side > q_end ? q_side : q_end;
-}
-
-static double capsule_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal) {
-  const kp_shape_def *def = &shape->def;
-  kp_vec3 axis = kp_vec3_sub(def->b, def->a);
-  double t = kp_vec3_dot(kp_vec3_sub(p, def->a), axis) / kp_vec3_dot(axis, axis);
-  t = t < 0.0 ? 0.0 : (t > 1.0 ? 1.0 : t);
-  kp_vec3 d = kp_vec3_sub(p, kp_vec3_madd(def->a, t, axis));
-  return point_query(d, normal) - def->radius;
-}
-
-static double plane_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal) {
-  *normal = shape->def.normal;
-  return kp_vec3_dot(kp_vec3_sub(p, shape->def.point), shape->def.normal);
+  return view;
 }
 
 static double mesh_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal) {
-  return kp_mesh_query_distance(shape->mesh, p, normal);
-}
-
-double kp_shape_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal) {
-  static double (*const queries[KP_SHAPE_KIND_COUNT])(const kp_shape *, kp_vec3, kp_vec3 *) = {
-    [KP_SHAPE_BOX] = box_query,           [KP_SHAPE_SPHERE] = sphere_query,
-    [KP_SHAPE_CYLINDER] = cylinder_query, [KP_SHAPE_CAPSULE] = capsule_query,
-    [KP_SHAPE_PLANE] = plane_query,       [KP_SHAPE_MESH] = mesh_query,
-  };
   kp_vec3 n;
-  double distance = queries[shape->def.kind](shape, p, &n);
+  double distance = kp_mesh_query_distance(shape->mesh, p, &n);
   if (shape->dimension == 2) {
     // the gradient inside the plane
     n.z = 0.0;
@@ -128,6 +64,14 @@ double kp_shape_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal) {
   }
   *normal = shape->def.invert ? kp_vec3_scale(n, -1.0) : n;
   return shape->def.invert ? -distance : distance;
+}
+
+double kp_shape_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal) {
+  if (shape->def.kind == KP_SHAPE_MESH) {
+    return mesh_query(shape, p, normal);
+  }
+  kp_shape_view view = kp_shape_view_of(shape);
+  return kp_shape_view_query(&view, p, normal);
 }
 
 double kp_shape_distance(const kp_shape *shape, kp_vec3 p) {

@@ -11,6 +11,7 @@
 
 #include "base/param.h"
 #include "geom/mesh.h"
+#include "geom/shape_kernels.h"
 #include "kelpie/shape.h"
 
 extern const kp_param_table kp_shape_box_params;
@@ -56,6 +57,9 @@ double kp_shape_distance(const kp_shape *shape, kp_vec3 p);
 
 // Unit outward normal at the nearest point of the surface: the gradient of the distance.
 kp_vec3 kp_shape_normal(const kp_shape *shape, kp_vec3 p);
+
+// For kernels; not of meshes.
+kp_shape_view kp_shape_view_of(const kp_shape *shape);
 
 // Both at once.
 double kp_shape_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal);

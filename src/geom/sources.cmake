@@ -5,6 +5,7 @@ kp_sources(
   marching_cubes.c
   marching_cubes_table.c
   level_set.c
+  level_set_keys.c
   distance_grid.c
   mesh.c
   mesh_make.c
