@@ -196,6 +196,9 @@ static kp_result grains_world(kp_world *world, int64_t particles, int contact, d
   left.size_ratio = ratio;
   left.rolling_friction = rolling;
   left.velocity = kp_vec3_make(0.5, -0.5, 0);
+  // grains that fly together do not slide on each other unless they spin, and if they all spin
+  // alike they do not roll: springs and torques would hold nothing but roundings
+  left.spin = rolling > 0.0 ? kp_vec3_make(0, 0, 0) : kp_vec3_make(3, -2, 5);
   left.jitter = 0.01;
   snprintf(left.name, sizeof left.name, "left");
   kp_grains_def right = left;

@@ -8,11 +8,13 @@ target_compile_definitions(kelpie_flags INTERFACE
   _XOPEN_SOURCE=700 _DEFAULT_SOURCE
   $<$<BOOL:${KELPIE_DOUBLE}>:KELPIE_DOUBLE>
   $<$<BOOL:${KELPIE_VALIDATE}>:KP_VALIDATE>
+  $<$<BOOL:${KELPIE_FUSED}>:KP_WITH_FUSED>
   $<$<BOOL:${KELPIE_HAS_CUDA}>:KP_WITH_CUDA>
   $<$<BOOL:${KELPIE_HAS_MPI}>:KP_WITH_MPI>)
 # contraction would make results depend on the instruction set; errno costs vectorised square roots
 target_compile_options(kelpie_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:C>:-fno-math-errno;-ffp-contract=off;-fvisibility=hidden>
+  $<$<COMPILE_LANGUAGE:C>:-fno-math-errno;-fvisibility=hidden>
+  $<$<COMPILE_LANGUAGE:C>:-ffp-contract=$<IF:$<BOOL:$<TARGET_PROPERTY:KP_FUSES>>,fast,off>>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fvisibility=hidden,-ffp-contract=off>
   # float division and square root to the last bit cost a third of a pair loop on a card; CPU and CUDA agree
   # within tolerances anyway (double is not touched)
@@ -30,6 +32,10 @@ if(kelpie_isa_sources)
     target_compile_definitions(kelpie_isa_${isa} PRIVATE KP_ISA=${isa})
     target_compile_options(kelpie_isa_${isa} PRIVATE ${kelpie_isa_flags_${isa}})
     target_link_libraries(kelpie_isa_${isa} PRIVATE kelpie_flags)
+    # the mirror backend runs v3 then and the cpu backend does not; see backend_mirror.c
+    if(KELPIE_FUSED AND isa STREQUAL "v3")
+      set_target_properties(kelpie_isa_${isa} PROPERTIES KP_FUSES ON)
+    endif()
     list(APPEND kelpie_object_targets kelpie_isa_${isa})
     if(NOT isa STREQUAL "base")
       string(TOUPPER ${isa} isa_upper)

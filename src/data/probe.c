@@ -9,10 +9,12 @@ static kp_result make_points(kp_probe *p, const kp_vec3 *points, int64_t n) {
   kp_backend *backend = p->seen.space->backend;
   kp_field_desc count = { "count", KP_TYPE_REAL, 1, "", 0, 0.0 };
   kp_field_desc speed = { "speed", KP_TYPE_REAL, 1, "m/s", 0, 0.0 };
+  kp_field_desc centre = { "centre", KP_TYPE_REAL, 3, "m", 0, 0.0 };
   KP_TRY(kp_registry_create(backend, &p->registry));
   KP_TRY(kp_set_create(p->registry, "points", KP_SET_TIED, p->seen.dimension, &p->points));
   KP_TRY(kp_space_add_field(p->points->space, &count, &p->count));
   KP_TRY(kp_space_add_field(p->points->space, &speed, &p->speed));
+  KP_TRY(kp_space_add_field(p->points->space, &centre, &p->centre));
   KP_TRY(kp_set_add(p->points, n, points, NULL));
   KP_TRY(kp_cells_create(p->points, p->radius, &p->point_cells));
   KP_TRY(kp_cells_build(p->point_cells, NULL));
@@ -64,18 +66,24 @@ int64_t kp_probe_count(const kp_probe *probe) {
   return probe->kind == KP_PROBE_TRACK ? 1 : probe->points->space->n;
 }
 
-static kp_result look_around(kp_probe *p) {
+static kp_result pass(kp_probe *p, const kp_kernel *kernel, kp_access means, kp_pair_job *job) {
   probe_args a = { .radius2 = (kp_real)(p->radius * p->radius), .dimension = p->seen.dimension };
-  kp_pair_job job;
   kp_call call;
-  KP_TRY(kp_cells_build(p->seen_cells, NULL));
-  kp_call_init(&call, p->kind == KP_PROBE_MEAN ? &probe_mean_kernel : &probe_fit_kernel, &a);
+  kp_call_init(&call, kernel, &a);
   KP_BIND3(&call, &a, j_v, p->seen.velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, count, &p->count->buffers[0], KP_ACCESS_OVERWRITE);
-  KP_BIND3(&call, &a, v, p->points->velocity, KP_ACCESS_OVERWRITE);
+  KP_BIND3(&call, &a, v, p->points->velocity, means);
+  KP_BIND3(&call, &a, c, p->centre, means);
   KP_BIND(&call, &a, speed, &p->speed->buffers[0], KP_ACCESS_OVERWRITE);
+  return kp_call_pairs(p->seen.space->backend, &call, job);
+}
+
+static kp_result look_around(kp_probe *p) {
+  kp_pair_job job;
+  KP_TRY(kp_cells_build(p->seen_cells, NULL));
   KP_TRY(kp_pair_job_make(p->point_cells, p->seen_cells, p->radius, &job));
-  return kp_call_pairs(p->seen.space->backend, &call, &job);
+  KP_TRY(pass(p, &probe_mean_kernel, KP_ACCESS_OVERWRITE, &job));
+  return p->kind == KP_PROBE_FIT ? pass(p, &probe_fit_kernel, KP_ACCESS_WRITE, &job) : KP_OK;
 }
 
 static kp_result read_points(kp_probe *p, kp_probe_value *out) {

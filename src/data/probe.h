@@ -30,7 +30,7 @@ typedef struct kp_probe {
   kp_registry *registry;
   kp_set *points;
   kp_cells *point_cells;
-  kp_field *count, *speed;
+  kp_field *count, *speed, *centre;
 } kp_probe;
 
 // `space` must hold position, velocity and id. track needs no points.

@@ -20,11 +20,12 @@ typedef struct probe_args {
   const kp_real *j_vx, *j_vy, *j_vz;
   kp_real *count;
   kp_real *vx, *vy, *vz;
+  kp_real *cx, *cy, *cz;  // from the elements around it to the point, in the mean
   kp_real *speed;
 } probe_args;
 
 typedef struct probe_i {
-  char unused;
+  kp_real d[3], v[3];  // what `mean` found
 } probe_i;
 
 // ---- mean: every element within the radius counts alike -----------------------------------------
@@ -33,7 +34,7 @@ typedef probe_args probe_mean_args;
 typedef probe_i probe_mean_i;
 
 typedef struct probe_mean_acc {
-  kp_w n, vx, vy, vz, speed;
+  kp_w n, x, y, z, vx, vy, vz, speed;
 } probe_mean_acc;
 
 KP_PAIR_J(probe_mean, PROBE_J)
@@ -42,19 +43,22 @@ PROBE_INLINE void probe_mean_load(int64_t i, const probe_args *a, probe_i *self,
                                   probe_mean_acc *acc) {
   (void)i;
   (void)a;
-  self->unused = 0;
-  acc->n = acc->vx = acc->vy = acc->vz = acc->speed = kp_w_splat((kp_real)0);
+  (void)self;
+  acc->n = acc->x = acc->y = acc->z = kp_w_splat((kp_real)0);
+  acc->vx = acc->vy = acc->vz = acc->speed = kp_w_splat((kp_real)0);
 }
 
 PROBE_INLINE void probe_mean_pair(probe_mean_acc *acc, const probe_i *self, const probe_mean_j *j,
                                   kp_w dx, kp_w dy, kp_w dz, kp_w r2, const probe_args *a) {
   (void)self;
-  (void)dx;
-  (void)dy;
-  (void)dz;
-  kp_w one = kp_w_select(kp_w_less(kp_w_splat(a->radius2), r2), kp_w_splat((kp_real)0),
-                         kp_w_splat((kp_real)1));
+  kp_w zero = kp_w_splat((kp_real)0);
+  kp_wmask is_far = kp_w_less(kp_w_splat(a->radius2), r2);
+  kp_w one = kp_w_select(is_far, zero, kp_w_splat((kp_real)1));
   acc->n += one;
+  // lanes without an element come with huge d
+  acc->x += kp_w_select(is_far, zero, dx);
+  acc->y += kp_w_select(is_far, zero, dy);
+  acc->z += kp_w_select(is_far, zero, dz);
   acc->vx += one * j->vx;
   acc->vy += one * j->vy;
   acc->vz += one * j->vz;
@@ -67,6 +71,9 @@ PROBE_INLINE void probe_mean_store(int64_t i, const probe_mean_acc *acc, const p
   kp_real n = kp_w_sum(acc->n);
   kp_real share = n > (kp_real)0 ? (kp_real)1 / n : (kp_real)0;
   a->count[i] = n;
+  a->cx[i] = share * kp_w_sum(acc->x);
+  a->cy[i] = share * kp_w_sum(acc->y);
+  a->cz[i] = share * kp_w_sum(acc->z);
   a->vx[i] = share * kp_w_sum(acc->vx);
   a->vy[i] = share * kp_w_sum(acc->vy);
   a->vz[i] = share * kp_w_sum(acc->vz);
@@ -74,11 +81,15 @@ PROBE_INLINE void probe_mean_store(int64_t i, const probe_mean_acc *acc, const p
 }
 
 // ---- fit: the value at the centre of the linear field nearest to the elements around it ---------
+//
+// Sums are taken about the mean place and the mean velocity, which `mean` must have found before:
+// where all elements lie to one side of the point, sums about the point itself are large numbers
+// whose small difference is the answer.
 
 typedef probe_args probe_fit_args;
 typedef probe_i probe_fit_i;
 
-// Weighted sums of 1, d, d d and of v, v d; w = (1 - r^2/R^2)^2.
+// Weighted sums of 1, d, d d and of v, v d, about the means; w = (1 - r^2/R^2)^2.
 typedef struct probe_fit_acc {
   kp_w n, w, x, y, z, xx, xy, xz, yy, yz, zz;
   kp_w u, ux, uy, uz, v, vx, vy, vz, o, ox, oy, oz;
@@ -89,9 +100,8 @@ KP_PAIR_J(probe_fit, PROBE_J)
 
 PROBE_INLINE void probe_fit_load(int64_t i, const probe_args *a, probe_i *self,
                                  probe_fit_acc *acc) {
-  (void)i;
-  (void)a;
-  self->unused = 0;
+  const probe_i means = { { a->cx[i], a->cy[i], a->cz[i] }, { a->vx[i], a->vy[i], a->vz[i] } };
+  *self = means;
   kp_w zero = kp_w_splat((kp_real)0);
   acc->n = acc->w = acc->x = acc->y = acc->z = zero;
   acc->xx = acc->xy = acc->xz = acc->yy = acc->yz = acc->zz = zero;
@@ -103,14 +113,16 @@ PROBE_INLINE void probe_fit_load(int64_t i, const probe_args *a, probe_i *self,
 
 PROBE_INLINE void probe_fit_pair(probe_fit_acc *acc, const probe_i *self, const probe_fit_j *j,
                                  kp_w dx, kp_w dy, kp_w dz, kp_w r2, const probe_args *a) {
-  (void)self;
   kp_w zero = kp_w_splat((kp_real)0);
   kp_w inside = kp_w_max(kp_w_splat((kp_real)1) - r2 / a->radius2, zero);
   // lanes without an element come with huge d
   kp_wmask near = kp_w_less(r2, kp_w_splat(a->radius2));
-  dx = kp_w_select(near, dx, zero);
-  dy = kp_w_select(near, dy, zero);
-  dz = kp_w_select(near, dz, zero);
+  dx = kp_w_select(near, dx - self->d[0], zero);
+  dy = kp_w_select(near, dy - self->d[1], zero);
+  dz = kp_w_select(near, dz - self->d[2], zero);
+  kp_w u = j->vx - self->v[0];
+  kp_w v = j->vy - self->v[1];
+  kp_w o = j->vz - self->v[2];
   kp_w w = inside * inside;
   acc->n += kp_w_select(near, kp_w_splat((kp_real)1), zero);
   acc->w += w;
@@ -123,18 +135,18 @@ PROBE_INLINE void probe_fit_pair(probe_fit_acc *acc, const probe_i *self, const 
   acc->yy += w * dy * dy;
   acc->yz += w * dy * dz;
   acc->zz += w * dz * dz;
-  acc->u += w * j->vx;
-  acc->ux += w * j->vx * dx;
-  acc->uy += w * j->vx * dy;
-  acc->uz += w * j->vx * dz;
-  acc->v += w * j->vy;
-  acc->vx += w * j->vy * dx;
-  acc->vy += w * j->vy * dy;
-  acc->vz += w * j->vy * dz;
-  acc->o += w * j->vz;
-  acc->ox += w * j->vz * dx;
-  acc->oy += w * j->vz * dy;
-  acc->oz += w * j->vz * dz;
+  acc->u += w * u;
+  acc->ux += w * u * dx;
+  acc->uy += w * u * dy;
+  acc->uz += w * u * dz;
+  acc->v += w * v;
+  acc->vx += w * v * dx;
+  acc->vy += w * v * dy;
+  acc->vz += w * v * dz;
+  acc->o += w * o;
+  acc->ox += w * o * dx;
+  acc->oy += w * o * dy;
+  acc->oz += w * o * dz;
   acc->speed += w * kp_w_sqrt(j->vx * j->vx + j->vy * j->vy + j->vz * j->vz);
 }
 
@@ -170,9 +182,27 @@ KP_FN int probe_solve(double m[4][4], double b[4][3], int n) {
   return 1;
 }
 
+// The moments about the point from those about the means d and v:
+// sum w (p + d)(q + e) = sum w p q + e sum w p + d sum w q + d e sum w.
+KP_FN void probe_shift(const double d[3], const double v[3], double m[4][4], double b[4][3]) {
+  double w = m[0][0];
+  for (int r = 1; r < 4; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      b[r][c] += v[c] * m[0][r] + d[r - 1] * b[0][c] + d[r - 1] * v[c] * w;
+    }
+    for (int c = 1; c < 4; ++c) {
+      m[r][c] += d[c - 1] * m[0][r] + d[r - 1] * m[0][c] + d[r - 1] * d[c - 1] * w;
+    }
+  }
+  for (int r = 1; r < 4; ++r) {
+    m[0][r] += d[r - 1] * w;
+    m[r][0] = m[0][r];
+    b[0][r - 1] += v[r - 1] * w;
+  }
+}
+
 PROBE_INLINE void probe_fit_store(int64_t i, const probe_fit_acc *acc, const probe_i *self,
                                   const probe_args *a) {
-  (void)self;
   double w = (double)kp_w_sum(acc->w);
   double x = (double)kp_w_sum(acc->x);
   double y = (double)kp_w_sum(acc->y);
@@ -180,26 +210,27 @@ PROBE_INLINE void probe_fit_store(int64_t i, const probe_fit_acc *acc, const pro
   double xy = (double)kp_w_sum(acc->xy);
   double xz = (double)kp_w_sum(acc->xz);
   double yz = (double)kp_w_sum(acc->yz);
-  double u = (double)kp_w_sum(acc->u);
-  double v = (double)kp_w_sum(acc->v);
-  double o = (double)kp_w_sum(acc->o);
   double m[4][4] = { { w, x, y, z },
                      { x, (double)kp_w_sum(acc->xx), xy, xz },
                      { y, xy, (double)kp_w_sum(acc->yy), yz },
                      { z, xz, yz, (double)kp_w_sum(acc->zz) } };
   double b[4][3] = {
-    { u, v, o },
+    { (double)kp_w_sum(acc->u), (double)kp_w_sum(acc->v), (double)kp_w_sum(acc->o) },
     { (double)kp_w_sum(acc->ux), (double)kp_w_sum(acc->vx), (double)kp_w_sum(acc->ox) },
     { (double)kp_w_sum(acc->uy), (double)kp_w_sum(acc->vy), (double)kp_w_sum(acc->oy) },
     { (double)kp_w_sum(acc->uz), (double)kp_w_sum(acc->vz), (double)kp_w_sum(acc->oz) }
   };
+  const double d[3] = { (double)self->d[0], (double)self->d[1], (double)self->d[2] };
+  const double v[3] = { (double)self->v[0], (double)self->v[1], (double)self->v[2] };
+  probe_shift(d, v, m, b);
   double share = w > 0.0 ? 1.0 / w : 0.0;
+  const double mean[3] = { share * b[0][0], share * b[0][1], share * b[0][2] };
   // with too few around it the weighted mean is all there is
   int solved = probe_solve(m, b, a->dimension + 1);
   a->count[i] = kp_w_sum(acc->n);
-  a->vx[i] = (kp_real)(solved ? b[0][0] : share * u);
-  a->vy[i] = (kp_real)(solved ? b[0][1] : share * v);
-  a->vz[i] = (kp_real)(solved ? b[0][2] : share * o);
+  a->vx[i] = (kp_real)(solved ? b[0][0] : mean[0]);
+  a->vy[i] = (kp_real)(solved ? b[0][1] : mean[1]);
+  a->vz[i] = (kp_real)(solved ? b[0][2] : mean[2]);
   a->speed[i] = (kp_real)(share * (double)kp_w_sum(acc->speed));
 }
 

@@ -7,6 +7,14 @@
 
 #include "kelpie/config.h"
 
+// Stands between a product and a sum that a compiler would join; see KELPIE_FUSED in
+// backend/mirror/backend_mirror.c. Nothing in every other build.
+#if defined(KP_WITH_FUSED) && defined(__x86_64__) && !defined(__CUDACC__)
+#define KP_ROUNDED(value) __asm__("" : "+x"(value))
+#else
+#define KP_ROUNDED(value) (void)0
+#endif
+
 // a b, rounded before anything is added to it.
 KP_FN kp_real kp_product(kp_real a, kp_real b) {
 #if defined(__CUDA_ARCH__) && defined(KELPIE_DOUBLE)
@@ -14,7 +22,9 @@ KP_FN kp_real kp_product(kp_real a, kp_real b) {
 #elif defined(__CUDA_ARCH__)
   return __fmul_rn(a, b);
 #else
-  return a * b;
+  kp_real product = a * b;
+  KP_ROUNDED(product);
+  return product;
 #endif
 }
 
@@ -23,7 +33,9 @@ KP_FN double kp_product64(double a, double b) {
 #ifdef __CUDA_ARCH__
   return __dmul_rn(a, b);
 #else
-  return a * b;
+  double product = a * b;
+  KP_ROUNDED(product);
+  return product;
 #endif
 }
 

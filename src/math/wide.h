@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "kelpie/config.h"
+#include "math/rounding.h"
 
 #define KP_LANES 16
 
@@ -36,6 +37,13 @@ KP_FN kp_w kp_w_select(kp_wmask m, kp_w a, kp_w b) {
 }
 KP_FN kp_w kp_w_sqrt(kp_w a) {
   return sqrt(a);
+}
+// The next two round alike everywhere; see math/rounding.h.
+KP_FN kp_w kp_w_product(kp_w a, kp_w b) {
+  return kp_product(a, b);
+}
+KP_FN kp_w kp_w_root(kp_w a) {
+  return kp_root(a);
 }
 KP_FN kp_w kp_w_min(kp_w a, kp_w b) {
   return a < b ? a : b;
@@ -143,6 +151,15 @@ KP_WIDE_FN kp_w kp_w_sqrt(kp_w a) {
 }
 
 #endif
+
+KP_WIDE_FN kp_w kp_w_product(kp_w a, kp_w b) {
+  kp_w product = a * b;
+  KP_ROUNDED(product);
+  return product;
+}
+KP_WIDE_FN kp_w kp_w_root(kp_w a) {
+  return kp_w_sqrt(a);
+}
 
 // Sum of the lanes in one fixed tree: halves are folded onto each other.
 KP_WIDE_FN kp_real kp_w_sum(kp_w a) {

@@ -18,7 +18,7 @@ const char *kp_isa_name(kp_isa isa) {
 // Compiled in, and present on this machine and in its operating system.
 static bool is_usable(kp_isa isa) {
   bool usable = isa == KP_ISA_BASE;
-#if defined(KP_WITH_ISA_V3) && defined(__x86_64__)
+#if defined(KP_WITH_ISA_V3) && defined(__x86_64__) && !defined(KP_WITH_FUSED)
   if (isa == KP_ISA_V3) {
     usable = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
              __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");

@@ -12,6 +12,10 @@ if(Python3_Interpreter_FOUND)
   kp_test_command(test_probe_tables
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_probes.py
     LABELS fast TIMEOUT 300)
+  # every kernel of the library forwards and backwards, to the last bit
+  kp_test_command(test_kernel_order
+    COMMAND kelpie bench kernels --backend mirror
+    LABELS full TIMEOUT 300)
   kp_test_command(test_papers
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_papers.py
     LABELS full TIMEOUT 900)

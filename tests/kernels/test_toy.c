@@ -109,6 +109,24 @@ static void check_points(kp_backend *b, int64_t n) {
   kp_free(got);
 }
 
+// What a card may make of a race, the mirror makes of it too: not what the cpu makes.
+static void races_show_on_the_mirror(void **state) {
+  (void)state;
+  kp_backend_kind kinds[2] = { KP_BACKEND_CPU, KP_BACKEND_MIRROR };
+  kp_real x[2][64];
+  for (int k = 0; k < 2; ++k) {
+    kp_backend *b;
+    assert_ok(kp_backend_create(kinds[k], &b));
+    memset(x[k], 0, sizeof x[k]);
+    toy_lean_args lean = { upload(b, x[k], sizeof x[k]) };
+    assert_ok(kp_launch(b, &toy_lean_kernel, 64, &lean));
+    download(b, x[k], lean.x, sizeof x[k]);
+    kp_backend_destroy(&b);
+  }
+  assert_memory_not_equal(x[0], x[1], sizeof x[0]);
+  assert_near(x[1][63], 1.0, 0.0);  // backwards, every element sees its neighbour untouched
+}
+
 static void points_match_the_naive_loop(void **state) {
   (void)state;
   for (size_t s = 0; s < N_SIZES; ++s) {
@@ -366,6 +384,7 @@ int main(int argc, char **argv) {
   }
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(tables_are_filled),
+    cmocka_unit_test(races_show_on_the_mirror),
     cmocka_unit_test(points_match_the_naive_loop),
     cmocka_unit_test(reductions_follow_the_fixed_tree),
     cmocka_unit_test(nothing_is_reduced_to_neutral),

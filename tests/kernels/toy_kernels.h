@@ -33,6 +33,15 @@ KP_FN void toy_mix(int64_t i, const toy_mix_args *a) {
   a->z[i] = s + x * x + y * y;
 }
 
+// A kernel that breaks its contract: it reads what the element before it writes.
+typedef struct toy_lean_args {
+  kp_real *x;
+} toy_lean_args;
+
+KP_FN void toy_lean(int64_t i, const toy_lean_args *a) {
+  a->x[i] = i > 0 ? a->x[i - 1] + (kp_real)1 : a->x[i];
+}
+
 // sum x, sum x^2, min x, max x, count
 typedef struct toy_norm_args {
   const kp_real *x;
@@ -83,6 +92,7 @@ KP_FN void toy_laplace(int64_t j, int64_t k, int64_t i0, int64_t i1, const toy_l
 #define TOY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   POINT(toy, scale)                                                                                \
   POINT(toy, mix)                                                                                  \
+  POINT(toy, lean)                                                                                 \
   REDUCE(toy, norm, TOY_NORM_OPS)                                                                  \
   REDUCE(toy, many, TOY_MANY_OPS)                                                                  \
   ROW(toy, laplace)

@@ -21,20 +21,12 @@
 
 // x a + y b + z c with every product and sum rounded: a card would fuse them, and the small overlap
 // of two large numbers would tell.
+GRAINS_INLINE kp_w grains_dots(kp_w x, kp_w y, kp_w z, kp_w a, kp_w b, kp_w c) {
+  return (kp_w_product(x, a) + kp_w_product(y, b)) + kp_w_product(z, c);
+}
 KP_FN kp_real grains_dot(kp_real x, kp_real y, kp_real z, kp_real a, kp_real b, kp_real c) {
   return (kp_product(x, a) + kp_product(y, b)) + kp_product(z, c);
 }
-
-#ifdef __CUDACC__
-#define GRAINS_PRODUCT(a, b) kp_product(a, b)
-#define GRAINS_DOT(x, y, z, a, b, c) grains_dot(x, y, z, a, b, c)
-#define GRAINS_ROOT(w) kp_root(w)
-#else
-#define GRAINS_PRODUCT(a, b) ((a) * (b))
-#define GRAINS_DOT(x, y, z, a, b, c) ((x) * (a) + (y) * (b) + (z) * (c))
-#define GRAINS_ROOT(w) kp_w_sqrt(w)
-#endif
-#define GRAINS_SQUARE(x, y, z) GRAINS_DOT(x, y, z, x, y, z)
 
 #define GRAINS_BLOCK 16  // grains of a work item on the host; one on a card
 #define GRAINS_TILE 192  // contacts evaluated at a time on the host
@@ -118,9 +110,9 @@ GRAINS_INLINE void grains_contact_law(grains_choice c, const grains_gap *g, cons
   kp_w zero = kp_w_splat((kp_real)0);
   kp_w one = kp_w_splat((kp_real)1);
   kp_w reach = c.alike ? kp_w_splat(l->reach) : g->reach;
-  kp_w r2 = GRAINS_SQUARE(g->dx, g->dy, g->dz);
+  kp_w r2 = grains_dots(g->dx, g->dy, g->dz, g->dx, g->dy, g->dz);
   kp_wmask touches = kp_w_and(kp_w_less(r2, reach * reach), kp_w_less(zero, r2));
-  kp_w r = kp_w_select(touches, GRAINS_ROOT(r2), one);
+  kp_w r = kp_w_select(touches, kp_w_root(r2), one);
   kp_w inverse = one / r;
   kp_w n[3] = { g->dx * inverse, g->dy * inverse, g->dz * inverse };
   kp_w overlap = reach - r;
@@ -149,8 +141,8 @@ GRAINS_INLINE void grains_contact_law(grains_choice c, const grains_gap *g, cons
   // is the first is decided by numbers that round alike everywhere, since the dashpot jumps there
   kp_w way = zero - vn * l->dt;
   kp_w share = overlap / kp_w_max(way, kp_w_splat((kp_real)1e-30)) + (kp_real)0.5;
-  kp_w closing = zero - GRAINS_DOT(g->ux, g->uy, g->uz, g->dx, g->dy, g->dz);
-  kp_wmask is_first = kp_w_less(GRAINS_PRODUCT(overlap, r), GRAINS_PRODUCT(closing, l->dt));
+  kp_w closing = zero - grains_dots(g->ux, g->uy, g->uz, g->dx, g->dy, g->dz);
+  kp_wmask is_first = kp_w_less(kp_w_product(overlap, r), kp_w_product(closing, kp_w_splat(l->dt)));
   kp_w cv = cn * vn * kp_w_select(is_first, share, one);
   kp_w fn = kp_w_max(kn * overlap - cv, kp_w_splat(l->floor));
   kp_w load = kp_w_max(fn, zero);

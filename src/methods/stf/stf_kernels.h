@@ -287,7 +287,8 @@ KP_FN void stf_spring(int64_t i, const stf_spring_args *a) {
       kp_real more = a->history * stf_remembered(e, a);
       kp_real k = a->stiffness + more;
       if (a->birth_length > (kp_real)0) {
-        kp_real factor = (kp_real)1 - rest * a->inverse;
+        // 1 - L/H; at birth L = H, and the difference of equals is nothing however it is rounded
+        kp_real factor = (a->birth_length - rest) * a->inverse;
         k *= factor > (kp_real)0 ? factor : (kp_real)0;
       }
       kp_real share = stf_relaxation(k, a->links[i], a->links[j], a->dt);
