@@ -1,36 +1,50 @@
-// Boxes in single precision over a tree that keeps its form while the items move: for pairs of
-// items whose boxes touch, within one tree or between two. The form is that of geom/bvh.h; nodes
-// and items are 32 bytes each, rounded outward, so that what touches in double touches here.
+// Boxes of moving items over a tree that keeps its form: for pairs of items that may meet, within
+// one tree or between two. The form is that of geom/bvh.h. An item or node has a box at the start
+// and one at the end of its straight way; two are apart when an axis parts them in the same sense
+// at both ends, since boxes in between lie between these. So a motion that both have in common
+// costs nothing, on every level (the moving frame of Selle 2008, section 6.3, who has it for
+// leaves). Boxes are in single precision, rounded outward, a cache line each.
 //
-//   fill tree->boxes[k], the box of item tree->boxes[k].first, for all k (kp_box_set)
+//   kp_box_set(&corner_boxes[i], ...)               of each corner
+//   kp_box_join(&tree.boxes[k], corner_boxes)       of each item
 //   kp_box_tree_refit(&tree)
-//   kp_box_tree_pairs(&a, &b, node_begin, node_end, ...)   any split of a's nodes, in parallel
+//   kp_box_tree_split(&walk, tasks, n)     cuts the search into tasks
+//   kp_box_tree_pairs(&walk, task, ...)    each of them, in parallel
 //
 // Which pairs are found depends on the boxes alone; their order depends on the form of the tree.
 #pragma once
 
 #include "geom/bvh.h"
 
-// A node: children `first` and `first + 1` with count = 0, or boxes first ... first + count - 1.
-// As an item's box: `first` is the item.
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+// A node of a tree: children `first` and `first + 1` with count = 0, or boxes first ... first +
+// count - 1. An item: its number is `first`, and `count`, `second`, `third` are the corners it
+// stands on, some of them repeated where it has fewer than three.
 typedef struct kp_box {
-  float min[3];
+  float min[3];  // at the start
   kp_index first;
   float max[3];
   kp_index count;
+  float end_min[3];
+  kp_index second;
+  float end_max[3];
+  kp_index third;
 } kp_box;
 
 typedef struct kp_box_tree {
   kp_box *nodes;
   kp_box *boxes;       // of items, in the order of the leaves
-  kp_index *last;      // of each node: one behind the last of its boxes
   uint8_t *marks;      // of boxes: 1 for those that marked searches are about
   uint8_t *is_marked;  // of nodes: holds a marked box
   kp_index n_nodes, n_items;
 } kp_box_tree;
 
-// `boxes` are read for the form only. An empty tree is legal.
-KP_NODISCARD kp_result kp_box_tree_build(const kp_aabb *boxes, kp_index n, kp_box_tree *tree);
+// Items of n_each corners, 1 to 3, at places x. An empty tree is legal.
+KP_NODISCARD kp_result kp_box_tree_build(const kp_vec3 *x, const kp_index *corners, int n_each,
+                                         kp_index n, kp_box_tree *tree);
 void kp_box_tree_destroy(kp_box_tree *tree);
 
 // Boxes and marks of nodes from those of items. No allocation.
@@ -38,11 +52,23 @@ void kp_box_tree_refit(kp_box_tree *tree);
 
 typedef void (*kp_box_pair_fn)(kp_index i, kp_index j, void *user);
 
-// All pairs of an item of the leaves among a's nodes [begin, end) and an item of b whose boxes
-// touch. With a == b each pair is visited once, i and j in any order. With `only_marked`, only
-// pairs in which at least one is marked.
-void kp_box_tree_pairs(const kp_box_tree *a, const kp_box_tree *b, kp_index begin, kp_index end,
-                       bool only_marked, kp_box_pair_fn visit, void *user);
+// A search for pairs of an item of a and one of b that may meet and have no corner in common. With
+// a == b each pair is visited once, i and j in any order.
+typedef struct kp_box_walk {
+  const kp_box_tree *a, *b;
+  bool only_marked;  // at least one of a pair is marked
+} kp_box_walk;
+
+// All pairs below two nodes.
+typedef struct kp_box_task {
+  kp_index a, b;
+} kp_box_task;
+
+#define KP_BOX_TASKS 256
+
+// Cuts a search into tasks; how many. They hold each pair once, however they are run.
+int kp_box_tree_split(const kp_box_walk *walk, kp_box_task tasks[KP_BOX_TASKS]);
+void kp_box_tree_pairs(const kp_box_walk *walk, kp_box_task task, kp_box_pair_fn visit, void *user);
 
 // The next float at or below v, or at or above it.
 KP_FN float kp_round_down(double v) {
@@ -55,18 +81,54 @@ KP_FN float kp_round_up(double v) {
   return (double)f < v ? f + (fabsf(f) * 1.2e-7f + 1e-37f) : f;
 }
 
-// An item's box, grown by `margin` on all sides.
-KP_FN void kp_box_set(kp_box *box, kp_vec3 low, kp_vec3 high, double margin) {
-  box->min[0] = kp_round_down(low.x - margin);
-  box->min[1] = kp_round_down(low.y - margin);
-  box->min[2] = kp_round_down(low.z - margin);
-  box->max[0] = kp_round_up(high.x + margin);
-  box->max[1] = kp_round_up(high.y + margin);
-  box->max[2] = kp_round_up(high.z + margin);
+// The box of a corner on its way, grown by `margin` on all sides.
+KP_FN void kp_box_set(kp_box *box, kp_vec3 start, kp_vec3 end, double margin) {
+  box->min[0] = kp_round_down(start.x - margin);
+  box->min[1] = kp_round_down(start.y - margin);
+  box->min[2] = kp_round_down(start.z - margin);
+  box->max[0] = kp_round_up(start.x + margin);
+  box->max[1] = kp_round_up(start.y + margin);
+  box->max[2] = kp_round_up(start.z + margin);
+  box->end_min[0] = kp_round_down(end.x - margin);
+  box->end_min[1] = kp_round_down(end.y - margin);
+  box->end_min[2] = kp_round_down(end.z - margin);
+  box->end_max[0] = kp_round_up(end.x + margin);
+  box->end_max[1] = kp_round_up(end.y + margin);
+  box->end_max[2] = kp_round_up(end.z + margin);
 }
 
-KP_FN bool kp_box_touches(const kp_box *a, const kp_box *b) {
-  // no short cuts: six comparisons cost less than one wrong guess of a branch
-  return (a->min[0] <= b->max[0]) & (b->min[0] <= a->max[0]) & (a->min[1] <= b->max[1]) &
-         (b->min[1] <= a->max[1]) & (a->min[2] <= b->max[2]) & (b->min[2] <= a->max[2]);
+// box = a and b together; the numbers in it stay.
+KP_FN void kp_box_cover(kp_box *box, const kp_box *a, const kp_box *b) {
+  for (int k = 0; k < 3; ++k) {
+    box->min[k] = a->min[k] < b->min[k] ? a->min[k] : b->min[k];
+    box->max[k] = a->max[k] > b->max[k] ? a->max[k] : b->max[k];
+    box->end_min[k] = a->end_min[k] < b->end_min[k] ? a->end_min[k] : b->end_min[k];
+    box->end_max[k] = a->end_max[k] > b->end_max[k] ? a->end_max[k] : b->end_max[k];
+  }
+}
+
+// The box of an item around those of its corners.
+KP_FN void kp_box_join(kp_box *item, const kp_box *corners) {
+  kp_box_cover(item, &corners[item->count], &corners[item->second]);
+  kp_box_cover(item, item, &corners[item->third]);
+}
+
+// Does no axis part a and b on the whole way?
+KP_FN bool kp_box_meets(const kp_box *a, const kp_box *b) {
+#ifdef __SSE2__
+  // the fourth lanes are numbers of items
+  __m128 above = _mm_and_ps(_mm_cmpgt_ps(_mm_load_ps(a->min), _mm_load_ps(b->max)),
+                            _mm_cmpgt_ps(_mm_load_ps(a->end_min), _mm_load_ps(b->end_max)));
+  __m128 below = _mm_and_ps(_mm_cmpgt_ps(_mm_load_ps(b->min), _mm_load_ps(a->max)),
+                            _mm_cmpgt_ps(_mm_load_ps(b->end_min), _mm_load_ps(a->end_max)));
+  return (_mm_movemask_ps(_mm_or_ps(above, below)) & 7) == 0;
+#else
+  for (int k = 0; k < 3; ++k) {
+    if ((a->min[k] > b->max[k] && a->end_min[k] > b->end_max[k]) ||
+        (b->min[k] > a->max[k] && b->end_min[k] > a->end_max[k])) {
+      return false;
+    }
+  }
+  return true;
+#endif
 }

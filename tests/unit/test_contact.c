@@ -35,21 +35,24 @@ static int64_t near_by_all_pairs(kp_bag *bag, bool is_edges) {
       kp_vec3 rest[4];
       double w[4];
       kp_contact_nodes_of(c, kp_contact_make_key(is_edges, a, b), n);
-      if (kp_contact_shares(is_edges, n)) {
+      bool shares = n[3] == n[0] || n[3] == n[1];
+      shares = shares || (is_edges ? n[2] == n[0] || n[2] == n[1] : n[3] == n[2]);
+      if (shares) {
         continue;
       }
       double h = 0.0;
       for (int k = 0; k < 4; ++k) {
         x[k] = kp_bag_get(bag, bag->from, n[k]);
         rest[k] = c->rest[n[k]];
-        double part = is_edges ? 0.25 : (k == 3 ? 0.5 : 1.0 / 6.0);
-        h += part * c->h[n[k]];
       }
       double d = sqrt(is_edges ? kp_closest_edge_edge(x, w) : kp_closest_point_triangle(x, w));
+      for (int k = 0; k < 4; ++k) {
+        h += 0.5 * fabs(w[k]) * c->h[n[k]];
+      }
       double r =
           sqrt(is_edges ? kp_closest_edge_edge(rest, w) : kp_closest_point_triangle(rest, w));
       bool is_neighbour = c->object[n[0]] == c->object[n[3]] && r < 1.5 * h;
-      count += d < 2.0 * h && !is_neighbour ? 1 : 0;
+      count += d < c->def.detection * h && !is_neighbour ? 1 : 0;
     }
   }
   return count;

@@ -12,14 +12,13 @@
 CONTACT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
 #define ITEM_CHUNK 4096  // items per parallel piece of work
-#define TREE_CHUNK 128   // nodes of a tree
 #define MOST_COLORS 64   // of one round of colouring: bits of a word
 
 kp_contact_def kp_default_contact_def(void) {
   return (kp_contact_def){
     .stiffness = 30.0,
     .recovery = 0.1,
-    .detection = 2.0,
+    .detection = 1.5,
     .flip = 0.3,
     .thickness = 1e-6,
     .near_rest = 1.5,
@@ -111,11 +110,12 @@ static kp_result copy_mesh(kp_contact *c, const kp_contact_mesh *mesh) {
   c->rest = kp_alloc(n * sizeof *c->rest, KP_MEMORY_MESH);
   c->h = kp_alloc(n * sizeof *c->h, KP_MEMORY_MESH);
   c->nodes = kp_alloc_zero(n * sizeof *c->nodes, KP_MEMORY_MESH);
+  c->node_boxes = kp_alloc(n * sizeof *c->node_boxes, KP_MEMORY_MESH);
   c->wanted = kp_alloc(n * sizeof *c->wanted, KP_MEMORY_MESH);
   c->used_colors = kp_alloc_zero(n * sizeof *c->used_colors, KP_MEMORY_MESH);
   if (c->triangles == NULL || c->points == NULL || c->object == NULL || c->objects == NULL ||
-      c->rest == NULL || c->h == NULL || c->nodes == NULL || c->wanted == NULL ||
-      c->used_colors == NULL) {
+      c->rest == NULL || c->h == NULL || c->nodes == NULL || c->node_boxes == NULL ||
+      c->wanted == NULL || c->used_colors == NULL) {
     return KP_ERROR_MEMORY;
   }
   memcpy(c->triangles, mesh->triangles, (size_t)mesh->n_triangles * sizeof *c->triangles);
@@ -140,39 +140,13 @@ static kp_result copy_mesh(kp_contact *c, const kp_contact_mesh *mesh) {
   return make_edges(c, mesh);
 }
 
-static kp_aabb box_of(const kp_vec3 *x, const kp_index *nodes, int n) {
-  kp_aabb box = kp_aabb_empty();
-  for (int k = 0; k < n; ++k) {
-    box = kp_aabb_grow(box, x[nodes[k]]);
-  }
-  return box;
-}
-
-static kp_result make_tree(const kp_vec3 *x, const kp_index *nodes, int n_each, kp_index n,
-                           kp_box_tree *tree) {
-  kp_aabb *boxes = kp_alloc((size_t)n * sizeof *boxes, KP_MEMORY_SCRATCH);
-  if (boxes == NULL) {
-    return KP_ERROR_MEMORY;
-  }
-  for (kp_index k = 0; k < n; ++k) {
-    boxes[k] = box_of(x, nodes + (size_t)n_each * (size_t)k, n_each);
-  }
-  kp_result result = kp_box_tree_build(boxes, n, tree);
-  kp_free(boxes);
-  return result;
-}
-
-static kp_index chunks_of(const kp_box_tree *tree) {
-  return (tree->n_nodes + TREE_CHUNK - 1) / TREE_CHUNK;
-}
-
 static kp_result fill(kp_contact *c, const kp_contact_mesh *mesh) {
   KP_TRY(copy_mesh(c, mesh));
-  KP_TRY(make_tree(c->rest, c->points, 1, c->n_points, &c->point_tree));
-  KP_TRY(make_tree(c->rest, (const kp_index *)c->triangles, 3, c->n_triangles, &c->triangle_tree));
-  KP_TRY(make_tree(c->rest, (const kp_index *)c->edges, 2, c->n_edges, &c->edge_tree));
-  c->n_chunks = chunks_of(&c->point_tree) + chunks_of(&c->edge_tree);
-  c->chunks = kp_alloc_zero((size_t)c->n_chunks * sizeof *c->chunks, KP_MEMORY_MESH);
+  KP_TRY(kp_box_tree_build(c->rest, c->points, 1, c->n_points, &c->point_tree));
+  KP_TRY(kp_box_tree_build(c->rest, (const kp_index *)c->triangles, 3, c->n_triangles,
+                           &c->triangle_tree));
+  KP_TRY(kp_box_tree_build(c->rest, (const kp_index *)c->edges, 2, c->n_edges, &c->edge_tree));
+  c->chunks = kp_alloc_zero(2 * KP_BOX_TASKS * sizeof *c->chunks, KP_MEMORY_MESH);
   if (c->chunks == NULL) {
     return KP_ERROR_MEMORY;
   }
@@ -209,13 +183,14 @@ void kp_contact_destroy(kp_contact **contact) {
   kp_free(c->rest);
   kp_free(c->h);
   kp_free(c->nodes);
+  kp_free(c->node_boxes);
   kp_free(c->wanted);
   kp_free(c->used_colors);
   kp_box_tree_destroy(&c->point_tree);
   kp_box_tree_destroy(&c->triangle_tree);
   kp_box_tree_destroy(&c->edge_tree);
   kp_contact_zones_destroy(&c->zones);
-  for (kp_index k = 0; c->chunks != NULL && k < c->n_chunks; ++k) {
+  for (kp_index k = 0; c->chunks != NULL && k < 2 * KP_BOX_TASKS; ++k) {
     kp_array_free(&c->chunks[k].list);
   }
   kp_free(c->chunks);
@@ -294,21 +269,25 @@ static double distance2(bool is_edges, const kp_vec3 x[4], double weight[4]) {
   return is_edges ? kp_closest_edge_edge(x, weight) : kp_closest_point_triangle(x, weight);
 }
 
-static double pair_thickness(const kp_contact *c, bool is_edges, const kp_index n[4]) {
-  const double *h = c->h;
-  return is_edges ? 0.25 * (h[n[0]] + h[n[1]] + h[n[2]] + h[n[3]])
-                  : 0.5 * ((h[n[0]] + h[n[1]] + h[n[2]]) / 3.0 + h[n[3]]);
+// h of a pair at its closest points.
+static double pair_thickness(const kp_contact *c, const kp_index n[4], const double weight[4]) {
+  double sum = 0.0;
+  for (int k = 0; k < 4; ++k) {
+    sum += 0.5 * fabs(weight[k]) * c->h[n[k]];
+  }
+  return sum;
 }
 
-double kp_contact_h(const kp_contact *c, bool is_edges, const kp_index n[4]) {
-  double h = pair_thickness(c, is_edges, n);
+double kp_contact_h(const kp_contact *c, bool is_edges, const kp_index n[4],
+                    const double weight[4]) {
+  double h = pair_thickness(c, n, weight);
   if (c->object[n[0]] != c->object[n[3]]) {
     return h;
   }
-  double weight[4];
+  double rest_weight[4];
   const kp_vec3 x[4] = { c->rest[n[0]], c->rest[n[1]], c->rest[n[2]], c->rest[n[3]] };
   double near = c->def.near_rest * h;
-  return distance2(is_edges, x, weight) < near * near ? 0.0 : h;
+  return distance2(is_edges, x, rest_weight) < near * near ? 0.0 : h;
 }
 
 kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3],
@@ -339,56 +318,56 @@ kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3],
 typedef struct box_job {
   kp_contact *c;
   kp_box_tree *tree;
-  const kp_index *nodes;
-  int n_each;
   double margin, part;
   bool only_moved;
 } box_job;
+
+static void make_node_boxes(int64_t begin, int64_t end, void *user) {
+  const box_job *job = user;
+  kp_contact *c = job->c;
+  for (int64_t i = begin; i < end; ++i) {
+    const kp_contact_node *node = &c->nodes[i];
+    if (!job->only_moved || node->is_moved) {
+      kp_box_set(&c->node_boxes[i], node->from, node->to, job->margin + job->part * c->h[i]);
+    }
+  }
+}
 
 static void make_boxes(int64_t begin, int64_t end, void *user) {
   const box_job *job = user;
   const kp_contact *c = job->c;
   for (int64_t k = begin; k < end; ++k) {
     kp_box *box = &job->tree->boxes[k];
-    const kp_index *nodes = job->nodes + (int64_t)job->n_each * box->first;
-    int moved = 0;
-    for (int m = 0; m < job->n_each; ++m) {
-      moved |= c->nodes[nodes[m]].is_moved;
+    uint8_t moved = 1;
+    if (job->only_moved) {
+      moved = c->nodes[box->count].is_moved | c->nodes[box->second].is_moved |
+              c->nodes[box->third].is_moved;
     }
-    job->tree->marks[k] = (uint8_t)(moved != 0);
-    if (job->only_moved && !moved) {
-      continue;
+    job->tree->marks[k] = moved;
+    if (moved) {
+      kp_box_join(box, c->node_boxes);
     }
-    kp_vec3 low = c->nodes[nodes[0]].from;
-    kp_vec3 high = low;
-    double h = 0.0;
-    for (int m = 0; m < job->n_each; ++m) {
-      const kp_contact_node *node = &c->nodes[nodes[m]];
-      low = kp_vec3_min(low, kp_vec3_min(node->from, node->to));
-      high = kp_vec3_max(high, kp_vec3_max(node->from, node->to));
-      h = c->h[nodes[m]] > h ? c->h[nodes[m]] : h;
-    }
-    kp_box_set(box, low, high, job->margin + job->part * h);
   }
 }
 
 void kp_contact_boxes(kp_contact *c, double margin, double part, bool only_moved) {
-  box_job jobs[3] = {
-    { c, &c->point_tree, c->points, 1, margin, part, only_moved },
-    { c, &c->triangle_tree, (const kp_index *)c->triangles, 3, margin, part, only_moved },
-    { c, &c->edge_tree, (const kp_index *)c->edges, 2, margin, part, only_moved },
-  };
+  kp_box_tree *trees[3] = { &c->point_tree, &c->triangle_tree, &c->edge_tree };
+  box_job job = { c, NULL, margin, part, only_moved };
+  kp_parallel_for(c->n_nodes, ITEM_CHUNK, make_node_boxes, &job);
   for (int k = 0; k < 3; ++k) {
-    kp_parallel_for(jobs[k].tree->n_items, ITEM_CHUNK, make_boxes, &jobs[k]);
-    kp_box_tree_refit(jobs[k].tree);
+    job.tree = trees[k];
+    kp_parallel_for(job.tree->n_items, ITEM_CHUNK, make_boxes, &job);
+    kp_box_tree_refit(job.tree);
   }
 }
 
 typedef struct search_job {
   kp_contact *c;
   kp_contact_test_fn test;
-  bool only_marked;
-  // of one chunk
+  const kp_box_walk *walks;  // faces, edges
+  const kp_box_task *tasks;
+  int n_faces;  // tasks of the first walk
+  // of one task
   kp_contact_keys *keys;
   bool is_edges;
   int64_t n_tested;
@@ -401,33 +380,24 @@ static void take_pair(kp_index i, kp_index j, void *user) {
   kp_contact_key key = job->is_edges && i > j ? kp_contact_make_key(true, j, i)
                                               : kp_contact_make_key(job->is_edges, i, j);
   kp_contact_nodes_of(job->c, key, node);
-  if (kp_contact_shares(job->is_edges, node)) {
-    return;
-  }
   ++job->n_tested;
   if (job->test(job->c, key, node) && kp_array_push(&job->keys->list, key) != KP_OK) {
     job->result = KP_ERROR_MEMORY;
   }
 }
 
-// The first entry of a chunk's list is how many pairs it tested, or ~0 where memory ran out.
-static void search_chunks(int64_t begin, int64_t end, void *user) {
+// The first entry of a task's list is how many pairs it tested, or ~0 where memory ran out.
+static void search_tasks(int64_t begin, int64_t end, void *user) {
   const search_job *all = user;
-  kp_contact *c = all->c;
-  for (int64_t chunk = begin; chunk < end; ++chunk) {
+  for (int64_t k = begin; k < end; ++k) {
     search_job job = *all;
-    kp_index n_points = chunks_of(&c->point_tree);
-    job.is_edges = chunk >= n_points;
-    job.keys = &c->chunks[chunk];
+    job.is_edges = k >= all->n_faces;
+    job.keys = &all->c->chunks[k];
     job.keys->list.count = 0;
-    const kp_box_tree *a = job.is_edges ? &c->edge_tree : &c->point_tree;
-    const kp_box_tree *b = job.is_edges ? &c->edge_tree : &c->triangle_tree;
-    kp_index first = (kp_index)(chunk - (job.is_edges ? n_points : 0)) * TREE_CHUNK;
-    kp_index last = first + TREE_CHUNK < a->n_nodes ? first + TREE_CHUNK : a->n_nodes;
     if (kp_array_push(&job.keys->list, 0) != KP_OK) {
       continue;
     }
-    kp_box_tree_pairs(a, b, first, last, job.only_marked, take_pair, &job);
+    kp_box_tree_pairs(&all->walks[job.is_edges], all->tasks[k], take_pair, &job);
     job.keys->list.data[0] =
         job.result == KP_OK ? (kp_contact_key)job.n_tested : ~(kp_contact_key)0;
   }
@@ -435,11 +405,16 @@ static void search_chunks(int64_t begin, int64_t end, void *user) {
 
 kp_result kp_contact_search(kp_contact *c, kp_contact_test_fn test, bool only_marked,
                             int64_t *n_tested) {
-  search_job job = { .c = c, .test = test, .only_marked = only_marked, .result = KP_OK };
-  kp_parallel_for(c->n_chunks, 1, search_chunks, &job);
+  const kp_box_walk walks[2] = { { &c->point_tree, &c->triangle_tree, only_marked },
+                                 { &c->edge_tree, &c->edge_tree, only_marked } };
+  kp_box_task tasks[2 * KP_BOX_TASKS];
+  int n_faces = kp_box_tree_split(&walks[0], tasks);
+  int n_tasks = n_faces + kp_box_tree_split(&walks[1], tasks + n_faces);
+  search_job job = { .c = c, .test = test, .walks = walks, .tasks = tasks, .n_faces = n_faces };
+  kp_parallel_for(n_tasks, 1, search_tasks, &job);
   c->found.count = 0;
   size_t n = 0;
-  for (kp_index k = 0; k < c->n_chunks; ++k) {
+  for (int k = 0; k < n_tasks; ++k) {
     if (c->chunks[k].list.count == 0 || c->chunks[k].list.data[0] == ~(kp_contact_key)0) {
       return KP_ERROR_MEMORY;
     }
@@ -448,9 +423,10 @@ kp_result kp_contact_search(kp_contact *c, kp_contact_test_fn test, bool only_ma
   }
   KP_TRY(kp_array_reserve(&c->found, n));
   KP_TRY(kp_array_reserve(&c->spare, n));
-  for (kp_index k = 0; k < c->n_chunks; ++k) {
+  for (int k = 0; k < n_tasks; ++k) {
     size_t count = c->chunks[k].list.count - 1;
-    memcpy(c->found.data + c->found.count, c->chunks[k].list.data + 1, count * sizeof(uint64_t));
+    memcpy(c->found.data + c->found.count, c->chunks[k].list.data + 1,
+           count * sizeof(kp_contact_key));
     c->found.count += count;
   }
   kp_contact_sort(c->found.data, c->spare.data, n);
@@ -460,18 +436,18 @@ kp_result kp_contact_search(kp_contact *c, kp_contact_test_fn test, bool only_ma
 // ---- A: pairs that are near
 
 static bool is_near(const kp_contact *c, kp_contact_key key, const kp_index n[4]) {
-  const kp_contact_node *node = c->nodes;
-  if (node[n[0]].inverse_mass + node[n[1]].inverse_mass + node[n[2]].inverse_mass +
-          node[n[3]].inverse_mass <=
-      0.0) {
-    return false;
-  }
   bool is_edges = kp_contact_is_edges(key);
+  kp_vec3 x[4];
   double weight[4];
-  const kp_vec3 x[4] = { node[n[0]].from, node[n[1]].from, node[n[2]].from, node[n[3]].from };
-  double reach = c->def.detection * pair_thickness(c, is_edges, n);
-  return distance2(is_edges, x, weight) < reach * reach && kp_contact_may_meet(c, key, n) &&
-         kp_contact_h(c, is_edges, n) > 0.0;
+  double masses = 0.0;
+  for (int k = 0; k < 4; ++k) {
+    x[k] = c->nodes[n[k]].from;
+    masses += c->nodes[n[k]].inverse_mass;
+  }
+  double d2 = distance2(is_edges, x, weight);
+  double reach = c->def.detection * pair_thickness(c, n, weight);
+  return d2 < reach * reach && masses > 0.0 && kp_contact_may_meet(c, key, n) &&
+         kp_contact_h(c, is_edges, n, weight) > 0.0;
 }
 
 // Pair of a key, with its side in the collision-free state.
@@ -499,7 +475,7 @@ static void fill_pair(const kp_contact *c, kp_contact_key key, contact_pair *pai
       pair->node[2] = n[1];
     }
   }
-  pair->h = (kp_real)pair_thickness(c, is_edges, n);
+  pair->h = (kp_real)pair_thickness(c, n, weight);
   pair->friction =
       (kp_real)sqrt(c->objects[c->object[n[0]]].friction * c->objects[c->object[n[3]]].friction);
   pair->side[0] = (kp_real)side.x;

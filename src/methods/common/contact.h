@@ -38,7 +38,7 @@ typedef struct kp_contact_object {
 typedef struct kp_contact_def {
   double stiffness;  // N/m, k of the elastic repulsion (Selle 2008, Table 6.1: 30)
   double recovery;   // part of an overlap that is undone in one inner step (0.1)
-  double detection;  // pairs closer than this many h are kept in A (2)
+  double detection;  // pairs closer than this many h are kept in A (1.5)
   double flip;       // 0 ... 0.9: edges have changed sides when s0 . s < -flip
   double thickness;  // m: gap of the continuous test (1e-6)
   double near_rest;  // pairs closer than this many h in the rest state do not repel (1.5)

@@ -60,10 +60,10 @@ struct kp_contact {
   KP_ARRAY(kp_contact_key) ignored;  // sorted keys of edge pairs
 
   kp_contact_node *nodes;
+  kp_box *node_boxes;
   kp_vec3 *wanted;  // `to` at the start of C
   kp_contact_zones zones;
-  kp_contact_keys *chunks;  // what each chunk of a search found
-  kp_index n_chunks;
+  kp_contact_keys *chunks;         // what each task of a search found
   KP_ARRAY(kp_contact_key) found;  // of a search, sorted
   KP_ARRAY(kp_contact_key) spare;  // of the sort
 
@@ -94,25 +94,19 @@ KP_FN void kp_contact_nodes_of(const kp_contact *c, kp_contact_key key, kp_index
   }
 }
 
-// Have the two sides a node in common?
-KP_FN bool kp_contact_shares(bool is_edges, const kp_index n[4]) {
-  if (is_edges) {
-    return n[0] == n[2] || n[0] == n[3] || n[1] == n[2] || n[1] == n[3];
-  }
-  return n[3] == n[0] || n[3] == n[1] || n[3] == n[2];
-}
-
 // May these nodes meet at all? (objects, hair by edges only)
 bool kp_contact_may_meet(const kp_contact *contact, kp_contact_key key, const kp_index node[4]);
 
-// h of a pair; 0 for pairs of one object that are near each other in the rest state.
-double kp_contact_h(const kp_contact *contact, bool is_edges, const kp_index node[4]);
+// h of a pair at the points given by its weights; 0 for pairs of one object that are near each
+// other in the rest state.
+double kp_contact_h(const kp_contact *contact, bool is_edges, const kp_index node[4],
+                    const double weight[4]);
 
 // Places and masses to contact->nodes; `to` = `from` without x.
 KP_NODISCARD kp_result kp_contact_load(kp_contact *contact, kp_buffer from[3], kp_buffer x[3],
                                        kp_buffer *inverse_mass);
 
-// Boxes of what lies between `from` and `to`, grown by margin + part h, where a node has moved (or
+// Boxes at `from` and `to`, grown by margin + part h, where a node has moved (or
 // all); marks those.
 void kp_contact_boxes(kp_contact *contact, double margin, double part, bool only_moved);
 

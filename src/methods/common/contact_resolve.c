@@ -101,7 +101,7 @@ static void respond(kp_contact *c, kp_contact_key key, const kp_contact_motion *
     kp_vec3 d = kp_vec3_sub(c->nodes[n[k]].to, c->nodes[n[0]].to);
     gap += hit.weight[k] * kp_vec3_dot(d, hit.normal);
   }
-  double h = fmax(kp_contact_h(c, kp_contact_is_edges(key), n), 4.0 * c->def.thickness);
+  double h = fmax(kp_contact_h(c, kp_contact_is_edges(key), n, hit.weight), 4.0 * c->def.thickness);
   double overlap = h - gap;
   double spring = motion->time * motion->dt * c->def.stiffness * overlap * give;
   double wanted = c->def.recovery * overlap * motion->time / motion->dt - fmax(approach, 0.0);
@@ -159,7 +159,8 @@ static void loosen(kp_contact *c) {
   }
   if (any) {
     kp_box_tree_refit(tree);
-    kp_box_tree_pairs(tree, tree, 0, tree->n_nodes, true, loosen_pair, c);
+    const kp_box_walk walk = { tree, tree, true };
+    kp_box_tree_pairs(&walk, (kp_box_task){ 0, 0 }, loosen_pair, c);
   }
 }
 
