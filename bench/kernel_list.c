@@ -24,6 +24,7 @@
 #include "methods/common/viscous_kernels.h"
 #include "methods/common/vortex_particles_kernels.h"
 #include "methods/common/vorticity_kernels.h"
+#include "methods/deform/deform_kernels.h"
 #include "methods/fire/fire_kernels.h"
 #include "methods/flip/flip_kernels.h"
 #include "methods/grains/grains_kernels.h"
@@ -85,6 +86,7 @@
   FLAME_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   VORTON_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
+  DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   SPH_SHIFT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \

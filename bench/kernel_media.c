@@ -335,6 +335,7 @@ const kp_kernel_medium kp_kernel_media[] = {
   { "plasma", add_plasma },
   { "plasma, 27 cells", add_plasma_near },
   { "fire", add_fire },
+  { "solids", kp_kernel_add_solids },
   { "fire of vortices", add_vortex_fire },
   { "burning gas", kp_kernel_add_gas },
   { "stf", add_stf },

@@ -2,6 +2,7 @@ kp_sources(
   kernel_check.c
   kernel_flow.c
   kernel_gas.c
+  kernel_solids.c
   kernel_list.c
   kernel_media.c
   kernel_worlds.c

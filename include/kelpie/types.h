@@ -677,6 +677,79 @@ typedef struct kp_dem_def {
   double skin;               // rows are wider than contacts by this many smallest diameters
 } kp_dem_def;
 
+// ---- deformables
+
+// How the nodes of a deformable are advanced in time (src/methods/deform/deform.md).
+typedef enum kp_solid_scheme {
+  KP_SCHEME_NEWMARK,         // the variant of Selle (2008, section 5.4), damping implicit
+  KP_SCHEME_BACKWARD_EULER,  // one implicit step
+  KP_SCHEME_EULER,           // explicit, the position moves with the old velocity
+  KP_SCHEME_SYMPLECTIC,      // the velocity first, then the position
+  KP_SCHEME_VELOCITY_VERLET,
+  KP_SCHEME_COUNT
+} kp_solid_scheme;
+
+// Settings of all deformables of a world: solids { }.
+typedef struct kp_solids_def {
+  uint32_t cookie;
+  double dt;           // s, of an inner step; KP_AUTO: as long as the limits below allow
+  int64_t inner;       // steps between two searches for collisions, k_i
+  double strain_rate;  // largest change of a spring's strain in an inner step
+  double cfl;          // of the single-spring limit; 0: none, where springs are implicit
+  bool implicit;       // springs resist implicitly (section 5.5)
+  double tolerance;    // of the implicit solve, relative
+  int64_t iterations;  // at most
+  double repulsion;    // k of surfaces that come near [N/m]
+  bool history;        // pairs remember their side
+  int64_t attempts;    // passes over collisions before zones are made rigid
+} kp_solids_def;
+
+typedef enum kp_cloth_pattern { KP_CLOTH_HERRING_BONE, KP_CLOTH_REGULAR } kp_cloth_pattern;
+typedef enum kp_cloth_model {
+  KP_CLOTH_EDGES,  // springs along edges and across them (Selle 2008, section 5.3.3)
+  KP_CLOTH_GRID,   // structural, shear and bending springs of a grid (Bayraktar 2010, section 4.1)
+} kp_cloth_model;
+
+typedef struct kp_cloth_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  double width, height;     // m, along x and z before it is turned; its middle is the origin
+  int64_t columns, rows;    // cells
+  int pattern;              // kp_cloth_pattern
+  char mesh[KP_TEXT_SIZE];  // a file of triangles in place of the rectangle
+  kp_vec3 position;         // m, of the middle
+  kp_vec3 rotation_deg;     // about x, y, z
+  kp_vec3 velocity;         // m/s
+  double density;           // kg/m^2
+  int model;                // kp_cloth_model
+  double stiffness;         // N per metre of width and unit strain, stretched
+  double compression;       // the same, compressed; KP_AUTO: equal
+  double damping;           // share of the critical one
+  double shear;             // stiffness of the diagonals of a grid; KP_AUTO: as stiffness
+  double bend_stiffness;    // N per metre and unit strain of the springs across edges
+  double bend_damping;
+  double thickness;  // m: how near surfaces may come before they repel
+  double friction;   // of cloth on cloth
+  bool self;         // meets itself
+  double drag;       // N s/m^3 against the wind, along the normal
+  double viscosity;  // 1/s: share of the momentum lost
+  int scheme;        // kp_solid_scheme
+  kp_vec3 color;
+} kp_cloth_def;
+
+// Nodes that are held, or led along curves.
+typedef struct kp_pin_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  char of[KP_TEXT_SIZE];  // the deformable; empty: any
+  kp_shape_def shape;     // nodes in it at the start
+  kp_curve position;      // m: how far they have moved
+  kp_curve rotation_deg;  // about the pivot
+  kp_vec3 pivot;          // m
+  double start, stop;     // s: before and after they are free; stop KP_AUTO: held for ever
+  kp_vec3 free;           // axes with 1 are not held
+} kp_pin_def;
+
 typedef struct kp_collider_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
@@ -781,6 +854,9 @@ KP_API kp_vortices_def kp_default_vortices_def(void);
 KP_API kp_grains_def kp_default_grains_def(void);
 KP_API kp_dem_def kp_default_dem_def(void);
 KP_API kp_rigid_def kp_default_rigid_def(void);
+KP_API kp_solids_def kp_default_solids_def(void);
+KP_API kp_cloth_def kp_default_cloth_def(void);
+KP_API kp_pin_def kp_default_pin_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);
 KP_API kp_body_def kp_default_body_def(void);
 KP_API kp_emitter_def kp_default_emitter_def(void);

@@ -38,3 +38,24 @@ kp_result kp_env_add_grid(kp_env *env, const char *name, kp_mac *mac) {
   kp_text_copy(grid.name, sizeof grid.name, name);
   return kp_array_push(&env->grids, grid);
 }
+
+static void free_part(kp_env_part *part) {
+  kp_array_free(&part->triangles);
+  kp_array_free(&part->points);
+  kp_array_free(&part->offsets);
+}
+
+kp_result kp_env_show_part(kp_env *env, kp_env_part *part) {
+  kp_result result = kp_array_push(&env->parts, *part);
+  if (result != KP_OK) {
+    free_part(part);
+  }
+  return result;
+}
+
+void kp_env_free_parts(kp_env *env) {
+  for (size_t p = 0; p < env->parts.count; ++p) {
+    free_part(&env->parts.data[p]);
+  }
+  kp_array_free(&env->parts);
+}

@@ -7,6 +7,7 @@
 #include "data/bodies.h"
 #include "data/interface.h"
 #include "data/mac.h"
+#include "data/set.h"
 #include "geom/shape.h"
 #include "kelpie/world.h"
 
@@ -56,6 +57,18 @@ typedef struct kp_env_grid {
   kp_mac *mac;
 } kp_env_grid;
 
+// A deformable of the world: consecutive nodes of a set, drawn as a mesh and as curves.
+typedef struct kp_env_part {
+  char name[KP_NAME_SIZE];
+  kp_set *set;
+  int64_t first, count;             // nodes
+  KP_ARRAY(kp_triangle) triangles;  // nodes counted from `first`, as in the curves
+  KP_ARRAY(kp_index) points;
+  KP_ARRAY(uint64_t) offsets;  // of each curve in the points, and their number at the end
+  double radius;               // m, of curves
+  kp_vec3 color;
+} kp_env_part;
+
 // What a method may see of the world.
 typedef struct kp_env {
   kp_backend *backend;
@@ -76,11 +89,17 @@ typedef struct kp_env {
   void *force_user;
   kp_step_report report;        // of this sub-step; methods add to it
   KP_ARRAY(kp_env_grid) grids;  // of all methods, see kp_env_add_grid
+  KP_ARRAY(kp_env_part) parts;  // deformables, see kp_env_show_part
 } kp_env;
 
 // Tell the world of a grid, when it is made: frames, reports and estimates then know it. The grid
 // stays with its owner and must live as long as the world.
 KP_NODISCARD kp_result kp_env_add_grid(kp_env *env, const char *name, kp_mac *mac);
+
+// Tell the world of a deformable; frames then hold its mesh and its curves. Its arrays become the
+// world's.
+KP_NODISCARD kp_result kp_env_show_part(kp_env *env, kp_env_part *part);
+void kp_env_free_parts(kp_env *env);
 
 // The axis that points against gravity; y without gravity.
 int kp_env_up_axis(const kp_env *env);

@@ -1,6 +1,7 @@
 kp_sources(method.c)
 # one line per method folder, in the order they are linked
 include(${CMAKE_CURRENT_LIST_DIR}/common/sources.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/deform/sources.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/fire/sources.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/flip/sources.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/grains/sources.cmake)

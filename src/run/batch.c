@@ -135,9 +135,14 @@ static bool is_of(const kp_interface *interface, const kp_space *space) {
   return interface != NULL && interface->set->space == space;
 }
 
+// Nodes of deformables are seen as meshes and curves.
+static bool is_deformable(const kp_world *world, const kp_space *space) {
+  return world->env.parts.count > 0 && world->env.parts.data[0].set->space == space;
+}
+
 bool kp_space_is_population(const kp_world *world, const kp_space *space) {
   return space->kind == KP_SPACE_PARTICLES && !is_of(world->walls, space) &&
-         !is_of(world->movers, space);
+         !is_of(world->movers, space) && !is_deformable(world, space);
 }
 
 static kp_result add_set_view(const kp_field_view *view, void *user) {

@@ -42,6 +42,9 @@ KP_NODISCARD kp_result kp_batch_add_sets(kp_batch *batch, kp_world *world);
 // Nothing else of a grid is copied from the device.
 KP_NODISCARD kp_result kp_batch_add_volumes(kp_batch *batch, kp_world *world);
 
+// The meshes and curves of all deformables: "mesh/<name>/..." and "curve/<name>/...".
+KP_NODISCARD kp_result kp_batch_add_parts(kp_batch *batch, kp_world *world);
+
 // What items of a field are in a file.
 kp_item_type kp_item_type_of(kp_type type);
 

@@ -57,6 +57,7 @@ static kp_result gather_frame(kp_session *s, kp_frame_job *job) {
   KP_TRY(add_meta(s, &job->frame_batch));
   KP_TRY(kp_batch_add_sets(&job->frame_batch, s->world));
   KP_TRY(kp_batch_add_volumes(&job->frame_batch, s->world));
+  KP_TRY(kp_batch_add_parts(&job->frame_batch, s->world));
   KP_TRY(kp_surfaces_add(&s->surfaces, s->world, &job->frame_batch));
   return kp_shape_meshes_add(&s->meshes, s->world, &job->frame_batch);
 }

@@ -1,7 +1,7 @@
 kp_sources(
   api.c
   batch.c
-  batch_volumes.c
+  batch_parts.c batch_volumes.c
   frame.c
   inputs.c
   json_read.c

@@ -9,6 +9,7 @@
 #include "geom/sampler.h"
 #include "methods/common/force_field.h"
 #include "methods/common/walls.h"
+#include "methods/deform/deform.h"
 #include "methods/fire/fire.h"
 #include "methods/flip/flip.h"
 #include "methods/grains/grains.h"
@@ -410,6 +411,45 @@ static kp_result build_smoke(kp_world *world) {
   return add_system(world, &kp_smoke_method, smoke);
 }
 
+typedef KP_ARRAY(kp_part *) part_list;
+
+// Room for one more part; its maker frees what is in it when it fails.
+static kp_result new_part(part_list *parts, kp_part **out) {
+  *out = kp_alloc_zero(sizeof **out, KP_MEMORY_WORLD);
+  kp_result result = *out != NULL ? kp_array_push(parts, *out) : KP_ERROR_MEMORY;
+  if (result != KP_OK) {
+    kp_free(*out);
+  }
+  return result;
+}
+
+static kp_result make_parts(const kp_spec *spec, part_list *parts) {
+  kp_part *part;
+  for (size_t i = 0; i < spec->cloths.count; ++i) {
+    KP_TRY(new_part(parts, &part));
+    KP_TRY(kp_cloth_make(&spec->cloths.data[i], spec->folder, part));
+  }
+  return KP_OK;
+}
+
+static kp_result build_deform(kp_world *world) {
+  const kp_spec *spec = &world->spec;
+  part_list parts = { 0 };
+  kp_deform *deform = NULL;
+  kp_result result = make_parts(spec, &parts);
+  if (result == KP_OK && parts.count > 0) {
+    result = kp_deform_create(&world->env, &spec->solids, parts.data, parts.count, spec->pins.data,
+                              spec->pins.count, &deform);
+  }
+  for (size_t p = 0; p < parts.count; ++p) {
+    kp_part_free(parts.data[p]);
+    kp_free(parts.data[p]);
+  }
+  kp_array_free(&parts);
+  KP_TRY(result);
+  return deform != NULL ? add_system(world, &kp_deform_method, deform) : KP_OK;
+}
+
 static kp_result build_stf(kp_world *world, const liquid_defs *liquids) {
   if (liquids->count > 1) {
     return kp_fail(KP_ERROR_SCENE,
@@ -592,6 +632,7 @@ kp_result kp_world_build_all(kp_world *world) {
     KP_TRY(build_fires(world, (kp_fire_kind)f));
   }
   KP_TRY(build_smoke(world));
+  KP_TRY(build_deform(world));
   KP_TRY(build_grains(world));
   KP_TRY(build_fluid_grains(world));
   KP_TRY(add_system(world, &kp_fluid_rigid, NULL));

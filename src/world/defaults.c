@@ -319,6 +319,59 @@ kp_vortex_fire_def kp_default_vortex_fire_def(void) {
   };
 }
 
+kp_solids_def kp_default_solids_def(void) {
+  return (kp_solids_def){
+    .cookie = KP_DEF_COOKIE,
+    .dt = KP_AUTO,
+    .inner = 8,
+    .strain_rate = 0.1,
+    .cfl = 0.0,
+    .implicit = true,
+    .tolerance = 1e-3,
+    .iterations = 200,
+    .repulsion = 30.0,
+    .history = true,
+    .attempts = 4,
+  };
+}
+
+kp_cloth_def kp_default_cloth_def(void) {
+  return (kp_cloth_def){
+    .cookie = KP_DEF_COOKIE,
+    .width = 1.0,
+    .height = 1.0,
+    .columns = 50,
+    .rows = 50,
+    .pattern = KP_CLOTH_HERRING_BONE,
+    .density = 0.3,
+    .model = KP_CLOTH_EDGES,
+    .stiffness = 2000.0,
+    .compression = KP_AUTO,
+    .damping = 0.2,
+    .shear = KP_AUTO,
+    .bend_stiffness = 20.0,
+    .bend_damping = 0.2,
+    .thickness = 0.005,
+    .friction = 0.4,
+    .self = true,
+    .drag = 0.0,
+    .viscosity = 0.0,
+    .scheme = KP_SCHEME_NEWMARK,
+    .color = { 0.60, 0.12, 0.10 },
+  };
+}
+
+kp_pin_def kp_default_pin_def(void) {
+  return (kp_pin_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .position = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .rotation_deg = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .start = 0.0,
+    .stop = KP_AUTO,
+  };
+}
+
 kp_grains_def kp_default_grains_def(void) {
   return (kp_grains_def){
     .cookie = KP_DEF_COOKIE,

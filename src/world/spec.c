@@ -309,6 +309,22 @@ kp_result kp_spec_add_grains(kp_spec *spec, const kp_grains_def *def) {
   return KP_OK;
 }
 
+kp_result kp_spec_add_cloth(kp_spec *spec, const kp_cloth_def *def) {
+  KP_TRY(check_entity(spec, &kp_cloth_params, def, def->cookie, def->name));
+  INSERT(&spec->cloths, def);
+  return KP_OK;
+}
+
+kp_result kp_spec_add_pin(kp_spec *spec, const kp_pin_def *def) {
+  KP_TRY(check_entity(spec, &kp_pin_params, def, def->cookie, def->name));
+  KP_TRY(need_shape(&def->shape, "pin", def->name));
+  kp_pin_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.position));
+  KP_TRY(own_curve(spec, &copy.rotation_deg));
+  INSERT(&spec->pins, &copy);
+  return KP_OK;
+}
+
 kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def) {
   KP_TRY(check_entity(spec, &kp_collider_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "collider", def->name));

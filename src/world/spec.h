@@ -20,7 +20,8 @@
   X(level_set)                                                                                     \
   X(flip)                                                                                          \
   X(marker)                                                                                        \
-  X(rigid)
+  X(rigid)                                                                                         \
+  X(solids)
 
 // Entities that hold particles, which emitters may feed: their defs have name, shape, empty,
 // spacing and velocity.
@@ -42,6 +43,8 @@
   KP_SPEC_GASES(X)                                                                                 \
   X(source, sources)                                                                               \
   X(vortices, swarms)                                                                              \
+  X(cloth, cloths)                                                                                 \
+  X(pin, pins)                                                                                     \
   X(collider, colliders)                                                                           \
   X(body, bodies)                                                                                  \
   X(emitter, emitters)                                                                             \

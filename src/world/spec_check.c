@@ -194,7 +194,8 @@ static kp_result check_not_empty(const kp_spec *spec, const kp_population_defs *
              p->name);
     }
   }
-  if (n_alive > 0 || spec->smokes.count > 0 || spec->bodies.count > 0) {
+  bool has_solids = spec->bodies.count > 0 || spec->cloths.count > 0;
+  if (n_alive > 0 || spec->smokes.count > 0 || has_solids) {
     return KP_OK;
   }
   return populations->count == 0
@@ -565,6 +566,15 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
                                              entity, n[0] * n[1] * n[2]);
 }
 
+// Deformables fold out of a plane: they need all three dimensions.
+static kp_result check_deformables(const kp_spec *spec, const census *c) {
+  return c->dimension == 2 && spec->cloths.count > 0
+             ? kp_fail(KP_ERROR_SCENE,
+                       "cloth \"%s\": it needs three dimensions, and the domain has two",
+                       spec->cloths.data[0].name)
+             : KP_OK;
+}
+
 kp_result kp_spec_check(const kp_spec *spec) {
   KP_TRY(check_settings(spec));
   census c = {
@@ -583,6 +593,7 @@ kp_result kp_spec_check(const kp_spec *spec) {
   KP_TRY(result);
   KP_TRY(check_gases(spec, &c));
   KP_TRY(check_solids(spec, &c));
+  KP_TRY(check_deformables(spec, &c));
   for (size_t i = 0; i < spec->forces.count; ++i) {
     KP_TRY(check_force(spec, &c, &spec->forces.data[i]));
   }

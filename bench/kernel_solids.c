@@ -1,0 +1,31 @@
+// Deformables for the kernel check: cloth in every scheme, hung up, led and blown at.
+#include <math.h>
+#include <stdio.h>
+
+#include "bench/kernels.h"
+
+kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
+  kp_domain_def domain = kp_default_domain_def();
+  domain.min = kp_vec3_make(-2, -2, -2);
+  domain.max = kp_vec3_make(2, 2, 2);
+  KP_TRY(kp_world_set_domain(world, &domain));
+  double cells = fmax(sqrt((double)particles / KP_SCHEME_COUNT), 4.0);
+  for (int scheme = 0; scheme < KP_SCHEME_COUNT; ++scheme) {
+    kp_cloth_def cloth = kp_default_cloth_def();
+    snprintf(cloth.name, sizeof cloth.name, "cloth-%d", scheme);
+    cloth.columns = (int64_t)cells;
+    cloth.rows = (int64_t)cells;
+    cloth.scheme = scheme;
+    cloth.model = scheme % 2 == 0 ? KP_CLOTH_EDGES : KP_CLOTH_GRID;
+    cloth.drag = 1.0;
+    cloth.viscosity = 0.1;
+    cloth.position = kp_vec3_make(0.0, 0.3 * scheme - 0.6, 0.0);
+    KP_TRY(kp_world_add_cloth(world, &cloth));
+  }
+  kp_pin_def pin = kp_default_pin_def();
+  snprintf(pin.name, sizeof pin.name, "pin");
+  pin.shape = (kp_shape_def){ .kind = KP_SHAPE_BOX,
+                              .min = kp_vec3_make(-1, -2, -1),
+                              .max = kp_vec3_make(1, 2, -0.45) };
+  return kp_world_add_pin(world, &pin);
+}

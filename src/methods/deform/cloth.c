@@ -1,0 +1,235 @@
+// Cloth: a rectangle of cells or a mesh from a file, as nodes and springs.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "geom/mesh_file.h"
+#include "methods/deform/deform.h"
+
+// ---- nodes and triangles ------------------------------------------------------------------------
+
+static kp_result add_triangle(kp_part *part, kp_index a, kp_index b, kp_index c) {
+  kp_triangle t = { { a, b, c } };
+  return kp_array_push(&part->triangles, t);
+}
+
+// Cells of the rectangle, its normal towards +y: diagonals alternate in a herring-bone.
+static kp_result make_rectangle(const kp_cloth_def *def, kp_part *part) {
+  kp_index m = (kp_index)def->columns, n = (kp_index)def->rows;
+  for (kp_index j = 0; j <= n; ++j) {
+    for (kp_index i = 0; i <= m; ++i) {
+      kp_vec3 p = { def->width * ((double)i / (double)m - 0.5), 0.0,
+                    def->height * ((double)j / (double)n - 0.5) };
+      KP_TRY(kp_part_add_node(part, p, 0.0, NULL));
+    }
+  }
+  for (kp_index j = 0; j < n; ++j) {
+    for (kp_index i = 0; i < m; ++i) {
+      kp_index a = j * (m + 1) + i, b = a + 1, c = a + m + 1, d = c + 1;
+      bool other = def->pattern == KP_CLOTH_HERRING_BONE && (i + j) % 2 == 1;
+      KP_TRY(other ? add_triangle(part, a, c, b) : add_triangle(part, a, c, d));
+      KP_TRY(other ? add_triangle(part, b, c, d) : add_triangle(part, a, d, b));
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result make_from_file(const kp_cloth_def *def, const char *folder, kp_part *part) {
+  char path[1024 + KP_TEXT_SIZE];
+  (void)snprintf(path, sizeof path, "%s%s%s", folder != NULL ? folder : "",
+                 folder != NULL && folder[0] != '\0' ? "/" : "", def->mesh);
+  kp_mesh mesh;
+  kp_result result = kp_mesh_read(path, &mesh);
+  if (result != KP_OK) {
+    return kp_fail_in(result == KP_ERROR_MEMORY ? result : KP_ERROR_SCENE, "cloth \"%s\"",
+                      def->name);
+  }
+  result = kp_mesh_weld(&mesh);
+  for (kp_index v = 0; v < mesh.n_vertices && result == KP_OK; ++v) {
+    result = kp_part_add_node(part, mesh.vertices[v], 0.0, NULL);
+  }
+  for (kp_index t = 0; t < mesh.n_triangles && result == KP_OK; ++t) {
+    result = kp_array_push(&part->triangles, mesh.triangles[t]);
+  }
+  kp_mesh_destroy(&mesh);
+  return result;
+}
+
+static double area_of(const kp_part *part, const kp_triangle *t) {
+  kp_vec3 a = part->x.data[t->v[0]];
+  kp_vec3 u = kp_vec3_sub(part->x.data[t->v[1]], a);
+  kp_vec3 v = kp_vec3_sub(part->x.data[t->v[2]], a);
+  return 0.5 * kp_vec3_length(kp_vec3_cross(u, v));
+}
+
+static kp_result share_mass(const kp_cloth_def *def, kp_part *part) {
+  for (size_t k = 0; k < part->triangles.count; ++k) {
+    const kp_triangle *t = &part->triangles.data[k];
+    double third = def->density * area_of(part, t) / 3.0;
+    for (int c = 0; c < 3; ++c) {
+      part->mass.data[t->v[c]] += third;
+    }
+  }
+  for (size_t i = 0; i < part->mass.count; ++i) {
+    if (!(part->mass.data[i] > 0.0)) {
+      return kp_fail(KP_ERROR_SCENE, "cloth \"%s\": vertex %zu of \"%s\" is in no triangle",
+                     def->name, i, def->mesh);
+    }
+  }
+  return KP_OK;
+}
+
+// ---- springs along and across edges -------------------------------------------------------------
+
+// One side of an edge: the triangle's third corner and its area.
+typedef struct half_edge {
+  kp_index a, b, across;
+  double area;
+} half_edge;
+
+static int compare_halves(const void *left, const void *right) {
+  const half_edge *l = left, *r = right;
+  if (l->a != r->a) {
+    return l->a < r->a ? -1 : 1;
+  }
+  if (l->b != r->b) {
+    return l->b < r->b ? -1 : 1;
+  }
+  return l->across < r->across ? -1 : l->across > r->across ? 1 : 0;
+}
+
+typedef KP_ARRAY(half_edge) half_edges;
+
+static kp_result collect_halves(const kp_part *part, half_edges *out) {
+  for (size_t k = 0; k < part->triangles.count; ++k) {
+    const kp_triangle *t = &part->triangles.data[k];
+    double area = area_of(part, t);
+    for (int c = 0; c < 3; ++c) {
+      kp_index a = t->v[c], b = t->v[(c + 1) % 3];
+      half_edge half = { a < b ? a : b, a < b ? b : a, t->v[(c + 2) % 3], area };
+      KP_TRY(kp_array_push(out, half));
+    }
+  }
+  qsort(out->data, out->count, sizeof *out->data, compare_halves);
+  return KP_OK;
+}
+
+static double distance(const kp_part *part, kp_index a, kp_index b) {
+  return kp_vec3_length(kp_vec3_sub(part->x.data[b], part->x.data[a]));
+}
+
+static kp_result add_spring(const kp_cloth_def *def, kp_part *part, kp_index a, kp_index b,
+                            kp_spring_kind kind, double width) {
+  bool bends = kind == KP_SPRING_BEND;
+  double per_width =
+      bends ? def->bend_stiffness
+            : (kind == KP_SPRING_SHEAR && !isnan(def->shear) ? def->shear : def->stiffness);
+  if (!(per_width > 0.0)) {
+    return KP_OK;
+  }
+  KP_TRY(kp_part_add_spring(part, a, b, kind, per_width * width,
+                            bends ? def->bend_damping : def->damping));
+  if (!bends && !isnan(def->compression)) {
+    part->springs.data[part->springs.count - 1].compression = def->compression * width;
+  }
+  return KP_OK;
+}
+
+// An edge stands for a strip of cloth as wide as its triangles' area over its length; across it a
+// spring joins their far corners (section 5.3.3).
+static kp_result add_edge_springs(const kp_cloth_def *def, kp_part *part) {
+  half_edges halves = { 0 };
+  kp_result result = collect_halves(part, &halves);
+  for (size_t k = 0; k < halves.count && result == KP_OK;) {
+    size_t end = k;
+    double area = 0.0;
+    const half_edge *edge = &halves.data[k];
+    while (end < halves.count && halves.data[end].a == edge->a && halves.data[end].b == edge->b) {
+      area += halves.data[end++].area;
+    }
+    if (end - k > 2) {
+      result = kp_fail(KP_ERROR_SCENE,
+                       "cloth \"%s\": more than two triangles share the edge of vertices %lld and "
+                       "%lld",
+                       def->name, (long long)edge->a, (long long)edge->b);
+      break;
+    }
+    double length = distance(part, edge->a, edge->b);
+    result = add_spring(def, part, edge->a, edge->b, KP_SPRING_EDGE, area / fmax(length, 1e-300));
+    if (result == KP_OK && end - k == 2) {
+      result = add_spring(def, part, edge[0].across, edge[1].across, KP_SPRING_BEND, length);
+    }
+    k = end;
+  }
+  kp_array_free(&halves);
+  return result;
+}
+
+// ---- springs of a grid (Bayraktar 2010, section 4.1) --------------------------------------------
+
+typedef struct grid_step {
+  int di, dj;
+  kp_spring_kind kind;
+} grid_step;
+
+static kp_result add_grid_springs(const kp_cloth_def *def, kp_part *part) {
+  static const grid_step steps[] = {
+    { 1, 0, KP_SPRING_EDGE },   { 0, 1, KP_SPRING_EDGE }, { 1, 1, KP_SPRING_SHEAR },
+    { -1, 1, KP_SPRING_SHEAR }, { 2, 0, KP_SPRING_BEND }, { 0, 2, KP_SPRING_BEND },
+  };
+  int64_t m = def->columns + 1, n = def->rows + 1;
+  double cell = 0.5 * (def->width / (double)def->columns + def->height / (double)def->rows);
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = 0; i < m; ++i) {
+      for (size_t s = 0; s < sizeof steps / sizeof steps[0]; ++s) {
+        int64_t i2 = i + steps[s].di, j2 = j + steps[s].dj;
+        if (i2 >= 0 && i2 < m && j2 < n) {
+          KP_TRY(add_spring(def, part, (kp_index)(j * m + i), (kp_index)(j2 * m + i2),
+                            steps[s].kind, cell));
+        }
+      }
+    }
+  }
+  return KP_OK;
+}
+
+// ---- all of it ----------------------------------------------------------------------------------
+
+static void place(const kp_cloth_def *def, kp_part *part) {
+  kp_quat turn = kp_quat_from_euler_deg(def->rotation_deg);
+  for (size_t i = 0; i < part->x.count; ++i) {
+    part->x.data[i] = kp_vec3_add(def->position, kp_quat_rotate(turn, part->x.data[i]));
+    part->v.data[i] = def->velocity;
+  }
+}
+
+static kp_result make(const kp_cloth_def *def, const char *folder, kp_part *part) {
+  bool is_file = def->mesh[0] != '\0';
+  if (is_file && def->model == KP_CLOTH_GRID) {
+    return kp_fail(KP_ERROR_SCENE, "cloth \"%s\": model = \"grid\" needs a rectangle, not a mesh",
+                   def->name);
+  }
+  KP_TRY(is_file ? make_from_file(def, folder, part) : make_rectangle(def, part));
+  KP_TRY(share_mass(def, part));
+  KP_TRY(def->model == KP_CLOTH_GRID ? add_grid_springs(def, part) : add_edge_springs(def, part));
+  place(def, part);
+  return KP_OK;
+}
+
+kp_result kp_cloth_make(const kp_cloth_def *def, const char *folder, kp_part *part) {
+  *part = (kp_part){
+    .scheme = (kp_solid_scheme)def->scheme,
+    .surface = { .thickness = def->thickness, .friction = def->friction, .self = def->self },
+    .drag = def->drag,
+    .viscosity = def->viscosity,
+    .color = def->color
+  };
+  kp_text_copy(part->name, sizeof part->name, def->name);
+  kp_result result = make(def, folder, part);
+  if (result != KP_OK) {
+    kp_part_free(part);
+  }
+  return result;
+}

@@ -1,0 +1,59 @@
+// Parameter table of cloth "name" { }.
+#include "base/param.h"
+#include "kelpie/types.h"
+
+extern const kp_param_table kp_cloth_params;
+
+#define FAR 1e6  // m, the farthest coordinate
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_cloth_def, member, kind, unit, lowest, highest, text)
+#define WORDS(member, words, text) KP_PARAM_WORDS(kp_cloth_def, member, words, text)
+
+static const char *const pattern_words[] = { "herring_bone", "regular", NULL };
+static const char *const model_words[] = { "edges", "grid", NULL };
+static const char *const scheme_words[] = { "newmark",    "backward_euler",  "euler",
+                                            "symplectic", "velocity_verlet", NULL };
+
+static const kp_param rows[] = {
+  ROW(width, REAL, "m", 1e-6, FAR, "Along x, before it is turned."),
+  ROW(height, REAL, "m", 1e-6, FAR, "Along z, before it is turned."),
+  ROW(columns, INT, "", 1, 100000, "Cells along the width."),
+  ROW(rows, INT, "", 1, 100000, "Cells along the height."),
+  WORDS(pattern, pattern_words,
+        "How cells are cut into triangles: alternating, so that no direction is stiffer, or all "
+        "alike."),
+  ROW(mesh, TEXT, "", 0, 0, "An OBJ or PLY file of triangles in place of the rectangle."),
+  ROW(position, VEC3, "m", -FAR, FAR, "Of the middle of the rectangle, the origin of the file."),
+  ROW(rotation_deg, VEC3, "deg", -1e6, 1e6, "About x, y, z; {90, 0, 0} hangs it up."),
+  ROW(velocity, VEC3, "m/s", -1e4, 1e4, "At the start."),
+  ROW(density, REAL, "kg/m^2", 1e-9, 1e6, "Mass per area."),
+  WORDS(model, model_words,
+        "Springs along and across the edges of the triangles, or structural, shear and bending "
+        "springs of a grid."),
+  ROW(stiffness, REAL, "N/m", 0, 1e12, "Against stretching: force per width and strain."),
+  ROW(compression, REAL, "N/m", 0, 1e12, "The same when pushed together; without it, equal."),
+  ROW(damping, REAL, "", 0, 1e4, "Of those springs, as a share of the critical damping."),
+  ROW(shear, REAL, "N/m", 0, 1e12, "Of the diagonals of a grid; without it, as stiffness."),
+  ROW(bend_stiffness, REAL, "N/m", 0, 1e12, "Of the springs across edges, against bending."),
+  ROW(bend_damping, REAL, "", 0, 1e4, "Of those, as a share of the critical damping."),
+  ROW(thickness, REAL, "m", 0, 1.0, "How near surfaces may come before they repel."),
+  ROW(friction, REAL, "", 0, 100, "Of cloth on cloth."),
+  ROW(self, BOOL, "", 0, 0, "Whether it meets itself."),
+  ROW(drag, REAL, "N s/m^3", 0, 1e9, "Against the wind, per area and along the normal."),
+  ROW(viscosity, REAL, "1/s", 0, 1e6, "Share of its momentum that it loses per second."),
+  WORDS(scheme, scheme_words, "How it is advanced in time."),
+  ROW(color, VEC3, "", 0, 10, "Linear RGB in pictures."),
+};
+
+static void set_default(void *def) {
+  *(kp_cloth_def *)def = kp_default_cloth_def();
+}
+
+const kp_param_table kp_cloth_params = {
+  "cloth",
+  "A piece of cloth: a surface of nodes and springs.",
+  rows,
+  sizeof rows / sizeof rows[0],
+  sizeof(kp_cloth_def),
+  set_default,
+};

@@ -1,0 +1,239 @@
+// The system of all deformables: its life, the loop of a sub-step, and what it tells.
+#include "methods/deform/deform.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+extern const kp_kernel deform_move_kernel, deform_strain_rate_kernel, deform_energy_kernel,
+    deform_sums_kernel;
+
+#define EXPLICIT_SHARE 0.9  // of the longest stable step
+
+// ---- life ---------------------------------------------------------------------------------------
+
+static void deform_destroy(void **self) {
+  kp_deform *deform = *self;
+  if (deform != NULL) {
+    kp_deform_free_model(deform);
+    kp_free(deform);
+    *self = NULL;
+  }
+}
+
+static kp_result copy_picture(const kp_part *part, kp_env_part *out) {
+  for (size_t t = 0; t < part->triangles.count; ++t) {
+    KP_TRY(kp_array_push(&out->triangles, part->triangles.data[t]));
+  }
+  for (size_t s = 0; s < part->strands.count; ++s) {
+    const kp_strand *strand = &part->strands.data[s];
+    KP_TRY(kp_array_push(&out->offsets, (uint64_t)out->points.count));
+    for (kp_index k = 0; k < strand->count; ++k) {
+      KP_TRY(kp_array_push(&out->points, part->curve.data[strand->first + k]));
+    }
+  }
+  return part->strands.count > 0 ? kp_array_push(&out->offsets, (uint64_t)out->points.count)
+                                 : KP_OK;
+}
+
+// The world draws and writes every part.
+static kp_result show_part(kp_deform *d, kp_env *env, const kp_part *part) {
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    const kp_deform_part *place = &d->parts.data[p];
+    if (strcmp(part->name, place->name) == 0) {
+      kp_env_part shown = { .set = d->set,
+                            .first = place->nodes.first,
+                            .count = place->nodes.n,
+                            .radius = part->radius,
+                            .color = part->color };
+      kp_text_copy(shown.name, sizeof shown.name, place->name);
+      KP_TRY(copy_picture(part, &shown));
+      return kp_env_show_part(env, &shown);
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result setup(kp_deform *d, kp_env *env, kp_part *const *parts, size_t n_parts,
+                       const kp_pin_def *pins, size_t n_pins) {
+  KP_TRY(kp_deform_join(d, env, parts, n_parts));
+  KP_TRY(kp_deform_make_pins(d, env, pins, n_pins));
+  for (size_t p = 0; p < n_parts; ++p) {
+    KP_TRY(show_part(d, env, parts[p]));
+  }
+  return KP_OK;
+}
+
+kp_result kp_deform_create(kp_env *env, const kp_solids_def *def, kp_part *const *parts,
+                           size_t n_parts, const kp_pin_def *pins, size_t n_pins, kp_deform **out) {
+  kp_deform *deform = kp_alloc_zero(sizeof *deform, KP_MEMORY_WORLD);
+  if (deform == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  deform->def = *def;
+  kp_result result = setup(deform, env, parts, n_parts, pins, n_pins);
+  if (result != KP_OK) {
+    void *self = deform;
+    deform_destroy(&self);
+    return result;
+  }
+  *out = deform;
+  return KP_OK;
+}
+
+// ---- the length of a step -----------------------------------------------------------------------
+
+static kp_result strain_rate(kp_deform *d, double *out) {
+  deform_strain_rate_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &deform_strain_rate_kernel, &a);
+  KP_BIND(&call, &a, a, &d->springs.a, KP_ACCESS_READ);
+  KP_BIND(&call, &a, b, &d->springs.b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rest, &d->springs.rest, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_READ);
+  *out = 0.0;
+  return d->springs.n > 0 ? kp_call_reduce(d->set->space->backend, &call, d->springs.n, out)
+                          : KP_OK;
+}
+
+// Of an inner step: what explicit springs bear, and how much springs may change in it (S76).
+static double inner_limit(kp_deform *d) {
+  if (!isnan(d->def.dt)) {
+    return d->def.dt;
+  }
+  double limit = HUGE_VAL;
+  for (size_t g = 0; g < d->groups.count; ++g) {
+    const kp_deform_group *group = &d->groups.data[g];
+    bool is_implicit = kp_schemes[group->scheme].is_implicit && d->def.implicit;
+    // the limit of a single spring is 2/omega
+    double share = d->def.cfl > 0.0 ? d->def.cfl : EXPLICIT_SHARE;
+    limit = is_implicit && !(d->def.cfl > 0.0) ? limit : fmin(limit, share * group->limit);
+  }
+  double rate = 0.0;
+  if (strain_rate(d, &rate) == KP_OK && rate > 0.0) {
+    limit = fmin(limit, d->def.strain_rate / rate);
+  }
+  return limit;
+}
+
+static double deform_max_dt(void *self, kp_env *env) {
+  kp_deform *d = self;
+  (void)env;
+  return (double)d->def.inner * inner_limit(d);
+}
+
+// ---- a sub-step ---------------------------------------------------------------------------------
+
+static kp_result move(kp_deform *d, kp_env *env) {
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(kp_buffer_copy(&d->old.c[c], &d->set->position->buffers[c]));
+  }
+  deform_move_args a = { .dt = d->dt };
+  kp_call call;
+  kp_call_init(&call, &deform_move_kernel, &a);
+  KP_BIND_VECTOR3(&call, &a, w, &d->moving, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, d->set->space->n);
+}
+
+static kp_result inner_step(kp_deform *d, kp_env *env) {
+  KP_TRY(kp_deform_lead(d, env));
+  KP_TRY(kp_deform_weather(d, env));
+  for (size_t g = 0; g < d->groups.count; ++g) {
+    const kp_deform_group *group = &d->groups.data[g];
+    KP_TRY(kp_schemes[group->scheme].predict(d, env, group));
+  }
+  KP_TRY(move(d, env));
+  for (size_t g = 0; g < d->groups.count; ++g) {
+    const kp_deform_group *group = &d->groups.data[g];
+    KP_TRY(kp_schemes[group->scheme].finish(d, env, group));
+  }
+  return KP_OK;
+}
+
+static kp_result deform_solve(void *self, kp_env *env) {
+  kp_deform *d = self;
+  double limit = inner_limit(d);
+  // no fewer than the limit asks for, and a step of the world that was cut takes as many as it must
+  int64_t n = limit < env->dt ? (int64_t)ceil(env->dt / limit * (1.0 - 1e-9)) : 1;
+  d->dt = env->dt / (double)n;
+  d->inner_steps = n;
+  d->iterations = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    d->time = env->time + (double)k * d->dt;
+    KP_TRY(inner_step(d, env));
+  }
+  return KP_OK;
+}
+
+// ---- what it tells ------------------------------------------------------------------------------
+
+static kp_result sums(kp_deform *d, const kp_env *env, kp_range nodes, double out[DEFORM_SUMS]) {
+  kp_vec3 g = env->simulation.gravity;
+  deform_sums_args a = { .first = nodes.first, .gx = g.x, .gy = g.y, .gz = g.z };
+  kp_call call;
+  kp_call_init(&call, &deform_sums_kernel, &a);
+  KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_READ);
+  return kp_call_reduce(env->backend, &call, nodes.n, out);
+}
+
+static kp_result deform_check(void *self, kp_env *env) {
+  kp_deform *d = self;
+  double v[DEFORM_SUMS];
+  KP_TRY(sums(d, env, (kp_range){ 0, d->set->space->n }, v));
+  env->report.n_particles += d->set->space->n;
+  env->report.n_bad += (int64_t)v[13];
+  env->report.max_speed = fmax(env->report.max_speed, v[6]);
+  return KP_OK;
+}
+
+static int deform_n_populations(const void *self) {
+  return (int)((const kp_deform *)self)->parts.count;
+}
+
+static kp_result elastic_energy(kp_deform *d, const kp_env *env, kp_range springs, double *out) {
+  deform_energy_args a = { .first = springs.first };
+  kp_call call;
+  kp_call_init(&call, &deform_energy_kernel, &a);
+  KP_BIND(&call, &a, a, &d->springs.a, KP_ACCESS_READ);
+  KP_BIND(&call, &a, b, &d->springs.b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rest, &d->springs.rest, KP_ACCESS_READ);
+  KP_BIND(&call, &a, stiffness, &d->springs.stiffness, KP_ACCESS_READ);
+  KP_BIND(&call, &a, compression, &d->springs.compression, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  *out = 0.0;
+  return springs.n > 0 ? kp_call_reduce(env->backend, &call, springs.n, out) : KP_OK;
+}
+
+static kp_result deform_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
+  kp_deform *d = self;
+  const kp_deform_part *part = &d->parts.data[population];
+  double v[DEFORM_SUMS];
+  KP_TRY(sums(d, env, part->nodes, v));
+  *out = (kp_population_stats){ .count = part->nodes.n,
+                                .mass = v[0],
+                                .momentum = { v[1], v[2], v[3] },
+                                .kinetic_energy = v[4],
+                                .potential_energy = v[5],
+                                .memory_gain = NAN,
+                                .memory_share = NAN,
+                                .bounds = { { v[7], v[8], v[9] }, { v[10], v[11], v[12] } },
+                                .max_speed = v[6],
+                                .max_density_error = NAN };
+  kp_text_copy(out->name, sizeof out->name, part->name);
+  return elastic_energy(d, env, part->springs, &out->internal_energy);
+}
+
+const kp_method kp_deform_method = {
+  .name = "deform",
+  .text = "Cloth, hair and soft bodies of nodes, springs and tetrahedra.",
+  .stages = { [KP_STAGE_SOLVE] = deform_solve, [KP_STAGE_CHECK] = deform_check },
+  .max_dt = deform_max_dt,
+  .n_populations = deform_n_populations,
+  .stats = deform_stats,
+  .destroy = deform_destroy,
+};

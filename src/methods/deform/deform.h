@@ -1,0 +1,193 @@
+// Deformables: cloth, hair, knitwear and soft bodies. One object owns the nodes of all of them in
+// one tied set, so that all meet in one contact module.
+//
+// A sub-step of the world is one turn of the outer loop of Selle (2008, section 6.2): it begins and
+// ends without intersections, and in it nodes take up to `inner` steps of their own:
+//
+//   A   pairs that are near each other, with their side                        contact
+//   B   inner times:
+//       pins      led nodes get their velocity                                 deform_pins.c
+//       predict   w = velocity that moves the nodes                            scheme
+//       limit     w, so that hairs do not stretch                              hair
+//       repulse   w, inelastic then elastic                                    contact
+//       move      x += dt w
+//       collide   nodes out of bodies: x, and the old velocity v               bodies
+//       finish    v = the new velocity                                         scheme
+//       friction  of bodies                                                    bodies
+//       repulse   v, inelastic with friction                                   contact
+//   C   continuous collisions between the start and the end                    contact
+//
+// Parts of one scheme lie side by side in all arrays: a scheme sees one range of nodes, springs and
+// tetrahedra.
+#pragma once
+
+#include "data/call.h"
+#include "data/set.h"
+#include "linalg/pcg.h"
+#include "methods/deform/deform_kernels.h"
+#include "methods/deform/part.h"
+#include "methods/method.h"
+
+typedef struct kp_deform kp_deform;
+
+// Consecutive elements of one kind.
+typedef struct kp_range {
+  int64_t first, n;
+} kp_range;
+
+// A part after it was joined: everything of it lies side by side.
+typedef struct kp_deform_part {
+  char name[KP_NAME_SIZE];
+  kp_solid_scheme scheme;
+  kp_range nodes, springs, tets, triangles, segments;
+  kp_part_surface surface;
+} kp_deform_part;
+
+// All parts of one scheme.
+typedef struct kp_deform_group {
+  kp_solid_scheme scheme;
+  kp_range nodes, springs, tets;
+  double limit;  // s: of an explicit step
+} kp_deform_group;
+
+// A scheme advances a group by one inner step of deform->dt, in two halves: `predict` fills
+// `moving` with the velocity that moves the nodes, `finish` turns `velocity` into the new one;
+// between them positions have changed from `old` to `position`, and bodies may have changed
+// `velocity`.
+typedef struct kp_scheme {
+  const char *name;
+  kp_result (*predict)(kp_deform *deform, kp_env *env, const kp_deform_group *group);
+  kp_result (*finish)(kp_deform *deform, kp_env *env, const kp_deform_group *group);
+  bool is_implicit;
+} kp_scheme;
+
+extern const kp_scheme kp_schemes[KP_SCHEME_COUNT];
+
+typedef struct kp_vector3 {
+  kp_buffer c[3];
+} kp_vector3;
+
+// Constant, one item per spring or tetrahedron.
+typedef struct kp_deform_springs {
+  int64_t n;
+  kp_buffer a, b;  // I32
+  kp_buffer rest, stiffness, compression, damping;
+  kp_buffer start, refs;  // of nodes, see deform_kernels.h
+  // scratch of an evaluation
+  kp_vector3 direction;
+  kp_buffer force, rate, tension;
+} kp_deform_springs;
+
+typedef struct kp_deform_tets {
+  int64_t n;
+  KP_ARRAY(kp_tet) model;
+  kp_buffer start, refs;
+  kp_vector3 force;     // on corners, 4 tet + corner
+  kp_vector3 diagonal;  // of the matrix at corners
+} kp_deform_tets;
+
+typedef struct kp_deform_pin {
+  kp_pin_def def;
+  kp_range nodes;  // in the list
+} kp_deform_pin;
+
+struct kp_deform {
+  kp_solids_def def;
+  kp_set *set;  // "nodes"
+  KP_ARRAY(kp_deform_part) parts;
+  KP_ARRAY(kp_deform_group) groups;
+
+  kp_buffer mass;       // kg
+  kp_buffer hold;       // U8: axes along which a node is led in this step
+  kp_vector3 normal;    // that a node keeps its velocity along; 0: none (contact with bodies)
+  kp_buffer slow;       // kg/s
+  kp_buffer drag_area;  // N s/m^3
+  kp_buffer drag;       // N s/m
+  kp_vector3 outward;   // unit normal of the surface at a node
+  kp_vector3 wind;      // m/s
+  kp_field *extra;      // m/s^2, of force fields
+  bool has_drag;
+
+  kp_deform_springs springs;
+  kp_deform_tets tets;
+
+  int64_t n_triangles, n_segments;
+  kp_buffer triangle[3];                    // I32: nodes
+  kp_buffer triangle_start, triangle_refs;  // triangles of a node
+  KP_ARRAY(kp_triangle) triangles;          // the same on the host
+  KP_ARRAY(kp_index) segments;              // two nodes each
+
+  KP_ARRAY(kp_deform_pin) pins;
+  kp_buffer pin_list;  // I32
+
+  // scratch of an inner step
+  double time, dt;                   // of its start; its length
+  kp_vector3 old;                    // POS: positions before the move
+  kp_vector3 middle;                 // POS: half way
+  kp_vector3 moving;                 // w
+  kp_buffer right, change, inverse;  // of the linear system, 3 n
+  kp_pcg pcg;
+  double strain_rate;               // 1/s, largest, at the start of the sub-step
+  int64_t inner_steps, iterations;  // of the last sub-step, for reports
+};
+
+// Parts are read during the call only and may be of any order; groups are made of them.
+KP_NODISCARD kp_result kp_deform_create(kp_env *env, const kp_solids_def *def,
+                                        kp_part *const *parts, size_t n_parts,
+                                        const kp_pin_def *pins, size_t n_pins, kp_deform **out);
+
+extern const kp_method kp_deform_method;
+
+// ---- deform_setup.c
+
+KP_NODISCARD kp_result kp_deform_join(kp_deform *deform, kp_env *env, kp_part *const *parts,
+                                      size_t n_parts);
+void kp_deform_free_model(kp_deform *deform);
+KP_NODISCARD kp_result kp_vector3_resize(kp_vector3 *v, kp_type type, int64_t n);
+void kp_vector3_free(kp_vector3 *v);
+#define KP_BIND_VECTOR3(call, args, prefix, vector, access)                                        \
+  (KP_BIND(call, args, prefix##x, &(vector)->c[0], access),                                        \
+   KP_BIND(call, args, prefix##y, &(vector)->c[1], access),                                        \
+   KP_BIND(call, args, prefix##z, &(vector)->c[2], access))
+
+// ---- deform_forces.c
+
+// Directions, elastic forces and coefficients of the elements of a group at positions x; `implicit`
+// [s] times the stiffness is added to the coefficients.
+KP_NODISCARD kp_result kp_deform_evaluate(kp_deform *deform, const kp_deform_group *group,
+                                          kp_buffer x[3], double implicit);
+
+// right = h F(x, v): the impulse of all forces on the nodes of a group in a time h, after evaluate.
+// `whole`: of led nodes and along contact normals too.
+KP_NODISCARD kp_result kp_deform_impulse(kp_deform *deform, kp_env *env,
+                                         const kp_deform_group *group, kp_buffer v[3], double h,
+                                         bool whole);
+
+// out = v + dv with (M - h D) dv = h F(x, v), after evaluate. `v` and `out` may be one.
+KP_NODISCARD kp_result kp_deform_solve(kp_deform *deform, kp_env *env, const kp_deform_group *group,
+                                       kp_buffer v[3], double h, kp_buffer out[3]);
+
+// out = v + h F(x, v)/m, after evaluate.
+KP_NODISCARD kp_result kp_deform_explicit(kp_deform *deform, kp_env *env,
+                                          const kp_deform_group *group, kp_buffer v[3], double h,
+                                          kp_buffer out[3]);
+
+// Normals, drag and wind at the nodes, once per inner step.
+KP_NODISCARD kp_result kp_deform_weather(kp_deform *deform, kp_env *env);
+
+// ---- deform_pins.c
+
+KP_NODISCARD kp_result kp_deform_make_pins(kp_deform *deform, kp_env *env, const kp_pin_def *pins,
+                                           size_t n_pins);
+// `hold`, and the velocities of led nodes for the step from deform->time.
+KP_NODISCARD kp_result kp_deform_lead(kp_deform *deform, kp_env *env);
+
+// Nodes `nodes` of a list go by x -> turn x + shift in this step, along the axes of the bits 1,
+// 2, 4.
+KP_NODISCARD kp_result kp_deform_lead_nodes(kp_deform *deform, kp_env *env, const kp_mat3 *turn,
+                                            kp_vec3 shift, kp_buffer *list, kp_range nodes,
+                                            uint8_t axes);
+
+// ---- generators: each turns the def of an entity into a part
+
+KP_NODISCARD kp_result kp_cloth_make(const kp_cloth_def *def, const char *folder, kp_part *part);

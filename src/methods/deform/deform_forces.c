@@ -1,0 +1,265 @@
+// Forces of elements and surroundings, and the linear system of an implicit step.
+#include <math.h>
+
+#include "methods/common/force_field.h"
+#include "methods/deform/deform.h"
+#include "par/kernel_define.h"
+
+DEFORM_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+// ---- vectors ------------------------------------------------------------------------------------
+
+// A vector of the solver holds the group's nodes only: x of all, then y, then z.
+static deform_in solver_in(const kp_deform_group *group) {
+  int64_t n = group->nodes.n, first = group->nodes.first;
+  return (deform_in){ .o = -first, .p = n - first, .q = 2 * n - first };
+}
+
+static deform_out solver_out(const kp_deform_group *group) {
+  deform_in in = solver_in(group);
+  return (deform_out){ .o = in.o, .p = in.p, .q = in.q };
+}
+
+// ---- evaluation ---------------------------------------------------------------------------------
+
+kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer x[3],
+                             double implicit) {
+  kp_deform_springs *s = &d->springs;
+  deform_spring_args a = { .first = group->springs.first, .implicit = (kp_real)implicit };
+  kp_call call;
+  kp_call_init(&call, &deform_spring_kernel, &a);
+  KP_BIND(&call, &a, a, &s->a, KP_ACCESS_READ);
+  KP_BIND(&call, &a, b, &s->b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rest, &s->rest, KP_ACCESS_READ);
+  KP_BIND(&call, &a, stiffness, &s->stiffness, KP_ACCESS_READ);
+  KP_BIND(&call, &a, compression, &s->compression, KP_ACCESS_READ);
+  KP_BIND(&call, &a, damping, &s->damping, KP_ACCESS_READ);
+  KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, d, &s->direction, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, force, &s->force, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, rate, &s->rate, KP_ACCESS_WRITE);
+  return kp_call_run(d->set->space->backend, &call, group->springs.n);
+}
+
+// Tensions at a velocity: of a field (three arrays) or of a vector of the solver.
+static kp_result tensions(kp_deform *d, const kp_deform_group *group, kp_buffer *const v[3],
+                          deform_in view, bool elastic) {
+  kp_deform_springs *s = &d->springs;
+  deform_tension_args a = { .first = group->springs.first,
+                            .elastic = elastic ? (kp_real)1 : (kp_real)0,
+                            .v = view };
+  kp_call call;
+  kp_call_init(&call, &deform_tension_kernel, &a);
+  KP_BIND(&call, &a, a, &s->a, KP_ACCESS_READ);
+  KP_BIND(&call, &a, b, &s->b, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, d, &s->direction, KP_ACCESS_READ);
+  KP_BIND(&call, &a, force, &s->force, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rate, &s->rate, KP_ACCESS_READ);
+  KP_BIND(&call, &a, v.x, v[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, v.y, v[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, v.z, v[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, tension, &s->tension, KP_ACCESS_WRITE);
+  return kp_call_run(d->set->space->backend, &call, group->springs.n);
+}
+
+static void bind_gather(kp_call *call, const deform_gather *g, kp_deform *d) {
+  kp_deform_springs *s = &d->springs;
+  kp_deform_tets *t = &d->tets;
+  size_t base = (size_t)((const char *)g - (const char *)call->args);
+#define BIND_IN(member, buffer)                                                                    \
+  kp_call_bind(call, base + offsetof(deform_gather, member), (buffer), KP_ACCESS_READ)
+  BIND_IN(spring_start, &s->start);
+  BIND_IN(spring_refs, &s->refs);
+  BIND_IN(dx, &s->direction.c[0]);
+  BIND_IN(dy, &s->direction.c[1]);
+  BIND_IN(dz, &s->direction.c[2]);
+  BIND_IN(tension, &s->tension);
+  BIND_IN(tet_start, &t->start);
+  BIND_IN(tet_refs, &t->refs);
+  BIND_IN(tx, &t->force.c[0]);
+  BIND_IN(ty, &t->force.c[1]);
+  BIND_IN(tz, &t->force.c[2]);
+#undef BIND_IN
+}
+
+static void bind_outer(kp_call *call, deform_outer *o, kp_deform *d, const kp_env *env) {
+  size_t base = (size_t)((char *)o - (char *)call->args);
+  kp_vec3 g = env->simulation.gravity;
+  o->gx = (kp_real)g.x;
+  o->gy = (kp_real)g.y;
+  o->gz = (kp_real)g.z;
+#define BIND_IN(member, buffer)                                                                    \
+  kp_call_bind(call, base + offsetof(deform_outer, member), (buffer), KP_ACCESS_READ)
+  BIND_IN(mass, &d->mass);
+  BIND_IN(slow, &d->slow);
+  BIND_IN(drag, &d->drag);
+  BIND_IN(nx, &d->outward.c[0]);
+  BIND_IN(ny, &d->outward.c[1]);
+  BIND_IN(nz, &d->outward.c[2]);
+  BIND_IN(wx, &d->wind.c[0]);
+  BIND_IN(wy, &d->wind.c[1]);
+  BIND_IN(wz, &d->wind.c[2]);
+  BIND_IN(ex, &d->extra->buffers[0]);
+  BIND_IN(ey, &d->extra->buffers[1]);
+  BIND_IN(ez, &d->extra->buffers[2]);
+#undef BIND_IN
+}
+
+// ---- impulses -----------------------------------------------------------------------------------
+
+kp_result kp_deform_impulse(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer v[3],
+                            double h, bool whole) {
+  kp_buffer *field[3] = { &v[0], &v[1], &v[2] };
+  KP_TRY(tensions(d, group, field, (deform_in){ 0 }, true));
+  deform_push_args a = {
+    .first = group->nodes.first, .h = (kp_real)h, .whole = whole, .b = solver_out(group)
+  };
+  kp_call call;
+  kp_call_init(&call, &deform_push_kernel, &a);
+  bind_gather(&call, &a.gather, d);
+  bind_outer(&call, &a.outer, d, env);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
+  KP_BIND(&call, &a, v.x, &v[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, v.y, &v[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, v.z, &v[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, b.x, &d->right, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, b.y, &d->right, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, b.z, &d->right, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, group->nodes.n);
+}
+
+// ---- the implicit step --------------------------------------------------------------------------
+
+typedef struct system_of {
+  kp_deform *deform;
+  kp_env *env;
+  const kp_deform_group *group;
+  double h;
+} system_of;
+
+static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
+  const system_of *s = self;
+  kp_deform *d = s->deform;
+  kp_buffer *vector[3] = { x, x, x };
+  KP_TRY(tensions(d, s->group, vector, solver_in(s->group), false));
+  deform_apply_args a = { .first = s->group->nodes.first,
+                          .h = (kp_real)s->h,
+                          .u = solver_in(s->group),
+                          .y = solver_out(s->group) };
+  kp_call call;
+  kp_call_init(&call, &deform_apply_kernel, &a);
+  bind_gather(&call, &a.gather, d);
+  bind_outer(&call, &a.outer, d, s->env);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
+  KP_BIND(&call, &a, u.x, x, KP_ACCESS_READ);
+  KP_BIND(&call, &a, u.y, x, KP_ACCESS_READ);
+  KP_BIND(&call, &a, u.z, x, KP_ACCESS_READ);
+  KP_BIND(&call, &a, y.x, y, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, y.y, y, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, y.z, y, KP_ACCESS_WRITE);
+  return kp_call_run(s->env->backend, &call, s->group->nodes.n);
+}
+
+static kp_result diagonal(const system_of *s) {
+  kp_deform *d = s->deform;
+  deform_diagonal_args a = { .first = s->group->nodes.first,
+                             .h = (kp_real)s->h,
+                             .inverse = solver_out(s->group) };
+  kp_call call;
+  kp_call_init(&call, &deform_diagonal_kernel, &a);
+  KP_BIND(&call, &a, spring_start, &d->springs.start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, spring_refs, &d->springs.refs, KP_ACCESS_READ);
+  KP_BIND(&call, &a, tet_start, &d->tets.start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, tet_refs, &d->tets.refs, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, d, &d->springs.direction, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rate, &d->springs.rate, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, q, &d->tets.diagonal, KP_ACCESS_READ);
+  KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
+  KP_BIND(&call, &a, slow, &d->slow, KP_ACCESS_READ);
+  KP_BIND(&call, &a, drag, &d->drag, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, n, &d->outward, KP_ACCESS_READ);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
+  KP_BIND(&call, &a, inverse.x, &d->inverse, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, inverse.y, &d->inverse, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, inverse.z, &d->inverse, KP_ACCESS_WRITE);
+  return kp_call_run(s->env->backend, &call, s->group->nodes.n);
+}
+
+// out = v + s d
+static kp_result kick(kp_deform *d, const kp_deform_group *group, kp_buffer v[3], kp_buffer *change,
+                      kp_buffer out[3]) {
+  deform_kick_args a = { .first = group->nodes.first, .s = 1, .d = solver_in(group) };
+  kp_call call;
+  kp_call_init(&call, &deform_kick_kernel, &a);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
+  KP_BIND(&call, &a, vx, &v[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, d.x, change, KP_ACCESS_READ);
+  KP_BIND(&call, &a, d.y, change, KP_ACCESS_READ);
+  KP_BIND(&call, &a, d.z, change, KP_ACCESS_READ);
+  KP_BIND(&call, &a, wx, &out[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, wy, &out[1], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, wz, &out[2], KP_ACCESS_WRITE);
+  a.by_mass = change == &d->right;
+  return kp_call_run(d->set->space->backend, &call, group->nodes.n);
+}
+
+kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer v[3],
+                          double h, kp_buffer out[3]) {
+  system_of s = { d, env, group, h };
+  KP_TRY(kp_deform_impulse(d, env, group, v, h, false));
+  KP_TRY(diagonal(&s));
+  KP_TRY(kp_vector_fill(3 * group->nodes.n, 0.0, &d->change));
+  kp_pcg_def how = kp_default_pcg_def();
+  how.name = "solids";
+  how.n = 3 * group->nodes.n;
+  how.apply = apply;
+  how.apply_self = &s;
+  how.inverse_diagonal = &d->inverse;
+  how.tolerance = d->def.tolerance;
+  how.max_iterations = (int)d->def.iterations;
+  KP_TRY(kp_pcg_solve(&d->pcg, &how, &d->right, &d->change));
+  d->iterations += d->pcg.report.iterations;
+  return kick(d, group, v, &d->change, out);
+}
+
+kp_result kp_deform_explicit(kp_deform *d, kp_env *env, const kp_deform_group *group,
+                             kp_buffer v[3], double h, kp_buffer out[3]) {
+  KP_TRY(kp_deform_impulse(d, env, group, v, h, false));
+  return kick(d, group, v, &d->right, out);
+}
+
+// ---- surroundings -------------------------------------------------------------------------------
+
+kp_result kp_deform_weather(kp_deform *d, kp_env *env) {
+  kp_set *set = d->set;
+  if (env->fields != NULL) {
+    for (int c = 0; c < 3; ++c) {
+      KP_TRY(kp_vector_fill(set->space->n, 0.0, &d->extra->buffers[c]));
+    }
+    KP_TRY(kp_force_fields_add(env->fields, env, set, d->extra));
+  }
+  if (!d->has_drag) {
+    return KP_OK;
+  }
+  deform_normal_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &deform_normal_kernel, &a);
+  KP_BIND(&call, &a, start, &d->triangle_start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, refs, &d->triangle_refs, KP_ACCESS_READ);
+  KP_BIND(&call, &a, ta, &d->triangle[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, tb, &d->triangle[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, tc, &d->triangle[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, drag_per_area, &d->drag_area, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, n, &d->outward, KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, drag, &d->drag, KP_ACCESS_OVERWRITE);
+  return kp_call_run(env->backend, &call, set->space->n);
+}

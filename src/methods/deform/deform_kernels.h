@@ -1,0 +1,478 @@
+// What nodes, springs and tetrahedra of deformables do. Elements compute what they do to their
+// nodes, nodes gather it in the order of their lists: no two elements write to one place.
+//
+// A spring with ends a, b has a direction d from a to b and a tension
+//
+//   T = k (l/l0 - 1) + c ((v_b - v_a).d)          force T d on a, -T d on b
+//
+// whose coefficient c = b + s k/l0 holds the damping b and, with s the share of the step, the
+// stiffness of an implicit spring (Selle 2008, section 5.5): the direction is that of the start, so
+// one linear and symmetric system gives the new velocities.
+#pragma once
+
+#include "par/kernel.h"
+
+// Components of vectors per node: x[o + i], y[p + i], z[q + i]. The vectors of a solver lie behind
+// each other in one array, those of fields in three.
+typedef struct deform_in {
+  const kp_real *x, *y, *z;
+  int64_t o, p, q;
+} deform_in;
+
+typedef struct deform_out {
+  kp_real *x, *y, *z;
+  int64_t o, p, q;
+} deform_out;
+
+// A node may be held along axes (bits 1, 2, 4 of hold) and keep its velocity along a normal n of
+// unit length (0: none). What is left free of u.
+KP_FN void deform_free(uint8_t hold, const kp_real n[3], kp_real u[3]) {
+  kp_real along = u[0] * n[0] + u[1] * n[1] + u[2] * n[2];
+  for (int c = 0; c < 3; ++c) {
+    u[c] = (hold >> c) & 1 ? (kp_real)0 : u[c] - along * n[c];
+  }
+}
+
+// ---- springs
+
+typedef struct deform_spring_args {
+  int64_t first;
+  kp_real implicit;  // s [s]
+  const int32_t *a, *b;
+  const kp_real *rest, *stiffness, *compression, *damping;
+  const kp_pos *x, *y, *z;
+  kp_real *dx, *dy, *dz;  // direction
+  kp_real *force;         // elastic part of the tension [N]
+  kp_real *rate;          // c [N s/m]
+} deform_spring_args;
+
+KP_FN void deform_spring(int64_t e, const deform_spring_args *g) {
+  int64_t s = g->first + e;
+  int32_t a = g->a[s], b = g->b[s];
+  kp_real x = (kp_real)(g->x[b] - g->x[a]);
+  kp_real y = (kp_real)(g->y[b] - g->y[a]);
+  kp_real z = (kp_real)(g->z[b] - g->z[a]);
+  kp_real l = (kp_real)sqrt((double)(x * x + y * y + z * z));
+  kp_real inverse = l > 0 ? 1 / l : 0;  // ends on one place pull nowhere
+  kp_real rest = g->rest[s];
+  kp_real strain = l / rest - 1;
+  kp_real k = strain > 0 ? g->stiffness[s] : g->compression[s];
+  g->dx[s] = x * inverse;
+  g->dy[s] = y * inverse;
+  g->dz[s] = z * inverse;
+  g->force[s] = k * strain;
+  g->rate[s] = g->damping[s] + g->implicit * k / rest;
+}
+
+typedef struct deform_tension_args {
+  int64_t first;
+  kp_real elastic;  // 1: with the elastic part, 0: without
+  const int32_t *a, *b;
+  const kp_real *dx, *dy, *dz, *force, *rate;
+  deform_in v;
+  kp_real *tension;
+} deform_tension_args;
+
+KP_FN void deform_tension(int64_t e, const deform_tension_args *g) {
+  int64_t s = g->first + e;
+  int32_t a = g->a[s], b = g->b[s];
+  kp_real speed = (g->v.x[g->v.o + b] - g->v.x[g->v.o + a]) * g->dx[s] +
+                  (g->v.y[g->v.p + b] - g->v.y[g->v.p + a]) * g->dy[s] +
+                  (g->v.z[g->v.q + b] - g->v.z[g->v.q + a]) * g->dz[s];
+  g->tension[s] = g->elastic * g->force[s] + g->rate[s] * speed;
+}
+
+// ---- what elements do to a node
+
+// Springs of node i: refs[start[i]] ... refs[start[i + 1] - 1], each 2 spring + (0: end a, 1: b).
+// Tetrahedra likewise, 4 tet + corner; they give a force to each of their corners.
+typedef struct deform_gather {
+  const int32_t *spring_start, *spring_refs;
+  const kp_real *dx, *dy, *dz, *tension;
+  const int32_t *tet_start, *tet_refs;
+  const kp_real *tx, *ty, *tz;  // force of a tetrahedron on its corners, 4 tet + corner
+} deform_gather;
+
+KP_FN void deform_sum(const deform_gather *g, int64_t i, kp_real f[3]) {
+  f[0] = f[1] = f[2] = 0;
+  for (int32_t r = g->spring_start[i]; r < g->spring_start[i + 1]; ++r) {
+    int32_t ref = g->spring_refs[r];
+    int32_t s = ref >> 1;
+    kp_real t = ref & 1 ? -g->tension[s] : g->tension[s];
+    f[0] += t * g->dx[s];
+    f[1] += t * g->dy[s];
+    f[2] += t * g->dz[s];
+  }
+  for (int32_t r = g->tet_start[i]; r < g->tet_start[i + 1]; ++r) {
+    int32_t ref = g->tet_refs[r];
+    f[0] += g->tx[ref];
+    f[1] += g->ty[ref];
+    f[2] += g->tz[ref];
+  }
+}
+
+// ---- forces from outside: gravity, wind along the normal, slowing
+
+typedef struct deform_outer {
+  kp_real gx, gy, gz;           // m/s^2
+  const kp_real *mass;          // kg
+  const kp_real *slow;          // kg/s: viscosity times mass
+  const kp_real *drag;          // N s/m: of the surface of a node
+  const kp_real *nx, *ny, *nz;  // unit normal of the surface at a node; 0 without
+  const kp_real *wx, *wy, *wz;  // velocity of the wind at a node [m/s]
+  const kp_real *ex, *ey, *ez;  // accelerations of force fields [m/s^2]
+} deform_outer;
+
+// Part of it that grows with the velocity u: F = -B u.
+KP_FN void deform_resist(const deform_outer *o, int64_t i, const kp_real u[3], kp_real f[3]) {
+  kp_real along = o->drag[i] * (u[0] * o->nx[i] + u[1] * o->ny[i] + u[2] * o->nz[i]);
+  f[0] -= o->slow[i] * u[0] + along * o->nx[i];
+  f[1] -= o->slow[i] * u[1] + along * o->ny[i];
+  f[2] -= o->slow[i] * u[2] + along * o->nz[i];
+}
+
+// b = P h F, F all forces at velocity v: the right side for the change of velocity. Without
+// projection (`whole`): for explicit steps.
+typedef struct deform_push_args {
+  int64_t first;
+  kp_real h;  // s
+  int32_t whole;
+  deform_gather gather;
+  deform_outer outer;
+  const uint8_t *hold;
+  const kp_real *cx, *cy, *cz;  // contact normals
+  deform_in v;
+  deform_out b;
+} deform_push_args;
+
+KP_FN void deform_push(int64_t e, const deform_push_args *g) {
+  int64_t i = g->first + e;
+  kp_real f[3];
+  deform_sum(&g->gather, i, f);
+  const deform_outer *o = &g->outer;
+  kp_real still[3] = { g->v.x[g->v.o + i] - o->wx[i], g->v.y[g->v.p + i] - o->wy[i],
+                       g->v.z[g->v.q + i] - o->wz[i] };
+  deform_resist(o, i, still, f);
+  f[0] = g->h * (f[0] + o->mass[i] * (o->gx + o->ex[i]));
+  f[1] = g->h * (f[1] + o->mass[i] * (o->gy + o->ey[i]));
+  f[2] = g->h * (f[2] + o->mass[i] * (o->gz + o->ez[i]));
+  if (!g->whole) {
+    kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
+    deform_free(g->hold[i], n, f);
+  }
+  g->b.x[g->b.o + i] = f[0];
+  g->b.y[g->b.p + i] = f[1];
+  g->b.z[g->b.q + i] = f[2];
+}
+
+// y = P (M + h B - h D) P u + (1 - P) M u: the matrix of an implicit step. The tensions are those
+// of u.
+typedef struct deform_apply_args {
+  int64_t first;
+  kp_real h;
+  deform_gather gather;
+  deform_outer outer;
+  const uint8_t *hold;
+  const kp_real *cx, *cy, *cz;
+  deform_in u;
+  deform_out y;
+} deform_apply_args;
+
+KP_FN void deform_apply(int64_t e, const deform_apply_args *g) {
+  int64_t i = g->first + e;
+  kp_real u[3] = { g->u.x[g->u.o + i], g->u.y[g->u.p + i], g->u.z[g->u.q + i] };
+  kp_real f[3];
+  deform_sum(&g->gather, i, f);
+  deform_resist(&g->outer, i, u, f);
+  kp_real m = g->outer.mass[i];
+  kp_real y[3] = { -g->h * f[0], -g->h * f[1], -g->h * f[2] };
+  kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
+  deform_free(g->hold[i], n, y);
+  g->y.x[g->y.o + i] = y[0] + m * u[0];
+  g->y.y[g->y.p + i] = y[1] + m * u[1];
+  g->y.z[g->y.q + i] = y[2] + m * u[2];
+}
+
+// Inverse of the diagonal of that matrix, for Jacobi's preconditioner. Where a node keeps its
+// velocity along a normal all three are the largest, so that it commutes with the projection.
+typedef struct deform_diagonal_args {
+  int64_t first;
+  kp_real h;
+  const int32_t *spring_start, *spring_refs, *tet_start, *tet_refs;
+  const kp_real *dx, *dy, *dz, *rate;
+  const kp_real *qx, *qy, *qz;  // diagonal of -D of a tetrahedron at its corners, 4 tet + corner
+  const kp_real *mass, *slow, *drag, *nx, *ny, *nz;
+  const uint8_t *hold;
+  const kp_real *cx, *cy, *cz;  // contact normals
+  deform_out inverse;
+} deform_diagonal_args;
+
+KP_FN void deform_diagonal(int64_t e, const deform_diagonal_args *g) {
+  int64_t i = g->first + e;
+  kp_real d[3] = { g->slow[i] + g->drag[i] * g->nx[i] * g->nx[i],
+                   g->slow[i] + g->drag[i] * g->ny[i] * g->ny[i],
+                   g->slow[i] + g->drag[i] * g->nz[i] * g->nz[i] };
+  for (int32_t r = g->spring_start[i]; r < g->spring_start[i + 1]; ++r) {
+    int32_t s = g->spring_refs[r] >> 1;
+    d[0] += g->rate[s] * g->dx[s] * g->dx[s];
+    d[1] += g->rate[s] * g->dy[s] * g->dy[s];
+    d[2] += g->rate[s] * g->dz[s] * g->dz[s];
+  }
+  for (int32_t r = g->tet_start[i]; r < g->tet_start[i + 1]; ++r) {
+    int32_t ref = g->tet_refs[r];
+    d[0] += g->qx[ref];
+    d[1] += g->qy[ref];
+    d[2] += g->qz[ref];
+  }
+  if (g->cx[i] != 0 || g->cy[i] != 0 || g->cz[i] != 0) {
+    kp_real most = d[0] > d[1] ? d[0] : d[1];
+    d[0] = d[1] = d[2] = most > d[2] ? most : d[2];
+  }
+  for (int c = 0; c < 3; ++c) {
+    d[c] = (g->hold[i] >> c) & 1 ? g->mass[i] : g->mass[i] + g->h * d[c];
+  }
+  g->inverse.x[g->inverse.o + i] = 1 / d[0];
+  g->inverse.y[g->inverse.p + i] = 1 / d[1];
+  g->inverse.z[g->inverse.q + i] = 1 / d[2];
+}
+
+// ---- steps of nodes
+
+// w = v + s d along the axes that are not held; d may be divided by the mass.
+typedef struct deform_kick_args {
+  int64_t first;
+  kp_real s;
+  int32_t by_mass;
+  const uint8_t *hold;
+  const kp_real *mass;
+  const kp_real *vx, *vy, *vz;
+  deform_in d;
+  kp_real *wx, *wy, *wz;  // may be v
+} deform_kick_args;
+
+KP_FN void deform_kick(int64_t e, const deform_kick_args *g) {
+  int64_t i = g->first + e;
+  kp_real s = g->by_mass ? g->s / g->mass[i] : g->s;
+  uint8_t hold = g->hold[i];
+  g->wx[i] = g->vx[i] + (hold & 1 ? 0 : s * g->d.x[g->d.o + i]);
+  g->wy[i] = g->vy[i] + (hold & 2 ? 0 : s * g->d.y[g->d.p + i]);
+  g->wz[i] = g->vz[i] + (hold & 4 ? 0 : s * g->d.z[g->d.q + i]);
+}
+
+// x += dt w
+typedef struct deform_move_args {
+  double dt;
+  const kp_real *wx, *wy, *wz;
+  kp_pos *x, *y, *z;
+} deform_move_args;
+
+KP_FN void deform_move(int64_t i, const deform_move_args *g) {
+  g->x[i] += g->dt * (double)g->wx[i];
+  g->y[i] += g->dt * (double)g->wy[i];
+  g->z[i] += g->dt * (double)g->wz[i];
+}
+
+// m = (x + y)/2
+typedef struct deform_middle_args {
+  int64_t first;
+  const kp_pos *ox, *oy, *oz;
+  const kp_pos *x, *y, *z;
+  kp_pos *mx, *my, *mz;
+} deform_middle_args;
+
+KP_FN void deform_middle(int64_t e, const deform_middle_args *g) {
+  int64_t i = g->first + e;
+  g->mx[i] = 0.5 * (g->ox[i] + g->x[i]);
+  g->my[i] = 0.5 * (g->oy[i] + g->y[i]);
+  g->mz[i] = 0.5 * (g->oz[i] + g->z[i]);
+}
+
+// w = v
+typedef struct deform_copy_args {
+  int64_t first;
+  const kp_real *vx, *vy, *vz;
+  kp_real *wx, *wy, *wz;
+} deform_copy_args;
+
+KP_FN void deform_copy(int64_t e, const deform_copy_args *g) {
+  int64_t i = g->first + e;
+  g->wx[i] = g->vx[i];
+  g->wy[i] = g->vy[i];
+  g->wz[i] = g->vz[i];
+}
+
+// w = 2 w - v along the axes that are not held
+typedef struct deform_extrapolate_args {
+  int64_t first;
+  const uint8_t *hold;
+  const kp_real *vx, *vy, *vz;
+  kp_real *wx, *wy, *wz;
+} deform_extrapolate_args;
+
+KP_FN void deform_extrapolate(int64_t e, const deform_extrapolate_args *g) {
+  int64_t i = g->first + e;
+  uint8_t hold = g->hold[i];
+  g->wx[i] = hold & 1 ? g->wx[i] : 2 * g->wx[i] - g->vx[i];
+  g->wy[i] = hold & 2 ? g->wy[i] : 2 * g->wy[i] - g->vy[i];
+  g->wz[i] = hold & 4 ? g->wz[i] : 2 * g->wz[i] - g->vz[i];
+}
+
+// ---- pins
+
+// Node e of the list of a pin goes where the pin leads it in this step: x' = turn x + shift. Its
+// velocity is (x' - x)/dt along the axes the pin holds.
+typedef struct deform_lead_args {
+  int64_t first;  // in the list
+  double dt;
+  double turn[9], shift[3];
+  uint8_t hold;
+  const int32_t *list;
+  const kp_pos *x, *y, *z;
+  kp_real *vx, *vy, *vz;
+  uint8_t *held;
+} deform_lead_args;
+
+KP_FN void deform_lead(int64_t e, const deform_lead_args *g) {
+  int64_t i = g->list[g->first + e];
+  const double p[3] = { g->x[i], g->y[i], g->z[i] };
+  kp_real v[3];
+  for (int c = 0; c < 3; ++c) {
+    const double *row = g->turn + 3 * c;
+    double there = row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + g->shift[c];
+    v[c] = (kp_real)((there - p[c]) / g->dt);
+  }
+  g->vx[i] = g->hold & 1 ? v[0] : g->vx[i];
+  g->vy[i] = g->hold & 2 ? v[1] : g->vy[i];
+  g->vz[i] = g->hold & 4 ? v[2] : g->vz[i];
+  g->held[i] = (uint8_t)(g->held[i] | g->hold);
+}
+
+typedef struct deform_release_args {
+  uint8_t *held;
+} deform_release_args;
+
+KP_FN void deform_release(int64_t i, const deform_release_args *g) {
+  g->held[i] = 0;
+}
+
+// ---- the surface at a node: unit normal, and the drag of its third of the triangles around
+
+typedef struct deform_normal_args {
+  const int32_t *start, *refs;   // triangles of a node
+  const int32_t *ta, *tb, *tc;   // nodes of a triangle
+  const kp_real *drag_per_area;  // of a node's part [N s/m^3]
+  const kp_pos *x, *y, *z;
+  kp_real *nx, *ny, *nz, *drag;
+} deform_normal_args;
+
+KP_FN void deform_normal(int64_t i, const deform_normal_args *g) {
+  double n[3] = { 0.0, 0.0, 0.0 };
+  double area = 0.0;
+  for (int32_t r = g->start[i]; r < g->start[i + 1]; ++r) {
+    int32_t t = g->refs[r];
+    int32_t a = g->ta[t], b = g->tb[t], c = g->tc[t];
+    double u[3] = { g->x[b] - g->x[a], g->y[b] - g->y[a], g->z[b] - g->z[a] };
+    double v[3] = { g->x[c] - g->x[a], g->y[c] - g->y[a], g->z[c] - g->z[a] };
+    double w[3] = { u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2],
+                    u[0] * v[1] - u[1] * v[0] };
+    n[0] += w[0];
+    n[1] += w[1];
+    n[2] += w[2];
+    area += sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) / 6.0;
+  }
+  double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+  double inverse = length > 0.0 ? 1.0 / length : 0.0;
+  g->nx[i] = (kp_real)(n[0] * inverse);
+  g->ny[i] = (kp_real)(n[1] * inverse);
+  g->nz[i] = (kp_real)(n[2] * inverse);
+  g->drag[i] = (kp_real)(area * (double)g->drag_per_area[i]);
+}
+
+// ---- numbers
+
+// Largest rate of strain of the springs [1/s].
+typedef struct deform_strain_rate_args {
+  const int32_t *a, *b;
+  const kp_real *rest;
+  const kp_pos *x, *y, *z;
+  const kp_real *vx, *vy, *vz;
+} deform_strain_rate_args;
+
+KP_FN void deform_strain_rate(int64_t s, const deform_strain_rate_args *g, double *value) {
+  int32_t a = g->a[s], b = g->b[s];
+  double d[3] = { g->x[b] - g->x[a], g->y[b] - g->y[a], g->z[b] - g->z[a] };
+  double l2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+  double v = ((double)g->vx[b] - (double)g->vx[a]) * d[0] +
+             ((double)g->vy[b] - (double)g->vy[a]) * d[1] +
+             ((double)g->vz[b] - (double)g->vz[a]) * d[2];
+  value[0] = l2 > 0.0 ? fabs(v) / (sqrt(l2) * (double)g->rest[s]) : 0.0;
+}
+
+// Of a range of springs: elastic energy [J].
+typedef struct deform_energy_args {
+  int64_t first;
+  const int32_t *a, *b;
+  const kp_real *rest, *stiffness, *compression;
+  const kp_pos *x, *y, *z;
+} deform_energy_args;
+
+KP_FN void deform_energy(int64_t e, const deform_energy_args *g, double *value) {
+  int64_t s = g->first + e;
+  int32_t a = g->a[s], b = g->b[s];
+  double d[3] = { g->x[b] - g->x[a], g->y[b] - g->y[a], g->z[b] - g->z[a] };
+  double strain = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / (double)g->rest[s] - 1.0;
+  double k = strain > 0.0 ? (double)g->stiffness[s] : (double)g->compression[s];
+  value[0] = 0.5 * k * (double)g->rest[s] * strain * strain;
+}
+
+// Of a range of nodes: mass, momentum, kinetic energy, m g.x, fastest, bounds, and how many have no
+// finite state.
+typedef struct deform_sums_args {
+  int64_t first;
+  double gx, gy, gz;
+  const kp_real *mass;
+  const kp_pos *x, *y, *z;
+  const kp_real *vx, *vy, *vz;
+} deform_sums_args;
+
+#define DEFORM_SUMS 14
+#define DEFORM_SUMS_OPS                                                                            \
+  KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM,        \
+      KP_REDUCE_MAX, KP_REDUCE_MIN, KP_REDUCE_MIN, KP_REDUCE_MIN, KP_REDUCE_MAX, KP_REDUCE_MAX,    \
+      KP_REDUCE_MAX, KP_REDUCE_SUM
+
+KP_FN void deform_sums(int64_t e, const deform_sums_args *g, double *v) {
+  int64_t i = g->first + e;
+  double m = (double)g->mass[i];
+  const double u[3] = { (double)g->vx[i], (double)g->vy[i], (double)g->vz[i] };
+  const double p[3] = { g->x[i], g->y[i], g->z[i] };
+  double speed2 = u[0] * u[0] + u[1] * u[1] + u[2] * u[2];
+  v[0] = m;
+  for (int c = 0; c < 3; ++c) {
+    v[1 + c] = m * u[c];
+    v[7 + c] = p[c];
+    v[10 + c] = p[c];
+  }
+  v[4] = 0.5 * m * speed2;
+  v[5] = -m * (g->gx * p[0] + g->gy * p[1] + g->gz * p[2]);
+  v[6] = sqrt(speed2);
+  v[13] = isfinite(speed2 + p[0] + p[1] + p[2]) ? 0.0 : 1.0;
+}
+
+#define DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
+  POINT(deform, spring)                                                                            \
+  POINT(deform, tension)                                                                           \
+  POINT(deform, push)                                                                              \
+  POINT(deform, apply)                                                                             \
+  POINT(deform, diagonal)                                                                          \
+  POINT(deform, kick)                                                                              \
+  POINT(deform, move)                                                                              \
+  POINT(deform, middle)                                                                            \
+  POINT(deform, copy)                                                                              \
+  POINT(deform, extrapolate)                                                                       \
+  POINT(deform, lead)                                                                              \
+  POINT(deform, release)                                                                           \
+  POINT(deform, normal)                                                                            \
+  REDUCE(deform, strain_rate, KP_REDUCE_MAX)                                                       \
+  REDUCE(deform, energy, KP_REDUCE_SUM)                                                            \
+  REDUCE(deform, sums, DEFORM_SUMS_OPS)

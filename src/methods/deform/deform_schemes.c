@@ -1,0 +1,125 @@
+// Schemes: how an inner step of deform->dt turns velocities and positions into the next ones. See
+// kp_scheme in deform.h for what happens between predict and finish.
+#include "methods/deform/deform.h"
+
+extern const kp_kernel deform_middle_kernel, deform_extrapolate_kernel, deform_copy_kernel;
+
+static kp_buffer *velocity(kp_deform *d) {
+  return d->set->velocity->buffers;
+}
+
+static kp_buffer *position(kp_deform *d) {
+  return d->set->position->buffers;
+}
+
+// ---- kernels over a group -----------------------------------------------------------------------
+
+static kp_result middle(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  deform_middle_args a = { .first = group->nodes.first };
+  kp_call call;
+  kp_call_init(&call, &deform_middle_kernel, &a);
+  KP_BIND_VECTOR3(&call, &a, o, &d->old, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, m, &d->middle, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, group->nodes.n);
+}
+
+// moving = 2 moving - velocity
+static kp_result extrapolate(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  deform_extrapolate_args a = { .first = group->nodes.first };
+  kp_call call;
+  kp_call_init(&call, &deform_extrapolate_kernel, &a);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, w, &d->moving, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, group->nodes.n);
+}
+
+// to = from
+static kp_result copy(kp_env *env, const kp_deform_group *group, kp_buffer from[3],
+                      kp_buffer to[3]) {
+  deform_copy_args a = { .first = group->nodes.first };
+  kp_call call;
+  kp_call_init(&call, &deform_copy_kernel, &a);
+  KP_BIND(&call, &a, vx, &from[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vy, &from[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vz, &from[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, wx, &to[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, wy, &to[1], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, wz, &to[2], KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, group->nodes.n);
+}
+
+// ---- Newmark's variant (Selle 2008, section 5.4) ------------------------------------------------
+//
+//   v(n+1/2) = v(n) + dt/2 a(x(n), v(n+1/2))           implicit in v
+//   x(n+1)   = x(n) + dt v(n+1/2)
+//   v(n+1/2) = v(n) + dt/2 a(x(n+1/2), v(n+1/2))       anew from v(n)
+//   v(n+1)   = 2 v(n+1/2) - v(n)
+//
+// Implicit springs add dt/2 k/l0 to the damping of both solves: the position at the end of a half
+// step is x + dt/2 v.
+
+static kp_result newmark_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  double half = 0.5 * d->dt;
+  KP_TRY(kp_deform_evaluate(d, group, position(d), d->def.implicit ? half : 0.0));
+  return kp_deform_solve(d, env, group, velocity(d), half, d->moving.c);
+}
+
+static kp_result newmark_finish(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  double half = 0.5 * d->dt;
+  KP_TRY(middle(d, env, group));
+  KP_TRY(kp_deform_evaluate(d, group, d->middle.c, d->def.implicit ? half : 0.0));
+  KP_TRY(kp_deform_solve(d, env, group, velocity(d), half, d->moving.c));
+  KP_TRY(extrapolate(d, env, group));
+  return copy(env, group, d->moving.c, velocity(d));
+}
+
+// ---- backward Euler -----------------------------------------------------------------------------
+
+static kp_result backward_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  KP_TRY(kp_deform_evaluate(d, group, position(d), d->dt));
+  return kp_deform_solve(d, env, group, velocity(d), d->dt, d->moving.c);
+}
+
+// The velocity that moved the nodes is the new one.
+static kp_result keep_moving(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  return copy(env, group, d->moving.c, velocity(d));
+}
+
+// ---- explicit -----------------------------------------------------------------------------------
+
+static kp_result symplectic_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  KP_TRY(kp_deform_evaluate(d, group, position(d), 0.0));
+  return kp_deform_explicit(d, env, group, velocity(d), d->dt, d->moving.c);
+}
+
+// The position moves with the old velocity, and forces are those of the old position.
+static kp_result euler_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  return copy(env, group, velocity(d), d->moving.c);
+}
+
+static kp_result euler_finish(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  KP_TRY(kp_deform_evaluate(d, group, d->old.c, 0.0));
+  return kp_deform_explicit(d, env, group, velocity(d), d->dt, velocity(d));
+}
+
+// v(n+1/2) = v + dt/2 a(x), x += dt v(n+1/2), v = v(n+1/2) + dt/2 a(x): the first half is kept in
+// `moving`.
+static kp_result verlet_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  KP_TRY(kp_deform_evaluate(d, group, position(d), 0.0));
+  return kp_deform_explicit(d, env, group, velocity(d), 0.5 * d->dt, d->moving.c);
+}
+
+static kp_result verlet_finish(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  KP_TRY(kp_deform_evaluate(d, group, position(d), 0.0));
+  return kp_deform_explicit(d, env, group, d->moving.c, 0.5 * d->dt, velocity(d));
+}
+
+const kp_scheme kp_schemes[KP_SCHEME_COUNT] = {
+  [KP_SCHEME_NEWMARK] = { "newmark", newmark_predict, newmark_finish, true },
+  [KP_SCHEME_BACKWARD_EULER] = { "backward_euler", backward_predict, keep_moving, true },
+  [KP_SCHEME_EULER] = { "euler", euler_predict, euler_finish, false },
+  [KP_SCHEME_SYMPLECTIC] = { "symplectic", symplectic_predict, keep_moving, false },
+  [KP_SCHEME_VELOCITY_VERLET] = { "velocity_verlet", verlet_predict, verlet_finish, false },
+};

@@ -1,0 +1,378 @@
+// Joining parts: nodes, elements and lists of all of them in one set of arrays, ordered by scheme.
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "methods/deform/deform.h"
+
+kp_result kp_vector3_resize(kp_vector3 *v, kp_type type, int64_t n) {
+  for (int c = 0; c < 3; ++c) {
+    v->c[c].type = (uint8_t)type;
+    KP_TRY(kp_buffer_resize(&v->c[c], kp_type_size(type) * (size_t)n));
+  }
+  return KP_OK;
+}
+
+void kp_vector3_free(kp_vector3 *v) {
+  for (int c = 0; c < 3; ++c) {
+    kp_buffer_free(&v->c[c]);
+  }
+}
+
+// ---- life of the arrays -------------------------------------------------------------------------
+
+// Every buffer of the object, for init and free alike.
+static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend *backend),
+                        kp_backend *backend) {
+  kp_vector3 *vectors[] = {
+    &d->normal, &d->outward,           &d->wind,       &d->old,          &d->middle,
+    &d->moving, &d->springs.direction, &d->tets.force, &d->tets.diagonal
+  };
+  kp_buffer *singles[] = { &d->mass,
+                           &d->hold,
+                           &d->slow,
+                           &d->drag_area,
+                           &d->drag,
+                           &d->springs.a,
+                           &d->springs.b,
+                           &d->springs.rest,
+                           &d->springs.stiffness,
+                           &d->springs.compression,
+                           &d->springs.damping,
+                           &d->springs.start,
+                           &d->springs.refs,
+                           &d->springs.force,
+                           &d->springs.rate,
+                           &d->springs.tension,
+                           &d->tets.start,
+                           &d->tets.refs,
+                           &d->triangle[0],
+                           &d->triangle[1],
+                           &d->triangle[2],
+                           &d->triangle_start,
+                           &d->triangle_refs,
+                           &d->pin_list,
+                           &d->right,
+                           &d->change,
+                           &d->inverse };
+  for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; ++v) {
+    for (int c = 0; c < 3; ++c) {
+      each(&vectors[v]->c[c], backend);
+    }
+  }
+  for (size_t s = 0; s < sizeof singles / sizeof singles[0]; ++s) {
+    each(singles[s], backend);
+  }
+}
+
+static void init_one(kp_buffer *buffer, kp_backend *backend) {
+  kp_buffer_init(buffer, backend);
+}
+
+static void free_one(kp_buffer *buffer, kp_backend *backend) {
+  (void)backend;
+  kp_buffer_free(buffer);
+}
+
+void kp_deform_free_model(kp_deform *deform) {
+  each_buffer(deform, free_one, NULL);
+  kp_pcg_free(&deform->pcg);
+  kp_array_free(&deform->parts);
+  kp_array_free(&deform->groups);
+  kp_array_free(&deform->pins);
+  kp_array_free(&deform->triangles);
+  kp_array_free(&deform->segments);
+  kp_array_free(&deform->tets.model);
+  kp_set_destroy(&deform->set);
+}
+
+// ---- order --------------------------------------------------------------------------------------
+
+static kp_range span(int64_t first, int64_t n) {
+  return (kp_range){ first, n };
+}
+
+static void widen(kp_range *range, kp_range part) {
+  range->first = range->n == 0 ? part.first : range->first;
+  range->n += part.n;
+}
+
+// The parts' places and their groups, scheme by scheme.
+static kp_result place_parts(kp_deform *d, kp_part *const *parts, size_t n_parts,
+                             const kp_part **order) {
+  int64_t node = 0, spring = 0, tet = 0, triangle = 0, segment = 0;
+  size_t k = 0;
+  for (int scheme = 0; scheme < KP_SCHEME_COUNT; ++scheme) {
+    kp_deform_group group = { .scheme = (kp_solid_scheme)scheme, .limit = HUGE_VAL };
+    for (size_t p = 0; p < n_parts; ++p) {
+      const kp_part *part = parts[p];
+      if ((int)part->scheme != scheme) {
+        continue;
+      }
+      kp_deform_part place = {
+        .scheme = part->scheme,
+        .nodes = span(node, (int64_t)part->x.count),
+        .springs = span(spring, (int64_t)part->springs.count),
+        .tets = span(tet, (int64_t)part->tets.count),
+        .triangles = span(triangle, (int64_t)part->triangles.count),
+        .segments = span(segment, (int64_t)part->segments.count / 2),
+        .surface = part->surface,
+      };
+      kp_text_copy(place.name, sizeof place.name, part->name);
+      node += place.nodes.n;
+      spring += place.springs.n;
+      tet += place.tets.n;
+      triangle += place.triangles.n;
+      segment += place.segments.n;
+      widen(&group.nodes, place.nodes);
+      widen(&group.springs, place.springs);
+      widen(&group.tets, place.tets);
+      order[k++] = part;
+      KP_TRY(kp_array_push(&d->parts, place));
+    }
+    if (group.nodes.n > 0) {
+      KP_TRY(kp_array_push(&d->groups, group));
+    }
+  }
+  d->springs.n = spring;
+  d->tets.n = tet;
+  d->n_triangles = triangle;
+  d->n_segments = segment;
+  return KP_OK;
+}
+
+// ---- arrays -------------------------------------------------------------------------------------
+
+static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
+  buffer->type = (uint8_t)type;
+  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
+  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
+}
+
+static kp_result zeros(kp_buffer *buffer, kp_type type, int64_t n) {
+  void *data;
+  KP_TRY(room(buffer, type, n, &data));
+  memset(data, 0, kp_type_size(type) * (size_t)n);
+  return KP_OK;
+}
+
+static kp_result zero_vectors(kp_vector3 *v, kp_type type, int64_t n) {
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(zeros(&v->c[c], type, n));
+  }
+  return KP_OK;
+}
+
+static kp_result fill_nodes(kp_deform *d, const kp_part **order) {
+  int64_t n = d->set->space->n;
+  kp_real *mass, *slow, *area;
+  KP_TRY(room(&d->mass, KP_TYPE_REAL, n, &mass));
+  KP_TRY(room(&d->slow, KP_TYPE_REAL, n, &slow));
+  KP_TRY(room(&d->drag_area, KP_TYPE_REAL, n, &area));
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    int64_t first = d->parts.data[p].nodes.first;
+    for (size_t i = 0; i < order[p]->x.count; ++i) {
+      double m = order[p]->mass.data[i];
+      mass[first + (int64_t)i] = (kp_real)m;
+      slow[first + (int64_t)i] = (kp_real)(m * order[p]->viscosity);
+      area[first + (int64_t)i] = (kp_real)order[p]->drag;
+    }
+    d->has_drag = d->has_drag || order[p]->drag > 0.0;
+  }
+  KP_TRY(zeros(&d->hold, KP_TYPE_U8, n));
+  KP_TRY(zeros(&d->drag, KP_TYPE_REAL, n));
+  kp_vector3 *vectors[] = { &d->normal, &d->outward, &d->wind, &d->moving };
+  for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; ++v) {
+    KP_TRY(zero_vectors(vectors[v], KP_TYPE_REAL, n));
+  }
+  KP_TRY(zero_vectors(&d->old, KP_TYPE_POS, n));
+  KP_TRY(zero_vectors(&d->middle, KP_TYPE_POS, n));
+  KP_TRY(zeros(&d->right, KP_TYPE_REAL, 3 * n));
+  KP_TRY(zeros(&d->change, KP_TYPE_REAL, 3 * n));
+  return zeros(&d->inverse, KP_TYPE_REAL, 3 * n);
+}
+
+// For every node the list of references to it: `nodes` holds per element and corner the node.
+static kp_result make_lists(int64_t n_nodes, int64_t n_refs, const int32_t *nodes, kp_buffer *start,
+                            kp_buffer *refs) {
+  int32_t *s, *r;
+  KP_TRY(room(start, KP_TYPE_I32, n_nodes + 1, &s));
+  KP_TRY(room(refs, KP_TYPE_I32, n_refs, &r));
+  memset(s, 0, sizeof *s * (size_t)(n_nodes + 1));
+  for (int64_t k = 0; k < n_refs; ++k) {
+    ++s[nodes[k] + 1];
+  }
+  for (int64_t i = 0; i < n_nodes; ++i) {
+    s[i + 1] += s[i];
+  }
+  for (int64_t k = 0; k < n_refs; ++k) {
+    r[s[nodes[k]]++] = (int32_t)k;
+  }
+  for (int64_t i = n_nodes; i > 0; --i) {
+    s[i] = s[i - 1];
+  }
+  s[0] = 0;
+  return KP_OK;
+}
+
+static kp_result fill_springs(kp_deform *d, const kp_part **order) {
+  kp_deform_springs *s = &d->springs;
+  int32_t *a, *b;
+  kp_real *rest, *stiffness, *compression, *damping;
+  KP_TRY(room(&s->a, KP_TYPE_I32, s->n, &a));
+  KP_TRY(room(&s->b, KP_TYPE_I32, s->n, &b));
+  KP_TRY(room(&s->rest, KP_TYPE_REAL, s->n, &rest));
+  KP_TRY(room(&s->stiffness, KP_TYPE_REAL, s->n, &stiffness));
+  KP_TRY(room(&s->compression, KP_TYPE_REAL, s->n, &compression));
+  KP_TRY(room(&s->damping, KP_TYPE_REAL, s->n, &damping));
+  KP_ARRAY(int32_t) ends = { 0 };
+  KP_TRY(kp_array_reserve(&ends, (size_t)(2 * s->n)));
+  int64_t k = 0;
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    int32_t first = (int32_t)d->parts.data[p].nodes.first;
+    for (size_t i = 0; i < order[p]->springs.count; ++i, ++k) {
+      const kp_spring *spring = &order[p]->springs.data[i];
+      a[k] = first + (int32_t)spring->a;
+      b[k] = first + (int32_t)spring->b;
+      rest[k] = (kp_real)spring->rest;
+      stiffness[k] = (kp_real)spring->stiffness;
+      compression[k] = (kp_real)spring->compression;
+      damping[k] = (kp_real)spring->damping;
+      ends.data[2 * k] = a[k];
+      ends.data[2 * k + 1] = b[k];
+    }
+  }
+  kp_result result = make_lists(d->set->space->n, 2 * s->n, ends.data, &s->start, &s->refs);
+  kp_array_free(&ends);
+  KP_TRY(result);
+  KP_TRY(zero_vectors(&s->direction, KP_TYPE_REAL, s->n));
+  KP_TRY(zeros(&s->force, KP_TYPE_REAL, s->n));
+  KP_TRY(zeros(&s->rate, KP_TYPE_REAL, s->n));
+  return zeros(&s->tension, KP_TYPE_REAL, s->n);
+}
+
+static kp_result fill_tets(kp_deform *d, const kp_part **order) {
+  kp_deform_tets *t = &d->tets;
+  KP_ARRAY(int32_t) corners = { 0 };
+  KP_TRY(kp_array_reserve(&corners, (size_t)(4 * t->n)));
+  KP_TRY(kp_array_reserve(&t->model, (size_t)t->n));
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    kp_index first = (kp_index)d->parts.data[p].nodes.first;
+    for (size_t i = 0; i < order[p]->tets.count; ++i) {
+      kp_tet tet = order[p]->tets.data[i];
+      for (int c = 0; c < 4; ++c) {
+        tet.v[c] += first;
+        corners.data[corners.count++] = (int32_t)tet.v[c];
+      }
+      t->model.data[t->model.count++] = tet;
+    }
+  }
+  kp_result result = make_lists(d->set->space->n, 4 * t->n, corners.data, &t->start, &t->refs);
+  kp_array_free(&corners);
+  KP_TRY(result);
+  KP_TRY(zero_vectors(&t->force, KP_TYPE_REAL, 4 * t->n));
+  return zero_vectors(&t->diagonal, KP_TYPE_REAL, 4 * t->n);
+}
+
+static kp_result fill_surface(kp_deform *d, const kp_part **order) {
+  int32_t *v[3];
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(room(&d->triangle[c], KP_TYPE_I32, d->n_triangles, &v[c]));
+  }
+  KP_ARRAY(int32_t) corners = { 0 };
+  KP_TRY(kp_array_reserve(&corners, (size_t)(3 * d->n_triangles)));
+  KP_TRY(kp_array_reserve(&d->triangles, (size_t)d->n_triangles));
+  KP_TRY(kp_array_reserve(&d->segments, (size_t)(2 * d->n_segments)));
+  int64_t k = 0;
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    kp_index first = (kp_index)d->parts.data[p].nodes.first;
+    for (size_t i = 0; i < order[p]->triangles.count; ++i, ++k) {
+      kp_triangle t = order[p]->triangles.data[i];
+      for (int c = 0; c < 3; ++c) {
+        t.v[c] += first;
+        v[c][k] = (int32_t)t.v[c];
+        corners.data[corners.count++] = (int32_t)t.v[c];
+      }
+      d->triangles.data[d->triangles.count++] = t;
+    }
+    for (size_t i = 0; i < order[p]->segments.count; ++i) {
+      d->segments.data[d->segments.count++] = first + order[p]->segments.data[i];
+    }
+  }
+  kp_result result = make_lists(d->set->space->n, 3 * d->n_triangles, corners.data,
+                                &d->triangle_start, &d->triangle_refs);
+  kp_array_free(&corners);
+  KP_TRY(result);
+  // lists of triangles, not of corners
+  int32_t *refs;
+  KP_TRY(kp_buffer_get(&d->triangle_refs, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&refs));
+  for (int64_t r = 0; r < 3 * d->n_triangles; ++r) {
+    refs[r] /= 3;
+  }
+  return KP_OK;
+}
+
+// Longest stable step of explicit springs: omega^2 <= 2 sum k/(l0 m) at any node (Gershgorin), and
+// damping b: dt <= m / sum b.
+static void find_limits(kp_deform *d, const kp_part **order) {
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    const kp_part *part = order[p];
+    KP_ARRAY(double) stiff = { 0 };
+    KP_ARRAY(double) damp = { 0 };
+    size_t n = part->x.count;
+    if (kp_array_reserve(&stiff, n) == KP_OK && kp_array_reserve(&damp, n) == KP_OK) {
+      memset(stiff.data, 0, n * sizeof(double));
+      memset(damp.data, 0, n * sizeof(double));
+      for (size_t s = 0; s < part->springs.count; ++s) {
+        const kp_spring *e = &part->springs.data[s];
+        double k = fmax(e->stiffness, e->compression) / e->rest;
+        stiff.data[e->a] += k;
+        stiff.data[e->b] += k;
+        damp.data[e->a] += e->damping;
+        damp.data[e->b] += e->damping;
+      }
+      double limit = HUGE_VAL;
+      for (size_t i = 0; i < n; ++i) {
+        double m = part->mass.data[i];
+        double omega = sqrt(2.0 * stiff.data[i] / m);
+        // damped oscillator: dt < 2 (sqrt(1 + z^2) - z)/omega with z = c/(2 m omega)
+        double z = omega > 0.0 ? damp.data[i] / (m * omega) : 0.0;
+        limit = omega > 0.0 ? fmin(limit, 2.0 * (sqrt(1.0 + z * z) - z) / omega) : limit;
+      }
+      for (size_t g = 0; g < d->groups.count; ++g) {
+        kp_deform_group *group = &d->groups.data[g];
+        group->limit = group->scheme == part->scheme ? fmin(group->limit, limit) : group->limit;
+      }
+    }
+    kp_array_free(&stiff);
+    kp_array_free(&damp);
+  }
+}
+
+static kp_result fill(kp_deform *d, const kp_part **order) {
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    KP_TRY(kp_set_add(d->set, (int64_t)order[p]->x.count, order[p]->x.data, order[p]->v.data));
+  }
+  KP_TRY(fill_nodes(d, order));
+  KP_TRY(fill_springs(d, order));
+  KP_TRY(fill_tets(d, order));
+  KP_TRY(fill_surface(d, order));
+  find_limits(d, order);
+  return KP_OK;
+}
+
+kp_result kp_deform_join(kp_deform *d, kp_env *env, kp_part *const *parts, size_t n_parts) {
+  each_buffer(d, init_one, env->backend);
+  kp_pcg_init(&d->pcg, env->backend);
+  KP_TRY(kp_set_create(env->registry, "nodes", KP_SET_TIED, 3, &d->set));
+  kp_field_desc extra = { "acceleration", KP_TYPE_REAL, 3, "m/s^2", 0, 0.0 };
+  KP_TRY(kp_space_add_field(d->set->space, &extra, &d->extra));
+  KP_ARRAY(const kp_part *) order = { 0 };
+  KP_TRY(kp_array_reserve(&order, n_parts));
+  kp_result result = place_parts(d, parts, n_parts, order.data);
+  if (result == KP_OK) {
+    result = fill(d, order.data);
+  }
+  kp_array_free(&order);
+  return result;
+}

@@ -1,0 +1,80 @@
+#include "methods/deform/part.h"
+
+#include <math.h>
+
+#include "base/result.h"
+
+// Tetrahedra flatter than this, against the cube of their longest edge, have no altitude.
+#define FLAT 1e-9
+
+void kp_part_free(kp_part *part) {
+  kp_array_free(&part->x);
+  kp_array_free(&part->v);
+  kp_array_free(&part->mass);
+  kp_array_free(&part->springs);
+  kp_array_free(&part->tets);
+  kp_array_free(&part->triangles);
+  kp_array_free(&part->segments);
+  kp_array_free(&part->curve);
+  kp_array_free(&part->strands);
+}
+
+kp_result kp_part_add_node(kp_part *part, kp_vec3 x, double mass, kp_index *number) {
+  kp_vec3 still = { 0.0, 0.0, 0.0 };
+  if (number != NULL) {
+    *number = (kp_index)part->x.count;
+  }
+  KP_TRY(kp_array_push(&part->x, x));
+  KP_TRY(kp_array_push(&part->v, still));
+  return kp_array_push(&part->mass, mass);
+}
+
+double kp_part_critical(const kp_part *part, kp_index a, kp_index b, double stiffness,
+                        double rest) {
+  double reduced = 1.0 / (1.0 / part->mass.data[a] + 1.0 / part->mass.data[b]);
+  return 2.0 * sqrt(stiffness / rest * reduced);
+}
+
+kp_result kp_part_add_spring(kp_part *part, kp_index a, kp_index b, kp_spring_kind kind,
+                             double stiffness, double damping_share) {
+  double rest = kp_vec3_length(kp_vec3_sub(part->x.data[b], part->x.data[a]));
+  if (!(rest > 0.0)) {
+    return kp_fail(KP_ERROR_SCENE, "\"%s\": its nodes %lld and %lld lie on one place", part->name,
+                   (long long)a, (long long)b);
+  }
+  kp_spring spring = { .a = a,
+                       .b = b,
+                       .rest = rest,
+                       .stiffness = stiffness,
+                       .compression = stiffness,
+                       .damping = damping_share * kp_part_critical(part, a, b, stiffness, rest),
+                       .kind = kind };
+  return kp_array_push(&part->springs, spring);
+}
+
+kp_result kp_part_add_tet(kp_part *part, const kp_index v[4], kp_tet_kind kind, double stiffness,
+                          double damping_share, bool is_shell) {
+  kp_tet tet = { .v = { v[0], v[1], v[2], v[3] }, .kind = kind, .stiffness = stiffness };
+  kp_vec3 e[3];
+  double longest = 0.0;
+  double light = 0.0;
+  for (int c = 0; c < 3; ++c) {
+    e[c] = kp_vec3_sub(part->x.data[v[c + 1]], part->x.data[v[0]]);
+    longest = fmax(longest, kp_vec3_length(e[c]));
+  }
+  for (int c = 0; c < 4; ++c) {
+    light += 0.25 / part->mass.data[v[c]];
+  }
+  double volume = kp_vec3_dot(e[0], kp_vec3_cross(e[1], e[2]));
+  if (fabs(volume) <= FLAT * longest * longest * longest) {
+    return is_shell ? KP_OK
+                    : kp_fail(KP_ERROR_SCENE, "\"%s\": a tetrahedron of it is flat", part->name);
+  }
+  if (volume < 0.0) {
+    tet.v[2] = v[3];
+    tet.v[3] = v[2];
+  }
+  // four ends of a quarter each: 1/m = sum w^2/m_i
+  tet.damping = damping_share * 2.0 * sqrt(stiffness / longest / light);
+  return kp_array_push(&part->tets, tet);
+}

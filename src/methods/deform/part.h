@@ -1,0 +1,91 @@
+// A part: one deformable of a scene, a cloth, a head of hair, a soft body, as its generator hands
+// it to the system of all deformables (deform.h). Host arrays in double; the numbers of nodes are
+// those of the part, from 0. The system joins all parts into one set of nodes.
+#pragma once
+
+#include "base/array.h"
+#include "geom/mesh.h"
+#include "kelpie/types.h"
+
+typedef enum kp_spring_kind {
+  KP_SPRING_EDGE,     // along an edge of the mesh, a segment of a hair
+  KP_SPRING_SHEAR,    // across a cell of a regular grid
+  KP_SPRING_BEND,     // across an edge, to the second neighbour
+  KP_SPRING_TORSION,  // of hair
+  KP_SPRING_LINK,     // between layers
+  KP_SPRING_KIND_COUNT
+} kp_spring_kind;
+
+// Force on a: k (l/l0 - 1) d with d from a to b, and b ((v_b - v_a).d) d (Selle 2008, section
+// 5.3.2). Biphasic: another k when it is shorter than at rest.
+typedef struct kp_spring {
+  kp_index a, b;
+  double rest;         // l0 [m]
+  double stiffness;    // k of a stretched one [N]: Young's modulus times area
+  double compression;  // k of a compressed one [N]
+  double damping;      // N s/m
+  kp_spring_kind kind;
+} kp_spring;
+
+// How a tetrahedron of four nodes resists.
+typedef enum kp_tet_kind {
+  KP_TET_ALTITUDE,    // the shortest of seven altitude springs (section 5.3.4)
+  KP_TET_POINT_FACE,  // all four point/face springs (Molino et al. 2003), a baseline
+  KP_TET_ELASTIC,     // a material: stable neo-Hookean (Smith, de Goes and Kim 2018)
+  KP_TET_KIND_COUNT
+} kp_tet_kind;
+
+typedef struct kp_tet {
+  kp_index v[4];  // of positive volume at rest
+  kp_tet_kind kind;
+  double stiffness;  // springs: k [N]; elastic: Young's modulus [Pa]
+  double poisson;    // elastic only
+  double damping;    // springs: N s/m; elastic: of the rate of strain [Pa s]
+} kp_tet;
+
+// A run of nodes that is drawn as one curve: a hair, a yarn.
+typedef struct kp_strand {
+  kp_index first, count;  // in `curve`
+} kp_strand;
+
+// What contact sees of the part's nodes and faces.
+typedef struct kp_part_surface {
+  double thickness;    // h [m]: how near two surfaces may come before they repel
+  double friction;     // against others of its kind
+  bool self;           // against itself too
+  bool segments_only;  // edge against edge, and no rigid zones: hair
+} kp_part_surface;
+
+typedef struct kp_part {
+  char name[KP_TEXT_SIZE];
+  kp_solid_scheme scheme;  // how it is advanced in time
+  KP_ARRAY(kp_vec3) x;     // m
+  KP_ARRAY(kp_vec3) v;     // m/s
+  KP_ARRAY(double) mass;   // kg
+  KP_ARRAY(kp_spring) springs;
+  KP_ARRAY(kp_tet) tets;
+  KP_ARRAY(kp_triangle) triangles;  // surface: contact, wind, pictures
+  KP_ARRAY(kp_index) segments;      // two nodes each: contact of what has no triangles
+  KP_ARRAY(kp_index) curve;         // nodes of all strands, for pictures
+  KP_ARRAY(kp_strand) strands;
+  kp_part_surface surface;
+  double drag;       // N s/m^3 of surface against the wind, along the normal (Eq. of 6.6)
+  double viscosity;  // N s/(m kg): slows every node by this much of its momentum per second
+  double radius;     // m, of curves in pictures
+  kp_vec3 color;
+} kp_part;
+
+void kp_part_free(kp_part *part);
+
+// Add elements; rest lengths and volumes come from where the nodes are. Damping is a share of the
+// critical one: b = share 2 sqrt(k/l0 m), m the reduced mass (M11 of the notes in deform.md).
+KP_NODISCARD kp_result kp_part_add_node(kp_part *part, kp_vec3 x, double mass, kp_index *number);
+// The critical damping 2 sqrt(k/l0 m) of a spring between two nodes [N s/m].
+double kp_part_critical(const kp_part *part, kp_index a, kp_index b, double stiffness, double rest);
+KP_NODISCARD kp_result kp_part_add_spring(kp_part *part, kp_index a, kp_index b,
+                                          kp_spring_kind kind, double stiffness,
+                                          double damping_share);
+// Reorders the nodes so that the volume is positive; flat ones are refused (KP_ERROR_SCENE) unless
+// `is_shell`, where they are left out.
+KP_NODISCARD kp_result kp_part_add_tet(kp_part *part, const kp_index v[4], kp_tet_kind kind,
+                                       double stiffness, double damping_share, bool is_shell);

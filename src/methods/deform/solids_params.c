@@ -1,0 +1,69 @@
+// Parameter tables of solids { } and of pins.
+#include "base/param.h"
+#include "kelpie/types.h"
+
+extern const kp_param_table kp_solids_params, kp_pin_params;
+
+#define FAR 1e6  // m, the farthest coordinate
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_solids_def, member, kind, unit, lowest, highest, text)
+
+static const kp_param solids_rows[] = {
+  ROW(dt, REAL, "s", 1e-9, 1e3,
+      "Length of an inner step; without it, as long as strain_rate and stability allow."),
+  ROW(inner, INT, "", 1, 1000, "Inner steps between two searches for collisions."),
+  ROW(strain_rate, REAL, "", 1e-6, 1e6, "How much the strain of a spring may change in a step."),
+  ROW(cfl, REAL, "", 0, 1e6,
+      "Longest step as a multiple of what explicit springs bear; 0: no such limit where springs "
+      "are implicit."),
+  ROW(implicit, BOOL, "", 0, 0, "Springs resist implicitly: any step is stable, long ones damp."),
+  ROW(tolerance, REAL, "", 1e-14, 0.5, "Of the implicit solve, relative."),
+  ROW(iterations, INT, "", 1, 1000000, "Of the implicit solve, at most."),
+  ROW(repulsion, REAL, "N/m", 0, 1e9, "Stiffness of surfaces that come too near."),
+  ROW(history, BOOL, "", 0, 0,
+      "Surfaces that are near remember on which side of each other they were."),
+  ROW(attempts, INT, "", 1, 1000,
+      "Passes over collisions before what still collides is made rigid for the step."),
+};
+
+static void set_solids(void *def) {
+  *(kp_solids_def *)def = kp_default_solids_def();
+}
+
+const kp_param_table kp_solids_params = {
+  "solids",
+  "How cloth, hair and soft bodies are advanced and kept apart.",
+  solids_rows,
+  sizeof solids_rows / sizeof solids_rows[0],
+  sizeof(kp_solids_def),
+  set_solids,
+};
+
+#undef ROW
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_pin_def, member, kind, unit, lowest, highest, text)
+
+static const kp_param pin_rows[] = {
+  ROW(of, TEXT, "", 0, 0, "The cloth, hair or soft body whose nodes are held; without it, any."),
+  ROW(shape, SHAPE, "", 0, 0, "Nodes that lie in it at the start."),
+  ROW(position, CURVE3, "m", -FAR, FAR, "How far they have moved; may be a function of time."),
+  ROW(rotation_deg, CURVE3, "deg", -1e9, 1e9,
+      "How far they have turned about x, y, z of the pivot; may be a function of time."),
+  ROW(pivot, VEC3, "m", -FAR, FAR, "What they turn about."),
+  ROW(start, REAL, "s", 0, 1e9, "When they are taken hold of, wherever they are then."),
+  ROW(stop, REAL, "s", 0, 1e9, "When they are let go; without it, never."),
+  ROW(free, VEC3, "", 0, 1, "Axes with 1 are not held: {0, 0, 1} lets nodes slide along z."),
+};
+
+static void set_pin(void *def) {
+  *(kp_pin_def *)def = kp_default_pin_def();
+}
+
+const kp_param_table kp_pin_params = {
+  "pin",
+  "Nodes of a cloth, hair or soft body that are held or led along a path.",
+  pin_rows,
+  sizeof pin_rows / sizeof pin_rows[0],
+  sizeof(kp_pin_def),
+  set_pin,
+};

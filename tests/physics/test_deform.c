@@ -1,0 +1,228 @@
+// Deformables: rest stays at rest, a hanging chain, momentum of free cloth, pins, an oscillator in
+// every scheme, and the same bits.
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "methods/deform/deform.h"
+
+#include "support/media.h"
+
+static kp_test_settings space(bool gravity) {
+  kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(-3, -3, -3), kp_vec3_make(3, 3, 3));
+  s.simulation.gravity = gravity ? kp_vec3_make(0, -9.81, 0) : kp_vec3_make(0, 0, 0);
+  return s;
+}
+
+static kp_cloth_def sheet_def(int64_t cells) {
+  kp_cloth_def def = kp_default_cloth_def();
+  snprintf(def.name, sizeof def.name, "sheet");
+  def.columns = cells;
+  def.rows = cells;
+  return def;
+}
+
+static kp_pin_def pin_def(const char *name, kp_vec3 lo, kp_vec3 hi) {
+  kp_pin_def def = kp_default_pin_def();
+  snprintf(def.name, sizeof def.name, "%s", name);
+  snprintf(def.of, sizeof def.of, "sheet");
+  def.shape = kp_test_box(lo, hi);
+  return def;
+}
+
+static kp_world *make_world(const kp_test_settings *s, const kp_solids_def *solids,
+                            const kp_cloth_def *cloth, const kp_pin_def *pin) {
+  kp_world *world = kp_test_world(s);
+  assert_ok(kp_world_set_solids(world, solids));
+  assert_ok(kp_world_add_cloth(world, cloth));
+  if (pin != NULL) {
+    assert_ok(kp_world_add_pin(world, pin));
+  }
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+// ---- at rest ------------------------------------------------------------------------------------
+
+static void test_rest(void **state) {
+  (void)state;
+  for (int scheme = 0; scheme < KP_SCHEME_COUNT; ++scheme) {
+    kp_test_settings s = space(false);
+    kp_solids_def solids = kp_default_solids_def();
+    kp_cloth_def def = sheet_def(8);
+    def.scheme = scheme;
+    kp_world *world = make_world(&s, &solids, &def, NULL);
+    kp_test_steps(world, 20);
+    assert_true(kp_test_stats(world, "sheet").max_speed < (sizeof(kp_real) == 4 ? 1e-4 : 1e-12));
+    kp_world_destroy(&world);
+  }
+}
+
+// ---- free cloth: momentum and angular momentum --------------------------------------------------
+
+static kp_vec3 angular_momentum(kp_world *world, double *size) {
+  double *x[3], *v[3];
+  for (int c = 0; c < 3; ++c) {
+    x[c] = kp_test_field(world, "nodes", "position", c);
+    v[c] = kp_test_field(world, "nodes", "velocity", c);
+  }
+  kp_vec3 sum = { 0, 0, 0 };
+  *size = 0.0;
+  // corners and rims weigh less, as the cloth shares its mass
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method == &kp_deform_method) {
+      kp_deform *d = world->systems.data[s].self;
+      const kp_real *mass = kp_buffer_host(&d->mass, KP_ACCESS_READ);
+      for (int64_t i = 0; i < d->set->space->n; ++i) {
+        kp_vec3 p = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
+        kp_vec3 u = kp_vec3_make(v[0][i], v[1][i], v[2][i]);
+        kp_vec3 l = kp_vec3_scale(kp_vec3_cross(p, u), (double)mass[i]);
+        sum = kp_vec3_add(sum, l);
+        *size += kp_vec3_length(l);
+      }
+    }
+  }
+  for (int c = 0; c < 3; ++c) {
+    kp_free(x[c]);
+    kp_free(v[c]);
+  }
+  return sum;
+}
+
+// Every node is given a random velocity on top of its own.
+static void stir(kp_world *world, double speed) {
+  const kp_space *space_ = kp_registry_find(world->registry, "nodes");
+  kp_field *velocity = kp_space_find(space_, "velocity");
+  for (int c = 0; c < 3; ++c) {
+    kp_real *v = kp_buffer_host(&velocity->buffers[c], KP_ACCESS_WRITE);
+    for (int64_t i = 0; i < space_->n; ++i) {
+      v[i] += (kp_real)(speed * sin(12.9898 * (double)i + 78.233 * c));
+    }
+  }
+}
+
+static void test_momentum(void **state) {
+  (void)state;
+  for (int scheme = 0; scheme < KP_SCHEME_COUNT; ++scheme) {
+    kp_test_settings s = space(false);
+    kp_solids_def solids = kp_default_solids_def();
+    solids.tolerance = sizeof(kp_real) == 4 ? 1e-6 : 1e-13;
+    solids.dt = scheme <= KP_SCHEME_BACKWARD_EULER ? 1e-3 : KP_AUTO;
+    kp_cloth_def def = sheet_def(10);
+    def.scheme = scheme;
+    def.stiffness = 100.0;
+    def.velocity = kp_vec3_make(0.3, 0.1, -0.2);
+    kp_world *world = make_world(&s, &solids, &def, NULL);
+    stir(world, 0.5);
+    double size;
+    kp_vec3 spin = angular_momentum(world, &size);
+    kp_population_stats before = kp_test_stats(world, "sheet");
+    kp_test_steps(world, 10);
+    kp_population_stats after = kp_test_stats(world, "sheet");
+    kp_vec3 spun = angular_momentum(world, &size);
+    double bound = (sizeof(kp_real) == 4 ? 2e-5 : 1e-12) * before.mass * 0.5;
+    assert_true(kp_vec3_length(kp_vec3_sub(after.momentum, before.momentum)) < bound);
+    // forces along lines between the nodes at one place and time: what turns is the step itself
+    assert_true(kp_vec3_length(kp_vec3_sub(spun, spin)) < 0.02 * size);
+    kp_world_destroy(&world);
+  }
+}
+
+// ---- pins ---------------------------------------------------------------------------------------
+
+// A led edge is where its pin says, after any number of steps.
+static void test_pin_leads(void **state) {
+  (void)state;
+  kp_test_settings s = space(true);
+  kp_solids_def solids = kp_default_solids_def();
+  kp_cloth_def def = sheet_def(6);
+  kp_pin_def pin = pin_def("edge", kp_vec3_make(-1, -1, -0.51), kp_vec3_make(1, 1, -0.49));
+  double samples[3 * 2] = { 0, 0, 0, 0.0, 0.4, 0.2 };
+  double turns[3 * 2] = { 0, 0, 0, 0.0, 90.0, 0.0 };
+  pin.position = (kp_curve){ .n = 2, .interval = 1.0, .components = 3, .samples = samples };
+  pin.rotation_deg = (kp_curve){ .n = 2, .interval = 1.0, .components = 3, .samples = turns };
+  pin.pivot = kp_vec3_make(-0.5, 0, -0.5);
+  kp_world *world = make_world(&s, &solids, &def, &pin);
+  assert_ok(kp_world_advance(world, 1.0, NULL));
+  double *x = kp_test_field(world, "nodes", "position", 0);
+  double *y = kp_test_field(world, "nodes", "position", 1);
+  double *z = kp_test_field(world, "nodes", "position", 2);
+  double tolerance = sizeof(kp_real) == 4 ? 2e-5 : 1e-9;
+  for (int i = 0; i <= 6; ++i) {
+    // about the pivot by a quarter: x to -z
+    assert_near(x[i], -0.5, tolerance);
+    assert_near(y[i], 0.4, tolerance);
+    assert_near(z[i], -0.5 + 0.2 - i / 6.0, tolerance);
+  }
+  kp_free(x);
+  kp_free(y);
+  kp_free(z);
+  kp_world_destroy(&world);
+}
+
+// A strip that hangs: every spring carries what is below it, so the strip is longer than at rest by
+// the sum of the strains. One column of cells, stiff across.
+static void test_hanging(void **state) {
+  (void)state;
+  kp_test_settings s = space(true);
+  kp_solids_def solids = kp_default_solids_def();
+  kp_cloth_def def = sheet_def(1);
+  def.model = KP_CLOTH_GRID;
+  def.width = 0.05;
+  def.rows = 20;
+  def.shear = 0.0;
+  def.bend_stiffness = 0.0;
+  def.stiffness = 2000.0;
+  def.damping = 1.0;
+  def.viscosity = 2.0;
+  def.rotation_deg = kp_vec3_make(90, 0, 0);
+  kp_pin_def pin = pin_def("top", kp_vec3_make(-1, 0.49, -1), kp_vec3_make(1, 0.51, 1));
+  kp_world *world = make_world(&s, &solids, &def, &pin);
+  assert_ok(kp_world_advance(world, 4.0, NULL));
+  kp_population_stats stats = kp_test_stats(world, "sheet");
+  double k = 2.0 * def.stiffness * 0.5 * (def.width + def.height / 20.0);
+  double weight = stats.mass * 9.81;
+  double expected = 0.0;
+  for (int j = 0; j < 20; ++j) {
+    // the share of the weight below the middle of row j; the ends have half a share
+    expected += weight * ((double)j + 0.5) / 20.0 / k * (def.height / 20.0);
+  }
+  double got = stats.bounds.max.y - stats.bounds.min.y - def.height;
+  assert_near(got, expected, 0.02 * expected);
+  kp_world_destroy(&world);
+}
+
+// ---- bits ---------------------------------------------------------------------------------------
+
+static kp_world *make_bits(const char *backend) {
+  kp_test_settings s = space(true);
+  s.backend = backend;
+  kp_world *world = kp_test_world(&s);
+  for (int scheme = 0; scheme < KP_SCHEME_COUNT; ++scheme) {
+    kp_cloth_def def = sheet_def(12);
+    snprintf(def.name, sizeof def.name, "sheet-%d", scheme);
+    def.scheme = scheme;
+    def.drag = 0.5;
+    def.position = kp_vec3_make(0, 0.2 * scheme, 0);
+    assert_ok(kp_world_add_cloth(world, &def));
+  }
+  kp_pin_def pin = pin_def("edge", kp_vec3_make(-1, -1, -0.51), kp_vec3_make(1, 2, -0.49));
+  pin.of[0] = '\0';
+  assert_ok(kp_world_add_pin(world, &pin));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+static void test_bits(void **state) {
+  (void)state;
+  kp_test_same_bits(make_bits, 4);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_rest),      cmocka_unit_test(test_momentum),
+    cmocka_unit_test(test_pin_leads), cmocka_unit_test(test_hanging),
+    cmocka_unit_test(test_bits),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
