@@ -25,6 +25,7 @@
 #include "methods/common/vortex_particles_kernels.h"
 #include "methods/common/vorticity_kernels.h"
 #include "methods/deform/deform_kernels.h"
+#include "methods/deform/deform_tets_kernels.h"
 #include "methods/fire/fire_kernels.h"
 #include "methods/flip/flip_kernels.h"
 #include "methods/grains/grains_kernels.h"
@@ -87,6 +88,7 @@
   VORTON_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  DEFORM_TETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   SPH_SHIFT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \

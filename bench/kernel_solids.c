@@ -1,4 +1,5 @@
-// Deformables for the kernel check: cloth in every scheme, hung up, led and blown at.
+// Deformables for the kernel check: cloth in every scheme, hung up, led and blown at, and soft
+// bodies of every model.
 #include <math.h>
 #include <stdio.h>
 
@@ -21,6 +22,16 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
     cloth.viscosity = 0.1;
     cloth.position = kp_vec3_make(0.0, 0.3 * scheme - 0.6, 0.0);
     KP_TRY(kp_world_add_cloth(world, &cloth));
+  }
+  for (int model = 0; model <= KP_SOFT_EDGES; ++model) {
+    kp_soft_def soft = kp_default_soft_def();
+    snprintf(soft.name, sizeof soft.name, "soft-%d", model);
+    soft.model = model;
+    soft.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE, .radius = 0.2 };
+    soft.position = kp_vec3_make(0.45 * model - 0.9, 1.5, 0.0);
+    soft.spacing = fmax(0.3 / cbrt((double)particles / 4.0), 0.02);
+    soft.spin = kp_vec3_make(0.0, 5.0, 0.0);
+    KP_TRY(kp_world_add_soft(world, &soft));
   }
   kp_pin_def pin = kp_default_pin_def();
   snprintf(pin.name, sizeof pin.name, "pin");

@@ -737,6 +737,42 @@ typedef struct kp_cloth_def {
   kp_vec3 color;
 } kp_cloth_def;
 
+typedef enum kp_soft_model {
+  KP_SOFT_ELASTIC,     // a material: stable neo-Hookean (Smith, de Goes and Kim 2018)
+  KP_SOFT_ALTITUDE,    // springs along edges and shortest altitudes (Selle 2008, section 5.3.4)
+  KP_SOFT_POINT_FACE,  // along edges and all altitudes from corners to faces: a baseline
+  KP_SOFT_SPRINGS,     // along edges alone: a baseline
+  KP_SOFT_EDGES,       // of the surface, and from every vertex to the middle (Bayraktar 2010)
+} kp_soft_model;
+
+typedef struct kp_soft_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  kp_shape_def shape;
+  char tets[KP_TEXT_SIZE];  // a file of tetrahedra in place of the shape
+  double spacing;           // m, of the lattice a shape is filled with
+  kp_vec3 position;         // m: moves the shape
+  kp_vec3 rotation_deg;     // about x, y, z of its origin, before
+  kp_vec3 velocity;         // m/s
+  kp_vec3 spin;             // rad/s, about the centre of mass
+  double density;           // kg/m^3
+  int model;                // kp_soft_model
+  double young;             // Pa, elastic
+  double poisson;           // elastic
+  double stiffness;         // N per unit strain: springs along edges
+  double altitude;          // N per unit strain: along altitudes; KP_AUTO: as stiffness
+  double center;            // N per unit strain: to the middle; KP_AUTO: as stiffness
+  double damping;           // share of the critical one
+  kp_curve strength;        // factor of all stiffness
+  double thickness;         // m: how near surfaces may come before they repel
+  double friction;          // of soft bodies and cloth on each other
+  bool self;                // meets itself
+  double drag;              // N s/m^3 against the wind, along the normal
+  double viscosity;         // 1/s: share of the momentum lost
+  int scheme;               // kp_solid_scheme
+  kp_vec3 color;
+} kp_soft_def;
+
 // Nodes that are held, or led along curves.
 typedef struct kp_pin_def {
   uint32_t cookie;
@@ -856,6 +892,7 @@ KP_API kp_dem_def kp_default_dem_def(void);
 KP_API kp_rigid_def kp_default_rigid_def(void);
 KP_API kp_solids_def kp_default_solids_def(void);
 KP_API kp_cloth_def kp_default_cloth_def(void);
+KP_API kp_soft_def kp_default_soft_def(void);
 KP_API kp_pin_def kp_default_pin_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);
 KP_API kp_body_def kp_default_body_def(void);

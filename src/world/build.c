@@ -429,6 +429,10 @@ static kp_result make_parts(const kp_spec *spec, part_list *parts) {
     KP_TRY(new_part(parts, &part));
     KP_TRY(kp_cloth_make(&spec->cloths.data[i], spec->folder, part));
   }
+  for (size_t i = 0; i < spec->softs.count; ++i) {
+    KP_TRY(new_part(parts, &part));
+    KP_TRY(kp_soft_make(&spec->softs.data[i], spec->folder, part));
+  }
   return KP_OK;
 }
 

@@ -361,6 +361,30 @@ kp_cloth_def kp_default_cloth_def(void) {
   };
 }
 
+kp_soft_def kp_default_soft_def(void) {
+  return (kp_soft_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .spacing = 0.1,
+    .density = 1000.0,
+    .model = KP_SOFT_ELASTIC,
+    .young = 5e4,
+    .poisson = 0.4,
+    .stiffness = 1000.0,
+    .altitude = KP_AUTO,
+    .center = KP_AUTO,
+    .damping = 0.1,
+    .strength = kp_curve_constant(1.0),
+    .thickness = 0.005,
+    .friction = 0.4,
+    .self = true,
+    .drag = 0.0,
+    .viscosity = 0.0,
+    .scheme = KP_SCHEME_BACKWARD_EULER,
+    .color = { 0.20, 0.45, 0.60 },
+  };
+}
+
 kp_pin_def kp_default_pin_def(void) {
   return (kp_pin_def){
     .cookie = KP_DEF_COOKIE,

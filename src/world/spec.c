@@ -315,6 +315,17 @@ kp_result kp_spec_add_cloth(kp_spec *spec, const kp_cloth_def *def) {
   return KP_OK;
 }
 
+kp_result kp_spec_add_soft(kp_spec *spec, const kp_soft_def *def) {
+  KP_TRY(check_entity(spec, &kp_soft_params, def, def->cookie, def->name));
+  kp_soft_def copy = *def;
+  if (def->tets[0] == '\0') {
+    KP_TRY(need_shape(&def->shape, "soft", def->name));
+  }
+  KP_TRY(own_curve(spec, &copy.strength));
+  INSERT(&spec->softs, &copy);
+  return KP_OK;
+}
+
 kp_result kp_spec_add_pin(kp_spec *spec, const kp_pin_def *def) {
   KP_TRY(check_entity(spec, &kp_pin_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "pin", def->name));

@@ -44,6 +44,7 @@
   X(source, sources)                                                                               \
   X(vortices, swarms)                                                                              \
   X(cloth, cloths)                                                                                 \
+  X(soft, softs)                                                                                   \
   X(pin, pins)                                                                                     \
   X(collider, colliders)                                                                           \
   X(body, bodies)                                                                                  \

@@ -194,7 +194,7 @@ static kp_result check_not_empty(const kp_spec *spec, const kp_population_defs *
              p->name);
     }
   }
-  bool has_solids = spec->bodies.count > 0 || spec->cloths.count > 0;
+  bool has_solids = spec->bodies.count > 0 || spec->cloths.count > 0 || spec->softs.count > 0;
   if (n_alive > 0 || spec->smokes.count > 0 || has_solids) {
     return KP_OK;
   }
@@ -568,11 +568,13 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
 
 // Deformables fold out of a plane: they need all three dimensions.
 static kp_result check_deformables(const kp_spec *spec, const census *c) {
-  return c->dimension == 2 && spec->cloths.count > 0
-             ? kp_fail(KP_ERROR_SCENE,
-                       "cloth \"%s\": it needs three dimensions, and the domain has two",
-                       spec->cloths.data[0].name)
-             : KP_OK;
+  bool is_cloth = spec->cloths.count > 0;
+  if (c->dimension == 3 || (!is_cloth && spec->softs.count == 0)) {
+    return KP_OK;
+  }
+  return kp_fail(KP_ERROR_SCENE, "%s \"%s\": it needs three dimensions, and the domain has two",
+                 is_cloth ? "cloth" : "soft",
+                 is_cloth ? spec->cloths.data[0].name : spec->softs.data[0].name);
 }
 
 kp_result kp_spec_check(const kp_spec *spec) {

@@ -50,6 +50,7 @@ kp_test(test_sph_implicit SOURCES test_sph_implicit.c ${physics_support} LABELS 
 kp_test(test_springs SOURCES test_springs.c ${media_support} LABELS full)
 kp_test(test_plasma SOURCES test_plasma.c ${media_support} LABELS full)
 kp_test(test_deform SOURCES test_deform.c ${media_support} LABELS full)
+kp_test(test_soft SOURCES test_soft.c ${media_support} ../support/claims.c LABELS full)
 set(gas_support ${media_support} ../support/gases.c)
 kp_test(test_vortex_particles SOURCES test_vortex_particles.c ${gas_support} LABELS full)
 kp_test(test_smoke_claims SOURCES test_smoke_claims.c wake_short.c ${gas_support} LABELS full)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "data/curve.h"
 
 extern const kp_kernel deform_move_kernel, deform_strain_rate_kernel, deform_energy_kernel,
     deform_sums_kernel;
@@ -138,7 +139,20 @@ static kp_result move(kp_deform *d, kp_env *env) {
   return kp_call_run(env->backend, &call, d->set->space->n);
 }
 
+// Factors of the stiffness, in the middle of the step.
+static void find_strengths(kp_deform *d) {
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    kp_deform_part *part = &d->parts.data[p];
+    double now = 1.0;
+    if (part->strength.components > 0) {
+      kp_curve_at(&part->strength, d->time + 0.5 * d->dt, &now, NULL);
+    }
+    part->strength_now = now > 0.0 ? now : 0.0;  // a cubic may overshoot
+  }
+}
+
 static kp_result inner_step(kp_deform *d, kp_env *env) {
+  find_strengths(d);
   KP_TRY(kp_deform_lead(d, env));
   KP_TRY(kp_deform_weather(d, env));
   for (size_t g = 0; g < d->groups.count; ++g) {
@@ -195,8 +209,10 @@ static int deform_n_populations(const void *self) {
   return (int)((const kp_deform *)self)->parts.count;
 }
 
-static kp_result elastic_energy(kp_deform *d, const kp_env *env, kp_range springs, double *out) {
-  deform_energy_args a = { .first = springs.first };
+static kp_result elastic_energy(kp_deform *d, const kp_env *env, const kp_deform_part *part,
+                                double *out) {
+  kp_range springs = part->springs;
+  deform_energy_args a = { .first = springs.first, .strength = part->strength_now };
   kp_call call;
   kp_call_init(&call, &deform_energy_kernel, &a);
   KP_BIND(&call, &a, a, &d->springs.a, KP_ACCESS_READ);
@@ -205,8 +221,14 @@ static kp_result elastic_energy(kp_deform *d, const kp_env *env, kp_range spring
   KP_BIND(&call, &a, stiffness, &d->springs.stiffness, KP_ACCESS_READ);
   KP_BIND(&call, &a, compression, &d->springs.compression, KP_ACCESS_READ);
   KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  double in_tets = 0.0;
   *out = 0.0;
-  return springs.n > 0 ? kp_call_reduce(env->backend, &call, springs.n, out) : KP_OK;
+  if (springs.n > 0) {
+    KP_TRY(kp_call_reduce(env->backend, &call, springs.n, out));
+  }
+  KP_TRY(kp_deform_tets_energy(d, part, &in_tets));
+  *out += in_tets;
+  return KP_OK;
 }
 
 static kp_result deform_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
@@ -225,7 +247,7 @@ static kp_result deform_stats(void *self, kp_env *env, int population, kp_popula
                                 .max_speed = v[6],
                                 .max_density_error = NAN };
   kp_text_copy(out->name, sizeof out->name, part->name);
-  return elastic_energy(d, env, part->springs, &out->internal_energy);
+  return elastic_energy(d, env, part, &out->internal_energy);
 }
 
 const kp_method kp_deform_method = {

@@ -40,13 +40,16 @@ typedef struct kp_deform_part {
   char name[KP_NAME_SIZE];
   kp_solid_scheme scheme;
   kp_range nodes, springs, tets, triangles, segments;
+  kp_range axes, solids;  // its tetrahedra by kind, see kp_deform_tets
+  kp_curve strength;
+  double strength_now;  // factor of all stiffness in this inner step
   kp_part_surface surface;
 } kp_deform_part;
 
 // All parts of one scheme.
 typedef struct kp_deform_group {
   kp_solid_scheme scheme;
-  kp_range nodes, springs, tets;
+  kp_range nodes, springs, tets, axes, solids;
   double limit;  // s: of an explicit step
 } kp_deform_group;
 
@@ -78,8 +81,26 @@ typedef struct kp_deform_springs {
   kp_buffer force, rate, tension;
 } kp_deform_springs;
 
+// Elements of four nodes that resist one number, and those of a material (deform_tets_kernels.h).
+typedef struct kp_deform_axes {
+  int64_t n;
+  kp_buffer corner, tet;  // I32
+  kp_buffer kind;         // U8
+  kp_buffer rest, stiffness, damping;
+  kp_buffer slope, force, rate;  // scratch of an evaluation
+} kp_deform_axes;
+
+typedef struct kp_deform_materials {
+  int64_t n;
+  kp_buffer corner, tet;  // I32
+  kp_buffer rest;
+  kp_buffer state;  // scratch of an evaluation
+} kp_deform_materials;
+
 typedef struct kp_deform_tets {
   int64_t n;
+  kp_deform_axes axes;
+  kp_deform_materials solids;
   KP_ARRAY(kp_tet) model;
   kp_buffer start, refs;
   kp_vector3 force;     // on corners, 4 tet + corner
@@ -175,6 +196,22 @@ KP_NODISCARD kp_result kp_deform_explicit(kp_deform *deform, kp_env *env,
 // Normals, drag and wind at the nodes, once per inner step.
 KP_NODISCARD kp_result kp_deform_weather(kp_deform *deform, kp_env *env);
 
+// ---- deform_tets.c
+
+// Constants of all tetrahedra, from where the nodes of the parts are.
+KP_NODISCARD kp_result kp_deform_fill_tets(kp_deform *deform, const kp_part *const *order);
+// Adds to what find_limits knows of the nodes of a part.
+void kp_deform_tet_limits(const kp_part *part, double *stiff, double *damp);
+// As kp_deform_evaluate, for the tetrahedra of a part.
+KP_NODISCARD kp_result kp_deform_tets_evaluate(kp_deform *deform, const kp_deform_part *part,
+                                               kp_buffer x[3], double implicit);
+// Forces on corners at a velocity, and the diagonal of their matrix.
+KP_NODISCARD kp_result kp_deform_tets_pull(kp_deform *deform, const kp_deform_group *group,
+                                           kp_buffer *const v[3], deform_in view, bool elastic);
+KP_NODISCARD kp_result kp_deform_tets_diagonal(kp_deform *deform, const kp_deform_group *group);
+KP_NODISCARD kp_result kp_deform_tets_energy(kp_deform *deform, const kp_deform_part *part,
+                                             double *out);
+
 // ---- deform_pins.c
 
 KP_NODISCARD kp_result kp_deform_make_pins(kp_deform *deform, kp_env *env, const kp_pin_def *pins,
@@ -191,3 +228,4 @@ KP_NODISCARD kp_result kp_deform_lead_nodes(kp_deform *deform, kp_env *env, cons
 // ---- generators: each turns the def of an entity into a part
 
 KP_NODISCARD kp_result kp_cloth_make(const kp_cloth_def *def, const char *folder, kp_part *part);
+KP_NODISCARD kp_result kp_soft_make(const kp_soft_def *def, const char *folder, kp_part *part);

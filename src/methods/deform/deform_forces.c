@@ -22,10 +22,12 @@ static deform_out solver_out(const kp_deform_group *group) {
 
 // ---- evaluation ---------------------------------------------------------------------------------
 
-kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer x[3],
-                             double implicit) {
+static kp_result evaluate_springs(kp_deform *d, kp_range range, kp_buffer x[3], double implicit,
+                                  double strength) {
   kp_deform_springs *s = &d->springs;
-  deform_spring_args a = { .first = group->springs.first, .implicit = (kp_real)implicit };
+  deform_spring_args a = { .first = range.first,
+                           .implicit = (kp_real)implicit,
+                           .strength = (kp_real)strength };
   kp_call call;
   kp_call_init(&call, &deform_spring_kernel, &a);
   KP_BIND(&call, &a, a, &s->a, KP_ACCESS_READ);
@@ -40,7 +42,36 @@ kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buff
   KP_BIND_VECTOR3(&call, &a, d, &s->direction, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, force, &s->force, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, rate, &s->rate, KP_ACCESS_WRITE);
-  return kp_call_run(d->set->space->backend, &call, group->springs.n);
+  return kp_call_run(d->set->space->backend, &call, range.n);
+}
+
+static kp_range joined(kp_range a, kp_range b) {
+  return (kp_range){ a.n > 0 ? a.first : b.first, a.n + b.n };
+}
+
+kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer x[3],
+                             double implicit) {
+  for (size_t p = 0; p < d->parts.count;) {
+    // parts of one strength are evaluated at once
+    kp_deform_part run = d->parts.data[p++];
+    if (run.scheme != group->scheme) {
+      continue;
+    }
+    for (; p < d->parts.count; ++p) {
+      const kp_deform_part *next = &d->parts.data[p];
+      if (next->scheme != run.scheme || next->strength_now != run.strength_now) {
+        break;
+      }
+      run.springs = joined(run.springs, next->springs);
+      run.axes = joined(run.axes, next->axes);
+      run.solids = joined(run.solids, next->solids);
+    }
+    if (run.springs.n > 0) {
+      KP_TRY(evaluate_springs(d, run.springs, x, implicit, run.strength_now));
+    }
+    KP_TRY(kp_deform_tets_evaluate(d, &run, x, implicit));
+  }
+  return KP_OK;
 }
 
 // Tensions at a velocity: of a field (three arrays) or of a vector of the solver.
@@ -61,7 +92,8 @@ static kp_result tensions(kp_deform *d, const kp_deform_group *group, kp_buffer 
   KP_BIND(&call, &a, v.y, v[1], KP_ACCESS_READ);
   KP_BIND(&call, &a, v.z, v[2], KP_ACCESS_READ);
   KP_BIND(&call, &a, tension, &s->tension, KP_ACCESS_WRITE);
-  return kp_call_run(d->set->space->backend, &call, group->springs.n);
+  KP_TRY(kp_call_run(d->set->space->backend, &call, group->springs.n));
+  return kp_deform_tets_pull(d, group, v, view, elastic);
 }
 
 static void bind_gather(kp_call *call, const deform_gather *g, kp_deform *d) {
@@ -166,6 +198,7 @@ static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
 
 static kp_result diagonal(const system_of *s) {
   kp_deform *d = s->deform;
+  KP_TRY(kp_deform_tets_diagonal(d, s->group));
   deform_diagonal_args a = { .first = s->group->nodes.first,
                              .h = (kp_real)s->h,
                              .inverse = solver_out(s->group) };

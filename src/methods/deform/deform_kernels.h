@@ -38,6 +38,7 @@ KP_FN void deform_free(uint8_t hold, const kp_real n[3], kp_real u[3]) {
 typedef struct deform_spring_args {
   int64_t first;
   kp_real implicit;  // s [s]
+  kp_real strength;  // factor of the stiffness; damping goes with its root
   const int32_t *a, *b;
   const kp_real *rest, *stiffness, *compression, *damping;
   const kp_pos *x, *y, *z;
@@ -56,12 +57,13 @@ KP_FN void deform_spring(int64_t e, const deform_spring_args *g) {
   kp_real inverse = l > 0 ? 1 / l : 0;  // ends on one place pull nowhere
   kp_real rest = g->rest[s];
   kp_real strain = l / rest - 1;
-  kp_real k = strain > 0 ? g->stiffness[s] : g->compression[s];
+  kp_real k = g->strength * (strain > 0 ? g->stiffness[s] : g->compression[s]);
   g->dx[s] = x * inverse;
   g->dy[s] = y * inverse;
   g->dz[s] = z * inverse;
   g->force[s] = k * strain;
-  g->rate[s] = g->damping[s] + g->implicit * k / rest;
+  kp_real root = (kp_real)sqrt((double)g->strength);
+  g->rate[s] = root * g->damping[s] + g->implicit * k / rest;
 }
 
 typedef struct deform_tension_args {
@@ -411,6 +413,7 @@ KP_FN void deform_strain_rate(int64_t s, const deform_strain_rate_args *g, doubl
 // Of a range of springs: elastic energy [J].
 typedef struct deform_energy_args {
   int64_t first;
+  double strength;
   const int32_t *a, *b;
   const kp_real *rest, *stiffness, *compression;
   const kp_pos *x, *y, *z;
@@ -422,7 +425,7 @@ KP_FN void deform_energy(int64_t e, const deform_energy_args *g, double *value) 
   double d[3] = { g->x[b] - g->x[a], g->y[b] - g->y[a], g->z[b] - g->z[a] };
   double strain = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / (double)g->rest[s] - 1.0;
   double k = strain > 0.0 ? (double)g->stiffness[s] : (double)g->compression[s];
-  value[0] = 0.5 * k * (double)g->rest[s] * strain * strain;
+  value[0] = 0.5 * g->strength * k * (double)g->rest[s] * strain * strain;
 }
 
 // Of a range of nodes: mass, momentum, kinetic energy, m g.x, fastest, bounds, and how many have no

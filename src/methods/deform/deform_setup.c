@@ -46,6 +46,19 @@ static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend
                            &d->springs.tension,
                            &d->tets.start,
                            &d->tets.refs,
+                           &d->tets.axes.corner,
+                           &d->tets.axes.tet,
+                           &d->tets.axes.kind,
+                           &d->tets.axes.rest,
+                           &d->tets.axes.stiffness,
+                           &d->tets.axes.damping,
+                           &d->tets.axes.slope,
+                           &d->tets.axes.force,
+                           &d->tets.axes.rate,
+                           &d->tets.solids.corner,
+                           &d->tets.solids.tet,
+                           &d->tets.solids.rest,
+                           &d->tets.solids.state,
                            &d->triangle[0],
                            &d->triangle[1],
                            &d->triangle[2],
@@ -117,6 +130,8 @@ static kp_result place_parts(kp_deform *d, kp_part *const *parts, size_t n_parts
         .triangles = span(triangle, (int64_t)part->triangles.count),
         .segments = span(segment, (int64_t)part->segments.count / 2),
         .surface = part->surface,
+        .strength = part->strength,
+        .strength_now = 1.0,
       };
       kp_text_copy(place.name, sizeof place.name, part->name);
       node += place.nodes.n;
@@ -271,7 +286,8 @@ static kp_result fill_tets(kp_deform *d, const kp_part **order) {
   kp_array_free(&corners);
   KP_TRY(result);
   KP_TRY(zero_vectors(&t->force, KP_TYPE_REAL, 4 * t->n));
-  return zero_vectors(&t->diagonal, KP_TYPE_REAL, 4 * t->n);
+  KP_TRY(zero_vectors(&t->diagonal, KP_TYPE_REAL, 4 * t->n));
+  return kp_deform_fill_tets(d, order);
 }
 
 static kp_result fill_surface(kp_deform *d, const kp_part **order) {
@@ -331,6 +347,7 @@ static void find_limits(kp_deform *d, const kp_part **order) {
         damp.data[e->a] += e->damping;
         damp.data[e->b] += e->damping;
       }
+      kp_deform_tet_limits(part, stiff.data, damp.data);
       double limit = HUGE_VAL;
       for (size_t i = 0; i < n; ++i) {
         double m = part->mass.data[i];

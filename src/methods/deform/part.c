@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "base/result.h"
+#include "geom/altitude.h"
+#include "geom/hinge.h"
 
 // Tetrahedra flatter than this, against the cube of their longest edge, have no altitude.
 #define FLAT 1e-9
@@ -52,29 +54,88 @@ kp_result kp_part_add_spring(kp_part *part, kp_index a, kp_index b, kp_spring_ki
   return kp_array_push(&part->springs, spring);
 }
 
-kp_result kp_part_add_tet(kp_part *part, const kp_index v[4], kp_tet_kind kind, double stiffness,
-                          double damping_share, bool is_shell) {
-  kp_tet tet = { .v = { v[0], v[1], v[2], v[3] }, .kind = kind, .stiffness = stiffness };
+// A tetrahedron with its corners in order; `is_flat` when it has no volume to speak of.
+static kp_tet oriented(const kp_part *part, const kp_index v[4], bool *is_flat) {
+  kp_tet tet = { .v = { v[0], v[1], v[2], v[3] } };
   kp_vec3 e[3];
   double longest = 0.0;
-  double light = 0.0;
   for (int c = 0; c < 3; ++c) {
     e[c] = kp_vec3_sub(part->x.data[v[c + 1]], part->x.data[v[0]]);
     longest = fmax(longest, kp_vec3_length(e[c]));
   }
-  for (int c = 0; c < 4; ++c) {
-    light += 0.25 / part->mass.data[v[c]];
-  }
   double volume = kp_vec3_dot(e[0], kp_vec3_cross(e[1], e[2]));
-  if (fabs(volume) <= FLAT * longest * longest * longest) {
-    return is_shell ? KP_OK
-                    : kp_fail(KP_ERROR_SCENE, "\"%s\": a tetrahedron of it is flat", part->name);
-  }
+  *is_flat = fabs(volume) <= FLAT * longest * longest * longest;
   if (volume < 0.0) {
     tet.v[2] = v[3];
     tet.v[3] = v[2];
   }
-  // four ends of a quarter each: 1/m = sum w^2/m_i
-  tet.damping = damping_share * 2.0 * sqrt(stiffness / longest / light);
+  return tet;
+}
+
+static kp_result fail_flat(const kp_part *part) {
+  return kp_fail(KP_ERROR_SCENE, "\"%s\": a tetrahedron of it is flat", part->name);
+}
+
+kp_result kp_part_add_tet(kp_part *part, const kp_index v[4], kp_tet_kind kind, double stiffness,
+                          double damping_share, bool is_shell) {
+  bool is_flat;
+  kp_tet tet = oriented(part, v, &is_flat);
+  if (is_flat) {
+    return is_shell ? KP_OK : fail_flat(part);
+  }
+  kp_vec3 x[4];
+  double light = 0.0;
+  for (int c = 0; c < 4; ++c) {
+    x[c] = part->x.data[tet.v[c]];
+    light += 0.25 / part->mass.data[tet.v[c]];  // four ends of a half each: 1/m = sum w^2/m_i
+  }
+  double shortest = kp_altitude_make(x, kp_altitude_shortest(x)).length;
+  tet.kind = kind;
+  tet.stiffness = stiffness;
+  tet.damping = damping_share * 2.0 * sqrt(stiffness / shortest / light);
+  if (kind != KP_TET_POINT_FACE) {
+    return kp_array_push(&part->tets, tet);
+  }
+  for (int face = 0; face < KP_ALTITUDE_FACES; ++face) {
+    kp_tet turned = tet;
+    for (int c = 0; c < 4; ++c) {
+      turned.v[c] = tet.v[kp_altitude_corner(face, c)];
+    }
+    KP_TRY(kp_array_push(&part->tets, turned));
+  }
+  return KP_OK;
+}
+
+kp_result kp_part_add_elastic(kp_part *part, const kp_index v[4], double young, double poisson,
+                              double viscosity) {
+  bool is_flat;
+  kp_tet tet = oriented(part, v, &is_flat);
+  if (is_flat) {
+    return fail_flat(part);
+  }
+  tet.kind = KP_TET_ELASTIC;
+  tet.stiffness = young;
+  tet.poisson = poisson;
+  tet.damping = viscosity;
+  return kp_array_push(&part->tets, tet);
+}
+
+kp_result kp_part_add_hinge(kp_part *part, kp_index a, kp_index b, kp_index c, kp_index d,
+                            double stiffness, double damping_share) {
+  kp_tet tet = { .v = { a, b, c, d }, .kind = KP_TET_HINGE, .stiffness = stiffness };
+  kp_vec3 x[4], slope[4];
+  for (int k = 0; k < 4; ++k) {
+    x[k] = part->x.data[tet.v[k]];
+  }
+  double angle = kp_hinge_angle(x, slope), light = 0.0;
+  for (int k = 0; k < 4; ++k) {
+    light += kp_vec3_dot(slope[k], slope[k]) / part->mass.data[tet.v[k]];
+  }
+  if (!(light > 0.0)) {
+    return kp_fail(KP_ERROR_SCENE, "\"%s\": a triangle of it is flat", part->name);
+  }
+  // slope of k (sin(angle/2) - sin(rest/2))
+  double slack = 0.5 * stiffness * cos(0.5 * angle);
+  tet.damping = damping_share * 2.0 * sqrt(slack / light);
   return kp_array_push(&part->tets, tet);
 }

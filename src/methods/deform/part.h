@@ -32,15 +32,16 @@ typedef enum kp_tet_kind {
   KP_TET_ALTITUDE,    // the shortest of seven altitude springs (section 5.3.4)
   KP_TET_POINT_FACE,  // all four point/face springs (Molino et al. 2003), a baseline
   KP_TET_ELASTIC,     // a material: stable neo-Hookean (Smith, de Goes and Kim 2018)
+  KP_TET_HINGE,       // the angle between triangles v[2] v[3] v[0] and v[3] v[2] v[1]
   KP_TET_KIND_COUNT
 } kp_tet_kind;
 
 typedef struct kp_tet {
   kp_index v[4];  // of positive volume at rest
   kp_tet_kind kind;
-  double stiffness;  // springs: k [N]; elastic: Young's modulus [Pa]
+  double stiffness;  // springs: k [N]; elastic: Young's modulus [Pa]; hinges: N m
   double poisson;    // elastic only
-  double damping;    // springs: N s/m; elastic: of the rate of strain [Pa s]
+  double damping;    // springs: N s/m; elastic: of the rate of strain [Pa s]; hinges: N m s
 } kp_tet;
 
 // A run of nodes that is drawn as one curve: a hair, a yarn.
@@ -69,9 +70,10 @@ typedef struct kp_part {
   KP_ARRAY(kp_index) curve;         // nodes of all strands, for pictures
   KP_ARRAY(kp_strand) strands;
   kp_part_surface surface;
-  double drag;       // N s/m^3 of surface against the wind, along the normal (Eq. of 6.6)
-  double viscosity;  // N s/(m kg): slows every node by this much of its momentum per second
-  double radius;     // m, of curves in pictures
+  double drag;        // N s/m^3 of surface against the wind, along the normal (Eq. of 6.6)
+  double viscosity;   // N s/(m kg): slows every node by this much of its momentum per second
+  double radius;      // m, of curves in pictures
+  kp_curve strength;  // factor of all stiffness; no components: 1
   kp_vec3 color;
 } kp_part;
 
@@ -86,6 +88,12 @@ KP_NODISCARD kp_result kp_part_add_spring(kp_part *part, kp_index a, kp_index b,
                                           kp_spring_kind kind, double stiffness,
                                           double damping_share);
 // Reorders the nodes so that the volume is positive; flat ones are refused (KP_ERROR_SCENE) unless
-// `is_shell`, where they are left out.
+// `is_shell`, where they are left out. KP_TET_POINT_FACE adds four, one for each corner.
 KP_NODISCARD kp_result kp_part_add_tet(kp_part *part, const kp_index v[4], kp_tet_kind kind,
                                        double stiffness, double damping_share, bool is_shell);
+// A tetrahedron of a material; viscosity in Pa s.
+KP_NODISCARD kp_result kp_part_add_elastic(kp_part *part, const kp_index v[4], double young,
+                                           double poisson, double viscosity);
+// A hinge at the edge c d between the triangles c d a and d c b, which keeps the angle it has.
+KP_NODISCARD kp_result kp_part_add_hinge(kp_part *part, kp_index a, kp_index b, kp_index c,
+                                         kp_index d, double stiffness, double damping_share);

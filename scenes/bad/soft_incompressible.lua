@@ -1,0 +1,4 @@
+-- expect: poisson
+-- exit: 3
+domain { min = {-1, -1, -1}, max = {1, 1, 1} }
+soft "jelly" { shape = sphere { radius = 0.2 }, poisson = 0.5 }

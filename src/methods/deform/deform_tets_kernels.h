@@ -1,0 +1,488 @@
+// Elements of four nodes: tetrahedra with one spring along an altitude, hinges between two
+// triangles, and tetrahedra of an elastic material.
+//
+// Altitude springs and hinges resist one number q of their four nodes, a length or an angle. With
+// g_c its slope at corner c,
+//
+//   T = f(q) + r sum_c (g_c . v_c)         force -T g_c on corner c
+//
+// where r holds the damping and, with the share of the step, the stiffness of an implicit spring:
+// one direction per element, as for springs (Selle 2008, section 5.5).
+//
+// Elastic ones have the deformation F = D B, D the edges now and B the inverse of those at rest,
+// and the energy of Smith, de Goes and Kim (2018, Eq. 14):
+//
+//   W = mu/2 (I - 3) + lambda/2 (J - alpha)^2 - mu/2 log(I + 1),    I = F:F,  J = det F
+//
+// whose second derivative is diagonal in the frame of the singular values of F but for a 3x3 block;
+// negative eigenvalues are dropped, so the matrix of a step stays positive definite. They resist
+// the rate of strain with P = F eta (F^T V + V^T F), V the rate of F: no force in a rigid motion
+// however deformed the element, and a symmetric matrix.
+#pragma once
+
+#include "geom/altitude.h"
+#include "geom/hinge.h"
+#include "math/svd3.h"
+#include "methods/deform/deform_kernels.h"
+
+// ---- one direction per element ------------------------------------------------------------------
+
+enum { DEFORM_AXIS_ALTITUDE, DEFORM_AXIS_FACE, DEFORM_AXIS_HINGE };
+
+#define DEFORM_AXIS_REST (KP_ALTITUDES + KP_ALTITUDE_EDGES)  // lengths, then squares of edges [m]
+
+// Item k of element m of arrays of n elements is [k n + m].
+typedef struct deform_axis_args {
+  int64_t first, n;
+  kp_real implicit;  // s [s]
+  kp_real strength;  // of all stiffness; damping goes with its root
+  const int32_t *corner;
+  const uint8_t *kind;
+  const kp_real *rest, *stiffness, *damping;
+  const kp_pos *x, *y, *z;
+  kp_real *slope;  // g: 3 corner + component
+  kp_real *force, *rate;
+} deform_axis_args;
+
+KP_FN void deform_corners(const int32_t *corner, int64_t n, int64_t m, const kp_pos *const p[3],
+                          kp_vec3 x[4]) {
+  for (int c = 0; c < 4; ++c) {
+    int32_t i = corner[c * n + m];
+    x[c] = kp_vec3_make(p[0][i], p[1][i], p[2][i]);
+  }
+}
+
+KP_FN kp_altitude deform_axis_altitude(uint8_t kind, const kp_vec3 x[4], const kp_real *rest,
+                                       int64_t n, int64_t m) {
+  if (kind == DEFORM_AXIS_FACE) {
+    return kp_altitude_make(x, 0);  // always the same, with any weights
+  }
+  double rest2[KP_ALTITUDE_EDGES];
+  for (int e = 0; e < KP_ALTITUDE_EDGES; ++e) {
+    rest2[e] = (double)rest[(KP_ALTITUDES + e) * n + m];
+  }
+  return kp_altitude_choose(x, rest2);
+}
+
+KP_FN void deform_axis(int64_t e, const deform_axis_args *g) {
+  int64_t m = g->first + e, n = g->n;
+  const kp_pos *const p[3] = { g->x, g->y, g->z };
+  kp_vec3 x[4], slope[4];
+  deform_corners(g->corner, n, m, p, x);
+  double k = (double)g->stiffness[m] * (double)g->strength;
+  double force = 0.0, rate = 0.0;
+  if (g->kind[m] == DEFORM_AXIS_HINGE) {
+    double angle = kp_hinge_angle(x, slope), rest = (double)g->rest[m];
+    force = k * (sin(0.5 * angle) - sin(0.5 * rest));
+    rate = 0.5 * k * cos(0.5 * angle);
+  } else {
+    kp_altitude a = deform_axis_altitude(g->kind[m], x, g->rest, n, m);
+    double rest = a.number >= 0 ? (double)g->rest[a.number * n + m] : 1.0;
+    force = a.number >= 0 ? k * (a.length / rest - 1.0) : 0.0;
+    rate = a.number >= 0 ? k / rest : 0.0;
+    for (int c = 0; c < 4; ++c) {
+      slope[c] = kp_vec3_scale(a.n, a.w[c]);
+    }
+  }
+  for (int c = 0; c < 4; ++c) {
+    g->slope[(3 * c) * n + m] = (kp_real)slope[c].x;
+    g->slope[(3 * c + 1) * n + m] = (kp_real)slope[c].y;
+    g->slope[(3 * c + 2) * n + m] = (kp_real)slope[c].z;
+  }
+  g->force[m] = (kp_real)force;
+  g->rate[m] =
+      (kp_real)((double)g->damping[m] * sqrt((double)g->strength) + (double)g->implicit * rate);
+}
+
+typedef struct deform_axis_pull_args {
+  int64_t first, n;
+  kp_real elastic;  // 1: with the elastic part, 0: without
+  const int32_t *corner, *tet;
+  const kp_real *slope, *force, *rate;
+  deform_in v;
+  kp_real *tx, *ty, *tz;  // on corners, 4 tet + corner
+} deform_axis_pull_args;
+
+KP_FN void deform_axis_pull(int64_t e, const deform_axis_pull_args *g) {
+  int64_t m = g->first + e, n = g->n;
+  kp_real speed = 0;
+  for (int c = 0; c < 4; ++c) {
+    int32_t i = g->corner[c * n + m];
+    speed += g->slope[(3 * c) * n + m] * g->v.x[g->v.o + i] +
+             g->slope[(3 * c + 1) * n + m] * g->v.y[g->v.p + i] +
+             g->slope[(3 * c + 2) * n + m] * g->v.z[g->v.q + i];
+  }
+  kp_real t = -(g->elastic * g->force[m] + g->rate[m] * speed);
+  for (int c = 0; c < 4; ++c) {
+    int64_t ref = 4 * (int64_t)g->tet[m] + c;
+    g->tx[ref] = t * g->slope[(3 * c) * n + m];
+    g->ty[ref] = t * g->slope[(3 * c + 1) * n + m];
+    g->tz[ref] = t * g->slope[(3 * c + 2) * n + m];
+  }
+}
+
+// Diagonal of the matrix of what it resists.
+typedef struct deform_axis_diagonal_args {
+  int64_t first, n;
+  const int32_t *tet;
+  const kp_real *slope, *rate;
+  kp_real *qx, *qy, *qz;
+} deform_axis_diagonal_args;
+
+KP_FN void deform_axis_diagonal(int64_t e, const deform_axis_diagonal_args *g) {
+  int64_t m = g->first + e, n = g->n;
+  for (int c = 0; c < 4; ++c) {
+    int64_t ref = 4 * (int64_t)g->tet[m] + c;
+    kp_real x = g->slope[(3 * c) * n + m];
+    kp_real y = g->slope[(3 * c + 1) * n + m];
+    kp_real z = g->slope[(3 * c + 2) * n + m];
+    g->qx[ref] = g->rate[m] * x * x;
+    g->qy[ref] = g->rate[m] * y * y;
+    g->qz[ref] = g->rate[m] * z * z;
+  }
+}
+
+// Elastic energy [J].
+typedef struct deform_axis_energy_args {
+  int64_t first, n;
+  kp_real strength;
+  const int32_t *corner;
+  const uint8_t *kind;
+  const kp_real *rest, *stiffness;
+  const kp_pos *x, *y, *z;
+} deform_axis_energy_args;
+
+KP_FN void deform_axis_energy(int64_t e, const deform_axis_energy_args *g, double *value) {
+  int64_t m = g->first + e, n = g->n;
+  const kp_pos *const p[3] = { g->x, g->y, g->z };
+  kp_vec3 x[4], slope[4];
+  deform_corners(g->corner, n, m, p, x);
+  double k = (double)g->stiffness[m] * (double)g->strength;
+  if (g->kind[m] == DEFORM_AXIS_HINGE) {
+    double angle = kp_hinge_angle(x, slope), rest = (double)g->rest[m];
+    value[0] =
+        k * (2.0 * cos(0.5 * rest) - 2.0 * cos(0.5 * angle) - (angle - rest) * sin(0.5 * rest));
+    return;
+  }
+  kp_altitude a = deform_axis_altitude(g->kind[m], x, g->rest, n, m);
+  double rest = a.number >= 0 ? (double)g->rest[a.number * n + m] : 1.0;
+  double strain = a.number >= 0 ? a.length / rest - 1.0 : 0.0;
+  value[0] = 0.5 * k * rest * strain * strain;
+}
+
+// ---- elastic material ---------------------------------------------------------------------------
+
+// At rest, per element: B (9), volume, mu, lambda, eta.
+enum {
+  DEFORM_SOLID_B = 0,
+  DEFORM_SOLID_VOLUME = 9,
+  DEFORM_SOLID_MU,
+  DEFORM_SOLID_LAMBDA,
+  DEFORM_SOLID_ETA,
+  DEFORM_SOLID_REST
+};
+// Of an evaluation: forces of corners b, c, d (9), frame U (9), X = B V (9), block of the stretches
+// (xx yy zz xy xz yz), eigenvalues of flips and twists of the planes (xy, xz, yz), stretches,
+// viscosity.
+enum {
+  DEFORM_SOLID_FORCE = 0,
+  DEFORM_SOLID_U = 9,
+  DEFORM_SOLID_X = 18,
+  DEFORM_SOLID_BLOCK = 27,
+  DEFORM_SOLID_FLIP = 33,
+  DEFORM_SOLID_TWIST = 36,
+  DEFORM_SOLID_STRETCH = 39,
+  DEFORM_SOLID_VISCOUS = 42,
+  DEFORM_SOLID_STATE
+};
+
+// P = dW/dF and, in *energy, W, with the constants of the paper: mu = 4/3 mu', lambda = lambda' +
+// 5/6 mu' for those of linear elasticity (their section 3.4), so that rest is stress free and small
+// strains follow Hooke.
+KP_FN double deform_solid_stress(const double f[9], double mu, double lambda, double p[9]) {
+  double i = 0.0;
+  for (int k = 0; k < 9; ++k) {
+    i += f[k] * f[k];
+  }
+  double cofactor[9] = { f[4] * f[8] - f[5] * f[7], f[5] * f[6] - f[3] * f[8],
+                         f[3] * f[7] - f[4] * f[6], f[2] * f[7] - f[1] * f[8],
+                         f[0] * f[8] - f[2] * f[6], f[1] * f[6] - f[0] * f[7],
+                         f[1] * f[5] - f[2] * f[4], f[2] * f[3] - f[0] * f[5],
+                         f[0] * f[4] - f[1] * f[3] };
+  double j = f[0] * cofactor[0] + f[1] * cofactor[1] + f[2] * cofactor[2];
+  double alpha = 1.0 + 0.75 * mu / lambda;
+  double shear = mu * (1.0 - 1.0 / (i + 1.0));
+  for (int k = 0; k < 9; ++k) {
+    p[k] = shear * f[k] + lambda * (j - alpha) * cofactor[k];
+  }
+  return 0.5 * mu * (i - 3.0) + 0.5 * lambda * (j - alpha) * (j - alpha) - 0.5 * mu * log(i + 1.0);
+}
+
+KP_FN void deform_solid_gradient(const kp_vec3 x[4], const double b[9], double f[9]) {
+  double d[9];
+  for (int c = 0; c < 3; ++c) {
+    kp_vec3 e = kp_vec3_sub(x[c + 1], x[0]);
+    d[c] = e.x;
+    d[3 + c] = e.y;
+    d[6 + c] = e.z;
+  }
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      f[3 * r + c] = d[3 * r] * b[c] + d[3 * r + 1] * b[3 + c] + d[3 * r + 2] * b[6 + c];
+    }
+  }
+}
+
+// a without its negative eigenvalues; (xx yy zz xy xz yz)
+KP_FN void deform_solid_positive(double block[6]) {
+  double a[9] = { block[0], block[3], block[4], block[3], block[1],
+                  block[5], block[4], block[5], block[2] };
+  double d[3], v[9];
+  kp_eigen3(a, d, v);
+  for (int k = 0; k < 3; ++k) {
+    d[k] = d[k] > 0.0 ? d[k] : 0.0;
+  }
+  const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
+  for (int k = 0; k < 6; ++k) {
+    const double *p = v + 3 * row[k], *q = v + 3 * column[k];
+    block[k] = d[0] * p[0] * q[0] + d[1] * p[1] * q[1] + d[2] * p[2] * q[2];
+  }
+}
+
+// Second derivative of W in the frame of the stretches s (their Eq. 33 ...), clamped.
+KP_FN void deform_solid_hessian(const double s[3], double mu, double lambda, double block[6],
+                                double flip[3], double twist[3]) {
+  double i = s[0] * s[0] + s[1] * s[1] + s[2] * s[2] + 1.0;
+  double j = s[0] * s[1] * s[2];
+  double alpha = 1.0 + 0.75 * mu / lambda;
+  double shear = mu * (1.0 - 1.0 / i), bow = 2.0 * mu / (i * i);
+  for (int k = 0; k < 3; ++k) {
+    double others = s[(k + 1) % 3] * s[(k + 2) % 3];
+    block[k] = shear + bow * s[k] * s[k] + lambda * others * others;
+  }
+  // planes xy, xz, yz stand across from z, y, x
+  for (int k = 0; k < 3; ++k) {
+    double across = s[2 - k];
+    double product = k == 0 ? s[0] * s[1] : (k == 1 ? s[0] * s[2] : s[1] * s[2]);
+    block[3 + k] = bow * product + lambda * across * (2.0 * j - alpha);
+    double turn = lambda * (j - alpha) * across;
+    flip[k] = shear - turn > 0.0 ? shear - turn : 0.0;
+    twist[k] = shear + turn > 0.0 ? shear + turn : 0.0;
+  }
+  deform_solid_positive(block);
+}
+
+typedef struct deform_solid_args {
+  int64_t first, n;
+  kp_real implicit, strength;
+  const int32_t *corner;
+  const kp_real *rest;
+  const kp_pos *x, *y, *z;
+  kp_real *state;
+} deform_solid_args;
+
+KP_FN void deform_solid_load(const kp_real *from, int64_t n, int64_t m, int first, int count,
+                             double *to) {
+  for (int k = 0; k < count; ++k) {
+    to[k] = (double)from[(first + k) * n + m];
+  }
+}
+
+KP_FN void deform_solid(int64_t e, const deform_solid_args *g) {
+  int64_t m = g->first + e, n = g->n;
+  const kp_pos *const p[3] = { g->x, g->y, g->z };
+  kp_vec3 x[4];
+  deform_corners(g->corner, n, m, p, x);
+  double rest[DEFORM_SOLID_REST];
+  deform_solid_load(g->rest, n, m, 0, DEFORM_SOLID_REST, rest);
+  const double *b = rest + DEFORM_SOLID_B;
+  double volume = rest[DEFORM_SOLID_VOLUME];
+  double mu = rest[DEFORM_SOLID_MU] * (double)g->strength;
+  double lambda = rest[DEFORM_SOLID_LAMBDA] * (double)g->strength;
+  double f[9], stress[9] = { 0.0 }, u[9], s[3], v[9];
+  double state[DEFORM_SOLID_STATE];
+  deform_solid_gradient(x, b, f);
+  kp_svd3(f, u, s, v);
+  double block[6] = { 0.0 }, flip[3] = { 0.0 }, twist[3] = { 0.0 };
+  if (mu > 0.0) {
+    (void)deform_solid_stress(f, mu, lambda, stress);
+    deform_solid_hessian(s, mu, lambda, block, flip, twist);
+  }
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      // force of corner c + 1 is column c of -volume P B^T
+      state[DEFORM_SOLID_FORCE + 3 * c + r] =
+          -volume * (stress[3 * r] * b[3 * c] + stress[3 * r + 1] * b[3 * c + 1] +
+                     stress[3 * r + 2] * b[3 * c + 2]);
+      state[DEFORM_SOLID_U + 3 * r + c] = u[3 * r + c];
+      state[DEFORM_SOLID_X + 3 * r + c] =
+          b[3 * r] * v[c] + b[3 * r + 1] * v[3 + c] + b[3 * r + 2] * v[6 + c];
+    }
+    double scale = volume * (double)g->implicit;
+    state[DEFORM_SOLID_BLOCK + r] = scale * block[r];
+    state[DEFORM_SOLID_BLOCK + 3 + r] = scale * block[3 + r];
+    state[DEFORM_SOLID_FLIP + r] = scale * flip[r];
+    state[DEFORM_SOLID_TWIST + r] = scale * twist[r];
+    state[DEFORM_SOLID_STRETCH + r] = s[r];
+  }
+  state[DEFORM_SOLID_VISCOUS] = volume * rest[DEFORM_SOLID_ETA] * sqrt((double)g->strength);
+  for (int k = 0; k < DEFORM_SOLID_STATE; ++k) {
+    g->state[k * n + m] = (kp_real)state[k];
+  }
+}
+
+// Stress S in the frame that resists a rate T of the deformation, times the volume; T is replaced.
+KP_FN void deform_solid_resist(const kp_real *block, const kp_real *flip, const kp_real *twist,
+                               const kp_real *s, kp_real viscous, kp_real t[9]) {
+  kp_real out[9];
+  out[0] = block[0] * t[0] + block[3] * t[4] + block[4] * t[8];
+  out[4] = block[3] * t[0] + block[1] * t[4] + block[5] * t[8];
+  out[8] = block[4] * t[0] + block[5] * t[4] + block[2] * t[8];
+  const int row[3] = { 0, 0, 1 }, column[3] = { 1, 2, 2 };
+  for (int k = 0; k < 3; ++k) {
+    int i = row[k], j = column[k];
+    kp_real even = flip[k] * (t[3 * i + j] + t[3 * j + i]) / 2;
+    kp_real odd = twist[k] * (t[3 * i + j] - t[3 * j + i]) / 2;
+    out[3 * i + j] = even + odd;
+    out[3 * j + i] = even - odd;
+  }
+  // P = F eta (F^T V + V^T F): S_ij = s_i eta (s_i T_ij + s_j T_ji)
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      out[3 * i + j] += viscous * s[i] * (s[i] * t[3 * i + j] + s[j] * t[3 * j + i]);
+    }
+  }
+  for (int k = 0; k < 9; ++k) {
+    t[k] = out[k];
+  }
+}
+
+typedef struct deform_solid_pull_args {
+  int64_t first, n;
+  kp_real elastic;
+  const int32_t *corner, *tet;
+  const kp_real *state;
+  deform_in v;
+  kp_real *tx, *ty, *tz;
+} deform_solid_pull_args;
+
+KP_FN void deform_solid_pull(int64_t e, const deform_solid_pull_args *g) {
+  int64_t m = g->first + e, n = g->n;
+  kp_real st[DEFORM_SOLID_STATE];
+  for (int k = 0; k < DEFORM_SOLID_STATE; ++k) {
+    st[k] = g->state[k * n + m];
+  }
+  const kp_real *u = st + DEFORM_SOLID_U, *x = st + DEFORM_SOLID_X;
+  int32_t a = g->corner[m];
+  kp_real d[9];  // rates of the edges in the frame: U^T D
+  for (int c = 0; c < 3; ++c) {
+    int32_t i = g->corner[(c + 1) * n + m];
+    kp_real w[3] = { g->v.x[g->v.o + i] - g->v.x[g->v.o + a],
+                     g->v.y[g->v.p + i] - g->v.y[g->v.p + a],
+                     g->v.z[g->v.q + i] - g->v.z[g->v.q + a] };
+    for (int r = 0; r < 3; ++r) {
+      d[3 * r + c] = u[r] * w[0] + u[3 + r] * w[1] + u[6 + r] * w[2];
+    }
+  }
+  kp_real t[9];
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      t[3 * r + c] = d[3 * r] * x[c] + d[3 * r + 1] * x[3 + c] + d[3 * r + 2] * x[6 + c];
+    }
+  }
+  deform_solid_resist(st + DEFORM_SOLID_BLOCK, st + DEFORM_SOLID_FLIP, st + DEFORM_SOLID_TWIST,
+                      st + DEFORM_SOLID_STRETCH, st[DEFORM_SOLID_VISCOUS], t);
+  kp_real sum[3] = { 0, 0, 0 };
+  int64_t ref = 4 * (int64_t)g->tet[m];
+  for (int c = 0; c < 3; ++c) {
+    kp_real y[3];  // row c of X S^T
+    for (int r = 0; r < 3; ++r) {
+      y[r] = t[3 * r] * x[3 * c] + t[3 * r + 1] * x[3 * c + 1] + t[3 * r + 2] * x[3 * c + 2];
+    }
+    kp_real f[3];
+    for (int r = 0; r < 3; ++r) {
+      f[r] = g->elastic * st[DEFORM_SOLID_FORCE + 3 * c + r] -
+             (u[3 * r] * y[0] + u[3 * r + 1] * y[1] + u[3 * r + 2] * y[2]);
+      sum[r] += f[r];
+    }
+    g->tx[ref + c + 1] = f[0];
+    g->ty[ref + c + 1] = f[1];
+    g->tz[ref + c + 1] = f[2];
+  }
+  g->tx[ref] = -sum[0];
+  g->ty[ref] = -sum[1];
+  g->tz[ref] = -sum[2];
+}
+
+typedef struct deform_solid_diagonal_args {
+  int64_t first, n;
+  const int32_t *tet;
+  const kp_real *state;
+  kp_real *qx, *qy, *qz;
+} deform_solid_diagonal_args;
+
+KP_FN void deform_solid_diagonal(int64_t e, const deform_solid_diagonal_args *g) {
+  int64_t m = g->first + e, n = g->n;
+  kp_real st[DEFORM_SOLID_STATE];
+  for (int k = 0; k < DEFORM_SOLID_STATE; ++k) {
+    st[k] = g->state[k * n + m];
+  }
+  const kp_real *u = st + DEFORM_SOLID_U, *x = st + DEFORM_SOLID_X;
+  kp_real *const q[3] = { g->qx, g->qy, g->qz };
+  for (int c = 0; c < 4; ++c) {
+    kp_real along[3];  // a corner's row of X; the first is minus the sum of the others
+    for (int k = 0; k < 3; ++k) {
+      along[k] = c > 0 ? x[3 * (c - 1) + k] : -(x[k] + x[3 + k] + x[6 + k]);
+    }
+    for (int axis = 0; axis < 3; ++axis) {
+      kp_real t[9], s[9];
+      for (int k = 0; k < 9; ++k) {
+        t[k] = s[k] = u[3 * axis + k / 3] * along[k % 3];
+      }
+      deform_solid_resist(st + DEFORM_SOLID_BLOCK, st + DEFORM_SOLID_FLIP, st + DEFORM_SOLID_TWIST,
+                          st + DEFORM_SOLID_STRETCH, st[DEFORM_SOLID_VISCOUS], s);
+      kp_real sum = 0;
+      for (int k = 0; k < 9; ++k) {
+        sum += s[k] * t[k];
+      }
+      q[axis][4 * (int64_t)g->tet[m] + c] = sum;
+    }
+  }
+}
+
+// Energy above that at rest [J], and volumes.
+typedef struct deform_solid_energy_args {
+  int64_t first, n;
+  kp_real strength;
+  const int32_t *corner;
+  const kp_real *rest;
+  const kp_pos *x, *y, *z;
+} deform_solid_energy_args;
+
+KP_FN void deform_solid_energy(int64_t e, const deform_solid_energy_args *g, double *value) {
+  int64_t m = g->first + e, n = g->n;
+  const kp_pos *const p[3] = { g->x, g->y, g->z };
+  kp_vec3 x[4];
+  deform_corners(g->corner, n, m, p, x);
+  double rest[DEFORM_SOLID_REST], f[9], stress[9];
+  deform_solid_load(g->rest, n, m, 0, DEFORM_SOLID_REST, rest);
+  double mu = rest[DEFORM_SOLID_MU] * (double)g->strength;
+  double lambda = rest[DEFORM_SOLID_LAMBDA] * (double)g->strength;
+  value[0] = 0.0;
+  if (mu > 0.0) {
+    deform_solid_gradient(x, rest + DEFORM_SOLID_B, f);
+    double bow = 0.75 * mu / lambda;
+    double at_rest = 0.5 * lambda * bow * bow - 0.5 * mu * log(4.0);
+    value[0] = rest[DEFORM_SOLID_VOLUME] * (deform_solid_stress(f, mu, lambda, stress) - at_rest);
+  }
+}
+
+#define DEFORM_TETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                              \
+  POINT(deform, axis)                                                                              \
+  POINT(deform, axis_pull)                                                                         \
+  POINT(deform, axis_diagonal)                                                                     \
+  REDUCE(deform, axis_energy, KP_REDUCE_SUM)                                                       \
+  POINT(deform, solid)                                                                             \
+  POINT(deform, solid_pull)                                                                        \
+  POINT(deform, solid_diagonal)                                                                    \
+  REDUCE(deform, solid_energy, KP_REDUCE_SUM)

@@ -1,0 +1,355 @@
+// Elements of four nodes, one at a time: decompositions, slopes against differences, energies
+// against work, matrices against differences of forces, symmetry, what a rigid motion does.
+#include "support/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "methods/deform/deform_tets_kernels.h"
+
+#define PI 3.14159265358979323846
+
+static void random_matrix(kp_test_random *random, double a[9]) {
+  for (int k = 0; k < 9; ++k) {
+    a[k] = kp_test_uniform(random, -1.0, 1.0);
+  }
+}
+
+static double determinant(const double a[9]) {
+  return a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) +
+         a[2] * (a[3] * a[7] - a[4] * a[6]);
+}
+
+static void check_rotation(const double a[9], double tolerance) {
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      double dot = a[i] * a[j] + a[3 + i] * a[3 + j] + a[6 + i] * a[6 + j];
+      assert_near(dot, i == j ? 1.0 : 0.0, tolerance);
+    }
+  }
+  assert_near(determinant(a), 1.0, tolerance);
+}
+
+static void test_svd(void **state) {
+  (void)state;
+  kp_test_random random = kp_test_random_begin(3);
+  for (int n = 0; n < 20000; ++n) {
+    double a[9], u[9], s[3], v[9];
+    random_matrix(&random, a);
+    if (n % 5 == 1) {  // of rank two and one, and nothing
+      memcpy(a + 6, a + 3, 3 * sizeof *a);
+    } else if (n % 5 == 2) {
+      for (int k = 3; k < 9; ++k) {
+        a[k] = a[k - 3] * 0.5;
+      }
+    } else if (n == 3) {
+      memset(a, 0, sizeof a);
+    } else if (n % 5 == 4) {  // a rotation: all values equal
+      kp_quat q = kp_quat_from_axis_angle(kp_vec3_normalize(kp_vec3_make(a[0], a[1], a[2])), a[3]);
+      kp_mat3 m = kp_quat_to_mat3(q);
+      memcpy(a, m.m, sizeof a);
+    }
+    kp_svd3(a, u, s, v);
+    check_rotation(u, 1e-13);
+    check_rotation(v, 1e-13);
+    assert_true(s[0] >= s[1] - 1e-15 && s[1] >= fabs(s[2]) - 1e-7);
+    assert_near(s[0] * s[1] * s[2], determinant(a), 1e-7);
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) {
+        double back = u[3 * i] * s[0] * v[3 * j] + u[3 * i + 1] * s[1] * v[3 * j + 1] +
+                      u[3 * i + 2] * s[2] * v[3 * j + 2];
+        assert_near(back, a[3 * i + j], 3e-8);  // small values come from squares
+      }
+    }
+  }
+}
+
+// ---- hinges -------------------------------------------------------------------------------------
+
+static double *component(kp_vec3 *v, int c) {
+  return c == 0 ? &v->x : (c == 1 ? &v->y : &v->z);
+}
+
+static void test_hinge(void **state) {
+  (void)state;
+  kp_test_random random = kp_test_random_begin(4);
+  const double h = 1e-6;
+  for (int n = 0; n < 2000; ++n) {
+    kp_vec3 x[4], g[4], unused[4];
+    for (int c = 0; c < 4; ++c) {
+      x[c] = kp_test_vec3(&random, -1.0, 1.0);
+    }
+    double angle = kp_hinge_angle(x, g);
+    kp_vec3 sum = { 0.0, 0.0, 0.0 }, moment = { 0.0, 0.0, 0.0 };
+    double size = 0.0;
+    for (int c = 0; c < 4; ++c) {
+      sum = kp_vec3_add(sum, g[c]);
+      moment = kp_vec3_add(moment, kp_vec3_cross(x[c], g[c]));
+      size = fmax(size, kp_vec3_length(g[c]));
+    }
+    assert_near(kp_vec3_length(sum), 0.0, 1e-12 * size);  // no force, no moment on the whole
+    assert_near(kp_vec3_length(moment), 0.0, 1e-11 * size);
+    if (size > 30.0 || fabs(angle) > 3.1) {
+      continue;  // too sharp for differences
+    }
+    for (int c = 0; c < 4; ++c) {
+      for (int k = 0; k < 3; ++k) {
+        kp_vec3 y[4];
+        memcpy(y, x, sizeof y);
+        *component(&y[c], k) += h;
+        double up = kp_hinge_angle(y, unused);
+        *component(&y[c], k) -= 2.0 * h;
+        double down = kp_hinge_angle(y, unused);
+        assert_near((up - down) / (2.0 * h), *component(&g[c], k), 1e-5 * (1.0 + size * size));
+      }
+    }
+  }
+  // flat is 0, a right angle is pi/2 with the sign of the side
+  kp_vec3 g[4];
+  kp_vec3 flat[4] = { { 1, 0, 0 }, { -1, 0, 0 }, { 0, 0, 0 }, { 0, 1, 0 } };
+  assert_near(kp_hinge_angle(flat, g), 0.0, 1e-15);
+  flat[1] = kp_vec3_make(0, 0, 1);
+  double up = kp_hinge_angle(flat, g);
+  flat[1] = kp_vec3_make(0, 0, -1);
+  assert_near(fabs(up), 0.5 * PI, 1e-12);
+  assert_near(kp_hinge_angle(flat, g), -up, 1e-12);
+}
+
+// ---- the material -------------------------------------------------------------------------------
+
+static void test_stress(void **state) {
+  (void)state;
+  kp_test_random random = kp_test_random_begin(5);
+  const double mu = 2.0, lambda = 3.0, h = 1e-6;
+  for (int n = 0; n < 500; ++n) {
+    double f[9], p[9], unused[9];
+    random_matrix(&random, f);  // half of them inside out
+    (void)deform_solid_stress(f, mu, lambda, p);
+    for (int k = 0; k < 9; ++k) {
+      double kept = f[k];
+      f[k] = kept + h;
+      double up = deform_solid_stress(f, mu, lambda, unused);
+      f[k] = kept - h;
+      double down = deform_solid_stress(f, mu, lambda, unused);
+      f[k] = kept;
+      assert_near((up - down) / (2.0 * h), p[k], 1e-7);
+    }
+  }
+  // no stress at rest, also turned; Hooke for small strains
+  double one[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, p[9];
+  (void)deform_solid_stress(one, mu, lambda, p);
+  for (int k = 0; k < 9; ++k) {
+    assert_near(p[k], 0.0, 1e-15);
+  }
+  double mu_hooke = 0.75 * mu, lambda_hooke = lambda - 5.0 / 6.0 * mu_hooke;
+  const double e = 1e-6;
+  double stretched[9] = { 1 + e, 0, 0, 0, 1, 0, 0, 0, 1 };
+  (void)deform_solid_stress(stretched, mu, lambda, p);
+  assert_near_relative(p[0], (lambda_hooke + 2.0 * mu_hooke) * e, 1e-5);
+  assert_near_relative(p[4], lambda_hooke * e, 1e-5);
+  double sheared[9] = { 1, e, 0, e, 1, 0, 0, 0, 1 };
+  (void)deform_solid_stress(sheared, mu, lambda, p);
+  assert_near_relative(p[1], 2.0 * mu_hooke * e, 1e-5);
+}
+
+// One element through the kernels, with arrays of one.
+typedef struct element {
+  int32_t corner[4];
+  int32_t tet;
+  kp_real rest[DEFORM_SOLID_REST];
+  kp_real state[DEFORM_SOLID_STATE];
+  kp_pos x[3][4];
+  kp_real v[3][4], force[3][4], diagonal[3][4];
+} element;
+
+static void evaluate(element *e, kp_real implicit) {
+  deform_solid_args a = { .n = 1,
+                          .implicit = implicit,
+                          .strength = 1,
+                          .corner = e->corner,
+                          .rest = e->rest,
+                          .x = e->x[0],
+                          .y = e->x[1],
+                          .z = e->x[2],
+                          .state = e->state };
+  deform_solid(0, &a);
+}
+
+static void pull(element *e, kp_real elastic) {
+  deform_solid_pull_args a = { .n = 1,
+                               .elastic = elastic,
+                               .corner = e->corner,
+                               .tet = &e->tet,
+                               .state = e->state,
+                               .v = { e->v[0], e->v[1], e->v[2], 0, 0, 0 },
+                               .tx = e->force[0],
+                               .ty = e->force[1],
+                               .tz = e->force[2] };
+  deform_solid_pull(0, &a);
+}
+
+// B of a random tetrahedron, corners near it.
+static element random_element(kp_test_random *random, double change, double eta) {
+  element e = { .corner = { 0, 1, 2, 3 } };
+  double d[9], b[9];
+  do {
+    random_matrix(random, d);
+  } while (fabs(determinant(d)) < 0.2);
+  double j = determinant(d);
+  b[0] = (d[4] * d[8] - d[5] * d[7]) / j;
+  b[1] = (d[2] * d[7] - d[1] * d[8]) / j;
+  b[2] = (d[1] * d[5] - d[2] * d[4]) / j;
+  b[3] = (d[5] * d[6] - d[3] * d[8]) / j;
+  b[4] = (d[0] * d[8] - d[2] * d[6]) / j;
+  b[5] = (d[2] * d[3] - d[0] * d[5]) / j;
+  b[6] = (d[3] * d[7] - d[4] * d[6]) / j;
+  b[7] = (d[1] * d[6] - d[0] * d[7]) / j;
+  b[8] = (d[0] * d[4] - d[1] * d[3]) / j;
+  for (int k = 0; k < 9; ++k) {
+    e.rest[k] = (kp_real)b[k];
+  }
+  e.rest[DEFORM_SOLID_VOLUME] = (kp_real)(fabs(j) / 6.0);
+  e.rest[DEFORM_SOLID_MU] = (kp_real)2.0;
+  e.rest[DEFORM_SOLID_LAMBDA] = (kp_real)3.0;
+  e.rest[DEFORM_SOLID_ETA] = (kp_real)eta;
+  for (int c = 0; c < 4; ++c) {
+    for (int k = 0; k < 3; ++k) {
+      e.x[k][c] = (c > 0 ? d[3 * k + c - 1] : 0.0) + change * kp_test_uniform(random, -1.0, 1.0);
+      e.v[k][c] = (kp_real)kp_test_uniform(random, -1.0, 1.0);
+    }
+  }
+  return e;
+}
+
+static double product(const element *e, kp_real v[3][4]) {
+  double sum = 0.0;
+  for (int c = 0; c < 4; ++c) {
+    for (int k = 0; k < 3; ++k) {
+      sum += (double)e->force[k][c] * (double)v[k][c];
+    }
+  }
+  return sum;
+}
+
+// Stretched, nothing is clamped: the matrix is the slope of the force.
+static void test_matrix(void **state) {
+  (void)state;
+  kp_test_random random = kp_test_random_begin(6);
+  for (int n = 0; n < 200; ++n) {
+    element e = random_element(&random, 0.005, 0.0);
+    const double h = KP_TOL(1e-3, 1e-6);
+    for (int c = 0; c < 4; ++c) {
+      for (int k = 0; k < 3; ++k) {
+        e.x[k][c] *= 1.15;
+      }
+    }
+    evaluate(&e, 1);
+    pull(&e, 0);
+    element up = e, down = e;
+    for (int c = 0; c < 4; ++c) {
+      for (int k = 0; k < 3; ++k) {
+        up.x[k][c] += h * (double)e.v[k][c];
+        down.x[k][c] -= h * (double)e.v[k][c];
+        up.v[k][c] = down.v[k][c] = 0;
+      }
+    }
+    evaluate(&up, 0);
+    evaluate(&down, 0);
+    pull(&up, 1);
+    pull(&down, 1);
+    double size = 0.0, worst = 0.0;
+    for (int c = 0; c < 4; ++c) {
+      for (int k = 0; k < 3; ++k) {
+        double slope = ((double)up.force[k][c] - (double)down.force[k][c]) / (2.0 * h);
+        size = fmax(size, fabs(slope));
+        worst = fmax(worst, fabs(slope - (double)e.force[k][c]));
+      }
+    }
+    assert_true(worst < KP_TOL(5e-3, 1e-6) * size);
+  }
+}
+
+// Far from rest: symmetric, never negative, the diagonal is that of the matrix, forces balance.
+static void test_matrix_far(void **state) {
+  (void)state;
+  kp_test_random random = kp_test_random_begin(7);
+  for (int n = 0; n < 500; ++n) {
+    element e = random_element(&random, 2.0, n % 2 == 0 ? 0.0 : 0.7);
+    evaluate(&e, 1);
+    pull(&e, 0);
+    double own = product(&e, e.v), size = 0.0;
+    for (int k = 0; k < 3; ++k) {
+      double sum = 0.0;
+      for (int c = 0; c < 4; ++c) {
+        sum += (double)e.force[k][c];
+        size = fmax(size, fabs((double)e.force[k][c]));
+      }
+      assert_near(sum, 0.0, KP_TOL(1e-5, 1e-13) * size);
+    }
+    assert_true(own <= KP_TOL(1e-5, 1e-13) * size);
+    element other = e;
+    for (int c = 0; c < 4; ++c) {
+      for (int k = 0; k < 3; ++k) {
+        other.v[k][c] = (kp_real)kp_test_uniform(&random, -1.0, 1.0);
+      }
+    }
+    pull(&other, 0);
+    assert_near(product(&e, other.v), product(&other, e.v), KP_TOL(1e-4, 1e-12) * (1.0 + size));
+    deform_solid_diagonal_args d = { .n = 1,
+                                     .tet = &e.tet,
+                                     .state = e.state,
+                                     .qx = e.diagonal[0],
+                                     .qy = e.diagonal[1],
+                                     .qz = e.diagonal[2] };
+    deform_solid_diagonal(0, &d);
+    for (int c = 0; c < 4; ++c) {
+      for (int k = 0; k < 3; ++k) {
+        element unit = e;
+        memset(unit.v, 0, sizeof unit.v);
+        unit.v[k][c] = 1;
+        pull(&unit, 0);
+        assert_near(e.diagonal[k][c], -unit.force[k][c], KP_TOL(1e-4, 1e-12) * (1.0 + size));
+      }
+    }
+  }
+}
+
+// Viscosity does nothing in a rigid motion of a deformed element and has no moment.
+static void test_viscosity(void **state) {
+  (void)state;
+  kp_test_random random = kp_test_random_begin(8);
+  for (int n = 0; n < 200; ++n) {
+    element e = random_element(&random, 0.5, 0.9);
+    kp_vec3 spin = kp_test_vec3(&random, -1.0, 1.0);
+    evaluate(&e, 0);
+    pull(&e, 0);
+    kp_vec3 moment = { 0.0, 0.0, 0.0 };
+    double size = 0.0;
+    for (int c = 0; c < 4; ++c) {
+      kp_vec3 x = { e.x[0][c], e.x[1][c], e.x[2][c] };
+      kp_vec3 f = { (double)e.force[0][c], (double)e.force[1][c], (double)e.force[2][c] };
+      moment = kp_vec3_add(moment, kp_vec3_cross(x, f));
+      size = fmax(size, kp_vec3_length(f) * (1.0 + kp_vec3_length(x)));
+      kp_vec3 v = kp_vec3_cross(spin, x);
+      e.v[0][c] = (kp_real)v.x;
+      e.v[1][c] = (kp_real)v.y;
+      e.v[2][c] = (kp_real)v.z;
+    }
+    assert_near(kp_vec3_length(moment), 0.0, KP_TOL(1e-5, 1e-7) * size);
+    pull(&e, 0);
+    for (int c = 0; c < 4; ++c) {
+      for (int k = 0; k < 3; ++k) {
+        assert_near(e.force[k][c], 0.0, KP_TOL(1e-5, 1e-7) * size);
+      }
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_svd),        cmocka_unit_test(test_hinge),
+    cmocka_unit_test(test_stress),     cmocka_unit_test(test_matrix),
+    cmocka_unit_test(test_matrix_far), cmocka_unit_test(test_viscosity),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
