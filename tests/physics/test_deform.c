@@ -192,6 +192,57 @@ static void test_hanging(void **state) {
   kp_world_destroy(&world);
 }
 
+// ---- the implicit step against its definition ---------------------------------------------------
+
+static kp_deform *deform_of(kp_world *world) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method == &kp_deform_method) {
+      return world->systems.data[s].self;
+    }
+  }
+  fail();
+  return NULL;
+}
+
+// The rows of the matrix are another road to the same forces: after the solve the change of
+// momentum is the impulse of all forces at the new velocity, gathered spring by spring.
+static void test_solve(void **state) {
+  (void)state;
+  kp_test_settings s = space(true);
+  kp_solids_def solids = kp_default_solids_def();
+  solids.tolerance = sizeof(kp_real) == 4 ? 1e-6 : 1e-12;
+  kp_cloth_def def = sheet_def(13);
+  def.drag = 2.0;
+  def.viscosity = 0.3;
+  kp_pin_def pin = pin_def("edge", kp_vec3_make(-1, -1, -0.51), kp_vec3_make(1, 1, -0.49));
+  kp_world *world = make_world(&s, &solids, &def, &pin);
+  kp_test_steps(world, 3);
+  stir(world, 0.2);
+  kp_deform *d = deform_of(world);
+  const kp_deform_group *group = &d->groups.data[0];
+  double h = 2e-3;
+  kp_buffer *v = d->set->velocity->buffers;
+  assert_ok(kp_deform_weather(d, &world->env));
+  assert_ok(kp_deform_evaluate(d, group, d->set->position->buffers, h));
+  assert_ok(kp_deform_solve(d, &world->env, group, v, h, false, d->moving.c));
+  assert_ok(kp_deform_impulse(d, &world->env, group, d->moving.c, h, false));
+  const kp_real *mass = kp_buffer_host(&d->mass, KP_ACCESS_READ);
+  const kp_real *impulse = kp_buffer_host(&d->right, KP_ACCESS_READ);
+  int64_t n = group->nodes.n;
+  double worst = 0.0, largest = 0.0;
+  for (int c = 0; c < 3; ++c) {
+    const kp_real *before = kp_buffer_host(&v[c], KP_ACCESS_READ);
+    const kp_real *after = kp_buffer_host(&d->moving.c[c], KP_ACCESS_READ);
+    for (int64_t i = 0; i < n; ++i) {
+      double gained = (double)mass[i] * ((double)after[i] - (double)before[i]);
+      worst = fmax(worst, fabs(gained - (double)impulse[c * n + i]));
+      largest = fmax(largest, fabs(gained));
+    }
+  }
+  assert_true(worst < (sizeof(kp_real) == 4 ? 1e-3 : 1e-9) * largest);
+  kp_world_destroy(&world);
+}
+
 // ---- bits ---------------------------------------------------------------------------------------
 
 static kp_world *make_bits(const char *backend) {
@@ -222,7 +273,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rest),      cmocka_unit_test(test_momentum),
     cmocka_unit_test(test_pin_leads), cmocka_unit_test(test_hanging),
-    cmocka_unit_test(test_bits),
+    cmocka_unit_test(test_bits),      cmocka_unit_test(test_solve),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

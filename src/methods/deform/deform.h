@@ -50,6 +50,8 @@ typedef struct kp_deform_part {
 typedef struct kp_deform_group {
   kp_solid_scheme scheme;
   kp_range nodes, springs, tets, axes, solids;
+  kp_range entries;  // of the rows of the matrix
+  int64_t n_segments;
   double limit;  // s: of an explicit step
 } kp_deform_group;
 
@@ -76,6 +78,10 @@ typedef struct kp_deform_springs {
   kp_buffer a, b;  // I32
   kp_buffer rest, stiffness, compression, damping;
   kp_buffer start, refs;  // of nodes, see deform_kernels.h
+  // rows of the matrix, see deform_kernels.h
+  kp_buffer slice, other, entry;        // I32: start of slices; other end and spring of entries
+  kp_vector3 root;                      // q
+  kp_buffer segments[KP_SCHEME_COUNT];  // kp_row_segment: slices of each group
   // scratch of an evaluation
   kp_vector3 direction;
   kp_buffer force, rate, tension;
@@ -184,9 +190,10 @@ KP_NODISCARD kp_result kp_deform_impulse(kp_deform *deform, kp_env *env,
                                          const kp_deform_group *group, kp_buffer v[3], double h,
                                          bool whole);
 
-// out = v + dv with (M - h D) dv = h F(x, v), after evaluate. `v` and `out` may be one.
+// out = v + dv with (M - h D) dv = h F(x, v), after evaluate. `v` and `out` may be one. With a
+// guess of the answer in `moving` fewer iterations are needed.
 KP_NODISCARD kp_result kp_deform_solve(kp_deform *deform, kp_env *env, const kp_deform_group *group,
-                                       kp_buffer v[3], double h, kp_buffer out[3]);
+                                       kp_buffer v[3], double h, bool has_guess, kp_buffer out[3]);
 
 // out = v + h F(x, v)/m, after evaluate.
 KP_NODISCARD kp_result kp_deform_explicit(kp_deform *deform, kp_env *env,

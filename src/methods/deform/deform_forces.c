@@ -176,15 +176,22 @@ static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
   const system_of *s = self;
   kp_deform *d = s->deform;
   kp_buffer *vector[3] = { x, x, x };
-  KP_TRY(tensions(d, s->group, vector, solver_in(s->group), false));
-  deform_apply_args a = { .first = s->group->nodes.first,
-                          .h = (kp_real)s->h,
-                          .u = solver_in(s->group),
-                          .y = solver_out(s->group) };
+  KP_TRY(kp_deform_tets_pull(d, s->group, vector, solver_in(s->group), false));
+  deform_apply_args a = { .h = (kp_real)s->h, .u = solver_in(s->group), .y = solver_out(s->group) };
   kp_call call;
   kp_call_init(&call, &deform_apply_kernel, &a);
-  bind_gather(&call, &a.gather, d);
-  bind_outer(&call, &a.outer, d, s->env);
+  KP_BIND(&call, &a, rows.start, &d->springs.slice, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rows.other, &d->springs.other, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, rows.q, &d->springs.root, KP_ACCESS_READ);
+  if (s->group->tets.n > 0) {
+    KP_BIND(&call, &a, tet_start, &d->tets.start, KP_ACCESS_READ);
+    KP_BIND(&call, &a, tet_refs, &d->tets.refs, KP_ACCESS_READ);
+    KP_BIND_VECTOR3(&call, &a, t, &d->tets.force, KP_ACCESS_READ);
+  }
+  KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
+  KP_BIND(&call, &a, slow, &d->slow, KP_ACCESS_READ);
+  KP_BIND(&call, &a, drag, &d->drag, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, n, &d->outward, KP_ACCESS_READ);
   KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
   KP_BIND(&call, &a, u.x, x, KP_ACCESS_READ);
@@ -193,6 +200,41 @@ static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
   KP_BIND(&call, &a, y.x, y, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y.y, y, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y.z, y, KP_ACCESS_WRITE);
+  return kp_call_rows(s->env->backend, &call, &d->springs.segments[s->group->scheme],
+                      s->group->n_segments);
+}
+
+// q of the rows, from the directions and coefficients of the springs.
+static kp_result fill_rows(const system_of *s) {
+  kp_deform_springs *springs = &s->deform->springs;
+  deform_fill_args a = { .first = s->group->entries.first };
+  kp_call call;
+  kp_call_init(&call, &deform_fill_kernel, &a);
+  KP_BIND(&call, &a, spring, &springs->entry, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, d, &springs->direction, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rate, &springs->rate, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, q, &springs->root, KP_ACCESS_WRITE);
+  return kp_call_run(s->env->backend, &call, s->group->entries.n);
+}
+
+// The first guess of the change: none, or that of the velocity in `moving`.
+static kp_result guess(const system_of *s, kp_buffer v[3], bool has_guess) {
+  kp_deform *d = s->deform;
+  if (!has_guess) {
+    return kp_vector_fill(3 * s->group->nodes.n, 0.0, &d->change);
+  }
+  deform_guess_args a = { .first = s->group->nodes.first, .d = solver_out(s->group) };
+  kp_call call;
+  kp_call_init(&call, &deform_guess_kernel, &a);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
+  KP_BIND(&call, &a, vx, &v[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, w, &d->moving, KP_ACCESS_READ);
+  KP_BIND(&call, &a, d.x, &d->change, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, d.y, &d->change, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, d.z, &d->change, KP_ACCESS_WRITE);
   return kp_call_run(s->env->backend, &call, s->group->nodes.n);
 }
 
@@ -245,11 +287,12 @@ static kp_result kick(kp_deform *d, const kp_deform_group *group, kp_buffer v[3]
 }
 
 kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer v[3],
-                          double h, kp_buffer out[3]) {
+                          double h, bool has_guess, kp_buffer out[3]) {
   system_of s = { d, env, group, h };
+  KP_TRY(fill_rows(&s));
   KP_TRY(kp_deform_impulse(d, env, group, v, h, false));
   KP_TRY(diagonal(&s));
-  KP_TRY(kp_vector_fill(3 * group->nodes.n, 0.0, &d->change));
+  KP_TRY(guess(&s, v, has_guess));
   kp_pcg_def how = kp_default_pcg_def();
   how.name = "solids";
   how.n = 3 * group->nodes.n;

@@ -167,32 +167,118 @@ KP_FN void deform_push(int64_t e, const deform_push_args *g) {
   g->b.z[g->b.q + i] = f[2];
 }
 
-// y = P (M + h B - h D) P u + (1 - P) M u: the matrix of an implicit step. The tensions are those
-// of u.
+// ---- the matrix of an implicit step
+
+// Springs as rows of nodes, in slices of consecutive nodes that are as wide as their longest row:
+// the s-th spring of node i stands at start[slice] + s DEFORM_SLICE + i % DEFORM_SLICE, so that
+// neighbouring nodes read neighbouring numbers. Short rows are filled up with springs to the node
+// itself that do nothing. A spring with direction d and coefficient c acts on a velocity u as
+//
+//   q (q.(u_other - u))      q = sqrt(c) d
+//
+// whichever end it is seen from.
+#define DEFORM_SLICE 64
+#ifdef __CUDACC__
+#define DEFORM_LANES 1
+#else
+#define DEFORM_LANES 16
+#endif
+
+typedef struct deform_fill_args {
+  int64_t first;          // of the entries
+  const int32_t *spring;  // of an entry; -1: none
+  const kp_real *dx, *dy, *dz, *rate;
+  kp_real *qx, *qy, *qz;
+} deform_fill_args;
+
+KP_FN void deform_fill(int64_t k, const deform_fill_args *g) {
+  int64_t e = g->first + k;
+  int32_t s = g->spring[e];
+  int32_t at = s < 0 ? 0 : s;
+  kp_real c = (kp_real)sqrt((double)g->rate[at]);
+  c = s < 0 ? 0 : c;
+  g->qx[e] = c * g->dx[at];
+  g->qy[e] = c * g->dy[at];
+  g->qz[e] = c * g->dz[at];
+}
+
+typedef struct deform_rows {
+  const int32_t *start;  // of a slice
+  const int32_t *other;
+  const kp_real *qx, *qy, *qz;
+} deform_rows;
+
+// y = P (M + h B - h D) P u + (1 - P) M u. Forces of tetrahedra are those of u.
 typedef struct deform_apply_args {
-  int64_t first;
   kp_real h;
-  deform_gather gather;
-  deform_outer outer;
+  deform_rows rows;
+  const int32_t *tet_start, *tet_refs;
+  const kp_real *tx, *ty, *tz;
+  const kp_real *mass, *slow, *drag, *nx, *ny, *nz;
   const uint8_t *hold;
   const kp_real *cx, *cy, *cz;
   deform_in u;
   deform_out y;
 } deform_apply_args;
 
-KP_FN void deform_apply(int64_t e, const deform_apply_args *g) {
-  int64_t i = g->first + e;
-  kp_real u[3] = { g->u.x[g->u.o + i], g->u.y[g->u.p + i], g->u.z[g->u.q + i] };
-  kp_real f[3];
-  deform_sum(&g->gather, i, f);
-  deform_resist(&g->outer, i, u, f);
-  kp_real m = g->outer.mass[i];
-  kp_real y[3] = { -g->h * f[0], -g->h * f[1], -g->h * f[2] };
-  kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
-  deform_free(g->hold[i], n, y);
-  g->y.x[g->y.o + i] = y[0] + m * u[0];
-  g->y.y[g->y.p + i] = y[1] + m * u[1];
-  g->y.z[g->y.q + i] = y[2] + m * u[2];
+// `n` nodes from i, at most DEFORM_LANES.
+KP_FN void deform_apply_some(int64_t slice, int64_t i, int n, const deform_apply_args *g) {
+  kp_real u[3][DEFORM_LANES], f[3][DEFORM_LANES];
+  const kp_real *ux = g->u.x + g->u.o, *uy = g->u.y + g->u.p, *uz = g->u.z + g->u.q;
+  const deform_rows *r = &g->rows;
+  for (int l = 0; l < n; ++l) {
+    u[0][l] = ux[i + l];
+    u[1][l] = uy[i + l];
+    u[2][l] = uz[i + l];
+    kp_real along =
+        g->drag[i + l] * (u[0][l] * g->nx[i + l] + u[1][l] * g->ny[i + l] + u[2][l] * g->nz[i + l]);
+    f[0][l] = -g->slow[i + l] * u[0][l] - along * g->nx[i + l];
+    f[1][l] = -g->slow[i + l] * u[1][l] - along * g->ny[i + l];
+    f[2][l] = -g->slow[i + l] * u[2][l] - along * g->nz[i + l];
+  }
+  int64_t last = r->start[slice + 1];
+  for (int64_t e = r->start[slice] + i % DEFORM_SLICE; e < last; e += DEFORM_SLICE) {
+    KP_INDEPENDENT
+    for (int l = 0; l < n; ++l) {
+      int64_t o = r->other[e + l];
+      kp_real qx = r->qx[e + l], qy = r->qy[e + l], qz = r->qz[e + l];
+      kp_real w = qx * (ux[o] - u[0][l]) + qy * (uy[o] - u[1][l]) + qz * (uz[o] - u[2][l]);
+      f[0][l] += w * qx;
+      f[1][l] += w * qy;
+      f[2][l] += w * qz;
+    }
+  }
+  for (int l = 0; l < n && g->tx != NULL; ++l) {
+    for (int32_t k = g->tet_start[i + l]; k < g->tet_start[i + l + 1]; ++k) {
+      int32_t ref = g->tet_refs[k];
+      f[0][l] += g->tx[ref];
+      f[1][l] += g->ty[ref];
+      f[2][l] += g->tz[ref];
+    }
+  }
+  kp_real *yx = g->y.x + g->y.o, *yy = g->y.y + g->y.p, *yz = g->y.z + g->y.q;
+  KP_INDEPENDENT
+  for (int l = 0; l < n; ++l) {
+    kp_real a = -g->h * f[0][l], b = -g->h * f[1][l], c = -g->h * f[2][l];
+    kp_real nx = g->cx[i + l], ny = g->cy[i + l], nz = g->cz[i + l];
+    kp_real along = a * nx + b * ny + c * nz;
+    uint8_t hold = g->hold[i + l];
+    kp_real m = g->mass[i + l];
+    yx[i + l] = (hold & 1 ? 0 : a - along * nx) + m * u[0][l];
+    yy[i + l] = (hold & 2 ? 0 : b - along * ny) + m * u[1][l];
+    yz[i + l] = (hold & 4 ? 0 : c - along * nz) + m * u[2][l];
+  }
+}
+
+KP_FN void deform_apply(int64_t j, int64_t k, int64_t i0, int64_t i1, const deform_apply_args *g) {
+  (void)k;
+  int64_t i = i0;
+  for (; i + DEFORM_LANES <= i1; i += DEFORM_LANES) {
+    deform_apply_some(j, i, DEFORM_LANES, g);
+  }
+  if (i < i1) {
+    deform_apply_some(j, i, (int)(i1 - i), g);
+  }
 }
 
 // Inverse of the diagonal of that matrix, for Jacobi's preconditioner. Where a node keeps its
@@ -236,6 +322,26 @@ KP_FN void deform_diagonal(int64_t e, const deform_diagonal_args *g) {
   g->inverse.x[g->inverse.o + i] = 1 / d[0];
   g->inverse.y[g->inverse.p + i] = 1 / d[1];
   g->inverse.z[g->inverse.q + i] = 1 / d[2];
+}
+
+// First guess of a change of velocity: d = P (w - v).
+typedef struct deform_guess_args {
+  int64_t first;
+  const uint8_t *hold;
+  const kp_real *cx, *cy, *cz;
+  const kp_real *vx, *vy, *vz;
+  const kp_real *wx, *wy, *wz;
+  deform_out d;
+} deform_guess_args;
+
+KP_FN void deform_guess(int64_t e, const deform_guess_args *g) {
+  int64_t i = g->first + e;
+  kp_real d[3] = { g->wx[i] - g->vx[i], g->wy[i] - g->vy[i], g->wz[i] - g->vz[i] };
+  kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
+  deform_free(g->hold[i], n, d);
+  g->d.x[g->d.o + i] = d[0];
+  g->d.y[g->d.p + i] = d[1];
+  g->d.z[g->d.q + i] = d[2];
 }
 
 // ---- steps of nodes
@@ -466,7 +572,9 @@ KP_FN void deform_sums(int64_t e, const deform_sums_args *g, double *v) {
   POINT(deform, spring)                                                                            \
   POINT(deform, tension)                                                                           \
   POINT(deform, push)                                                                              \
-  POINT(deform, apply)                                                                             \
+  POINT(deform, fill)                                                                              \
+  POINT(deform, guess)                                                                             \
+  ROW(deform, apply)                                                                               \
   POINT(deform, diagonal)                                                                          \
   POINT(deform, kick)                                                                              \
   POINT(deform, move)                                                                              \

@@ -25,8 +25,8 @@ void kp_vector3_free(kp_vector3 *v) {
 static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend *backend),
                         kp_backend *backend) {
   kp_vector3 *vectors[] = {
-    &d->normal, &d->outward,           &d->wind,       &d->old,          &d->middle,
-    &d->moving, &d->springs.direction, &d->tets.force, &d->tets.diagonal
+    &d->normal, &d->outward,           &d->wind,         &d->old,        &d->middle,
+    &d->moving, &d->springs.direction, &d->springs.root, &d->tets.force, &d->tets.diagonal
   };
   kp_buffer *singles[] = { &d->mass,
                            &d->hold,
@@ -41,6 +41,9 @@ static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend
                            &d->springs.damping,
                            &d->springs.start,
                            &d->springs.refs,
+                           &d->springs.slice,
+                           &d->springs.other,
+                           &d->springs.entry,
                            &d->springs.force,
                            &d->springs.rate,
                            &d->springs.tension,
@@ -75,6 +78,9 @@ static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend
   }
   for (size_t s = 0; s < sizeof singles / sizeof singles[0]; ++s) {
     each(singles[s], backend);
+  }
+  for (int g = 0; g < KP_SCHEME_COUNT; ++g) {
+    each(&d->springs.segments[g], backend);
   }
 }
 
@@ -266,6 +272,70 @@ static kp_result fill_springs(kp_deform *d, const kp_part **order) {
   return zeros(&s->tension, KP_TYPE_REAL, s->n);
 }
 
+// ---- rows of the matrix -------------------------------------------------------------------------
+
+static int64_t slice_of(int64_t node) {
+  return node / DEFORM_SLICE;
+}
+
+// The slices a group has nodes in: its entries and the runs of nodes to go through.
+static kp_result cut_group(kp_deform *d, kp_deform_group *group, const int32_t *start) {
+  int64_t first = group->nodes.first, end = first + group->nodes.n;
+  int64_t low = slice_of(first), high = slice_of(end - 1);
+  group->entries = span(start[low], start[high + 1] - start[low]);
+  group->n_segments = high - low + 1;
+  kp_row_segment *runs;
+  kp_buffer *segments = &d->springs.segments[group->scheme];
+  KP_TRY(kp_buffer_resize(segments, sizeof *runs * (size_t)group->n_segments));
+  KP_TRY(kp_buffer_get(segments, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&runs));
+  for (int64_t s = low; s <= high; ++s) {
+    int64_t i0 = s * DEFORM_SLICE, i1 = i0 + DEFORM_SLICE;
+    runs[s - low] = (kp_row_segment){ .j = (int32_t)s,
+                                      .i0 = (int32_t)(i0 > first ? i0 : first),
+                                      .i1 = (int32_t)(i1 < end ? i1 : end) };
+  }
+  return KP_OK;
+}
+
+static kp_result make_rows(kp_deform *d) {
+  kp_deform_springs *s = &d->springs;
+  int64_t n = d->set->space->n;
+  int64_t n_slices = slice_of(n - 1) + 1;
+  const int32_t *list = kp_buffer_host(&s->start, KP_ACCESS_READ);
+  const int32_t *refs = kp_buffer_host(&s->refs, KP_ACCESS_READ);
+  const int32_t *a = kp_buffer_host(&s->a, KP_ACCESS_READ);
+  const int32_t *b = kp_buffer_host(&s->b, KP_ACCESS_READ);
+  int32_t *start, *other, *entry;
+  KP_TRY(room(&s->slice, KP_TYPE_I32, n_slices + 1, &start));
+  start[0] = 0;
+  for (int64_t k = 0; k < n_slices; ++k) {
+    int32_t width = 0;
+    for (int64_t i = k * DEFORM_SLICE; i < (k + 1) * DEFORM_SLICE && i < n; ++i) {
+      int32_t length = list[i + 1] - list[i];
+      width = length > width ? length : width;
+    }
+    start[k + 1] = start[k] + width * DEFORM_SLICE;
+  }
+  int64_t n_entries = start[n_slices];
+  KP_TRY(room(&s->other, KP_TYPE_I32, n_entries, &other));
+  KP_TRY(room(&s->entry, KP_TYPE_I32, n_entries, &entry));
+  for (int64_t k = 0; k < n_slices; ++k) {
+    for (int64_t e = start[k]; e < start[k + 1]; ++e) {
+      int64_t lane = (e - start[k]) % DEFORM_SLICE;
+      int64_t i = k * DEFORM_SLICE + lane < n ? k * DEFORM_SLICE + lane : n - 1;
+      int64_t r = list[i] + (e - start[k]) / DEFORM_SLICE;
+      bool is_real = k * DEFORM_SLICE + lane < n && r < list[i + 1];
+      entry[e] = is_real ? refs[r] >> 1 : -1;
+      other[e] = !is_real ? (int32_t)i : (refs[r] & 1 ? a[refs[r] >> 1] : b[refs[r] >> 1]);
+    }
+  }
+  KP_TRY(zero_vectors(&s->root, KP_TYPE_REAL, n_entries));
+  for (size_t g = 0; g < d->groups.count; ++g) {
+    KP_TRY(cut_group(d, &d->groups.data[g], start));
+  }
+  return KP_OK;
+}
+
 static kp_result fill_tets(kp_deform *d, const kp_part **order) {
   kp_deform_tets *t = &d->tets;
   KP_ARRAY(int32_t) corners = { 0 };
@@ -372,6 +442,7 @@ static kp_result fill(kp_deform *d, const kp_part **order) {
   }
   KP_TRY(fill_nodes(d, order));
   KP_TRY(fill_springs(d, order));
+  KP_TRY(make_rows(d));
   KP_TRY(fill_tets(d, order));
   KP_TRY(fill_surface(d, order));
   find_limits(d, order);
