@@ -156,6 +156,34 @@ static void compare(kp_call_difference *difference, const void *device, const vo
   }
 }
 
+// Results of a reduction. What is left of a sum that cancels is as large as its rounding, so a sum
+// is compared with the sum of the magnitudes that went into it.
+static void compare_values(kp_call_difference *difference, const double *device,
+                           const kp_call *call, const double *cpu, int64_t n) {
+  const kp_kernel *kernel = call->kernel;
+  double scale[KP_REDUCE_VALUES] = { 0 };
+  for (int64_t i = 0; i < n; ++i) {
+    double v[KP_REDUCE_VALUES];
+    kernel->reduce[kp_isa_current()](i, i + 1, call->args, v);
+    for (int k = 0; k < kernel->n_values; ++k) {
+      double size = isfinite(v[k]) ? fabs(v[k]) : 0.0;
+      bool is_sum = kernel->ops[k] == KP_REDUCE_SUM;
+      scale[k] = is_sum ? scale[k] + size : fmax(scale[k], size);
+    }
+  }
+  for (int k = 0; k < kernel->n_values; ++k) {
+    bool is_equal = memcmp(&device[k], &cpu[k], sizeof cpu[k]) == 0;
+    double off = is_equal || (isnan(device[k]) && isnan(cpu[k])) ? 0.0 : fabs(device[k] - cpu[k]);
+    off = isnan(off) ? HUGE_VAL : off;
+    difference->n_different += is_equal ? 0 : 1;
+    difference->absolute = fmax(difference->absolute, off);
+    if (off > 0.0) {
+      difference->relative = fmax(difference->relative, off / fmax(scale[k], LEFTOVER));
+    }
+  }
+  difference->n_items += kernel->n_values;
+}
+
 static kp_result find_row(kp_call_check *check, const kp_kernel *kernel, kp_call_row **out) {
   for (size_t k = 0; k < check->rows.count; ++k) {
     if (strcmp(check->rows.data[k].name, kernel->name) == 0) {
@@ -251,7 +279,7 @@ static kp_result around(const kp_call_event *event, void *user) {
   KP_TRY(perform_timed(event, &row->seconds));
   KP_TRY(perform_timed(&second, &row->cpu_seconds));
   if (event->values != NULL) {
-    compare(&row->values, event->values, values, KP_TYPE_F64, (size_t)call->kernel->n_values);
+    compare_values(&row->values, event->values, &twin, values, event->n);
   }
   return compare_written(check, row, call);
 }
