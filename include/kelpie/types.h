@@ -786,6 +786,52 @@ typedef struct kp_pin_def {
   kp_vec3 free;           // axes with 1 are not held
 } kp_pin_def;
 
+typedef enum kp_hair_limit_kind {
+  KP_HAIR_LIMIT_NONE,
+  KP_HAIR_LIMIT_BIASED,    // from root to tip, exact
+  KP_HAIR_LIMIT_MOMENTUM,  // impulses between neighbours, a baseline
+} kp_hair_limit_kind;
+
+typedef struct kp_hair_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  char on[KP_TEXT_SIZE];           // the collider or body it grows on; empty: a disc of roots
+  kp_shape_def scalp;              // part of that surface where it grows; none: all of it
+  double fade;                     // m: it grows denser inwards from the scalp's border
+  kp_vec3 root;                    // m: middle of the disc
+  kp_vec3 direction;               // in which it grows there
+  double spread;                   // m: radius of the disc
+  bool rooted;                     // the first nodes are led
+  int64_t count;                   // hairs; 0: every guide is one
+  int64_t segments;                // of every hair
+  char guides[KP_TEXT_SIZE];       // a file of curves
+  double length;                   // m
+  double curl_radius, curl_pitch;  // m, of helical curls
+  double wave, wave_length;        // m, of plane waves
+  kp_vec3 fall;                    // where hairs turn to
+  double droop;                    // m: over which length
+  double lift;                     // m: distance from the surface at the start
+  double roughness;                // random share of directions, lengths and curls
+  int64_t seed;
+  double straight_deg;  // segments that turn less get an extra node
+  bool twist;           // off: no extra nodes
+  double density;       // kg/m
+  double edge_stiffness, bend_stiffness, torsion_stiffness, altitude_stiffness;  // N
+  double damping;                            // share of the critical one
+  int limit;                                 // kp_hair_limit_kind
+  double thickness;                          // m: how near hairs may come before they repel
+  double friction;                           // of hair on hair
+  bool self;                                 // its hairs meet each other
+  double stiction;                           // N: of springs between hairs that touch; 0: none
+  double stiction_distance, stiction_break;  // m: where they are made, and broken
+  double stiction_damping;                   // share of the critical one
+  int64_t stiction_links;                    // per segment at most
+  double viscosity;                          // 1/s: share of the momentum lost
+  int scheme;                                // kp_solid_scheme
+  double radius;                             // m, in pictures
+  kp_vec3 color;
+} kp_hair_def;
+
 typedef struct kp_collider_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
@@ -893,6 +939,7 @@ KP_API kp_rigid_def kp_default_rigid_def(void);
 KP_API kp_solids_def kp_default_solids_def(void);
 KP_API kp_cloth_def kp_default_cloth_def(void);
 KP_API kp_soft_def kp_default_soft_def(void);
+KP_API kp_hair_def kp_default_hair_def(void);
 KP_API kp_pin_def kp_default_pin_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);
 KP_API kp_body_def kp_default_body_def(void);

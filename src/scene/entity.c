@@ -33,6 +33,7 @@ static const kp_scene_kind builtin_kinds[] = {
   { "solids", NULL, &kp_solids_params, false, false, NULL },
   { "cloth", NULL, &kp_cloth_params, true, false, NULL },
   { "soft", NULL, &kp_soft_params, true, false, NULL },
+  { "hair", NULL, &kp_hair_params, true, false, NULL },
   { "pin", NULL, &kp_pin_params, true, false, NULL },
   { "collider", NULL, &kp_collider_params, true, false, NULL },
   { "body", NULL, &kp_body_params, true, false, NULL },

@@ -423,7 +423,7 @@ static kp_result new_part(part_list *parts, kp_part **out) {
   return result;
 }
 
-static kp_result make_parts(const kp_spec *spec, part_list *parts) {
+static kp_result make_parts(const kp_spec *spec, const kp_env *env, part_list *parts) {
   kp_part *part;
   for (size_t i = 0; i < spec->cloths.count; ++i) {
     KP_TRY(new_part(parts, &part));
@@ -433,6 +433,10 @@ static kp_result make_parts(const kp_spec *spec, part_list *parts) {
     KP_TRY(new_part(parts, &part));
     KP_TRY(kp_soft_make(&spec->softs.data[i], spec->folder, part));
   }
+  for (size_t i = 0; i < spec->hairs.count; ++i) {
+    KP_TRY(new_part(parts, &part));
+    KP_TRY(kp_hair_make(&spec->hairs.data[i], env, part));
+  }
   return KP_OK;
 }
 
@@ -440,7 +444,7 @@ static kp_result build_deform(kp_world *world) {
   const kp_spec *spec = &world->spec;
   part_list parts = { 0 };
   kp_deform *deform = NULL;
-  kp_result result = make_parts(spec, &parts);
+  kp_result result = make_parts(spec, &world->env, &parts);
   if (result == KP_OK && parts.count > 0) {
     result = kp_deform_create(&world->env, &spec->solids, parts.data, parts.count, spec->pins.data,
                               spec->pins.count, &deform);

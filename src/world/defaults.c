@@ -385,6 +385,44 @@ kp_soft_def kp_default_soft_def(void) {
   };
 }
 
+kp_hair_def kp_default_hair_def(void) {
+  return (kp_hair_def){
+    .cookie = KP_DEF_COOKIE,
+    .scalp = no_shape(),
+    .direction = { 0.0, -1.0, 0.0 },
+    .rooted = true,
+    .count = 1000,
+    .segments = 20,
+    .length = 0.2,
+    .curl_pitch = 0.02,
+    .wave_length = 0.04,
+    .droop = 0.05,
+    .lift = 0.002,
+    .straight_deg = 15.0,
+    .twist = true,
+    // 80 um across, 1300 kg/m^3
+    .density = 6.5e-6,
+    .edge_stiffness = 0.1,
+    .bend_stiffness = 1e-3,
+    .torsion_stiffness = 1e-3,
+    .altitude_stiffness = 1e-3,
+    .damping = 1.0,
+    .limit = KP_HAIR_LIMIT_BIASED,
+    .thickness = 0.001,
+    .friction = 0.4,
+    .self = false,
+    .stiction = 0.0,
+    .stiction_distance = 0.002,
+    .stiction_break = 0.005,
+    .stiction_damping = 1.0,
+    .stiction_links = 5,
+    .viscosity = 0.5,
+    .scheme = KP_SCHEME_NEWMARK,
+    .radius = 1e-4,
+    .color = { 0.10, 0.045, 0.018 },
+  };
+}
+
 kp_pin_def kp_default_pin_def(void) {
   return (kp_pin_def){
     .cookie = KP_DEF_COOKIE,

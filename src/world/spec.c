@@ -326,6 +326,12 @@ kp_result kp_spec_add_soft(kp_spec *spec, const kp_soft_def *def) {
   return KP_OK;
 }
 
+kp_result kp_spec_add_hair(kp_spec *spec, const kp_hair_def *def) {
+  KP_TRY(check_entity(spec, &kp_hair_params, def, def->cookie, def->name));
+  INSERT(&spec->hairs, def);
+  return KP_OK;
+}
+
 kp_result kp_spec_add_pin(kp_spec *spec, const kp_pin_def *def) {
   KP_TRY(check_entity(spec, &kp_pin_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "pin", def->name));

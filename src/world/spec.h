@@ -45,6 +45,7 @@
   X(vortices, swarms)                                                                              \
   X(cloth, cloths)                                                                                 \
   X(soft, softs)                                                                                   \
+  X(hair, hairs)                                                                                   \
   X(pin, pins)                                                                                     \
   X(collider, colliders)                                                                           \
   X(body, bodies)                                                                                  \

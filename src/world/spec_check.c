@@ -194,7 +194,8 @@ static kp_result check_not_empty(const kp_spec *spec, const kp_population_defs *
              p->name);
     }
   }
-  bool has_solids = spec->bodies.count > 0 || spec->cloths.count > 0 || spec->softs.count > 0;
+  bool has_solids = spec->bodies.count > 0 || spec->cloths.count > 0 ||
+                    spec->softs.count > 0 || spec->hairs.count > 0;
   if (n_alive > 0 || spec->smokes.count > 0 || has_solids) {
     return KP_OK;
   }
@@ -568,13 +569,17 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
 
 // Deformables fold out of a plane: they need all three dimensions.
 static kp_result check_deformables(const kp_spec *spec, const census *c) {
-  bool is_cloth = spec->cloths.count > 0;
-  if (c->dimension == 3 || (!is_cloth && spec->softs.count == 0)) {
-    return KP_OK;
-  }
-  return kp_fail(KP_ERROR_SCENE, "%s \"%s\": it needs three dimensions, and the domain has two",
-                 is_cloth ? "cloth" : "soft",
-                 is_cloth ? spec->cloths.data[0].name : spec->softs.data[0].name);
+  const char *word = spec->cloths.count > 0  ? "cloth"
+                     : spec->softs.count > 0 ? "soft"
+                                             : "hair";
+  const char *name = spec->cloths.count > 0  ? spec->cloths.data[0].name
+                     : spec->softs.count > 0 ? spec->softs.data[0].name
+                     : spec->hairs.count > 0 ? spec->hairs.data[0].name
+                                             : NULL;
+  return c->dimension == 3 || name == NULL
+             ? KP_OK
+             : kp_fail(KP_ERROR_SCENE,
+                       "%s \"%s\": it needs three dimensions, and the domain has two", word, name);
 }
 
 kp_result kp_spec_check(const kp_spec *spec) {

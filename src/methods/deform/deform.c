@@ -100,11 +100,11 @@ static kp_result strain_rate(kp_deform *d, double *out) {
 }
 
 // Of an inner step: what explicit springs bear, and how much springs may change in it (S76).
-static double inner_limit(kp_deform *d) {
+static double inner_limit(kp_deform *d, kp_env *env) {
   if (!isnan(d->def.dt)) {
     return d->def.dt;
   }
-  double limit = HUGE_VAL;
+  double limit = kp_hair_max_dt(d, env);
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
     bool is_implicit = kp_schemes[group->scheme].is_implicit && d->def.implicit;
@@ -121,8 +121,7 @@ static double inner_limit(kp_deform *d) {
 
 static double deform_max_dt(void *self, kp_env *env) {
   kp_deform *d = self;
-  (void)env;
-  return (double)d->def.inner * inner_limit(d);
+  return (double)d->def.inner * inner_limit(d, env);
 }
 
 // ---- a sub-step ---------------------------------------------------------------------------------
@@ -154,11 +153,13 @@ static void find_strengths(kp_deform *d) {
 static kp_result inner_step(kp_deform *d, kp_env *env) {
   find_strengths(d);
   KP_TRY(kp_deform_lead(d, env));
+  KP_TRY(kp_hair_lead(d, env));
   KP_TRY(kp_deform_weather(d, env));
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
     KP_TRY(kp_schemes[group->scheme].predict(d, env, group));
   }
+  KP_TRY(kp_hair_limit(d, env));
   KP_TRY(move(d, env));
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
@@ -169,12 +170,13 @@ static kp_result inner_step(kp_deform *d, kp_env *env) {
 
 static kp_result deform_solve(void *self, kp_env *env) {
   kp_deform *d = self;
-  double limit = inner_limit(d);
+  double limit = inner_limit(d, env);
   // no fewer than the limit asks for, and a step of the world that was cut takes as many as it must
   int64_t n = limit < env->dt ? (int64_t)ceil(env->dt / limit * (1.0 - 1e-9)) : 1;
   d->dt = env->dt / (double)n;
   d->inner_steps = n;
   d->iterations = 0;
+  KP_TRY(kp_hair_relink(d, env));
   for (int64_t k = 0; k < n; ++k) {
     d->time = env->time + (double)k * d->dt;
     KP_TRY(inner_step(d, env));

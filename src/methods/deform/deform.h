@@ -25,6 +25,7 @@
 #include "data/set.h"
 #include "linalg/pcg.h"
 #include "methods/deform/deform_kernels.h"
+#include "methods/deform/hair.h"
 #include "methods/deform/part.h"
 #include "methods/method.h"
 
@@ -143,6 +144,8 @@ struct kp_deform {
   kp_buffer triangle_start, triangle_refs;  // triangles of a node
   KP_ARRAY(kp_triangle) triangles;          // the same on the host
   KP_ARRAY(kp_index) segments;              // two nodes each
+
+  kp_deform_hair hair;
 
   KP_ARRAY(kp_deform_pin) pins;
   kp_buffer pin_list;  // I32

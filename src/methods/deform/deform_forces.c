@@ -71,7 +71,7 @@ kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buff
     }
     KP_TRY(kp_deform_tets_evaluate(d, &run, x, implicit));
   }
-  return KP_OK;
+  return kp_hair_evaluate(d, group, x, implicit);
 }
 
 // Tensions at a velocity: of a field (three arrays) or of a vector of the solver.
@@ -93,7 +93,8 @@ static kp_result tensions(kp_deform *d, const kp_deform_group *group, kp_buffer 
   KP_BIND(&call, &a, v.z, v[2], KP_ACCESS_READ);
   KP_BIND(&call, &a, tension, &s->tension, KP_ACCESS_WRITE);
   KP_TRY(kp_call_run(d->set->space->backend, &call, group->springs.n));
-  return kp_deform_tets_pull(d, group, v, view, elastic);
+  KP_TRY(kp_deform_tets_pull(d, group, v, view, elastic));
+  return kp_hair_tensions(d, group, v, view, elastic);
 }
 
 static void bind_gather(kp_call *call, const deform_gather *g, kp_deform *d) {
@@ -113,6 +114,14 @@ static void bind_gather(kp_call *call, const deform_gather *g, kp_deform *d) {
   BIND_IN(tx, &t->force.c[0]);
   BIND_IN(ty, &t->force.c[1]);
   BIND_IN(tz, &t->force.c[2]);
+  kp_hair_links *l = &d->hair.links;
+  BIND_IN(link_start, &l->start);
+  BIND_IN(link_refs, &l->refs);
+  BIND_IN(link_weight, &l->weight);
+  BIND_IN(lx, &l->dx);
+  BIND_IN(ly, &l->dy);
+  BIND_IN(lz, &l->dz);
+  BIND_IN(link_tension, &l->tension);
 #undef BIND_IN
 }
 
@@ -253,6 +262,14 @@ static kp_result diagonal(const system_of *s) {
   KP_BIND_VECTOR3(&call, &a, d, &d->springs.direction, KP_ACCESS_READ);
   KP_BIND(&call, &a, rate, &d->springs.rate, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, q, &d->tets.diagonal, KP_ACCESS_READ);
+  kp_hair_links *l = &d->hair.links;
+  KP_BIND(&call, &a, link_start, &l->start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, link_refs, &l->refs, KP_ACCESS_READ);
+  KP_BIND(&call, &a, link_weight, &l->weight, KP_ACCESS_READ);
+  KP_BIND(&call, &a, lx, &l->dx, KP_ACCESS_READ);
+  KP_BIND(&call, &a, ly, &l->dy, KP_ACCESS_READ);
+  KP_BIND(&call, &a, lz, &l->dz, KP_ACCESS_READ);
+  KP_BIND(&call, &a, link_rate, &l->rate, KP_ACCESS_READ);
   KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
   KP_BIND(&call, &a, slow, &d->slow, KP_ACCESS_READ);
   KP_BIND(&call, &a, drag, &d->drag, KP_ACCESS_READ);

@@ -93,6 +93,9 @@ typedef struct deform_gather {
   const kp_real *dx, *dy, *dz, *tension;
   const int32_t *tet_start, *tet_refs;
   const kp_real *tx, *ty, *tz;  // force of a tetrahedron on its corners, 4 tet + corner
+  // links: tension along a direction, shared by the weights of 4 corners
+  const int32_t *link_start, *link_refs;  // 4 link + corner
+  const kp_real *link_weight, *lx, *ly, *lz, *link_tension;
 } deform_gather;
 
 KP_FN void deform_sum(const deform_gather *g, int64_t i, kp_real f[3]) {
@@ -110,6 +113,14 @@ KP_FN void deform_sum(const deform_gather *g, int64_t i, kp_real f[3]) {
     f[0] += g->tx[ref];
     f[1] += g->ty[ref];
     f[2] += g->tz[ref];
+  }
+  for (int32_t r = g->link_start[i]; r < g->link_start[i + 1]; ++r) {
+    int32_t ref = g->link_refs[r];
+    int32_t l = ref >> 2;
+    kp_real t = g->link_weight[ref] * g->link_tension[l];
+    f[0] += t * g->lx[l];
+    f[1] += t * g->ly[l];
+    f[2] += t * g->lz[l];
   }
 }
 
@@ -289,6 +300,8 @@ typedef struct deform_diagonal_args {
   const int32_t *spring_start, *spring_refs, *tet_start, *tet_refs;
   const kp_real *dx, *dy, *dz, *rate;
   const kp_real *qx, *qy, *qz;  // diagonal of -D of a tetrahedron at its corners, 4 tet + corner
+  const int32_t *link_start, *link_refs;
+  const kp_real *link_weight, *lx, *ly, *lz, *link_rate;
   const kp_real *mass, *slow, *drag, *nx, *ny, *nz;
   const uint8_t *hold;
   const kp_real *cx, *cy, *cz;  // contact normals
@@ -311,6 +324,14 @@ KP_FN void deform_diagonal(int64_t e, const deform_diagonal_args *g) {
     d[0] += g->qx[ref];
     d[1] += g->qy[ref];
     d[2] += g->qz[ref];
+  }
+  for (int32_t r = g->link_start[i]; r < g->link_start[i + 1]; ++r) {
+    int32_t ref = g->link_refs[r];
+    int32_t l = ref >> 2;
+    kp_real c = g->link_weight[ref] * g->link_weight[ref] * g->link_rate[l];
+    d[0] += c * g->lx[l] * g->lx[l];
+    d[1] += c * g->ly[l] * g->ly[l];
+    d[2] += c * g->lz[l] * g->lz[l];
   }
   if (g->cx[i] != 0 || g->cy[i] != 0 || g->cz[i] != 0) {
     kp_real most = d[0] > d[1] ? d[0] : d[1];

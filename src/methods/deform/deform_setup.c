@@ -95,6 +95,7 @@ static void free_one(kp_buffer *buffer, kp_backend *backend) {
 
 void kp_deform_free_model(kp_deform *deform) {
   each_buffer(deform, free_one, NULL);
+  kp_hair_free(deform);
   kp_pcg_free(&deform->pcg);
   kp_array_free(&deform->parts);
   kp_array_free(&deform->groups);
@@ -460,6 +461,9 @@ kp_result kp_deform_join(kp_deform *d, kp_env *env, kp_part *const *parts, size_
   kp_result result = place_parts(d, parts, n_parts, order.data);
   if (result == KP_OK) {
     result = fill(d, order.data);
+  }
+  if (result == KP_OK) {
+    result = kp_hair_join(d, env, order.data);
   }
   kp_array_free(&order);
   return result;

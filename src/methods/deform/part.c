@@ -19,6 +19,10 @@ void kp_part_free(kp_part *part) {
   kp_array_free(&part->segments);
   kp_array_free(&part->curve);
   kp_array_free(&part->strands);
+  kp_array_free(&part->hairs);
+  kp_array_free(&part->parent);
+  kp_array_free(&part->roots);
+  kp_array_free(&part->extras);
 }
 
 kp_result kp_part_add_node(kp_part *part, kp_vec3 x, double mass, kp_index *number) {

@@ -57,6 +57,16 @@ typedef struct kp_part_surface {
   bool segments_only;  // edge against edge, and no rigid zones: hair
 } kp_part_surface;
 
+// What a part of hair does beyond springs (hair.h).
+typedef struct kp_part_hair {
+  kp_index body;                             // that leads the roots; -1: they stay
+  kp_hair_limit_kind limit;                  // of stretching
+  double stiction;                           // N; 0: none
+  double stiction_distance, stiction_break;  // m
+  double stiction_damping;                   // share of the critical one
+  int64_t stiction_links;                    // per segment at most
+} kp_part_hair;
+
 typedef struct kp_part {
   char name[KP_TEXT_SIZE];
   kp_solid_scheme scheme;  // how it is advanced in time
@@ -69,6 +79,11 @@ typedef struct kp_part {
   KP_ARRAY(kp_index) segments;      // two nodes each: contact of what has no triangles
   KP_ARRAY(kp_index) curve;         // nodes of all strands, for pictures
   KP_ARRAY(kp_strand) strands;
+  KP_ARRAY(kp_index) hairs;   // first node of each, and the number of nodes at the end
+  KP_ARRAY(kp_index) parent;  // of nodes of hair: the one nearer to the root, -1: none
+  KP_ARRAY(kp_index) roots;   // nodes that are led
+  KP_ARRAY(kp_index) extras;  // nodes that are there for the twist alone
+  kp_part_hair hair;
   kp_part_surface surface;
   double drag;        // N s/m^3 of surface against the wind, along the normal (Eq. of 6.6)
   double viscosity;   // N s/(m kg): slows every node by this much of its momentum per second

@@ -1,0 +1,98 @@
+// Hair among the deformables (deform.h): its generator, and what a step does with it beyond
+// springs:
+//
+//   roots    follow the body they grow on, exactly and with its turns         hair_step.c
+//   limit    hairs do not stretch                                             hair_step.c
+//   links    hairs that touch stick until they are pulled apart (stiction)    hair_links.c
+#pragma once
+
+#include "data/call.h"
+#include "methods/deform/hair_kernels.h"
+#include "methods/deform/part.h"
+#include "methods/method.h"
+
+struct kp_deform;
+struct kp_deform_group;
+
+// Turns the def of an entity into a part.
+KP_NODISCARD kp_result kp_hair_make(const kp_hair_def *def, const kp_env *env, kp_part *part);
+
+// One hair along a polyline, cut into def->segments; `phase` [rad] turns its extra nodes.
+KP_NODISCARD kp_result kp_hair_add(const kp_hair_def *def, kp_part *part, const kp_vec3 *points,
+                                   size_t n, double phase);
+
+// A part of hair after it was joined.
+typedef struct kp_hair_place {
+  size_t part;             // of the deformables
+  int64_t hairs, n;        // in `start`
+  int64_t roots, n_roots;  // in the list
+  double reach;            // m: of the farthest root from the middle of the body
+  kp_part_hair model;
+} kp_hair_place;
+
+// Links between hairs, in the order of their segments.
+typedef struct kp_hair_links {
+  kp_space *space;     // state
+  kp_field *a, *b;     // U32: segments, a < b
+  kp_field *s, *t;     // F64: where on them, 0 to 1
+  kp_field *alive;     // U8: 0 once it was too long
+  int64_t n_segments;  // that may have links; 0: there is no stiction at all
+  // made of the state at the start of every sub-step
+  kp_buffer node, weight;  // 4 per link
+  kp_buffer rest, stiffness, damping, longest;
+  kp_buffer start, refs;  // links of a node: 4 link + corner
+  kp_buffer dx, dy, dz, force, rate, tension;
+  struct kp_link_search *search;  // scratch of the host
+} kp_hair_links;
+
+typedef struct kp_deform_hair {
+  KP_ARRAY(kp_hair_place) places;
+  kp_buffer start;      // I32: first node of each hair; behind the last of a part, its end
+  kp_buffer parent;     // I32, of all nodes: the node nearer to the root, -1: none
+  kp_buffer rest;       // F64: distance to it
+  kp_buffer root_list;  // I32
+  int64_t n_extras;
+  kp_buffer extra_list;  // I32: nodes that are there for the twist alone
+  kp_buffer local[3];    // F64: roots in the frame of their body
+  kp_hair_links links;
+} kp_deform_hair;
+
+// ---- hair_step.c
+
+// After the parts were joined; order[p] is what became deform->parts.data[p].
+KP_NODISCARD kp_result kp_hair_join(struct kp_deform *deform, kp_env *env,
+                                    const kp_part *const *order);
+void kp_hair_free(struct kp_deform *deform);
+
+// Velocities that take the roots to where their bodies are at the end of the inner step.
+KP_NODISCARD kp_result kp_hair_lead(struct kp_deform *deform, kp_env *env);
+
+// Change `moving` so that hairs do not stretch. The velocity a scheme finishes with is not touched:
+// what is taken here would otherwise be lost as energy (section 7.4.1).
+KP_NODISCARD kp_result kp_hair_limit(struct kp_deform *deform, kp_env *env);
+
+// In which no root moves more than a centimetre (Selle 2008, section 7.6).
+double kp_hair_max_dt(struct kp_deform *deform, kp_env *env);
+
+// Largest strain of the segments of a part.
+KP_NODISCARD kp_result kp_hair_strain(struct kp_deform *deform, size_t part, double *strain);
+
+// ---- hair_links.c
+
+KP_NODISCARD kp_result kp_hair_join_links(struct kp_deform *deform, kp_env *env);
+void kp_hair_free_links(struct kp_deform *deform);
+
+// Break what is too long, make links where hairs are near; at the start of a sub-step.
+KP_NODISCARD kp_result kp_hair_relink(struct kp_deform *deform, kp_env *env);
+
+// Of the links of a group, as of its springs: directions, forces and coefficients at positions x;
+// tensions at a velocity.
+KP_NODISCARD kp_result kp_hair_evaluate(struct kp_deform *deform,
+                                        const struct kp_deform_group *group, kp_buffer x[3],
+                                        double implicit);
+KP_NODISCARD kp_result kp_hair_tensions(struct kp_deform *deform,
+                                        const struct kp_deform_group *group, kp_buffer *const v[3],
+                                        deform_in view, bool elastic);
+
+// Whether two segments are joined: contact leaves such pairs alone (section 7.5.3).
+bool kp_hair_is_linked(const struct kp_deform *deform, kp_index segment, kp_index other);

@@ -1,0 +1,213 @@
+// What hairs do beyond springs: roots follow the head, segments do not stretch, and hairs that
+// touch stick (Selle 2008, sections 7.4.1 and 7.5.2).
+#pragma once
+
+#include "methods/deform/deform_kernels.h"
+
+// ---- roots
+
+// Node e of the list goes to where its body takes it: y = turn local + shift, whatever happened to
+// it before.
+typedef struct hair_root_args {
+  int64_t first;  // in the list
+  double dt;
+  double turn[9], shift[3];
+  const int32_t *list;
+  const double *lx, *ly, *lz;  // in the frame of the body
+  const kp_pos *x, *y, *z;
+  kp_real *vx, *vy, *vz;
+  uint8_t *held;
+} hair_root_args;
+
+KP_FN void hair_root(int64_t e, const hair_root_args *g) {
+  int64_t k = g->first + e;
+  int64_t i = g->list[k];
+  const double *t = g->turn;
+  double px = g->lx[k], py = g->ly[k], pz = g->lz[k];
+  g->vx[i] = (kp_real)((t[0] * px + t[1] * py + t[2] * pz + g->shift[0] - g->x[i]) / g->dt);
+  g->vy[i] = (kp_real)((t[3] * px + t[4] * py + t[5] * pz + g->shift[1] - g->y[i]) / g->dt);
+  g->vz[i] = (kp_real)((t[6] * px + t[7] * py + t[8] * pz + g->shift[2] - g->z[i]) / g->dt);
+  g->held[i] |= 7;
+}
+
+// Extra nodes give a hair its twist and are no place of it: nothing but springs meets them (bit 8
+// of hold).
+typedef struct hair_hide_args {
+  const int32_t *list;
+  uint8_t *held;
+} hair_hide_args;
+
+KP_FN void hair_hide(int64_t e, const hair_hide_args *g) {
+  g->held[g->list[e]] |= 8;
+}
+
+// ---- no stretching
+
+// Hair e has the nodes start[e] ... start[e + 1] - 1, from root to tip. Where a node at the end of
+// the step, y = x + dt w, is farther from its parent than at rest, it is put back along the line to
+// it, and w follows; the parent never moves, so one sweep is exact (section 7.4.1).
+typedef struct hair_limit_args {
+  int64_t first;
+  double dt;
+  const int32_t *start;
+  const int32_t *parent;  // of nodes, -1: none
+  const double *rest;     // of nodes: distance to the parent [m]
+  const uint8_t *held;    // nodes that are led go where they are led
+  const kp_pos *x, *y, *z;
+  kp_real *wx, *wy, *wz;
+} hair_limit_args;
+
+KP_FN void hair_limit(int64_t e, const hair_limit_args *g) {
+  int64_t h = g->first + e;
+  for (int32_t i = g->start[h]; i < g->start[h + 1]; ++i) {
+    int32_t p = g->parent[i];
+    if (p < 0 || (g->held[i] & 7) != 0) {
+      continue;
+    }
+    double px = g->x[p] + g->dt * (double)g->wx[p];
+    double py = g->y[p] + g->dt * (double)g->wy[p];
+    double pz = g->z[p] + g->dt * (double)g->wz[p];
+    double dx = g->x[i] + g->dt * (double)g->wx[i] - px;
+    double dy = g->y[i] + g->dt * (double)g->wy[i] - py;
+    double dz = g->z[i] + g->dt * (double)g->wz[i] - pz;
+    double l = sqrt(dx * dx + dy * dy + dz * dz);
+    if (l > g->rest[i]) {
+      double s = g->rest[i] / l;
+      g->wx[i] = (kp_real)((px + s * dx - g->x[i]) / g->dt);
+      g->wy[i] = (kp_real)((py + s * dy - g->y[i]) / g->dt);
+      g->wz[i] = (kp_real)((pz + s * dz - g->z[i]) / g->dt);
+    }
+  }
+}
+
+// The same by impulses J = (l - l0) d/dt/(1/m_c + 1/m_p) along segments stretched by more than a
+// tenth, a few times over the hair: momentum is conserved, the length is not (section 7.4.1 tells
+// why that fails).
+typedef struct hair_pull_args {
+  int64_t first;
+  double dt;
+  int32_t iterations;
+  const int32_t *start, *parent;
+  const double *rest;
+  const uint8_t *held;
+  const kp_real *mass;
+  const kp_pos *x, *y, *z;
+  kp_real *wx, *wy, *wz;
+} hair_pull_args;
+
+#define HAIR_PULL_STRAIN 0.1
+
+KP_FN void hair_pull(int64_t e, const hair_pull_args *g) {
+  int64_t h = g->first + e;
+  for (int32_t k = 0; k < g->iterations; ++k) {
+    for (int32_t i = g->start[h]; i < g->start[h + 1]; ++i) {
+      int32_t p = g->parent[i];
+      double ui = p < 0 || (g->held[i] & 7) != 0 ? 0.0 : 1.0 / (double)g->mass[i];
+      double up = p < 0 || (g->held[p] & 7) != 0 ? 0.0 : 1.0 / (double)g->mass[p];
+      if (ui + up == 0.0) {
+        continue;
+      }
+      double dx = g->x[p] - g->x[i] + g->dt * ((double)g->wx[p] - (double)g->wx[i]);
+      double dy = g->y[p] - g->y[i] + g->dt * ((double)g->wy[p] - (double)g->wy[i]);
+      double dz = g->z[p] - g->z[i] + g->dt * ((double)g->wz[p] - (double)g->wz[i]);
+      double l = sqrt(dx * dx + dy * dy + dz * dz);
+      if (l <= (1.0 + HAIR_PULL_STRAIN) * g->rest[i]) {
+        continue;
+      }
+      double j = (l - g->rest[i]) / (l * g->dt * (ui + up));
+      g->wx[i] += (kp_real)(ui * j * dx);
+      g->wy[i] += (kp_real)(ui * j * dy);
+      g->wz[i] += (kp_real)(ui * j * dz);
+      g->wx[p] -= (kp_real)(up * j * dx);
+      g->wy[p] -= (kp_real)(up * j * dy);
+      g->wz[p] -= (kp_real)(up * j * dz);
+    }
+  }
+}
+
+// Largest strain of the segments that are limited.
+typedef struct hair_strain_args {
+  int64_t first;
+  const int32_t *parent;
+  const double *rest;
+  const kp_pos *x, *y, *z;
+} hair_strain_args;
+
+KP_FN void hair_strain(int64_t e, const hair_strain_args *g, double *value) {
+  int64_t i = g->first + e;
+  int32_t p = g->parent[i];
+  value[0] = 0.0;
+  if (p >= 0) {
+    double dx = g->x[i] - g->x[p], dy = g->y[i] - g->y[p], dz = g->z[i] - g->z[p];
+    value[0] = sqrt(dx * dx + dy * dy + dz * dz) / g->rest[i] - 1.0;
+  }
+}
+
+// ---- links between hairs
+
+// Link e joins the points of two segments with the nodes n0, n1 and n2, n3: a spring from
+// (1 - s) n0 + s n1 to (1 - t) n2 + t n3.
+typedef struct hair_link_args {
+  int64_t first;
+  kp_real implicit;       // s, as of springs
+  const int32_t *node;    // 4 link + corner
+  const kp_real *weight;  // the same, negative at n2 and n3
+  const kp_real *rest, *stiffness, *damping;
+  const kp_real *longest;  // m: it breaks
+  const kp_pos *x, *y, *z;
+  uint8_t *alive;
+  kp_real *dx, *dy, *dz, *force, *rate;
+} hair_link_args;
+
+KP_FN void hair_link(int64_t e, const hair_link_args *g) {
+  int64_t l = g->first + e;
+  double d[3] = { 0.0, 0.0, 0.0 };
+  for (int c = 0; c < 4; ++c) {
+    int64_t i = g->node[4 * l + c];
+    double w = -(double)g->weight[4 * l + c];
+    d[0] += w * g->x[i];
+    d[1] += w * g->y[i];
+    d[2] += w * g->z[i];
+  }
+  double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+  double inverse = length > 0.0 ? 1.0 / length : 0.0;
+  double rest = (double)g->rest[l];
+  // broken ones stay so: hairs let go abruptly
+  g->alive[l] = g->alive[l] != 0 && length <= (double)g->longest[l] ? 1 : 0;
+  kp_real k = g->alive[l] != 0 ? g->stiffness[l] : (kp_real)0;
+  kp_real b = g->alive[l] != 0 ? g->damping[l] : (kp_real)0;
+  g->dx[l] = (kp_real)(d[0] * inverse);
+  g->dy[l] = (kp_real)(d[1] * inverse);
+  g->dz[l] = (kp_real)(d[2] * inverse);
+  g->force[l] = (kp_real)((double)k * (length / rest - 1.0));
+  g->rate[l] = b + g->implicit * k / g->rest[l];
+}
+
+typedef struct hair_link_tension_args {
+  int64_t first;
+  kp_real elastic;  // 1: with the elastic part, 0: without
+  const int32_t *node;
+  const kp_real *weight, *dx, *dy, *dz, *force, *rate;
+  deform_in v;
+  kp_real *tension;
+} hair_link_tension_args;
+
+KP_FN void hair_link_tension(int64_t e, const hair_link_tension_args *g) {
+  int64_t l = g->first + e;
+  kp_real speed = 0;
+  for (int c = 0; c < 4; ++c) {
+    int64_t i = g->node[4 * l + c];
+    speed -= g->weight[4 * l + c] * (g->v.x[g->v.o + i] * g->dx[l] + g->v.y[g->v.p + i] * g->dy[l] +
+                                     g->v.z[g->v.q + i] * g->dz[l]);
+  }
+  g->tension[l] = g->elastic * g->force[l] + g->rate[l] * speed;
+}
+
+#define HAIR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
+  POINT(hair, root)                                                                                \
+  POINT(hair, hide)                                                                                \
+  POINT(hair, limit)                                                                               \
+  POINT(hair, pull)                                                                                \
+  POINT(hair, link)                                                                                \
+  POINT(hair, link_tension)                                                                        \
+  REDUCE(hair, strain, KP_REDUCE_MAX)

@@ -1,0 +1,274 @@
+// Roots that follow bodies, and hairs that do not stretch.
+#include <math.h>
+#include <string.h>
+
+#include "methods/deform/deform.h"
+#include "par/kernel_define.h"
+
+HAIR_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+#define ROOT_STEP 0.01  // m: how far a root may move in an inner step
+#define PULLS 3         // iterations of the limit that conserves momentum
+
+// ---- joining ------------------------------------------------------------------------------------
+
+static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
+  buffer->type = (uint8_t)type;
+  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
+  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
+}
+
+// Where the body is at a time of this sub-step. Free bodies are moved by the world between the
+// sub-steps: within one they go straight on.
+static kp_frame3 frame_at(const kp_env *env, kp_index body, double time) {
+  if (body < 0) {
+    return (kp_frame3){ .orientation = kp_quat_identity() };
+  }
+  const kp_body *model = &env->bodies->models.data[body];
+  if (model->kind == KP_BODY_SCRIPTED) {
+    return kp_body_scripted_frame(model, time);
+  }
+  kp_frame3 f = kp_bodies_frame(env->bodies, body);
+  double ahead = time - env->time;
+  double speed = kp_vec3_length(f.angular_velocity);
+  if (speed > 0.0) {
+    kp_quat turn =
+        kp_quat_from_axis_angle(kp_vec3_scale(f.angular_velocity, 1.0 / speed), speed * ahead);
+    f.orientation = kp_quat_normalize(kp_quat_mul(turn, f.orientation));
+  }
+  f.position = kp_vec3_madd(f.position, ahead, f.velocity);
+  return f;
+}
+
+// Sizes of the lists over all parts of hair.
+typedef struct hair_sizes {
+  int64_t starts, roots;
+} hair_sizes;
+
+static kp_result place_hairs(kp_deform *d, const kp_part *const *order, hair_sizes *sizes) {
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    const kp_part *part = order[p];
+    if (part->hairs.count == 0) {
+      continue;
+    }
+    kp_hair_place place = { .part = p,
+                            .hairs = sizes->starts,
+                            .n = (int64_t)part->hairs.count - 1,
+                            .roots = sizes->roots,
+                            .n_roots = (int64_t)part->roots.count,
+                            .model = part->hair };
+    sizes->starts += (int64_t)part->hairs.count;
+    sizes->roots += (int64_t)part->roots.count;
+    KP_TRY(kp_array_push(&d->hair.places, place));
+  }
+  return KP_OK;
+}
+
+static kp_result fill_nodes(kp_deform *d, const kp_part *const *order) {
+  int64_t n = d->set->space->n;
+  int32_t *parent;
+  double *rest;
+  KP_TRY(room(&d->hair.parent, KP_TYPE_I32, n, &parent));
+  KP_TRY(room(&d->hair.rest, KP_TYPE_F64, n, &rest));
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    const kp_part *part = order[p];
+    int32_t first = (int32_t)d->parts.data[p].nodes.first;
+    for (size_t i = 0; i < part->x.count; ++i) {
+      kp_index up = part->parent.count > 0 ? part->parent.data[i] : -1;
+      parent[first + (int32_t)i] = up >= 0 ? first + up : -1;
+      rest[first + (int32_t)i] =
+          up >= 0 ? kp_vec3_length(kp_vec3_sub(part->x.data[i], part->x.data[up])) : 0.0;
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result fill_roots(kp_deform *d, kp_env *env, const kp_part *const *order,
+                            const hair_sizes *sizes) {
+  int32_t *start, *list;
+  double *local[3];
+  KP_TRY(room(&d->hair.start, KP_TYPE_I32, sizes->starts, &start));
+  KP_TRY(room(&d->hair.root_list, KP_TYPE_I32, sizes->roots, &list));
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(room(&d->hair.local[c], KP_TYPE_F64, sizes->roots, &local[c]));
+  }
+  for (size_t k = 0; k < d->hair.places.count; ++k) {
+    kp_hair_place *place = &d->hair.places.data[k];
+    const kp_part *part = order[place->part];
+    int32_t first = (int32_t)d->parts.data[place->part].nodes.first;
+    for (size_t h = 0; h < part->hairs.count; ++h) {
+      start[place->hairs + (int64_t)h] = first + part->hairs.data[h];
+    }
+    kp_frame3 frame = frame_at(env, place->model.body, 0.0);
+    kp_quat back = kp_quat_conjugate(frame.orientation);
+    for (size_t r = 0; r < part->roots.count; ++r) {
+      int64_t at = place->roots + (int64_t)r;
+      kp_vec3 x = part->x.data[part->roots.data[r]];
+      kp_vec3 p = kp_quat_rotate(back, kp_vec3_sub(x, frame.position));
+      list[at] = first + part->roots.data[r];
+      local[0][at] = p.x;
+      local[1][at] = p.y;
+      local[2][at] = p.z;
+      place->reach = fmax(place->reach, kp_vec3_length(p));
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result fill_extras(kp_deform *d, const kp_part *const *order) {
+  kp_deform_hair *h = &d->hair;
+  for (size_t k = 0; k < h->places.count; ++k) {
+    h->n_extras += (int64_t)order[h->places.data[k].part]->extras.count;
+  }
+  int32_t *list;
+  KP_TRY(room(&h->extra_list, KP_TYPE_I32, h->n_extras, &list));
+  for (size_t k = 0; k < h->places.count; ++k) {
+    size_t p = h->places.data[k].part;
+    for (size_t e = 0; e < order[p]->extras.count; ++e) {
+      *list++ = (int32_t)(d->parts.data[p].nodes.first + order[p]->extras.data[e]);
+    }
+  }
+  return KP_OK;
+}
+
+static void each_buffer(kp_deform_hair *h, void (*each)(kp_buffer *, kp_backend *),
+                        kp_backend *backend) {
+  kp_buffer *all[] = { &h->start,    &h->parent,   &h->rest,     &h->root_list,
+                       &h->local[0], &h->local[1], &h->local[2], &h->extra_list };
+  for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
+    each(all[b], backend);
+  }
+}
+
+static void init_one(kp_buffer *buffer, kp_backend *backend) {
+  kp_buffer_init(buffer, backend);
+}
+
+static void free_one(kp_buffer *buffer, kp_backend *backend) {
+  (void)backend;
+  kp_buffer_free(buffer);
+}
+
+kp_result kp_hair_join(kp_deform *d, kp_env *env, const kp_part *const *order) {
+  each_buffer(&d->hair, init_one, env->backend);
+  hair_sizes sizes = { 0, 0 };
+  KP_TRY(place_hairs(d, order, &sizes));
+  if (d->hair.places.count > 0) {
+    KP_TRY(fill_nodes(d, order));
+    KP_TRY(fill_roots(d, env, order, &sizes));
+    KP_TRY(fill_extras(d, order));
+  }
+  return kp_hair_join_links(d, env);
+}
+
+void kp_hair_free(kp_deform *d) {
+  kp_hair_free_links(d);
+  each_buffer(&d->hair, free_one, NULL);
+  kp_array_free(&d->hair.places);
+}
+
+// ---- roots --------------------------------------------------------------------------------------
+
+static kp_result lead_roots(kp_deform *d, kp_env *env, const kp_hair_place *place) {
+  kp_frame3 frame = frame_at(env, place->model.body, d->time + d->dt);
+  kp_mat3 turn = kp_quat_to_mat3(frame.orientation);
+  hair_root_args a = { .first = place->roots,
+                       .dt = d->dt,
+                       .shift = { frame.position.x, frame.position.y, frame.position.z } };
+  memcpy(a.turn, turn.m, sizeof a.turn);
+  kp_call call;
+  kp_call_init(&call, &hair_root_kernel, &a);
+  KP_BIND(&call, &a, list, &d->hair.root_list, KP_ACCESS_READ);
+  KP_BIND(&call, &a, lx, &d->hair.local[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, ly, &d->hair.local[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, lz, &d->hair.local[2], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, held, &d->hold, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, place->n_roots);
+}
+
+static kp_result hide_extras(kp_deform *d, kp_env *env) {
+  hair_hide_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &hair_hide_kernel, &a);
+  KP_BIND(&call, &a, list, &d->hair.extra_list, KP_ACCESS_READ);
+  KP_BIND(&call, &a, held, &d->hold, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, d->hair.n_extras);
+}
+
+kp_result kp_hair_lead(kp_deform *d, kp_env *env) {
+  if (d->hair.n_extras > 0) {
+    KP_TRY(hide_extras(d, env));
+  }
+  for (size_t k = 0; k < d->hair.places.count; ++k) {
+    if (d->hair.places.data[k].n_roots > 0) {
+      KP_TRY(lead_roots(d, env, &d->hair.places.data[k]));
+    }
+  }
+  return KP_OK;
+}
+
+double kp_hair_max_dt(kp_deform *d, kp_env *env) {
+  double limit = HUGE_VAL;
+  for (size_t k = 0; k < d->hair.places.count; ++k) {
+    const kp_hair_place *place = &d->hair.places.data[k];
+    kp_frame3 frame = frame_at(env, place->model.body, env->time);
+    double speed =
+        kp_vec3_length(frame.velocity) + place->reach * kp_vec3_length(frame.angular_velocity);
+    limit = speed > 0.0 && place->n_roots > 0 ? fmin(limit, ROOT_STEP / speed) : limit;
+  }
+  return limit;
+}
+
+// ---- no stretching ------------------------------------------------------------------------------
+
+static kp_result limit_biased(kp_deform *d, kp_env *env, const kp_hair_place *place) {
+  hair_limit_args a = { .first = place->hairs, .dt = d->dt };
+  kp_call call;
+  kp_call_init(&call, &hair_limit_kernel, &a);
+  KP_BIND(&call, &a, start, &d->hair.start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, parent, &d->hair.parent, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rest, &d->hair.rest, KP_ACCESS_READ);
+  KP_BIND(&call, &a, held, &d->hold, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, w, &d->moving, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, place->n);
+}
+
+static kp_result limit_by_pulls(kp_deform *d, kp_env *env, const kp_hair_place *place) {
+  hair_pull_args a = { .first = place->hairs, .dt = d->dt, .iterations = PULLS };
+  kp_call call;
+  kp_call_init(&call, &hair_pull_kernel, &a);
+  KP_BIND(&call, &a, start, &d->hair.start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, parent, &d->hair.parent, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rest, &d->hair.rest, KP_ACCESS_READ);
+  KP_BIND(&call, &a, held, &d->hold, KP_ACCESS_READ);
+  KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, w, &d->moving, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, place->n);
+}
+
+kp_result kp_hair_limit(kp_deform *d, kp_env *env) {
+  for (size_t k = 0; k < d->hair.places.count; ++k) {
+    const kp_hair_place *place = &d->hair.places.data[k];
+    if (place->model.limit == KP_HAIR_LIMIT_BIASED) {
+      KP_TRY(limit_biased(d, env, place));
+    } else if (place->model.limit == KP_HAIR_LIMIT_MOMENTUM) {
+      KP_TRY(limit_by_pulls(d, env, place));
+    }
+  }
+  return KP_OK;
+}
+
+kp_result kp_hair_strain(kp_deform *d, size_t part, double *strain) {
+  kp_range nodes = d->parts.data[part].nodes;
+  hair_strain_args a = { .first = nodes.first };
+  kp_call call;
+  kp_call_init(&call, &hair_strain_kernel, &a);
+  KP_BIND(&call, &a, parent, &d->hair.parent, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rest, &d->hair.rest, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  return kp_call_reduce(d->set->space->backend, &call, nodes.n, strain);
+}
