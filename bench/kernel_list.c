@@ -26,6 +26,7 @@
 #include "methods/common/vorticity_kernels.h"
 #include "methods/deform/deform_kernels.h"
 #include "methods/deform/deform_tets_kernels.h"
+#include "methods/deform/hair_kernels.h"
 #include "methods/fire/fire_kernels.h"
 #include "methods/flip/flip_kernels.h"
 #include "methods/grains/grains_kernels.h"
@@ -89,6 +90,7 @@
   FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   DEFORM_TETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
+  HAIR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   SPH_SHIFT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \

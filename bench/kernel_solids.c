@@ -5,6 +5,23 @@
 
 #include "bench/kernels.h"
 
+// Tufts that are not stretched in either way, near enough to stick.
+static kp_result add_hairs(kp_world *world, int64_t particles) {
+  enum { SEGMENTS = 10 };
+  for (int limit = KP_HAIR_LIMIT_BIASED; limit <= KP_HAIR_LIMIT_MOMENTUM; ++limit) {
+    kp_hair_def hair = kp_default_hair_def();
+    snprintf(hair.name, sizeof hair.name, "hair-%d", limit);
+    hair.count = particles / (8 * SEGMENTS) + 2;
+    hair.segments = SEGMENTS;
+    hair.root = kp_vec3_make(1.5, 0.5, limit == KP_HAIR_LIMIT_BIASED ? -1.0 : 1.0);
+    hair.spread = 0.002 * sqrt((double)hair.count);
+    hair.limit = limit;
+    hair.stiction = 1e-3;
+    KP_TRY(kp_world_add_hair(world, &hair));
+  }
+  return KP_OK;
+}
+
 kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
   kp_domain_def domain = kp_default_domain_def();
   domain.min = kp_vec3_make(-2, -2, -2);
@@ -38,5 +55,6 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
   pin.shape = (kp_shape_def){ .kind = KP_SHAPE_BOX,
                               .min = kp_vec3_make(-1, -2, -1),
                               .max = kp_vec3_make(1, 2, -0.45) };
-  return kp_world_add_pin(world, &pin);
+  KP_TRY(kp_world_add_pin(world, &pin));
+  return add_hairs(world, particles);
 }

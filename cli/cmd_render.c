@@ -13,6 +13,7 @@
 #include "render/video.h"
 #include "run/inputs.h"
 
+#define HAIR_GLOSS 0.6
 #define GRAIN_CLASSES 6  // sets a population of grains may be split into, by powers of two
 
 static const kp_option options[] = {
@@ -117,6 +118,14 @@ static kp_result add_entity_looks(render_job *job) {
     const kp_collider_def *def = &spec->colliders.data[i];
     kp_look_def look = plain_look(def->color);
     if (!is_same_color(def->color, collider) && !has_look(job, def->name)) {
+      KP_TRY(add_look(job, def->name, &look));
+    }
+  }
+  for (size_t i = 0; i < spec->hairs.count; ++i) {
+    const kp_hair_def *def = &spec->hairs.data[i];
+    kp_look_def look = plain_look(def->color);
+    look.gloss = HAIR_GLOSS;
+    if (!has_look(job, def->name)) {
       KP_TRY(add_look(job, def->name, &look));
     }
   }

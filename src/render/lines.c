@@ -8,6 +8,8 @@
 #include "render/pass.h"
 
 #define CHUNK 4096
+#define THICK 1.5f        // radius in pixels from which a stroke is a cylinder and not a fibre
+#define TUFT_DEPTH 60.0f  // radii of a fibre after which a tuft has taken 63 % of the light
 
 // A piece on the picture. Inverse depth is linear along it.
 typedef struct stroke {
@@ -200,6 +202,9 @@ static void describe(const kp_pass *pass, uint32_t index, const stroke *s, const
   const kp_material *material = &pass->materials[material_index];
   point->material = (uint16_t)material_index;
   point->normal = stroke_normal(pass, s, hit, point->position);
+  point->tangent = s->tangent;
+  bool is_fibre = hit->radius_pixels < THICK && (int)segment->set != pass->outline;
+  point->fibre = is_fibre ? TUFT_DEPTH * hit->radius : 0.0f;
   point->albedo = material->color;
   if (material->scalar != NULL) {
     int64_t v = (int64_t)segment->vertex - p->line_offsets[segment->set];

@@ -151,6 +151,8 @@ typedef struct kp_surface_point {
   kp_rgb albedo;
   float occlusion;
   uint16_t material;
+  kp_f3 tangent;  // of a fibre
+  float fibre;    // m: how deep light goes into a tuft of such fibres; 0: a surface
 } kp_surface_point;
 
 // A see-through layer in front of the opaque surface.

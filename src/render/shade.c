@@ -27,8 +27,34 @@ static kp_rgb add_gloss(const kp_pass *pass, const kp_surface_point *point, kp_r
   return kp_rgb_add(color, kp_rgb_scale(pass->light.sun_color, shine));
 }
 
+// A fibre (Kajiya and Kay 1989): diffuse light with the sine to the sun, a highlight on the cone
+// that a cylinder mirrors to, and a wider one in the fibre's colour for the light that went through
+// it. What lies deep in a tuft sees less of the sky too.
+static kp_rgb shade_fibre(const kp_pass *pass, const kp_surface_point *point, float gloss,
+                          float noise) {
+  kp_f3 eye = kp_f3_normalize(kp_f3_scale(point->position, -1.0f));
+  float tl = kp_f3_dot(point->tangent, pass->sun), te = kp_f3_dot(point->tangent, eye);
+  float sl = sqrtf(kp_maxf(0.0f, 1.0f - tl * tl)), se = sqrtf(kp_maxf(0.0f, 1.0f - te * te));
+  float cone = kp_clampf(sl * se - tl * te, 0.0f, 1.0f);
+  float sun = kp_shadow_light(pass, point, noise);
+  if (sun > 0.0f && pass->n_volumes > 0) {
+    sun *= kp_volumes_sunlight(pass, point->position);
+  }
+  float deep = 0.3f + 0.7f * sun;
+  kp_rgb ambient = kp_light_ambient(&pass->light, kp_f3_dot(point->normal, pass->up));
+  kp_rgb light = kp_rgb_scale(pass->light.sun_color, sun * (0.7f * sl));
+  light = kp_rgb_add(light, kp_rgb_scale(ambient, point->occlusion * deep));
+  kp_rgb through = kp_rgb_scale(pass->light.sun_color, sun * 1.2f * gloss * powf(cone, 8.0f));
+  kp_rgb color = kp_rgb_mul(point->albedo, kp_rgb_add(light, through));
+  float shine = 0.12f * gloss * sun * powf(cone, exp2f(3.0f + 5.0f * gloss));
+  return kp_rgb_add(color, kp_rgb_scale(pass->light.sun_color, shine));
+}
+
 kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, float noise) {
   const kp_material *material = &pass->materials[point->material];
+  if (point->fibre > 0.0f) {
+    return shade_fibre(pass, point, material->gloss, noise);
+  }
   float cosine = kp_f3_dot(point->normal, pass->sun), sunlight = 0.0f;
   if (cosine > 0.0f) {
     sunlight = cosine * kp_shadow_light(pass, point, noise);

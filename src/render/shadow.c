@@ -124,6 +124,17 @@ float kp_shadow_at(const kp_pass *pass, kp_f3 position) {
   return lit_at(pass, p.x, p.y, p.z);
 }
 
+// Of a fibre in a tuft: light falls off behind the first fibre of the map as through an even
+// density (a shadow map of one layer; Lokovic and Veach 2000 have more).
+static float lit_in_tuft(const kp_pass *pass, float x, float y, float depth, float fibre) {
+  const kp_view *view = &pass->sun_view;
+  if (!(x >= 0.0f && y >= 0.0f && x < (float)view->width && y < (float)view->height)) {
+    return 1.0f;
+  }
+  float before = depth - pass->shadow.depth[(int64_t)y * view->width + (int64_t)x];
+  return before > 0.0f ? expf(-before / fibre) : 1.0f;
+}
+
 // Share of the sun seen from a surface: a spiral of taps, turned by noise.
 float kp_shadow_light(const kp_pass *pass, const kp_surface_point *point, float noise) {
   const kp_shadow_map *map = &pass->shadow;
@@ -138,7 +149,9 @@ float kp_shadow_light(const kp_pass *pass, const kp_surface_point *point, float 
   float sum = 0.0f;
   for (int i = 0; i < pass->shadow_taps.n; ++i) {
     kp_f3 at = pass->shadow_taps.at[i];
-    sum += lit_at(pass, p.x + c * at.x - t * at.y, p.y + t * at.x + c * at.y, p.z);
+    float x = p.x + c * at.x - t * at.y, y = p.y + t * at.x + c * at.y;
+    sum +=
+        point->fibre > 0.0f ? lit_in_tuft(pass, x, y, p.z, point->fibre) : lit_at(pass, x, y, p.z);
   }
   return sum / (float)pass->shadow_taps.n;
 }

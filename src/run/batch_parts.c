@@ -4,6 +4,8 @@
 
 #include "run/batch.h"
 
+#define TAPER 0.6  // of the radius that a strand has lost at its tip
+
 static const char *const components[3] = { "x", "y", "z" };
 
 // Items of a field of the set, of the nodes `nodes` (NULL: all of the part).
@@ -61,8 +63,13 @@ static kp_result add_curves(kp_batch *batch, const kp_env_part *part) {
   KP_TRY(kp_batch_room(batch, KP_ITEM_F64, part->points.count, "m", &room, "curve/%s/radius/0",
                        part->name));
   double *radius = room;
-  for (size_t k = 0; k < part->points.count; ++k) {
-    radius[k] = part->radius;
+  // thinner towards the tip
+  for (size_t c = 0; c + 1 < part->offsets.count; ++c) {
+    size_t first = (size_t)part->offsets.data[c], n = (size_t)part->offsets.data[c + 1] - first;
+    for (size_t k = 0; k < n; ++k) {
+      double along = n > 1 ? (double)k / (double)(n - 1) : 0.0;
+      radius[first + k] = part->radius * (1.0 - TAPER * along * along);
+    }
   }
   return KP_OK;
 }

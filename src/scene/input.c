@@ -44,16 +44,25 @@ static kp_result add_mesh(kp_scene *scene, const char *file) {
   return kp_scene_add_input(scene, file, hash);
 }
 
+// The file a parameter names; NULL when it names none.
+static const char *file_of(const kp_param *row, const void *value) {
+  if (row->type == KP_PARAM_SHAPE) {
+    const kp_shape_def *shape = value;
+    return shape->kind == KP_SHAPE_MESH ? shape->file : NULL;
+  }
+  bool is_file = row->type == KP_PARAM_TEXT &&
+                 (strcmp(row->key, "guides") == 0 || strcmp(row->key, "mesh") == 0);
+  const char *text = value;
+  return is_file && text[0] != '\0' ? text : NULL;
+}
+
 kp_result kp_scene_add_meshes(kp_scene *scene) {
   for (size_t i = 0; i < scene->entities.count; ++i) {
     const kp_scene_entity *entity = scene->entities.data[i];
     const kp_param_table *table = entity->kind->table;
     for (size_t k = 0; k < table->n_rows; ++k) {
-      const kp_shape_def *shape = (const kp_shape_def *)(entity->def + table->rows[k].offset);
-      if (table->rows[k].type != KP_PARAM_SHAPE || shape->kind != KP_SHAPE_MESH) {
-        continue;
-      }
-      kp_result result = add_mesh(scene, shape->file);
+      const char *file = file_of(&table->rows[k], entity->def + table->rows[k].offset);
+      kp_result result = file != NULL ? add_mesh(scene, file) : KP_OK;
       if (result != KP_OK) {
         return kp_fail_in(result, "%s: %s \"%s\"", entity->where, entity->kind->word, entity->name);
       }

@@ -77,6 +77,9 @@ kp_result kp_world_measure(kp_world *world, kp_world_size *out) {
     bool has_particles = space != NULL && space->kind == KP_SPACE_PARTICLES;
     out->particles += has_particles ? stats.count : 0;
   }
+  for (size_t p = 0; p < world->env.parts.count; ++p) {
+    out->particles += world->env.parts.data[p].count;
+  }
   for (size_t e = 0; e < world->spec.emitters.count; ++e) {
     int64_t limit = world->spec.emitters.data[e].limit;
     out->to_come = limit < INT32_MAX && out->to_come >= 0 ? out->to_come + limit : -1;

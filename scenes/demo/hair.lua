@@ -1,0 +1,26 @@
+-- A head with long hair nods and shakes. Hairs bend, twist and curl, do not stretch, and stick to
+-- each other where they touch.
+domain { min = {-0.35, -0.45, -0.35}, max = {0.35, 0.35, 0.35} }
+simulation { dt_max = 1/60 }
+solids { dt = 1/600, inner = 5, tolerance = 0.01 }
+
+local function smooth(t) return t < 0 and 0 or t > 1 and 1 or t * t * (3 - 2 * t) end
+collider "head" {
+  shape = mesh { file = "meshes/head.obj" },
+  rotation_deg = function(t)
+    return {8 * math.sin(5 * t) * smooth(t), 50 * math.sin(9 * t) * smooth(2 * t), 0}
+  end,
+  color = {0.62, 0.42, 0.33},
+}
+hair "locks" {
+  on = "head",
+  -- crown and back of the skull
+  scalp = sphere { center = {0, 0.065, -0.065}, radius = 0.105 }, fade = 0.02,
+  count = 900, segments = 16, length = 0.20,
+  fall = {0, -1, -0.25}, droop = 0.035, lift = 0.004, roughness = 0.25,
+  wave = 0.003, wave_length = 0.06,
+  stiction = 1e-3, stiction_distance = 0.003, stiction_break = 0.008, stiction_links = 2,
+  radius = 4e-4, color = {0.16, 0.065, 0.025},
+}
+render { camera_position = {0.45, 0.12, 0.75}, camera_target = {0, -0.03, 0}, box = false }
+output { frames = 48, fps = 24 }

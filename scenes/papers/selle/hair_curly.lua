@@ -1,0 +1,20 @@
+-- Selle 2008, Fig. 7.10, table 7.2: long curly hair on a body that spins, 5 000 hairs of 50 segments.
+domain { min = {-0.6, -0.7, -0.6}, max = {0.6, 0.5, 0.6} }
+simulation { dt_max = 1/60 }
+solids { dt = 6e-4, inner = 8, tolerance = 0.05 }
+collider "head" {
+  shape = mesh { file = "meshes/head.obj" },
+  rotation_deg = function(t) return {0, 360 * (1 - math.cos(1.5 * t)), 0} end,
+  color = {0.62, 0.42, 0.33},
+}
+collider "shoulders" { shape = capsule { a = {-0.15, -0.3, -0.04}, b = {0.15, -0.3, -0.04}, radius = 0.08 }, color = {0.2, 0.22, 0.28} }
+hair "locks" {
+  on = "head", scalp = sphere { center = {0, 0.065, -0.055}, radius = 0.112 }, fade = 0.015,
+  count = 5000, segments = 50, length = 0.45, fall = {0, -1, -0.2}, droop = 0.03, lift = 0.006,
+  curl_radius = 0.007, curl_pitch = 0.03,
+  roughness = 0.2, self = true, thickness = 0.0005, friction = 0.4,
+  stiction = 1e-3, stiction_distance = 0.002, stiction_break = 0.005, stiction_links = 5,
+  radius = 1.2e-4, color = {0.14, 0.06, 0.02},
+}
+render { camera_position = {0.55, 0.1, 0.85}, camera_target = {0, -0.07, 0}, box = false }
+output { frames = 96, fps = 24 }
