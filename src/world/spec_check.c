@@ -194,8 +194,8 @@ static kp_result check_not_empty(const kp_spec *spec, const kp_population_defs *
              p->name);
     }
   }
-  bool has_solids = spec->bodies.count > 0 || spec->cloths.count > 0 ||
-                    spec->softs.count > 0 || spec->hairs.count > 0;
+  bool has_solids = spec->bodies.count > 0 || spec->cloths.count > 0 || spec->softs.count > 0 ||
+                    spec->hairs.count > 0;
   if (n_alive > 0 || spec->smokes.count > 0 || has_solids) {
     return KP_OK;
   }
@@ -569,9 +569,7 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
 
 // Deformables fold out of a plane: they need all three dimensions.
 static kp_result check_deformables(const kp_spec *spec, const census *c) {
-  const char *word = spec->cloths.count > 0  ? "cloth"
-                     : spec->softs.count > 0 ? "soft"
-                                             : "hair";
+  const char *word = spec->cloths.count > 0 ? "cloth" : spec->softs.count > 0 ? "soft" : "hair";
   const char *name = spec->cloths.count > 0  ? spec->cloths.data[0].name
                      : spec->softs.count > 0 ? spec->softs.data[0].name
                      : spec->hairs.count > 0 ? spec->hairs.data[0].name

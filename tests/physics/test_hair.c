@@ -427,11 +427,16 @@ static void twist_and_curls_are_kept(void **state) {
   print_message("twist energy %.3g %.3g %.3g J for 1, 2, 4 turns: off n^2 by %.3g; without torsion "
                 "%.3g; curl radius %.3g when drawn, %.4g after\n",
                 one, two, four, off, none, stretched, radius);
-  kp_claim claim = { "selle-C31",
-                     "torsion: energy of 1, 2, 4 turns of a held hair over n^2 (largest share it is "
-                     "off), about zero with edges and bending only; a drawn helix recovers its "
-                     "radius within 10 %",
-                     "a hair of 100 segments; a helix of 60 segments", "test_hair", off, 0.25 };
+  kp_claim claim = {
+    "selle-C31",
+    "torsion: energy of 1, 2, 4 turns of a held hair over n^2 (largest share it is "
+    "off), about zero with edges and bending only; a drawn helix recovers its "
+    "radius within 10 %",
+    "a hair of 100 segments; a helix of 60 segments",
+    "test_hair",
+    off,
+    0.25
+  };
   bool holds = off <= 0.25 && none < 1e-3 * two && fabs(radius - 1.0) <= 0.1;
   kp_claim_write(&claim, holds ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
   assert_true(off <= 0.25);
@@ -681,9 +686,9 @@ int main(void) {
     cmocka_unit_test(straight_hair_is_a_zigzag),   cmocka_unit_test(curly_hair_is_a_plain_chain),
     cmocka_unit_test(mixed_hair_joins_both_kinds), cmocka_unit_test(counts_are_those_of_the_table),
     cmocka_unit_test(roots_follow_the_head),       cmocka_unit_test(shaken_hair_does_not_stretch),
-    cmocka_unit_test(twist_and_curls_are_kept),
-    cmocka_unit_test(links_are_all_near_pairs),    cmocka_unit_test(no_segment_has_too_many),
-    cmocka_unit_test(stuck_hairs_let_go_at_once),  cmocka_unit_test(bits_are_the_same),
+    cmocka_unit_test(twist_and_curls_are_kept),    cmocka_unit_test(links_are_all_near_pairs),
+    cmocka_unit_test(no_segment_has_too_many),     cmocka_unit_test(stuck_hairs_let_go_at_once),
+    cmocka_unit_test(bits_are_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
