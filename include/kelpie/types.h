@@ -702,6 +702,9 @@ typedef struct kp_solids_def {
   double repulsion;    // k of surfaces that come near [N/m]
   bool history;        // pairs remember their side
   int64_t attempts;    // passes over collisions before zones are made rigid
+  bool contact;        // surfaces meet
+  bool rewind;         // go back and halve the steps when something collides (Bridson 2002)
+  double edge_share;   // thickness is at most this part of the shortest edge at a node
 } kp_solids_def;
 
 typedef enum kp_cloth_pattern { KP_CLOTH_HERRING_BONE, KP_CLOTH_REGULAR } kp_cloth_pattern;

@@ -332,6 +332,9 @@ kp_solids_def kp_default_solids_def(void) {
     .repulsion = 30.0,
     .history = true,
     .attempts = 4,
+    .contact = true,
+    .rewind = false,
+    .edge_share = 0.3,
   };
 }
 

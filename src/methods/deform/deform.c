@@ -60,6 +60,7 @@ static kp_result setup(kp_deform *d, kp_env *env, kp_part *const *parts, size_t 
                        const kp_pin_def *pins, size_t n_pins) {
   KP_TRY(kp_deform_join(d, env, parts, n_parts));
   KP_TRY(kp_deform_make_pins(d, env, pins, n_pins));
+  KP_TRY(kp_deform_make_contact(d, env));
   for (size_t p = 0; p < n_parts; ++p) {
     KP_TRY(show_part(d, env, parts[p]));
   }
@@ -154,16 +155,58 @@ static kp_result inner_step(kp_deform *d, kp_env *env) {
   find_strengths(d);
   KP_TRY(kp_deform_lead(d, env));
   KP_TRY(kp_hair_lead(d, env));
+  KP_TRY(kp_deform_weigh(d, env));
   KP_TRY(kp_deform_weather(d, env));
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
     KP_TRY(kp_schemes[group->scheme].predict(d, env, group));
   }
   KP_TRY(kp_hair_limit(d, env));
+  KP_TRY(kp_deform_repulse(d, KP_CONTACT_MOVING));
   KP_TRY(move(d, env));
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
     KP_TRY(kp_schemes[group->scheme].finish(d, env, group));
+  }
+  return kp_deform_repulse(d, KP_CONTACT_FINAL);
+}
+
+static kp_result inner_steps(kp_deform *d, kp_env *env, int64_t first, int64_t n) {
+  for (int64_t k = first; k < first + n; ++k) {
+    d->time = env->time + (double)k * d->dt;
+    KP_TRY(inner_step(d, env));
+    ++d->inner_steps;
+  }
+  return KP_OK;
+}
+
+// One turn: never back, whatever collides (Selle 2008, section 6.2).
+static kp_result turn(kp_deform *d, kp_env *env, int64_t n) {
+  KP_TRY(kp_deform_find_pairs(d));
+  KP_TRY(inner_steps(d, env, 0, n));
+  return kp_deform_part_collisions(d, (double)n * d->dt);
+}
+
+// The loop before it: back to the start with half as many steps when something collides, until it is
+// one (Bridson et al. 2002; Selle 2008, L1001).
+static kp_result turn_back(kp_deform *d, kp_env *env, int64_t n) {
+  int64_t k = n;
+  for (int64_t done = 0; done < n;) {
+    k = k < n - done ? k : n - done;
+    KP_TRY(kp_deform_find_pairs(d));
+    for (bool collides = true; collides;) {
+      KP_TRY(inner_steps(d, env, done, k));
+      KP_TRY(kp_deform_any_collision(d, (double)k * d->dt, &collides));
+      if (collides && k == 1) {
+        KP_TRY(kp_deform_part_collisions(d, d->dt));
+        collides = false;
+      } else if (collides) {
+        KP_TRY(kp_deform_go_back(d));
+        k /= 2;
+      }
+    }
+    done += k;
+    k *= 2;
   }
   return KP_OK;
 }
@@ -174,14 +217,10 @@ static kp_result deform_solve(void *self, kp_env *env) {
   // no fewer than the limit asks for, and a step of the world that was cut takes as many as it must
   int64_t n = limit < env->dt ? (int64_t)ceil(env->dt / limit * (1.0 - 1e-9)) : 1;
   d->dt = env->dt / (double)n;
-  d->inner_steps = n;
+  d->inner_steps = 0;
   d->iterations = 0;
   KP_TRY(kp_hair_relink(d, env));
-  for (int64_t k = 0; k < n; ++k) {
-    d->time = env->time + (double)k * d->dt;
-    KP_TRY(inner_step(d, env));
-  }
-  return KP_OK;
+  return d->def.rewind && d->meet.contact != NULL ? turn_back(d, env, n) : turn(d, env, n);
 }
 
 // ---- what it tells ------------------------------------------------------------------------------

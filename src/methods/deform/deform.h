@@ -24,6 +24,7 @@
 #include "data/call.h"
 #include "data/set.h"
 #include "linalg/pcg.h"
+#include "methods/common/contact.h"
 #include "methods/deform/deform_kernels.h"
 #include "methods/deform/hair.h"
 #include "methods/deform/part.h"
@@ -119,6 +120,15 @@ typedef struct kp_deform_pin {
   kp_range nodes;  // in the list
 } kp_deform_pin;
 
+// What deformables meet of each other (deform_contact.c); scratch of a sub-step.
+typedef struct kp_deform_meet {
+  kp_contact *contact;         // NULL: nothing meets
+  kp_buffer lightness;         // 1/kg
+  kp_buffer give;              // 1/kg: 0 for nodes that are led in this inner step
+  kp_vector3 clean;            // POS: the last state without intersections
+  kp_vector3 clean_velocity;   // of it
+} kp_deform_meet;
+
 struct kp_deform {
   kp_solids_def def;
   kp_set *set;  // "nodes"
@@ -149,6 +159,8 @@ struct kp_deform {
 
   KP_ARRAY(kp_deform_pin) pins;
   kp_buffer pin_list;  // I32
+
+  kp_deform_meet meet;
 
   // scratch of an inner step
   double time, dt;                   // of its start; its length
@@ -234,6 +246,21 @@ KP_NODISCARD kp_result kp_deform_lead(kp_deform *deform, kp_env *env);
 KP_NODISCARD kp_result kp_deform_lead_nodes(kp_deform *deform, kp_env *env, const kp_mat3 *turn,
                                             kp_vec3 shift, kp_buffer *list, kp_range nodes,
                                             uint8_t axes);
+
+// ---- deform_contact.c: all do nothing where nothing can meet
+
+KP_NODISCARD kp_result kp_deform_make_contact(kp_deform *deform, kp_env *env);
+// Inverse masses of this inner step, after kp_deform_lead.
+KP_NODISCARD kp_result kp_deform_weigh(kp_deform *deform, kp_env *env);
+// A: keeps the state, which has no intersections, and finds what is near each other in it.
+KP_NODISCARD kp_result kp_deform_find_pairs(kp_deform *deform);
+// B.2 (`moving`) and B.8 (the velocity).
+KP_NODISCARD kp_result kp_deform_repulse(kp_deform *deform, kp_contact_law law);
+// C: `time` since the kept state.
+KP_NODISCARD kp_result kp_deform_part_collisions(kp_deform *deform, double time);
+KP_NODISCARD kp_result kp_deform_any_collision(kp_deform *deform, double time, bool *out);
+// To the kept state.
+KP_NODISCARD kp_result kp_deform_go_back(kp_deform *deform);
 
 // ---- generators: each turns the def of an entity into a part
 

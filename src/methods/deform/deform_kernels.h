@@ -589,7 +589,21 @@ KP_FN void deform_sums(int64_t e, const deform_sums_args *g, double *v) {
   v[13] = isfinite(speed2 + p[0] + p[1] + p[2]) ? 0.0 : 1.0;
 }
 
+// ---- contact
+
+typedef struct deform_give_args {
+  const uint8_t *hold;
+  const kp_real *lightness;  // 1/kg
+  kp_real *give;
+} deform_give_args;
+
+// Nodes that are led along any axis move as told.
+KP_FN void deform_give(int64_t i, const deform_give_args *g) {
+  g->give[i] = g->hold[i] != 0 ? (kp_real)0 : g->lightness[i];
+}
+
 #define DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
+  POINT(deform, give)                                                                              \
   POINT(deform, spring)                                                                            \
   POINT(deform, tension)                                                                           \
   POINT(deform, push)                                                                              \

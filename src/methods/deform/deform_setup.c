@@ -26,7 +26,8 @@ static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend
                         kp_backend *backend) {
   kp_vector3 *vectors[] = {
     &d->normal, &d->outward,           &d->wind,         &d->old,        &d->middle,
-    &d->moving, &d->springs.direction, &d->springs.root, &d->tets.force, &d->tets.diagonal
+    &d->moving, &d->springs.direction, &d->springs.root, &d->tets.force, &d->tets.diagonal,
+    &d->meet.clean, &d->meet.clean_velocity
   };
   kp_buffer *singles[] = { &d->mass,
                            &d->hold,
@@ -68,6 +69,8 @@ static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend
                            &d->triangle_start,
                            &d->triangle_refs,
                            &d->pin_list,
+                           &d->meet.lightness,
+                           &d->meet.give,
                            &d->right,
                            &d->change,
                            &d->inverse };
@@ -96,6 +99,7 @@ static void free_one(kp_buffer *buffer, kp_backend *backend) {
 void kp_deform_free_model(kp_deform *deform) {
   each_buffer(deform, free_one, NULL);
   kp_hair_free(deform);
+  kp_contact_destroy(&deform->meet.contact);
   kp_pcg_free(&deform->pcg);
   kp_array_free(&deform->parts);
   kp_array_free(&deform->groups);

@@ -24,6 +24,11 @@ static const kp_param solids_rows[] = {
       "Surfaces that are near remember on which side of each other they were."),
   ROW(attempts, INT, "", 1, 1000,
       "Passes over collisions before what still collides is made rigid for the step."),
+  ROW(contact, BOOL, "", 0, 0, "Surfaces and hairs meet themselves and each other."),
+  ROW(rewind, BOOL, "", 0, 0,
+      "Go back and take half as many inner steps when something collides, for comparison."),
+  ROW(edge_share, REAL, "", 1e-6, 10,
+      "Thickness is at most this part of the shortest edge at a node."),
 };
 
 static void set_solids(void *def) {

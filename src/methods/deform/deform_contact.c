@@ -1,0 +1,184 @@
+// Deformables meet each other and themselves: the outer loop of Selle (2008, section 6.2) around the
+// inner steps, over methods/common/contact.h.
+#include <string.h>
+
+#include "base/log.h"
+#include "methods/deform/deform.h"
+
+extern const kp_kernel deform_give_kernel;
+
+static kp_buffer *position(kp_deform *d) {
+  return d->set->position->buffers;
+}
+
+static kp_buffer *velocity(kp_deform *d) {
+  return d->set->velocity->buffers;
+}
+
+// ---- set-up
+
+typedef struct mesh_arrays {
+  KP_ARRAY(kp_index) object;
+  KP_ARRAY(double) h;
+  KP_ARRAY(kp_contact_object) objects;
+} mesh_arrays;
+
+static kp_result describe(const kp_deform *d, mesh_arrays *out) {
+  size_t n = (size_t)d->set->space->n;
+  KP_TRY(kp_array_resize(&out->object, n));
+  KP_TRY(kp_array_resize(&out->h, n));
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    const kp_deform_part *part = &d->parts.data[p];
+    const kp_part_surface *s = &part->surface;
+    kp_contact_object object = {
+      .flags = (s->segments_only ? KP_CONTACT_HAIR : 0u) | (s->self ? 0u : KP_CONTACT_NO_SELF),
+      .friction = s->friction,
+    };
+    KP_TRY(kp_array_push(&out->objects, object));
+    for (int64_t i = part->nodes.first; i < part->nodes.first + part->nodes.n; ++i) {
+      out->object.data[i] = (kp_index)p;
+      out->h.data[i] = s->thickness;
+    }
+  }
+  return KP_OK;
+}
+
+// What intersects at the start stays so, since contact keeps the sides of everything: say it.
+static kp_result warn_of_intersections(const kp_contact_mesh *mesh) {
+  kp_triangle_soup soup = { mesh->rest[0], mesh->rest[1], mesh->rest[2], mesh->triangles,
+                            mesh->n_triangles };
+  kp_intersections met;
+  KP_TRY(kp_soup_count(&soup, &met));
+  if (met.count > 0) {
+    kp_log(KP_LOG_WARN, "solids",
+           "%lld pairs of triangles of cloth or soft bodies intersect at the start; they will not "
+           "come free",
+           (long long)met.count);
+  }
+  return KP_OK;
+}
+
+static kp_result create(kp_deform *d, kp_env *env, mesh_arrays *arrays) {
+  KP_TRY(describe(d, arrays));
+  kp_contact_mesh mesh = {
+    .n_nodes = (kp_index)d->set->space->n,
+    .n_triangles = (kp_index)d->n_triangles,
+    .n_segments = (kp_index)d->n_segments,
+    .n_objects = (kp_index)d->parts.count,
+    .triangles = d->n_triangles > 0 ? d->triangles.data[0].v : NULL,
+    .segments = d->segments.data,
+    .object = arrays->object.data,
+    .h = arrays->h.data,
+    .objects = arrays->objects.data,
+  };
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(kp_buffer_get(&position(d)[c], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&mesh.rest[c]));
+  }
+  kp_contact_clamp(&mesh, d->def.edge_share, arrays->h.data);
+  kp_contact_def def = kp_default_contact_def();
+  def.stiffness = d->def.repulsion;
+  def.history = d->def.history;
+  def.attempts = (int)d->def.attempts;
+  KP_TRY(warn_of_intersections(&mesh));
+  return kp_contact_create(env->backend, &def, &mesh, &d->meet.contact);
+}
+
+kp_result kp_deform_make_contact(kp_deform *d, kp_env *env) {
+  kp_deform_meet *meet = &d->meet;
+  int64_t n = d->set->space->n;
+  if (!d->def.contact || d->n_triangles + d->n_segments == 0) {
+    return KP_OK;
+  }
+  mesh_arrays arrays = { 0 };
+  kp_result result = create(d, env, &arrays);
+  kp_array_free(&arrays.object);
+  kp_array_free(&arrays.h);
+  kp_array_free(&arrays.objects);
+  KP_TRY(result);
+  KP_TRY(kp_vector3_resize(&meet->clean, KP_TYPE_POS, n));
+  KP_TRY(kp_vector3_resize(&meet->clean_velocity, KP_TYPE_REAL, n));
+  meet->give.type = meet->lightness.type = KP_TYPE_REAL;
+  KP_TRY(kp_buffer_resize(&meet->give, (size_t)n * sizeof(kp_real)));
+  KP_TRY(kp_buffer_resize(&meet->lightness, (size_t)n * sizeof(kp_real)));
+  const kp_real *mass = kp_buffer_host(&d->mass, KP_ACCESS_READ);
+  kp_real *lightness = kp_buffer_host(&meet->lightness, KP_ACCESS_OVERWRITE);
+  if (mass == NULL || lightness == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    lightness[i] = 1 / mass[i];
+  }
+  return KP_OK;
+}
+
+// ---- the steps
+
+// Inverse masses: 0 for nodes that are led in this inner step.
+kp_result kp_deform_weigh(kp_deform *d, kp_env *env) {
+  if (d->meet.contact == NULL) {
+    return KP_OK;
+  }
+  deform_give_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &deform_give_kernel, &a);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND(&call, &a, lightness, &d->meet.lightness, KP_ACCESS_READ);
+  KP_BIND(&call, &a, give, &d->meet.give, KP_ACCESS_OVERWRITE);
+  return kp_call_run(env->backend, &call, d->set->space->n);
+}
+
+// Pairs are coloured as if no node were led: a pin may let go before the sub-step is over.
+kp_result kp_deform_find_pairs(kp_deform *d) {
+  if (d->meet.contact == NULL) {
+    return KP_OK;
+  }
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(kp_buffer_copy(&d->meet.clean.c[c], &position(d)[c]));
+    KP_TRY(kp_buffer_copy(&d->meet.clean_velocity.c[c], &velocity(d)[c]));
+  }
+  return kp_contact_find(d->meet.contact, position(d), &d->meet.lightness);
+}
+
+kp_result kp_deform_repulse(kp_deform *d, kp_contact_law law) {
+  if (d->meet.contact == NULL) {
+    return KP_OK;
+  }
+  kp_buffer *v = law == KP_CONTACT_MOVING ? d->moving.c : velocity(d);
+  return kp_contact_repulse(d->meet.contact, law, position(d), v, &d->meet.give, d->dt);
+}
+
+static kp_contact_motion motion_of(kp_deform *d, double time) {
+  return (kp_contact_motion){
+    .from = d->meet.clean.c,
+    .x = position(d),
+    .v = velocity(d),
+    .inverse_mass = &d->meet.give,
+    .time = time,
+    .dt = d->dt,
+  };
+}
+
+kp_result kp_deform_part_collisions(kp_deform *d, double time) {
+  if (d->meet.contact == NULL) {
+    return KP_OK;
+  }
+  kp_contact_motion motion = motion_of(d, time);
+  return kp_contact_resolve(d->meet.contact, &motion);
+}
+
+kp_result kp_deform_any_collision(kp_deform *d, double time, bool *out) {
+  *out = false;
+  if (d->meet.contact == NULL) {
+    return KP_OK;
+  }
+  kp_contact_motion motion = motion_of(d, time);
+  return kp_contact_any(d->meet.contact, &motion, out);
+}
+
+kp_result kp_deform_go_back(kp_deform *d) {
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(kp_buffer_copy(&position(d)[c], &d->meet.clean.c[c]));
+    KP_TRY(kp_buffer_copy(&velocity(d)[c], &d->meet.clean_velocity.c[c]));
+  }
+  return KP_OK;
+}
