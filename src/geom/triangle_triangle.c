@@ -69,6 +69,9 @@ static void add_product(expansion *sum, double sign, const double a[2], const do
       for (int k = 0; k < 4; ++k) {
         double high;
         double low;
+        if (p[k / 2] == 0.0 || c[k % 2] == 0.0) {
+          continue;
+        }
         two_product(p[k / 2], c[k % 2], &high, &low);
         grow(sum, low);
         grow(sum, high);
