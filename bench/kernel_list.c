@@ -14,6 +14,7 @@
 #include "linalg/poisson_kernels.h"
 #include "linalg/vector_kernels.h"
 #include "methods/common/advect_kernels.h"
+#include "methods/common/contact_kernels.h"
 #include "methods/common/flame_kernels.h"
 #include "methods/common/flow_kernels.h"
 #include "methods/common/force_field_kernels.h"
@@ -89,6 +90,7 @@
   VORTON_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   DEFORM_TETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   HAIR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   SPH_SHIFT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \

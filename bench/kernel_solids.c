@@ -40,6 +40,15 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
     cloth.position = kp_vec3_make(0.0, 0.3 * scheme - 0.6, 0.0);
     KP_TRY(kp_world_add_cloth(world, &cloth));
   }
+  // another sheet, so near to the first that they repel
+  kp_cloth_def layer = kp_default_cloth_def();
+  snprintf(layer.name, sizeof layer.name, "layer");
+  layer.columns = (int64_t)cells;
+  layer.rows = (int64_t)cells;
+  layer.thickness = 0.1;
+  layer.position = kp_vec3_make(0.2 / cells, 0.15 / cells - 0.6, 0.1 / cells);
+  layer.velocity = kp_vec3_make(0.0, -0.1, 0.0);
+  KP_TRY(kp_world_add_cloth(world, &layer));
   for (int model = 0; model <= KP_SOFT_EDGES; ++model) {
     kp_soft_def soft = kp_default_soft_def();
     snprintf(soft.name, sizeof soft.name, "soft-%d", model);

@@ -187,8 +187,8 @@ static kp_result turn(kp_deform *d, kp_env *env, int64_t n) {
   return kp_deform_part_collisions(d, (double)n * d->dt);
 }
 
-// The loop before it: back to the start with half as many steps when something collides, until it is
-// one (Bridson et al. 2002; Selle 2008, L1001).
+// The loop before it: back to the start with half as many steps when something collides, until it
+// is one (Bridson et al. 2002; Selle 2008, L1001).
 static kp_result turn_back(kp_deform *d, kp_env *env, int64_t n) {
   int64_t k = n;
   for (int64_t done = 0; done < n;) {

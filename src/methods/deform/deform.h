@@ -122,11 +122,11 @@ typedef struct kp_deform_pin {
 
 // What deformables meet of each other (deform_contact.c); scratch of a sub-step.
 typedef struct kp_deform_meet {
-  kp_contact *contact;         // NULL: nothing meets
-  kp_buffer lightness;         // 1/kg
-  kp_buffer give;              // 1/kg: 0 for nodes that are led in this inner step
-  kp_vector3 clean;            // POS: the last state without intersections
-  kp_vector3 clean_velocity;   // of it
+  kp_contact *contact;        // NULL: nothing meets
+  kp_buffer lightness;        // 1/kg
+  kp_buffer give;             // 1/kg: 0 for nodes that are led in this inner step
+  kp_vector3 clean;           // POS: the last state without intersections
+  kp_vector3 clean_velocity;  // of it
 } kp_deform_meet;
 
 struct kp_deform {

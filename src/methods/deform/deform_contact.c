@@ -1,5 +1,5 @@
-// Deformables meet each other and themselves: the outer loop of Selle (2008, section 6.2) around the
-// inner steps, over methods/common/contact.h.
+// Deformables meet each other and themselves: the outer loop of Selle (2008, section 6.2) around
+// the inner steps, over methods/common/contact.h.
 #include <string.h>
 
 #include "base/log.h"

@@ -24,11 +24,18 @@ void kp_vector3_free(kp_vector3 *v) {
 // Every buffer of the object, for init and free alike.
 static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend *backend),
                         kp_backend *backend) {
-  kp_vector3 *vectors[] = {
-    &d->normal, &d->outward,           &d->wind,         &d->old,        &d->middle,
-    &d->moving, &d->springs.direction, &d->springs.root, &d->tets.force, &d->tets.diagonal,
-    &d->meet.clean, &d->meet.clean_velocity
-  };
+  kp_vector3 *vectors[] = { &d->normal,
+                            &d->outward,
+                            &d->wind,
+                            &d->old,
+                            &d->middle,
+                            &d->moving,
+                            &d->springs.direction,
+                            &d->springs.root,
+                            &d->tets.force,
+                            &d->tets.diagonal,
+                            &d->meet.clean,
+                            &d->meet.clean_velocity };
   kp_buffer *singles[] = { &d->mass,
                            &d->hold,
                            &d->slow,
