@@ -25,6 +25,7 @@
 #include "methods/common/viscous_kernels.h"
 #include "methods/common/vortex_particles_kernels.h"
 #include "methods/common/vorticity_kernels.h"
+#include "methods/deform/deform_bodies_kernels.h"
 #include "methods/deform/deform_kernels.h"
 #include "methods/deform/deform_tets_kernels.h"
 #include "methods/deform/hair_kernels.h"
@@ -89,6 +90,7 @@
   FLAME_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   VORTON_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
+  DEFORM_BODIES_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
   DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   DEFORM_TETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \

@@ -1,5 +1,5 @@
-// Deformables for the kernel check: cloth in every scheme, hung up, led and blown at, and soft
-// bodies of every model.
+// Deformables for the kernel check: cloth in every scheme, hung up, led, blown at and in the way of
+// bodies, and soft bodies of every model.
 #include <math.h>
 #include <stdio.h>
 
@@ -20,6 +20,27 @@ static kp_result add_hairs(kp_world *world, int64_t particles) {
     KP_TRY(kp_world_add_hair(world, &hair));
   }
   return KP_OK;
+}
+
+static kp_result add_bodies(kp_world *world) {
+  kp_collider_def box = kp_default_collider_def();
+  snprintf(box.name, sizeof box.name, "box");
+  box.shape = (kp_shape_def){ .kind = KP_SHAPE_BOX,
+                              .min = kp_vec3_make(-0.6, -1.5, 0.1),
+                              .max = kp_vec3_make(-0.1, 1.5, 0.4) };
+  KP_TRY(kp_world_add_collider(world, &box));
+  kp_body_def ball = kp_default_body_def();
+  snprintf(ball.name, sizeof ball.name, "ball");
+  ball.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE,
+                               .center = kp_vec3_make(0.2, 0.0, 0.0),
+                               .radius = 0.15 };
+  KP_TRY(kp_world_add_body(world, &ball));
+  kp_wind_def wind = kp_default_wind_def();
+  snprintf(wind.name, sizeof wind.name, "wind");
+  wind.swirl = 2.0;
+  wind.inward = 1.0;
+  wind.radius = 1.0;
+  return kp_world_add_wind(world, &wind);
 }
 
 kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
@@ -49,6 +70,7 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
   layer.position = kp_vec3_make(0.2 / cells, 0.15 / cells - 0.6, 0.1 / cells);
   layer.velocity = kp_vec3_make(0.0, -0.1, 0.0);
   KP_TRY(kp_world_add_cloth(world, &layer));
+  KP_TRY(add_bodies(world));
   for (int model = 0; model <= KP_SOFT_EDGES; ++model) {
     kp_soft_def soft = kp_default_soft_def();
     snprintf(soft.name, sizeof soft.name, "soft-%d", model);

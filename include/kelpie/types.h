@@ -689,6 +689,12 @@ typedef enum kp_solid_scheme {
   KP_SCHEME_COUNT
 } kp_solid_scheme;
 
+// When bodies rub against nodes.
+typedef enum kp_body_friction {
+  KP_FRICTION_AFTER,   // with the impulse of the implicit solve (Selle 2008, section 6.5)
+  KP_FRICTION_BEFORE,  // before it (Bridson et al. 2003), a baseline that feels too little
+} kp_body_friction;
+
 // Settings of all deformables of a world: solids { }.
 typedef struct kp_solids_def {
   uint32_t cookie;
@@ -705,6 +711,9 @@ typedef struct kp_solids_def {
   bool contact;        // surfaces meet
   bool rewind;         // go back and halve the steps when something collides (Bridson 2002)
   double edge_share;   // thickness is at most this part of the shortest edge at a node
+  int friction;            // kp_body_friction
+  double gap;              // m, that nodes keep from bodies
+  double domain_friction;  // Coulomb coefficient of the closed faces of the domain
 } kp_solids_def;
 
 typedef enum kp_cloth_pattern { KP_CLOTH_HERRING_BONE, KP_CLOTH_REGULAR } kp_cloth_pattern;
@@ -739,6 +748,19 @@ typedef struct kp_cloth_def {
   int scheme;        // kp_solid_scheme
   kp_vec3 color;
 } kp_cloth_def;
+
+// Air that moves, against the surfaces of deformables that have a drag.
+typedef struct kp_wind_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  kp_curve velocity;   // m/s
+  double inward;       // m/s, towards the axis
+  double swirl;        // rad/s, about the axis
+  kp_vec3 center;      // m, a point of the axis
+  kp_vec3 axis;        // any length
+  double from, until;  // m along the axis from the centre: none before, all beyond; equal: all
+  double radius;       // m, of a Gaussian around the axis; 0: everywhere
+} kp_wind_def;
 
 typedef enum kp_soft_model {
   KP_SOFT_ELASTIC,     // a material: stable neo-Hookean (Smith, de Goes and Kim 2018)
@@ -944,6 +966,7 @@ KP_API kp_cloth_def kp_default_cloth_def(void);
 KP_API kp_soft_def kp_default_soft_def(void);
 KP_API kp_hair_def kp_default_hair_def(void);
 KP_API kp_pin_def kp_default_pin_def(void);
+KP_API kp_wind_def kp_default_wind_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);
 KP_API kp_body_def kp_default_body_def(void);
 KP_API kp_emitter_def kp_default_emitter_def(void);

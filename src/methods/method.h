@@ -44,6 +44,8 @@ typedef struct kp_scenery {
   size_t n_sources;
   const kp_vortices_def *vortices;  // of flows
   size_t n_vortices;
+  const kp_wind_def *winds;
+  size_t n_winds;
   const kp_solid *solids;
   size_t n_solids;
   const char *folder;  // where mesh files are

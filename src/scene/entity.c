@@ -35,6 +35,7 @@ static const kp_scene_kind builtin_kinds[] = {
   { "soft", NULL, &kp_soft_params, true, false, NULL },
   { "hair", NULL, &kp_hair_params, true, false, NULL },
   { "pin", NULL, &kp_pin_params, true, false, NULL },
+  { "wind", NULL, &kp_wind_params, true, false, NULL },
   { "collider", NULL, &kp_collider_params, true, false, NULL },
   { "body", NULL, &kp_body_params, true, false, NULL },
   { "emitter", NULL, &kp_emitter_params, true, false, NULL },

@@ -625,6 +625,8 @@ kp_result kp_world_build_all(kp_world *world) {
                                       .n_sources = spec->sources.count,
                                       .vortices = spec->swarms.data,
                                       .n_vortices = spec->swarms.count,
+                                      .winds = spec->winds.data,
+                                      .n_winds = spec->winds.count,
                                       .folder = spec->folder },
                          .dimension = dimension,
                          .bodies = world->bodies,

@@ -335,6 +335,9 @@ kp_solids_def kp_default_solids_def(void) {
     .contact = true,
     .rewind = false,
     .edge_share = 0.3,
+    .friction = KP_FRICTION_AFTER,
+    .gap = 0.0,
+    .domain_friction = 0.3,
   };
 }
 
@@ -361,6 +364,14 @@ kp_cloth_def kp_default_cloth_def(void) {
     .viscosity = 0.0,
     .scheme = KP_SCHEME_NEWMARK,
     .color = { 0.60, 0.12, 0.10 },
+  };
+}
+
+kp_wind_def kp_default_wind_def(void) {
+  return (kp_wind_def){
+    .cookie = KP_DEF_COOKIE,
+    .velocity = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .axis = { 0.0, 1.0, 0.0 },
   };
 }
 

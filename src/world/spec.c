@@ -342,6 +342,17 @@ kp_result kp_spec_add_pin(kp_spec *spec, const kp_pin_def *def) {
   return KP_OK;
 }
 
+kp_result kp_spec_add_wind(kp_spec *spec, const kp_wind_def *def) {
+  KP_TRY(check_entity(spec, &kp_wind_params, def, def->cookie, def->name));
+  if (!(kp_vec3_length(def->axis) > 0.0)) {
+    return kp_fail(KP_ERROR_SCENE, "wind \"%s\": its axis has no direction", def->name);
+  }
+  kp_wind_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.velocity));
+  INSERT(&spec->winds, &copy);
+  return KP_OK;
+}
+
 kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def) {
   KP_TRY(check_entity(spec, &kp_collider_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "collider", def->name));

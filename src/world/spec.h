@@ -47,6 +47,7 @@
   X(soft, softs)                                                                                   \
   X(hair, hairs)                                                                                   \
   X(pin, pins)                                                                                     \
+  X(wind, winds)                                                                                   \
   X(collider, colliders)                                                                           \
   X(body, bodies)                                                                                  \
   X(emitter, emitters)                                                                             \

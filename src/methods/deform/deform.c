@@ -17,6 +17,7 @@ extern const kp_kernel deform_move_kernel, deform_strain_rate_kernel, deform_ene
 static void deform_destroy(void **self) {
   kp_deform *deform = *self;
   if (deform != NULL) {
+    kp_deform_bodies_free(&deform->bodies);
     kp_deform_free_model(deform);
     kp_free(deform);
     *self = NULL;
@@ -61,6 +62,7 @@ static kp_result setup(kp_deform *d, kp_env *env, kp_part *const *parts, size_t 
   KP_TRY(kp_deform_join(d, env, parts, n_parts));
   KP_TRY(kp_deform_make_pins(d, env, pins, n_pins));
   KP_TRY(kp_deform_make_contact(d, env));
+  KP_TRY(kp_deform_bodies_create(d, env));
   for (size_t p = 0; p < n_parts; ++p) {
     KP_TRY(show_part(d, env, parts[p]));
   }
@@ -164,10 +166,12 @@ static kp_result inner_step(kp_deform *d, kp_env *env) {
   KP_TRY(kp_hair_limit(d, env));
   KP_TRY(kp_deform_repulse(d, KP_CONTACT_MOVING));
   KP_TRY(move(d, env));
+  KP_TRY(kp_deform_collide(d, env));
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
     KP_TRY(kp_schemes[group->scheme].finish(d, env, group));
   }
+  KP_TRY(kp_deform_rub(d, env));
   return kp_deform_repulse(d, KP_CONTACT_FINAL);
 }
 
@@ -219,6 +223,7 @@ static kp_result deform_solve(void *self, kp_env *env) {
   d->dt = env->dt / (double)n;
   d->inner_steps = 0;
   d->iterations = 0;
+  kp_deform_bodies_begin(d, env);
   KP_TRY(kp_hair_relink(d, env));
   return d->def.rewind && d->meet.contact != NULL ? turn_back(d, env, n) : turn(d, env, n);
 }

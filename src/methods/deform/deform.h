@@ -25,6 +25,7 @@
 #include "data/set.h"
 #include "linalg/pcg.h"
 #include "methods/common/contact.h"
+#include "methods/deform/deform_bodies.h"
 #include "methods/deform/deform_kernels.h"
 #include "methods/deform/hair.h"
 #include "methods/deform/part.h"
@@ -146,6 +147,7 @@ struct kp_deform {
   kp_field *extra;      // m/s^2, of force fields
   bool has_drag;
 
+  kp_deform_bodies bodies;
   kp_deform_springs springs;
   kp_deform_tets tets;
 

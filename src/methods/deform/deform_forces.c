@@ -325,7 +325,8 @@ kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *grou
 
 kp_result kp_deform_explicit(kp_deform *d, kp_env *env, const kp_deform_group *group,
                              kp_buffer v[3], double h, kp_buffer out[3]) {
-  KP_TRY(kp_deform_impulse(d, env, group, v, h, false));
+  // friction needs what forces do along the normals of contacts; kick minds what is held
+  KP_TRY(kp_deform_impulse(d, env, group, v, h, true));
   return kick(d, group, v, &d->right, out);
 }
 
@@ -342,6 +343,7 @@ kp_result kp_deform_weather(kp_deform *d, kp_env *env) {
   if (!d->has_drag) {
     return KP_OK;
   }
+  KP_TRY(kp_deform_blow(d, env));
   deform_normal_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &deform_normal_kernel, &a);

@@ -72,6 +72,7 @@ static kp_result newmark_finish(kp_deform *d, kp_env *env, const kp_deform_group
   KP_TRY(kp_deform_evaluate(d, group, d->middle.c, d->def.implicit ? half : 0.0));
   // what moved the nodes is near the answer
   KP_TRY(kp_deform_solve(d, env, group, velocity(d), half, true, d->moving.c));
+  KP_TRY(kp_deform_recover(d, env, group, half));
   KP_TRY(extrapolate(d, env, group));
   return copy(env, group, d->moving.c, velocity(d));
 }
@@ -83,7 +84,17 @@ static kp_result backward_predict(kp_deform *d, kp_env *env, const kp_deform_gro
   return kp_deform_solve(d, env, group, velocity(d), d->dt, false, d->moving.c);
 }
 
-// The velocity that moved the nodes is the new one.
+// The velocity that moved the nodes is the new one, unless bodies are in the way: the solve did not
+// know of them.
+static kp_result backward_finish(kp_deform *d, kp_env *env, const kp_deform_group *group) {
+  if (d->bodies.n_contacts > 0) {
+    KP_TRY(kp_deform_evaluate(d, group, d->old.c, d->dt));
+    KP_TRY(kp_deform_solve(d, env, group, velocity(d), d->dt, true, d->moving.c));
+    KP_TRY(kp_deform_recover(d, env, group, d->dt));
+  }
+  return copy(env, group, d->moving.c, velocity(d));
+}
+
 static kp_result keep_moving(kp_deform *d, kp_env *env, const kp_deform_group *group) {
   return copy(env, group, d->moving.c, velocity(d));
 }
@@ -119,7 +130,7 @@ static kp_result verlet_finish(kp_deform *d, kp_env *env, const kp_deform_group 
 
 const kp_scheme kp_schemes[KP_SCHEME_COUNT] = {
   [KP_SCHEME_NEWMARK] = { "newmark", newmark_predict, newmark_finish, true },
-  [KP_SCHEME_BACKWARD_EULER] = { "backward_euler", backward_predict, keep_moving, true },
+  [KP_SCHEME_BACKWARD_EULER] = { "backward_euler", backward_predict, backward_finish, true },
   [KP_SCHEME_EULER] = { "euler", euler_predict, euler_finish, false },
   [KP_SCHEME_SYMPLECTIC] = { "symplectic", symplectic_predict, keep_moving, false },
   [KP_SCHEME_VELOCITY_VERLET] = { "velocity_verlet", verlet_predict, verlet_finish, false },

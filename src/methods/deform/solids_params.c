@@ -2,11 +2,13 @@
 #include "base/param.h"
 #include "kelpie/types.h"
 
-extern const kp_param_table kp_solids_params, kp_pin_params;
+extern const kp_param_table kp_solids_params, kp_pin_params, kp_wind_params;
 
 #define FAR 1e6  // m, the farthest coordinate
 #define ROW(member, kind, unit, lowest, highest, text)                                             \
   KP_PARAM(kp_solids_def, member, kind, unit, lowest, highest, text)
+
+static const char *const friction_words[] = { "after", "before", NULL };
 
 static const kp_param solids_rows[] = {
   ROW(dt, REAL, "s", 1e-9, 1e3,
@@ -29,6 +31,12 @@ static const kp_param solids_rows[] = {
       "Go back and take half as many inner steps when something collides, for comparison."),
   ROW(edge_share, REAL, "", 1e-6, 10,
       "Thickness is at most this part of the shortest edge at a node."),
+  KP_PARAM_WORDS(
+      kp_solids_def, friction, friction_words,
+      "When bodies rub: after the implicit solve with the impulse it gave, or before it, "
+      "a baseline that feels too little."),
+  ROW(gap, REAL, "m", 0, 1e3, "How far nodes stay from bodies."),
+  ROW(domain_friction, REAL, "", 0, 1e3, "Coulomb coefficient of the closed faces of the domain."),
 };
 
 static void set_solids(void *def) {
@@ -42,6 +50,36 @@ const kp_param_table kp_solids_params = {
   sizeof solids_rows / sizeof solids_rows[0],
   sizeof(kp_solids_def),
   set_solids,
+};
+
+#undef ROW
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_wind_def, member, kind, unit, lowest, highest, text)
+
+static const kp_param wind_rows[] = {
+  ROW(velocity, CURVE3, "m/s", -1e4, 1e4, "Of the air; may be a function of time."),
+  ROW(inward, REAL, "m/s", -1e4, 1e4, "Added: towards the axis."),
+  ROW(swirl, REAL, "rad/s", -1e4, 1e4, "Added: about the axis."),
+  ROW(center, VEC3, "m", -FAR, FAR, "A point of the axis."),
+  ROW(axis, VEC3, "", -FAR, FAR, "Direction of the axis."),
+  ROW(from, REAL, "m", -FAR, FAR,
+      "Along the axis from the centre: there is no wind before this, ..."),
+  ROW(until, REAL, "m", -FAR, FAR,
+      "... and all of it beyond this; equal to from: everywhere. May be the smaller one."),
+  ROW(radius, REAL, "m", 0, FAR, "Of a Gaussian around the axis; 0: at any distance."),
+};
+
+static void set_wind(void *def) {
+  *(kp_wind_def *)def = kp_default_wind_def();
+}
+
+const kp_param_table kp_wind_params = {
+  "wind",
+  "Moving air that drags surfaces along their normal.",
+  wind_rows,
+  sizeof wind_rows / sizeof wind_rows[0],
+  sizeof(kp_wind_def),
+  set_wind,
 };
 
 #undef ROW

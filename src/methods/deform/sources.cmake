@@ -2,12 +2,14 @@ kp_sources(
   cloth.c
   cloth_params.c
   deform.c
+  deform_bodies.c
   deform_contact.c
   deform_forces.c
   deform_pins.c
   deform_schemes.c
   deform_setup.c
   deform_tets.c
+  deform_wind.c
   hair.c
   hair_links.c
   hair_params.c
@@ -18,10 +20,12 @@ kp_sources(
   solids_params.c
 )
 kp_isa_sources(
+  deform_bodies_cpu.c
   deform_cpu.c
   hair_cpu.c
 )
 kp_cuda_sources(
+  deform_bodies_cuda.cu
   deform_cuda.cu
   hair_cuda.cu
 )

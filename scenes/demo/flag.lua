@@ -1,0 +1,12 @@
+-- A flag in gusts.
+domain { min = {-0.5, 0, -1.5}, max = {3, 3, 1.5} }
+solids { inner = 4 }
+cloth "flag" {
+  width = 1.5, height = 1, columns = 36, rows = 24, position = {0.75, 2, 0}, rotation_deg = {90, 0, 0},
+  density = 0.12, stiffness = 300, bend_stiffness = 1, thickness = 0.01, drag = 0.8, color = {0.65, 0.12, 0.10},
+}
+pin "mast" { of = "flag", shape = box { min = {-0.01, 1, -0.1}, max = {0.01, 3, 0.1} } }
+collider "pole" { shape = cylinder { a = {-0.03, 0, 0}, b = {-0.03, 2.6, 0}, radius = 0.02 }, color = {0.6, 0.6, 0.62} }
+wind "gusts" { velocity = function(t) return {5 + 2 * math.sin(1.7 * t), 0.3 * math.sin(3.1 * t), 1.5 * math.sin(2.3 * t)} end }
+render { camera_position = {1.2, 2.2, 3.8}, camera_target = {0.8, 1.6, 0}, box = false }
+output { frames = 72, fps = 24 }

@@ -1,0 +1,16 @@
+-- Wardrobe (Selle 2008, Fig. 6.13): a cover of two million triangles falls over a wardrobe; after three seconds wind blows
+-- it off.
+local cells = 1000
+local edge = 4 / cells
+domain { min = {-5, 0, -5}, max = {5, 6, 5} }
+gravity { 0, -9.8, 0 }
+solids { inner = 16, gap = 0.003, domain_friction = 0.2 }
+cloth "cover" {
+  width = 4, height = 4, columns = cells, rows = cells, position = {0, 4, 0}, rotation_deg = {2, 15, 1},
+  density = 1, stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
+  thickness = 0.01, friction = 0.4, drag = 20, color = {0.70, 0.66, 0.58},
+}
+collider "wardrobe" { shape = box { min = {-0.8, 0, -0.4}, max = {0.8, 2.2, 0.4} }, friction = 0.3, color = {0.35, 0.20, 0.10} }
+wind "gust" { velocity = function(t) local on = math.min(math.max((t - 3) / 0.1, 0), 1) return {0.001 * on, on, -0.25 * on} end }
+render { camera_position = {6, 4.5, 7}, camera_target = {0, 1.2, 0}, box = false }
+output { frames = 600, fps = 120 }

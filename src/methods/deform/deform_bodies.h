@@ -1,0 +1,58 @@
+// Nodes of deformables against the bodies of the world: shapes that are still, scripted or free,
+// and the closed faces of the domain.
+#pragma once
+
+#include "data/call.h"
+#include "geom/shape.h"
+#include "methods/deform/deform_bodies_kernels.h"
+#include "methods/method.h"
+
+// What does not change of a solid.
+typedef struct kp_deform_obstacle {
+  const kp_shape *shape;  // NULL: a face of the domain
+  kp_index body;          // -1: none
+  bool is_wide;           // without bounds
+  deform_solid record;    // at the end of the inner step
+} kp_deform_obstacle;
+
+typedef struct kp_deform_bodies {
+  KP_ARRAY(kp_deform_obstacle) solids;  // those without bounds first
+  KP_ARRAY(kp_frame3) frames;           // of all bodies, at the end of the inner step
+  bool has_free, has_moving;
+  int64_t n_wide;
+  kp_buffer records;  // deform_solid
+  kp_buffer values;   // REAL: of all grids
+  // cells -> solids
+  int32_t n[3];
+  double lo[3], edge;
+  KP_ARRAY(int32_t) starts, lists;
+  kp_buffer start, list;
+  // of nodes
+  kp_buffer contact, second;  // I32
+  kp_buffer impulse[3];       // REAL [N s]
+  int64_t n_contacts;         // nodes that touch bodies in this inner step
+  kp_buffer breezes;          // F64: records of winds
+} kp_deform_bodies;
+
+struct kp_deform;
+
+KP_NODISCARD kp_result kp_deform_bodies_create(struct kp_deform *deform, kp_env *env);
+void kp_deform_bodies_free(kp_deform_bodies *bodies);
+
+// Before the first inner step of a sub-step: free bodies from where they are.
+void kp_deform_bodies_begin(struct kp_deform *deform, kp_env *env);
+
+// B.4: nodes out of bodies; v -> Gamma(v); normals of contacts.
+KP_NODISCARD kp_result kp_deform_collide(struct kp_deform *deform, kp_env *env);
+
+struct kp_deform_group;
+// B.6: after a solve from `velocity` over a time h gave `moving` with normals kept, the velocities
+// of nodes in contact without that.
+KP_NODISCARD kp_result kp_deform_recover(struct kp_deform *deform, kp_env *env,
+                                         const struct kp_deform_group *group, double h);
+
+// B.7: Gamma on the new velocities; free bodies feel what they gave.
+KP_NODISCARD kp_result kp_deform_rub(struct kp_deform *deform, kp_env *env);
+
+// Velocity of the air at the nodes, in the middle of the inner step (deform_wind.c).
+KP_NODISCARD kp_result kp_deform_blow(struct kp_deform *deform, kp_env *env);

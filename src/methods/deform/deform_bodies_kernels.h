@@ -1,0 +1,422 @@
+// Nodes of deformables against bodies, and in the wind.
+//
+// A body is its signed distance phi, negative inside, at the end of the inner step. Gamma is what a
+// contact with normal n does to a velocity v (Selle 2008, section 6.5), with v_B the velocity of
+// the body there and mu its friction:
+//
+//   vn' = max(vn, v_B.n)        vt' = v_Bt + max(0, 1 - mu (vn' - vn)/|vt - v_Bt|) (vt - v_Bt)
+//
+// A free body gives way: of the impulse that would stop a node of mass m, the share
+// 1/(1 + m c) is taken, c the mobility of the body at the contact times the number of nodes that
+// touch it. So both have one velocity afterwards, however light the body is.
+#pragma once
+
+#include "geom/distance_grid.h"
+#include "geom/shape_kernels.h"
+#include "par/kernel.h"
+
+// One solid of the world at the end of an inner step.
+typedef struct deform_solid {
+  kp_shape_view shape;
+  kp_distance_view grid;  // of a mesh; `values` is set by kernels
+  int64_t values;         // first of the grid's numbers; -1: the shape has a formula
+  double origin[3];       // m, of the shape
+  double axes[9];         // from the world's axes to those of the shape
+  double center[3];       // m, of mass
+  double velocity[3];     // m/s, at the centre
+  double spin[3];         // rad/s
+  double slide[3];        // m/s, of the surface against the body, in the world's axes
+  double friction;
+  double crowd;               // nodes that touch it, of a free body; else 0
+  double inverse_mass;        // 1/kg
+  double inverse_inertia[9];  // world axes
+  double lo[3], hi[3];        // m: nothing of it is outside
+  int32_t body;               // -1: a face of the domain
+} deform_solid;
+
+KP_FN double deform_solid_distance(const deform_solid *s, const kp_real *values, const double x[3],
+                                   double n[3]) {
+  double p[3];
+  for (int c = 0; c < 3; ++c) {
+    const double *row = s->axes + 3 * c;
+    p[c] = row[0] * (x[0] - s->origin[0]) + row[1] * (x[1] - s->origin[1]) +
+           row[2] * (x[2] - s->origin[2]);
+  }
+  double distance;
+  double m[3];
+  if (s->values < 0) {
+    kp_vec3 normal;
+    distance = kp_shape_view_query(&s->shape, kp_vec3_make(p[0], p[1], p[2]), &normal);
+    m[0] = normal.x;
+    m[1] = normal.y;
+    m[2] = normal.z;
+  } else {
+    kp_distance_view v = s->grid;
+    v.values = values + s->values;
+    distance = kp_distance_sample(&v, p[0], p[1], p[2]);
+    double h = 0.5 * v.cell;
+    double length2 = 0.0;
+    for (int c = 0; c < 3; ++c) {
+      double a[3] = { p[0], p[1], p[2] };
+      double b[3] = { p[0], p[1], p[2] };
+      a[c] -= h;
+      b[c] += h;
+      m[c] = kp_distance_sample(&v, b[0], b[1], b[2]) - kp_distance_sample(&v, a[0], a[1], a[2]);
+      length2 += m[c] * m[c];
+    }
+    double inverse = length2 > 0.0 ? 1.0 / sqrt(length2) : 0.0;
+    m[0] *= inverse;
+    m[1] = length2 > 0.0 ? m[1] * inverse : 1.0;
+    m[2] *= inverse;
+  }
+  for (int c = 0; c < 3; ++c) {
+    n[c] = s->axes[c] * m[0] + s->axes[3 + c] * m[1] + s->axes[6 + c] * m[2];
+  }
+  return distance;
+}
+
+KP_FN void deform_solid_velocity(const deform_solid *s, const double x[3], double v[3]) {
+  double r[3] = { x[0] - s->center[0], x[1] - s->center[1], x[2] - s->center[2] };
+  v[0] = s->velocity[0] + s->spin[1] * r[2] - s->spin[2] * r[1] + s->slide[0];
+  v[1] = s->velocity[1] + s->spin[2] * r[0] - s->spin[0] * r[2] + s->slide[1];
+  v[2] = s->velocity[2] + s->spin[0] * r[1] - s->spin[1] * r[0] + s->slide[2];
+}
+
+// The share of a stopping impulse that a node of mass m gets at x.
+KP_FN double deform_solid_share(const deform_solid *s, const double x[3], const double n[3],
+                                double m) {
+  if (s->crowd <= 0.0) {
+    return 1.0;
+  }
+  double r[3] = { x[0] - s->center[0], x[1] - s->center[1], x[2] - s->center[2] };
+  double a[3] = { r[1] * n[2] - r[2] * n[1], r[2] * n[0] - r[0] * n[2], r[0] * n[1] - r[1] * n[0] };
+  double mobility = s->inverse_mass;
+  for (int c = 0; c < 3; ++c) {
+    const double *row = s->inverse_inertia + 3 * c;
+    mobility += a[c] * (row[0] * a[0] + row[1] * a[1] + row[2] * a[2]);
+  }
+  return 1.0 / (1.0 + m * s->crowd * mobility);
+}
+
+// v = Gamma(v)
+KP_FN void deform_gamma(const double n[3], const double body[3], double friction, double share,
+                        double v[3]) {
+  double u[3] = { v[0] - body[0], v[1] - body[1], v[2] - body[2] };
+  double along = u[0] * n[0] + u[1] * n[1] + u[2] * n[2];
+  double stop = along < 0.0 ? -along * share : 0.0;  // vn' - vn
+  double t[3] = { u[0] - along * n[0], u[1] - along * n[1], u[2] - along * n[2] };
+  double slip = sqrt(t[0] * t[0] + t[1] * t[1] + t[2] * t[2]);
+  double drag = friction * stop;
+  double most = share * slip;
+  drag = drag < most ? drag : most;
+  double keep = slip > 0.0 ? drag / slip : 0.0;
+  for (int c = 0; c < 3; ++c) {
+    v[c] += stop * n[c] - keep * t[c];
+  }
+}
+
+// ---- where solids are (section 6.5): those without bounds first, which every node asks; the
+// others through uniform cells that list the solids whose boxes they meet
+
+typedef struct deform_places {
+  const uint8_t *solids;  // deform_solid
+  const kp_real *values;  // of all grids
+  const int32_t *start, *list;
+  int32_t n_wide;
+  int32_t n[3];  // cells; 0: no solid has bounds
+  double lo[3];
+  double per_edge;  // 1/m
+} deform_places;
+
+KP_FN const deform_solid *deform_solid_at(const deform_places *p, int32_t s) {
+  return (const deform_solid *)(const void *)p->solids + s;
+}
+
+// First and last + 1 of the listed solids near x.
+KP_FN void deform_near(const deform_places *p, const double x[3], int32_t *first, int32_t *last) {
+  int32_t at[3];
+  *first = *last = 0;
+  for (int c = 0; c < 3; ++c) {
+    double g = (x[c] - p->lo[c]) * p->per_edge;
+    if (!(g >= 0.0 && g < (double)p->n[c])) {
+      return;
+    }
+    at[c] = (int32_t)g;
+  }
+  int64_t cell = at[0] + (int64_t)p->n[0] * (at[1] + (int64_t)p->n[1] * at[2]);
+  *first = p->start[cell];
+  *last = p->start[cell + 1];
+}
+
+// ---- which solid a node is deepest in, -1: none
+
+typedef struct deform_touch_args {
+  deform_places places;
+  double gap;  // m
+  const uint8_t *hold;
+  const kp_pos *x, *y, *z;
+  int32_t *contact;
+} deform_touch_args;
+
+KP_FN void deform_touch(int64_t i, const deform_touch_args *g) {
+  const double x[3] = { g->x[i], g->y[i], g->z[i] };
+  int32_t first, last, touched = -1;
+  double deepest = 0.0;
+  deform_near(&g->places, x, &first, &last);
+  int32_t n = g->hold[i] == 7 ? 0 : g->places.n_wide + last - first;
+  for (int32_t k = 0; k < n; ++k) {
+    int32_t s = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
+    double normal[3];
+    double phi = deform_solid_distance(deform_solid_at(&g->places, s), g->places.values, x, normal);
+    if (phi - g->gap < deepest) {
+      deepest = phi - g->gap;
+      touched = s;
+    }
+  }
+  g->contact[i] = touched;
+}
+
+// ---- B.4: nodes that ended in a body
+
+typedef struct deform_collide_args {
+  deform_places places;
+  double dt;       // s
+  double gap;      // m: how far from bodies nodes stay
+  int32_t slides;  // 0: the old correction x + |phi| n of Bridson et al. (2003)
+  const uint8_t *hold;
+  const kp_real *mass;
+  const kp_pos *ox, *oy, *oz;  // before the move
+  kp_pos *x, *y, *z;
+  const kp_real *wx, *wy, *wz;  // that moved it
+  kp_real *vx, *vy, *vz;        // of the start of the step
+  kp_real *nx, *ny, *nz;        // normal of the contact, 0: none
+  kp_real *px, *py, *pz;        // impulse on the node [N s]
+  int32_t *contact;             // solid it is deepest in, -1: none
+  int32_t *second;              // another one
+} deform_collide_args;
+
+// A node in a solid.
+typedef struct deform_hit {
+  const deform_solid *solid;
+  double depth;    // m, below 0
+  double n[3];     // normal
+  double body[3];  // velocity of the solid there [m/s]
+  double share;
+} deform_hit;
+
+// Where a node that went from `old` into a solid with velocity w ends: it moves to the surface,
+// there loses speed, and slides on for the rest of the step. For a body that moves, phi + dt v_B.n
+// is the distance at the start. What is left inside, where the body is curved, goes out along the
+// normal.
+KP_FN void deform_slide(const deform_collide_args *g, const deform_hit *h, const double old[3],
+                        const double w[3], double x[3]) {
+  double m[3];
+  double towards = h->body[0] * h->n[0] + h->body[1] * h->n[1] + h->body[2] * h->n[2];
+  double start = deform_solid_distance(h->solid, g->places.values, old, m) - g->gap;
+  start += g->dt * towards;
+  double theta = start > 0.0 ? start / (start - h->depth) : 0.0;
+  double u[3] = { w[0], w[1], w[2] };
+  deform_gamma(h->n, h->body, h->solid->friction, h->share, u);
+  for (int c = 0; c < 3; ++c) {
+    x[c] = old[c] + g->dt * (theta * w[c] + (1.0 - theta) * u[c]);
+  }
+  double left = deform_solid_distance(h->solid, g->places.values, x, m) - g->gap;
+  for (int c = 0; c < 3 && left < 0.0; ++c) {
+    x[c] -= left * m[c];
+  }
+}
+
+KP_FN void deform_collide(int64_t i, const deform_collide_args *g) {
+  double x[3] = { g->x[i], g->y[i], g->z[i] };
+  const double old[3] = { g->ox[i], g->oy[i], g->oz[i] };
+  const double w[3] = { (double)g->wx[i], (double)g->wy[i], (double)g->wz[i] };
+  double v[3] = { (double)g->vx[i], (double)g->vy[i], (double)g->vz[i] };
+  double mass = (double)g->mass[i];
+  double normal[3] = { 0.0, 0.0, 0.0 };
+  double deepest = 0.0;
+  int32_t first, last, contact = -1, second = -1;
+  deform_near(&g->places, x, &first, &last);
+  uint8_t hold = g->hold[i];
+  int32_t count = hold == 7 ? 0 : g->places.n_wide + last - first;
+  for (int32_t k = 0; k < count; ++k) {
+    int32_t number = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
+    deform_hit h = { .solid = deform_solid_at(&g->places, number) };
+    h.depth = deform_solid_distance(h.solid, g->places.values, x, h.n) - g->gap;
+    if (!(h.depth < 0.0)) {
+      continue;
+    }
+    deform_solid_velocity(h.solid, x, h.body);
+    h.share = deform_solid_share(h.solid, x, h.n, mass);
+    if (g->slides && contact < 0) {
+      deform_slide(g, &h, old, w, x);
+    } else {  // after another body moved it, its path is not straight any more
+      for (int c = 0; c < 3; ++c) {
+        x[c] -= h.depth * h.n[c];
+      }
+    }
+    deform_gamma(h.n, h.body, h.solid->friction, h.share, v);
+    second = h.depth < deepest ? contact : number;
+    if (h.depth < deepest) {
+      deepest = h.depth;
+      contact = number;
+      normal[0] = h.n[0];
+      normal[1] = h.n[1];
+      normal[2] = h.n[2];
+    }
+  }
+  g->contact[i] = contact;
+  g->second[i] = second;
+  g->nx[i] = (kp_real)normal[0];
+  g->ny[i] = (kp_real)normal[1];
+  g->nz[i] = (kp_real)normal[2];
+  kp_real u[3] = { g->vx[i], g->vy[i], g->vz[i] };
+  if (contact >= 0) {
+    g->x[i] = hold & 1 ? g->x[i] : x[0];
+    g->y[i] = hold & 2 ? g->y[i] : x[1];
+    g->z[i] = hold & 4 ? g->z[i] : x[2];
+    g->vx[i] = hold & 1 ? u[0] : (kp_real)v[0];
+    g->vy[i] = hold & 2 ? u[1] : (kp_real)v[1];
+    g->vz[i] = hold & 4 ? u[2] : (kp_real)v[2];
+  }
+  g->px[i] = g->mass[i] * (g->vx[i] - u[0]);
+  g->py[i] = g->mass[i] * (g->vy[i] - u[1]);
+  g->pz[i] = g->mass[i] * (g->vz[i] - u[2]);
+}
+
+typedef struct deform_contacts_args {
+  const int32_t *contact;
+} deform_contacts_args;
+
+KP_FN void deform_contacts(int64_t i, const deform_contacts_args *g, double *value) {
+  value[0] = g->contact[i] >= 0 ? 1.0 : 0.0;
+}
+
+// ---- B.6: the forces at the projected velocity, applied without projection
+
+// w = v + b/m at nodes in contact, b the impulse of all forces
+typedef struct deform_recover_args {
+  int64_t first;
+  int64_t o, p, q;  // of b
+  const kp_real *mass;
+  const uint8_t *hold;
+  const int32_t *contact;
+  const kp_real *vx, *vy, *vz;
+  const kp_real *b;
+  kp_real *wx, *wy, *wz;
+} deform_recover_args;
+
+KP_FN void deform_recover(int64_t e, const deform_recover_args *g) {
+  int64_t i = g->first + e;
+  if (g->contact[i] < 0) {
+    return;
+  }
+  uint8_t hold = g->hold[i];
+  kp_real s = 1 / g->mass[i];
+  g->wx[i] = hold & 1 ? g->wx[i] : g->vx[i] + s * g->b[g->o + i];
+  g->wy[i] = hold & 2 ? g->wy[i] : g->vy[i] + s * g->b[g->p + i];
+  g->wz[i] = hold & 4 ? g->wz[i] : g->vz[i] + s * g->b[g->q + i];
+}
+
+// ---- B.7: friction with the impulse the body really gave
+
+// The normals are forgotten: the first solve of the next step must not know them, or cloth would
+// stick to bodies.
+typedef struct deform_friction_args {
+  deform_places places;
+  int32_t is_late;  // 0: friction acted before the solve only (Bridson et al. 2003), a baseline
+  const int32_t *contact, *second;
+  const uint8_t *hold;
+  const kp_real *mass;
+  kp_real *nx, *ny, *nz;
+  const kp_pos *x, *y, *z;
+  kp_real *vx, *vy, *vz;
+  kp_real *px, *py, *pz;
+} deform_friction_args;
+
+KP_FN void deform_friction(int64_t i, const deform_friction_args *g) {
+  if (g->contact[i] < 0) {
+    return;
+  }
+  const double x[3] = { g->x[i], g->y[i], g->z[i] };
+  const kp_real u[3] = { g->vx[i], g->vy[i], g->vz[i] };
+  double v[3] = { (double)u[0], (double)u[1], (double)u[2] };
+  double mass = (double)g->mass[i];
+  for (int t = 0; t < 2; ++t) {
+    int32_t number = t == 0 ? g->contact[i] : g->second[i];
+    if (number < 0 || !g->is_late) {
+      continue;
+    }
+    const deform_solid *s = deform_solid_at(&g->places, number);
+    double n[3] = { (double)g->nx[i], (double)g->ny[i], (double)g->nz[i] };
+    double body[3];
+    if (t == 1) {
+      (void)deform_solid_distance(s, g->places.values, x, n);
+    }
+    deform_solid_velocity(s, x, body);
+    deform_gamma(n, body, s->friction, deform_solid_share(s, x, n, mass), v);
+  }
+  uint8_t hold = g->hold[i];
+  g->vx[i] = hold & 1 ? u[0] : (kp_real)v[0];
+  g->vy[i] = hold & 2 ? u[1] : (kp_real)v[1];
+  g->vz[i] = hold & 4 ? u[2] : (kp_real)v[2];
+  g->px[i] += g->mass[i] * (g->vx[i] - u[0]);
+  g->py[i] += g->mass[i] * (g->vy[i] - u[1]);
+  g->pz[i] += g->mass[i] * (g->vz[i] - u[2]);
+  g->nx[i] = g->ny[i] = g->nz[i] = 0;
+}
+
+// ---- wind (section 6.6)
+
+// A steady part, one towards an axis and one around it, faded along a direction and away from the
+// axis.
+typedef struct deform_breeze {
+  double steady[3];  // m/s
+  double inward;     // m/s
+  double swirl;      // 1/s
+  double at[3];      // m, on the axis
+  double axis[3];
+  double from, to;  // m along the axis from `at`: 0 before the first, all beyond the second
+  double radius;    // m: a Gaussian of the distance from the axis; 0: everywhere
+} deform_breeze;
+
+typedef struct deform_blow_args {
+  const double *breezes;  // deform_breeze
+  int32_t n;
+  const kp_pos *x, *y, *z;
+  kp_real *wx, *wy, *wz;
+} deform_blow_args;
+
+KP_FN void deform_blow(int64_t i, const deform_blow_args *g) {
+  double sum[3] = { 0.0, 0.0, 0.0 };
+  for (int32_t b = 0; b < g->n; ++b) {
+    const deform_breeze *w = (const deform_breeze *)(const void *)g->breezes + b;
+    const double d[3] = { g->x[i] - w->at[0], g->y[i] - w->at[1], g->z[i] - w->at[2] };
+    const double *a = w->axis;
+    double along = d[0] * a[0] + d[1] * a[1] + d[2] * a[2];
+    double r[3] = { d[0] - along * a[0], d[1] - along * a[1], d[2] - along * a[2] };
+    double r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
+    double in = r2 > 0.0 ? -w->inward / sqrt(r2) : 0.0;
+    double turn[3] = { a[1] * r[2] - a[2] * r[1], a[2] * r[0] - a[0] * r[2],
+                       a[0] * r[1] - a[1] * r[0] };
+    double fade = 1.0;
+    if (w->from != w->to) {
+      fade = (along - w->from) / (w->to - w->from);
+      fade = fade < 0.0 ? 0.0 : (fade > 1.0 ? 1.0 : fade);
+    }
+    fade *= w->radius > 0.0 ? exp(-r2 / (w->radius * w->radius)) : 1.0;
+    for (int c = 0; c < 3; ++c) {
+      sum[c] += fade * (w->steady[c] + in * r[c] + w->swirl * turn[c]);
+    }
+  }
+  g->wx[i] = (kp_real)sum[0];
+  g->wy[i] = (kp_real)sum[1];
+  g->wz[i] = (kp_real)sum[2];
+}
+
+#define DEFORM_BODIES_KERNELS(POINT, REDUCE, ROW, PAIR)                                            \
+  POINT(deform, touch)                                                                             \
+  POINT(deform, collide)                                                                           \
+  REDUCE(deform, contacts, KP_REDUCE_SUM)                                                          \
+  POINT(deform, recover)                                                                           \
+  POINT(deform, friction)                                                                          \
+  POINT(deform, blow)

@@ -1,0 +1,447 @@
+// Deformables against bodies: friction on inclines against the exact motion (claim C23 of Selle
+// 2008), solids found through cells against all of them, what a free body gains, belts, wind, and
+// the same bits.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "methods/deform/deform.h"
+
+#include "support/claims.h"
+#include "support/media.h"
+
+#define PI 3.14159265358979323846
+#define G 9.8
+
+static kp_test_settings empty_space(double gravity) {
+  kp_test_settings s =
+      kp_test_settings_make(3, kp_vec3_make(-50, -50, -50), kp_vec3_make(50, 50, 50));
+  s.domain.boundary_x = s.domain.boundary_y = s.domain.boundary_z = KP_BOUNDARY_OPEN;
+  s.simulation.gravity = kp_vec3_make(0, -gravity, 0);
+  return s;
+}
+
+static kp_deform *deform_of(kp_world *world) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method == &kp_deform_method) {
+      return world->systems.data[s].self;
+    }
+  }
+  return NULL;
+}
+
+// ---- a few nodes on an incline ------------------------------------------------------------------
+
+// A plane that falls towards +x, and moves.
+typedef struct slope {
+  double angle, friction, v0;
+  kp_vec3 drift;  // m/s, of the plane and of the nodes at the start
+  int when;       // kp_body_friction
+  double dt, end;
+} slope;
+
+// Where the centre of some nodes is, along the slope and against it, and how fast.
+typedef struct slide {
+  double along, speed, away, stopped;
+} slide;
+
+static kp_vec3 down(double angle) {
+  return kp_vec3_make(cos(angle), -sin(angle), 0.0);
+}
+
+// A world with the plane, and deformables made by hand beside it.
+static slide run_slope(const slope *s, const kp_vec3 *x, int n) {
+  kp_test_settings settings = empty_space(G);
+  kp_world *world = kp_test_world(&settings);
+  kp_collider_def plane = kp_default_collider_def();
+  snprintf(plane.name, sizeof plane.name, "plane");
+  plane.shape = kp_default_shape_def(KP_SHAPE_PLANE);
+  plane.shape.normal = kp_vec3_make(sin(s->angle), cos(s->angle), 0.0);
+  plane.friction = s->friction;
+  double places[6] = { 0, 0, 0, 100.0 * s->drift.x, 100.0 * s->drift.y, 100.0 * s->drift.z };
+  if (kp_vec3_length(s->drift) > 0.0) {
+    plane.position = (kp_curve){ .components = 3, .n = 2, .interval = 100.0, .samples = places };
+  }
+  assert_ok(kp_world_add_collider(world, &plane));
+  kp_body_def far = kp_default_body_def();  // a world must hold something that moves
+  snprintf(far.name, sizeof far.name, "far");
+  far.shape = kp_test_ball(kp_vec3_make(0, 30, 0), 0.5);
+  assert_ok(kp_world_add_body(world, &far));
+  assert_ok(kp_world_build(world));
+
+  kp_part part = { .name = "nodes" };
+  kp_vec3 t = down(s->angle);
+  kp_vec3 up = plane.shape.normal;
+  for (int i = 0; i < n; ++i) {
+    kp_index number;
+    kp_vec3 p = kp_vec3_madd(kp_vec3_scale(t, x[i].x), x[i].y, up);
+    p.z = x[i].z;
+    assert_ok(kp_part_add_node(&part, p, 1.0, &number));
+    part.v.data[number] = kp_vec3_madd(s->drift, s->v0, t);
+  }
+  for (int i = 0; i < n; ++i) {
+    for (int j = i + 1; j < n; ++j) {
+      assert_ok(kp_part_add_spring(&part, i, j, KP_SPRING_EDGE, 1e3, 1.0));
+    }
+  }
+  kp_solids_def def = kp_default_solids_def();
+  def.dt = s->dt;
+  def.tolerance = sizeof(kp_real) == 8 ? 1e-13 : 1e-6;
+  def.friction = s->when;
+  kp_part *parts[1] = { &part };
+  kp_deform *deform;
+  assert_ok(kp_deform_create(&world->env, &def, parts, 1, NULL, 0, &deform));
+
+  slide out = { .stopped = HUGE_VAL };
+  int steps = (int)(s->end / s->dt + 0.5);
+  double start = 0.0;
+  for (int k = 0; k <= steps; ++k) {
+    kp_vec3 c = { 0, 0, 0 }, v = { 0, 0, 0 };
+    for (int a = 0; a < 3; ++a) {
+      const kp_pos *q = kp_buffer_host(&deform->set->position->buffers[a], KP_ACCESS_READ);
+      const kp_real *u = kp_buffer_host(&deform->set->velocity->buffers[a], KP_ACCESS_READ);
+      double *cc = a == 0 ? &c.x : (a == 1 ? &c.y : &c.z);
+      double *vv = a == 0 ? &v.x : (a == 1 ? &v.y : &v.z);
+      for (int i = 0; i < n; ++i) {
+        *cc += q[i] / n;
+        *vv += (double)u[i] / n;
+      }
+    }
+    double time = k * s->dt;
+    kp_vec3 there = kp_vec3_madd(c, -time, s->drift);
+    kp_vec3 speed = kp_vec3_sub(v, s->drift);
+    start = k == 0 ? kp_vec3_dot(there, t) : start;
+    out.along = kp_vec3_dot(there, t) - start;
+    out.away = kp_vec3_dot(there, up);
+    out.speed = kp_vec3_dot(speed, t);
+    if (out.speed < 1e-9 && k > 0 && out.stopped == HUGE_VAL) {
+      out.stopped = time;
+    }
+    if (k < steps) {
+      world->env.time = time;
+      world->env.dt = s->dt;
+      assert_ok(kp_deform_method.stages[KP_STAGE_SOLVE](deform, &world->env));
+    }
+  }
+  void *self = deform;
+  kp_deform_method.destroy(&self);
+  kp_part_free(&part);
+  kp_world_destroy(&world);
+  return out;
+}
+
+static const kp_vec3 particle[1] = { { 0, 0, 0 } };
+// a triangle of radius 0.2 on the plane and a point 0.2 above it
+static const kp_vec3 tetrahedron[4] = { { 0.2, 0, 0 },
+                                        { -0.1, 0, 0.173205080756887729 },
+                                        { -0.1, 0, -0.173205080756887729 },
+                                        { 0, 0.2, 0 } };
+
+static slope faster(void) {
+  return (slope){ .angle = PI / 5, .friction = 0.6, .dt = 1.0 / 30.0, .end = 1.0 };
+}
+
+static slope slower(void) {
+  return (slope){ .angle = PI / 5, .friction = 0.9, .v0 = 1.0, .dt = 1.0 / 30.0, .end = 2.0 };
+}
+
+static double rate(const slope *s) {
+  return G * (sin(s->angle) - s->friction * cos(s->angle));
+}
+
+static void test_particle(void **state) {
+  (void)state;
+  double tolerance = KP_TOL(1e-5, 1e-10);
+  slope s = faster();
+  slide got = run_slope(&s, particle, 1);
+  double error = fabs(got.along / (0.5 * rate(&s)) - 1.0);
+  error = fmax(error, fabs(got.speed / rate(&s) - 1.0));
+  assert_between(error, 0.0, tolerance);
+  // it stops, and stays
+  s = slower();
+  got = run_slope(&s, particle, 1);
+  assert_between(got.stopped, -1.0 / rate(&s) - s.dt, -1.0 / rate(&s) + s.dt);
+  assert_near(got.along, -0.5 / rate(&s), 1e-3);
+  kp_claim claim = { .id = "selle-C23",
+                     .text = "Friction on an incline is exact: relative error of place and speed "
+                             "after 1 s (particle, dt 1/30 s); the same on a moving incline",
+                     .size = "one particle and one tetrahedron, angle pi/5, mu 0.6 and 0.9",
+                     .test = "test_deform_bodies",
+                     .figure = error,
+                     .threshold = tolerance };
+  kp_claim_at_most(&claim);
+}
+
+static void test_tetrahedron(void **state) {
+  (void)state;
+  slope s = faster();
+  s.dt = 1.0 / 120.0;
+  slide got = run_slope(&s, tetrahedron, 4);
+  assert_near_relative(got.along, 0.5 * rate(&s), 0.01);
+  s = slower();
+  s.dt = 1.0 / 120.0;
+  got = run_slope(&s, tetrahedron, 4);
+  assert_near_relative(got.along, -0.5 / rate(&s), 0.01);
+}
+
+// Friction before the solve hardly brakes: 2.88 m and 3.88 m instead of 0.50 m and 0.36 m.
+static void test_friction_before(void **state) {
+  (void)state;
+  slope s = faster();
+  s.when = KP_FRICTION_BEFORE;
+  slide got = run_slope(&s, particle, 1);
+  assert_near(got.along, 2.880, 0.01);
+  s = slower();
+  s.when = KP_FRICTION_BEFORE;
+  s.end = 1.0;
+  got = run_slope(&s, particle, 1);
+  assert_near(got.along, 3.880, 0.01);
+  s = faster();
+  s.when = KP_FRICTION_BEFORE;
+  s.dt = 1.0 / 120.0;
+  got = run_slope(&s, tetrahedron, 4);
+  assert_true(fabs(got.along / (0.5 * rate(&s)) - 1.0) > 0.5);
+}
+
+// A plane that drifts and rises changes nothing.
+static void test_moving_incline(void **state) {
+  (void)state;
+  const kp_vec3 drifts[2] = { { 1.5, 0.0, -0.7 }, { -0.4, 2.0, 0.0 } };
+  for (int k = 0; k < 4; ++k) {
+    slope s = k % 2 == 0 ? faster() : slower();
+    slide still = run_slope(&s, particle, 1);
+    s.drift = drifts[k / 2];
+    slide moved = run_slope(&s, particle, 1);
+    assert_near(moved.along, still.along, KP_TOL(3e-5, 1e-10));
+    assert_near(moved.speed, still.speed, KP_TOL(3e-5, 1e-10));
+    assert_near(moved.away, still.away, KP_TOL(3e-5, 1e-10));
+  }
+}
+
+// ---- solids through cells, against all of them --------------------------------------------------
+
+static kp_shape_def random_shape(int number, int kind) {
+  double u[8];
+  for (int k = 0; k < 8; ++k) {
+    u[k] = kp_rng_uniform(7, 1, (uint64_t)number, (uint64_t)k);
+  }
+  kp_vec3 at = kp_vec3_make(u[0] - 0.5, u[1] - 0.5, u[2] - 0.5);
+  double size = 0.03 + 0.1 * u[3];
+  kp_shape_def def = kp_default_shape_def((kp_shape_kind)kind);
+  def.center = at;
+  def.radius = size;
+  def.min = kp_vec3_sub(at, kp_vec3_make(size, 0.6 * size, 1.3 * size));
+  def.max = kp_vec3_add(at, kp_vec3_make(size, 0.6 * size, 1.3 * size));
+  def.a = at;
+  def.b = kp_vec3_add(at, kp_vec3_make(0.2 * u[4], 0.2 * u[5] + 0.01, 0.2 * u[6]));
+  def.point = kp_vec3_make(0, -0.45, 0);
+  def.normal = kp_vec3_make(0.1, 1, 0);
+  return def;
+}
+
+static void test_cells_find_all(void **state) {
+  (void)state;
+  kp_test_settings settings = empty_space(0.0);
+  kp_world *world = kp_test_world(&settings);
+  for (int k = 0; k < 60; ++k) {
+    kp_collider_def def = kp_default_collider_def();
+    snprintf(def.name, sizeof def.name, "solid-%02d", k);
+    def.shape = random_shape(k, k == 59 ? KP_SHAPE_PLANE : k % 4);
+    def.rotation_deg = kp_curve_constant3(kp_vec3_make(10 * k, 0, 0));
+    assert_ok(kp_world_add_collider(world, &def));
+  }
+  kp_cloth_def cloth = kp_default_cloth_def();
+  snprintf(cloth.name, sizeof cloth.name, "sheet");
+  cloth.columns = cloth.rows = 60;
+  cloth.self = false;
+  assert_ok(kp_world_add_cloth(world, &cloth));
+  assert_ok(kp_world_build(world));
+  kp_deform *d = deform_of(world);
+  kp_pos *x[3];
+  kp_real *w[3];
+  for (int c = 0; c < 3; ++c) {
+    x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_WRITE);
+    w[c] = kp_buffer_host(&d->moving.c[c], KP_ACCESS_WRITE);
+  }
+  int64_t n = d->set->space->n;
+  kp_pos *before[3];
+  for (int c = 0; c < 3; ++c) {
+    before[c] = kp_buffer_host(&d->old.c[c], KP_ACCESS_WRITE);
+    for (int64_t i = 0; i < n; ++i) {
+      before[c][i] = x[c][i] = 1.2 * (kp_rng_uniform(7, 2 + (uint32_t)c, (uint64_t)i, 0) - 0.5);
+      w[c][i] = 0;
+    }
+  }
+  d->dt = 0.01;
+  assert_ok(kp_deform_collide(d, &world->env));
+  const int32_t *contact = kp_buffer_host(&d->bodies.contact, KP_ACCESS_READ);
+  int64_t inside = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    bool touched = false;
+    for (size_t k = 0; k < world->env.scenery.n_solids; ++k) {
+      const kp_solid *solid = &world->env.scenery.solids[k];
+      kp_vec3 p = kp_vec3_make(before[0][i], before[1][i], before[2][i]);
+      kp_vec3 q = kp_quat_rotate(kp_quat_conjugate(solid->turn), kp_vec3_sub(p, solid->origin));
+      touched = touched || kp_shape_distance(solid->shape, q) < 0.0;
+    }
+    assert_true(touched == (contact[i] >= 0));
+    inside += touched;
+  }
+  assert_true(inside > 100);
+  kp_world_destroy(&world);
+}
+
+// ---- both ways ----------------------------------------------------------------------------------
+
+// A sheet falls on a ball that floats: what one loses the other gains, and the ball does not bounce
+// away faster than the sheet came.
+static void test_balance(void **state) {
+  (void)state;
+  for (int light = 0; light < 2; ++light) {
+    kp_test_settings settings = empty_space(0.0);
+    kp_world *world = kp_test_world(&settings);
+    kp_body_def ball = kp_default_body_def();
+    snprintf(ball.name, sizeof ball.name, "ball");
+    ball.shape = kp_test_ball(kp_vec3_make(0.1, 0, 0.05), 0.2);
+    ball.density = light ? 2.0 : 100.0;  // 0.07 kg and 3.4 kg, the sheet has 0.3 kg
+    ball.friction = 0.5;
+    assert_ok(kp_world_add_body(world, &ball));
+    kp_cloth_def cloth = kp_default_cloth_def();
+    snprintf(cloth.name, sizeof cloth.name, "sheet");
+    cloth.columns = cloth.rows = 24;
+    cloth.self = false;
+    cloth.position = kp_vec3_make(0, 0.22, 0);
+    cloth.velocity = kp_vec3_make(0.3, -1.0, 0);
+    assert_ok(kp_world_add_cloth(world, &cloth));
+    kp_solids_def solids = kp_default_solids_def();
+    solids.tolerance = 1e-6;
+    assert_ok(kp_world_set_solids(world, &solids));
+    assert_ok(kp_world_build(world));
+    kp_population_stats first = kp_test_stats(world, "sheet");
+    assert_ok(kp_world_advance(world, 0.3, NULL));
+    kp_population_stats last = kp_test_stats(world, "sheet");
+    kp_frame3 frame = kp_bodies_frame(world->bodies, 0);
+    double mass = 1.0 / world->bodies->models.data[0].inverse_mass;
+    kp_vec3 sum = kp_vec3_madd(last.momentum, mass, frame.velocity);
+    double lost = kp_vec3_length(kp_vec3_sub(last.momentum, first.momentum));
+    assert_true(lost > 0.02);
+    assert_true(kp_vec3_length(kp_vec3_sub(sum, first.momentum)) < KP_TOL(2e-4, 1e-5) * lost);
+    assert_true(frame.velocity.y > -1.05 && frame.velocity.y < 0.0);
+    kp_world_destroy(&world);
+  }
+}
+
+// ---- belts and wind -----------------------------------------------------------------------------
+
+static void test_belt(void **state) {
+  (void)state;
+  kp_test_settings settings = empty_space(G);
+  kp_world *world = kp_test_world(&settings);
+  kp_collider_def belt = kp_default_collider_def();
+  snprintf(belt.name, sizeof belt.name, "belt");
+  belt.shape = kp_test_box(kp_vec3_make(-5, -1, -5), kp_vec3_make(5, 0, 5));
+  belt.friction = 0.5;
+  belt.surface_velocity = kp_curve_constant3(kp_vec3_make(0.8, 0, 0));
+  assert_ok(kp_world_add_collider(world, &belt));
+  kp_cloth_def cloth = kp_default_cloth_def();
+  snprintf(cloth.name, sizeof cloth.name, "sheet");
+  cloth.columns = cloth.rows = 8;
+  cloth.self = false;
+  cloth.position = kp_vec3_make(0, 1e-6, 0);
+  assert_ok(kp_world_add_cloth(world, &cloth));
+  assert_ok(kp_world_build(world));
+  // mu g t after 0.1 s, then as fast as the belt
+  assert_ok(kp_world_advance(world, 0.1, NULL));
+  kp_population_stats s = kp_test_stats(world, "sheet");
+  assert_near_relative(s.momentum.x / s.mass, 0.5 * G * 0.1, 0.02);
+  assert_ok(kp_world_advance(world, 0.3, NULL));
+  s = kp_test_stats(world, "sheet");
+  assert_near_relative(s.momentum.x / s.mass, 0.8, 1e-3);
+  assert_true(s.bounds.min.y > -1e-6);
+  kp_world_destroy(&world);
+}
+
+// A free sheet across a steady wind: v = w (1 - exp(-c t/rho)), c the drag and rho the mass of its
+// area.
+static void test_wind(void **state) {
+  (void)state;
+  kp_test_settings settings = empty_space(0.0);
+  kp_world *world = kp_test_world(&settings);
+  kp_cloth_def cloth = kp_default_cloth_def();
+  snprintf(cloth.name, sizeof cloth.name, "sheet");
+  cloth.columns = cloth.rows = 10;
+  cloth.self = false;
+  cloth.drag = 0.6;
+  cloth.density = 0.3;
+  assert_ok(kp_world_add_cloth(world, &cloth));
+  kp_wind_def wind = kp_default_wind_def();
+  snprintf(wind.name, sizeof wind.name, "breeze");
+  wind.velocity = kp_curve_constant3(kp_vec3_make(5, 2, 0));
+  assert_ok(kp_world_add_wind(world, &wind));
+  kp_solids_def solids = kp_default_solids_def();
+  solids.dt = 0.005;
+  assert_ok(kp_world_set_solids(world, &solids));
+  assert_ok(kp_world_build(world));
+  assert_ok(kp_world_advance(world, 0.5, NULL));
+  kp_population_stats s = kp_test_stats(world, "sheet");
+  double expected = 2.0 * (1.0 - exp(-0.6 * 0.5 / 0.3));
+  assert_near_relative(s.momentum.y / s.mass, expected, 2e-3);
+  assert_near(s.momentum.x / s.mass, 0.0, 1e-4);  // along the sheet it does not pull
+  kp_world_destroy(&world);
+}
+
+// ---- bits ---------------------------------------------------------------------------------------
+
+static kp_world *make_bits(const char *backend) {
+  kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(-1, 0, -1), kp_vec3_make(1, 2, 1));
+  s.backend = backend;
+  kp_world *world = kp_test_world(&s);
+  kp_cloth_def cloth = kp_default_cloth_def();
+  snprintf(cloth.name, sizeof cloth.name, "sheet");
+  cloth.columns = cloth.rows = 16;
+  cloth.self = false;
+  cloth.drag = 0.5;
+  cloth.position = kp_vec3_make(0, 0.41, 0);
+  cloth.velocity = kp_vec3_make(0, -2, 0);
+  assert_ok(kp_world_add_cloth(world, &cloth));
+  kp_body_def ball = kp_default_body_def();
+  snprintf(ball.name, sizeof ball.name, "ball");
+  ball.shape = kp_test_ball(kp_vec3_make(0.1, 0.2, 0.05), 0.2);
+  assert_ok(kp_world_add_body(world, &ball));
+  static const double turns[6] = { 0, 0, 0, 0, 90, 0 };
+  kp_collider_def box = kp_default_collider_def();
+  snprintf(box.name, sizeof box.name, "box");
+  box.shape = kp_test_box(kp_vec3_make(-0.5, 0.1, -0.5), kp_vec3_make(-0.2, 0.4, 0.5));
+  box.rotation_deg = (kp_curve){ .components = 3, .n = 2, .interval = 1.0, .samples = turns };
+  assert_ok(kp_world_add_collider(world, &box));
+  kp_wind_def wind = kp_default_wind_def();
+  snprintf(wind.name, sizeof wind.name, "twist");
+  wind.swirl = 3.0;
+  wind.inward = 0.5;
+  wind.until = 0.5;
+  wind.radius = 0.7;
+  assert_ok(kp_world_add_wind(world, &wind));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+static void test_bits(void **state) {
+  (void)state;
+  kp_test_same_bits(make_bits, 6);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_particle),
+    cmocka_unit_test(test_tetrahedron),
+    cmocka_unit_test(test_friction_before),
+    cmocka_unit_test(test_moving_incline),
+    cmocka_unit_test(test_cells_find_all),
+    cmocka_unit_test(test_balance),
+    cmocka_unit_test(test_belt),
+    cmocka_unit_test(test_wind),
+    cmocka_unit_test(test_bits),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
