@@ -29,6 +29,7 @@
 #include "methods/deform/deform_kernels.h"
 #include "methods/deform/deform_tets_kernels.h"
 #include "methods/deform/hair_kernels.h"
+#include "methods/deform/fabric_kernels.h"
 #include "methods/fire/fire_kernels.h"
 #include "methods/flip/flip_kernels.h"
 #include "methods/grains/grains_kernels.h"
@@ -91,6 +92,7 @@
   VORTON_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FIRE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   DEFORM_BODIES_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
+  FABRIC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   DEFORM_TETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \

@@ -43,6 +43,34 @@ static kp_result add_bodies(kp_world *world) {
   return kp_world_add_wind(world, &wind);
 }
 
+// Water that remembers in both ways, lists and passes, a solid whose samples meet nodes.
+static kp_result add_fabrics(kp_world *world) {
+  for (int full = 0; full < 2; ++full) {
+    kp_immersion_def water = kp_default_immersion_def();
+    snprintf(water.name, sizeof water.name, "water-%d", full);
+    snprintf(water.of, sizeof water.of, "cloth-%d", full ? KP_SCHEME_SYMPLECTIC : KP_SCHEME_EULER);
+    water.window = full ? KP_WINDOW_FULL : KP_WINDOW_STEPS;
+    KP_TRY(kp_world_add_immersion(world, &water));
+  }
+  // the last of equal wants is not used: a curve that changes sign gives both a turn
+  static const double wants[2] = { -1.0, 1.0 };
+  for (int k = 0; k < 2; ++k) {
+    kp_limit_def limit = kp_default_limit_def();
+    snprintf(limit.name, sizeof limit.name, "limit-%d", k);
+    snprintf(limit.of, sizeof limit.of, "cloth-%d", KP_SCHEME_POSITION_VERLET);
+    limit.method = k;
+    limit.when = k == 0 ? kp_curve_constant(0.0)
+                        : (kp_curve){ .n = 2, .components = 1, .interval = 1e-3, .samples = wants };
+    KP_TRY(kp_world_add_limit(world, &limit));
+  }
+  kp_collider_def ball = kp_default_collider_def();
+  snprintf(ball.name, sizeof ball.name, "rattle");
+  ball.shape =
+      (kp_shape_def){ .kind = KP_SHAPE_SPHERE, .center = kp_vec3_make(0, -0.2, 0), .radius = 0.1 };
+  ball.spacing = 0.02;
+  return kp_world_add_collider(world, &ball);
+}
+
 kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
   kp_domain_def domain = kp_default_domain_def();
   domain.min = kp_vec3_make(-2, -2, -2);
@@ -59,6 +87,7 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
     cloth.drag = 1.0;
     cloth.viscosity = 0.1;
     cloth.position = kp_vec3_make(0.0, 0.3 * scheme - 0.6, 0.0);
+    cloth.particle_radius = scheme == KP_SCHEME_EULER ? 0.01 : 0.0;
     KP_TRY(kp_world_add_cloth(world, &cloth));
   }
   // another sheet, so near to the first that they repel
@@ -87,5 +116,6 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
                               .min = kp_vec3_make(-1, -2, -1),
                               .max = kp_vec3_make(1, 2, -0.45) };
   KP_TRY(kp_world_add_pin(world, &pin));
+  KP_TRY(add_fabrics(world));
   return add_hairs(world, particles);
 }

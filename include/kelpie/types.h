@@ -686,6 +686,9 @@ typedef enum kp_solid_scheme {
   KP_SCHEME_EULER,           // explicit, the position moves with the old velocity
   KP_SCHEME_SYMPLECTIC,      // the velocity first, then the position
   KP_SCHEME_VELOCITY_VERLET,
+  KP_SCHEME_POSITION_VERLET,  // velocities from positions; edges may be limited in length
+  KP_SCHEME_KANG,             // implicit by one Jacobi step (Bayraktar 2010, Eq. 5.45)
+  KP_SCHEME_DESBRUN,          // implicit, the same springs in all directions (Eq. 5.36)
   KP_SCHEME_COUNT
 } kp_solid_scheme;
 
@@ -714,6 +717,8 @@ typedef struct kp_solids_def {
   int friction;            // kp_body_friction
   double gap;              // m, that nodes keep from bodies
   double domain_friction;  // Coulomb coefficient of the closed faces of the domain
+  double particle_restitution;  // of nodes that meet as spheres (cloth.particle_radius)
+  double particle_friction;
 } kp_solids_def;
 
 typedef enum kp_cloth_pattern { KP_CLOTH_HERRING_BONE, KP_CLOTH_REGULAR } kp_cloth_pattern;
@@ -740,12 +745,21 @@ typedef struct kp_cloth_def {
   double shear;             // stiffness of the diagonals of a grid; KP_AUTO: as stiffness
   double bend_stiffness;    // N per metre and unit strain of the springs across edges
   double bend_damping;
-  double thickness;  // m: how near surfaces may come before they repel
-  double friction;   // of cloth on cloth
-  bool self;         // meets itself
-  double drag;       // N s/m^3 against the wind, along the normal
-  double viscosity;  // 1/s: share of the momentum lost
-  int scheme;        // kp_solid_scheme
+  bool bend_diagonals;      // springs to second neighbours along diagonals too (Choi, Ko 2002)
+  bool tube;                // the width is closed to a ring: a skirt, a sleeve
+  double flare;             // width of the lower end over that of the upper one
+  int64_t layers;           // 1, or 3: knitwear (Bayraktar 2010, section 4.2)
+  double gap;               // m, between layers
+  double volume_stiffness;  // N/m of the springs between layers
+  bool yarn;                // draw the yarn of the stitches, as curves
+  double yarn_radius;       // m
+  double particle_radius;   // m: nodes meet as spheres; 0: they do not
+  double thickness;         // m: how near surfaces may come before they repel
+  double friction;          // of cloth on cloth
+  bool self;                // meets itself
+  double drag;              // N s/m^3 against the wind, along the normal
+  double viscosity;         // 1/s: share of the momentum lost
+  int scheme;               // kp_solid_scheme
   kp_vec3 color;
 } kp_cloth_def;
 
@@ -857,6 +871,69 @@ typedef struct kp_hair_def {
   kp_vec3 color;
 } kp_hair_def;
 
+// How much of the past counts.
+typedef enum kp_memory_window {
+  KP_WINDOW_SECONDS,
+  KP_WINDOW_STEPS,
+  KP_WINDOW_FULL,
+  KP_WINDOW_COUNT
+} kp_memory_window;
+
+// Water around a deformable that is not simulated (Ozgen 2013, chapter 3): immersion "name" { }.
+typedef struct kp_immersion_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  char of[KP_TEXT_SIZE];  // the deformable
+  double water_density;   // kg/m^3
+  double fibre_density;   // kg/m^3: what the cloth is made of
+  double added_mass;      // share of the displaced water that moves along
+  double drag;            // N s/m^3 of surface, along the velocity
+  double memory_drag;     // N s^q/m^3, along the velocity, of the derivative of order q
+  double damping;         // N s^q/m of structural springs, of that derivative
+  double damping_shear, damping_bend;
+  double order;      // q; 1: the velocity itself
+  int window;        // kp_memory_window
+  double memory;     // s
+  int64_t samples;   // of the memory in seconds
+  int64_t steps;     // of the memory in steps
+  bool interior;     // the oldest sample counts as if older ones followed
+  bool unit;         // weights are divided by their sum
+  bool clamp;        // the drag never pushes
+  kp_curve current;  // m/s
+} kp_immersion_def;
+
+typedef enum kp_limit_method { KP_LIMIT_DIRECT, KP_LIMIT_PROVOT, KP_LIMIT_COUNT } kp_limit_method;
+typedef enum kp_limit_down { KP_DOWN_GRAVITY, KP_DOWN_DISTANCE, KP_DOWN_COUNT } kp_limit_down;
+
+// Which edges of a node come first: horizontal, vertical, shear.
+typedef enum kp_list_order {
+  KP_LIST_HVS,
+  KP_LIST_HSV,
+  KP_LIST_VHS,
+  KP_LIST_VSH,
+  KP_LIST_SHV,
+  KP_LIST_SVH,
+  KP_LIST_ORDER_COUNT
+} kp_list_order;
+
+// A limit on the length of edges (Ozgen 2013, chapter 6): limit "name" { }.
+typedef struct kp_limit_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  char of[KP_TEXT_SIZE];  // the deformable
+  int method;             // kp_limit_method
+  double tolerance;       // share of its length an edge may be longer
+  bool two_sided;         // too short ones are corrected as well
+  int64_t passes;         // of Provot's correction
+  int walk;               // how the list is made: 0 layered, 1 literal
+  int order;              // kp_list_order
+  int down;               // kp_limit_down
+  int64_t visits;         // how often a node may be moved in a pass
+  double compensation;    // share of a correction that the node it came from feels
+  kp_shape_def shape;     // nodes in it are fixed too, beside pinned ones
+  kp_curve when;          // of the maps of one deformable, that with the highest value is used
+} kp_limit_def;
+
 typedef struct kp_collider_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
@@ -967,6 +1044,8 @@ KP_API kp_soft_def kp_default_soft_def(void);
 KP_API kp_hair_def kp_default_hair_def(void);
 KP_API kp_pin_def kp_default_pin_def(void);
 KP_API kp_wind_def kp_default_wind_def(void);
+KP_API kp_immersion_def kp_default_immersion_def(void);
+KP_API kp_limit_def kp_default_limit_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);
 KP_API kp_body_def kp_default_body_def(void);
 KP_API kp_emitter_def kp_default_emitter_def(void);

@@ -53,6 +53,8 @@ KP_API KP_NODISCARD kp_result kp_world_add_soft(kp_world *world, const kp_soft_d
 KP_API KP_NODISCARD kp_result kp_world_add_hair(kp_world *world, const kp_hair_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_pin(kp_world *world, const kp_pin_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_wind(kp_world *world, const kp_wind_def *def);
+KP_API KP_NODISCARD kp_result kp_world_add_immersion(kp_world *world, const kp_immersion_def *def);
+KP_API KP_NODISCARD kp_result kp_world_add_limit(kp_world *world, const kp_limit_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_collider(kp_world *world, const kp_collider_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_body(kp_world *world, const kp_body_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_emitter(kp_world *world, const kp_emitter_def *def);

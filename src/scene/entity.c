@@ -36,6 +36,8 @@ static const kp_scene_kind builtin_kinds[] = {
   { "hair", NULL, &kp_hair_params, true, false, NULL },
   { "pin", NULL, &kp_pin_params, true, false, NULL },
   { "wind", NULL, &kp_wind_params, true, false, NULL },
+  { "immersion", NULL, &kp_immersion_params, true, false, NULL },
+  { "limit", NULL, &kp_limit_params, true, false, NULL },
   { "collider", NULL, &kp_collider_params, true, false, NULL },
   { "body", NULL, &kp_body_params, true, false, NULL },
   { "emitter", NULL, &kp_emitter_params, true, false, NULL },

@@ -9,7 +9,7 @@
 #include "geom/sampler.h"
 #include "methods/common/force_field.h"
 #include "methods/common/walls.h"
-#include "methods/deform/deform.h"
+#include "methods/deform/fabric.h"
 #include "methods/fire/fire.h"
 #include "methods/flip/flip.h"
 #include "methods/grains/grains.h"
@@ -451,6 +451,15 @@ static kp_result build_deform(kp_world *world) {
   if (result == KP_OK && parts.count > 0) {
     result = kp_deform_create(&world->env, &spec->solids, parts.data, parts.count, spec->pins.data,
                               spec->pins.count, &deform);
+  }
+  if (result == KP_OK && deform != NULL) {
+    kp_fabric_defs fabric = { spec->immersions.data, spec->immersions.count, spec->limits.data,
+                              spec->limits.count };
+    result = kp_fabric_create(deform, &world->env, &fabric);
+    if (result != KP_OK) {
+      void *self = deform;
+      kp_deform_method.destroy(&self);
+    }
   }
   for (size_t p = 0; p < parts.count; ++p) {
     kp_part_free(parts.data[p]);

@@ -338,6 +338,8 @@ kp_solids_def kp_default_solids_def(void) {
     .friction = KP_FRICTION_AFTER,
     .gap = 0.0,
     .domain_friction = 0.3,
+    .particle_restitution = 0.1,
+    .particle_friction = 0.4,
   };
 }
 
@@ -357,6 +359,11 @@ kp_cloth_def kp_default_cloth_def(void) {
     .shear = KP_AUTO,
     .bend_stiffness = 20.0,
     .bend_damping = 0.2,
+    .flare = 1.0,
+    .layers = 1,
+    .gap = 0.005,
+    .volume_stiffness = 30.0,
+    .yarn_radius = 0.002,
     .thickness = 0.005,
     .friction = 0.4,
     .self = true,
@@ -445,6 +452,38 @@ kp_pin_def kp_default_pin_def(void) {
     .rotation_deg = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
     .start = 0.0,
     .stop = KP_AUTO,
+  };
+}
+
+kp_immersion_def kp_default_immersion_def(void) {
+  return (kp_immersion_def){
+    .cookie = KP_DEF_COOKIE,
+    .water_density = 1000.0,
+    .fibre_density = 1100.0,
+    .drag = 1.25,
+    .memory_drag = 12.5,
+    .damping = 0.3,
+    .damping_shear = 0.15,
+    .damping_bend = 0.0075,
+    .order = 0.5,
+    .window = KP_WINDOW_SECONDS,
+    .memory = 1.0,
+    .samples = 128,
+    .steps = 3,
+    .current = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+  };
+}
+
+kp_limit_def kp_default_limit_def(void) {
+  return (kp_limit_def){
+    .cookie = KP_DEF_COOKIE,
+    .method = KP_LIMIT_DIRECT,
+    .tolerance = 0.02,
+    .passes = 5,
+    .visits = 1,
+    .compensation = 0.9,
+    .shape = no_shape(),
+    .when = kp_curve_constant(1.0),
   };
 }
 

@@ -353,6 +353,22 @@ kp_result kp_spec_add_wind(kp_spec *spec, const kp_wind_def *def) {
   return KP_OK;
 }
 
+kp_result kp_spec_add_immersion(kp_spec *spec, const kp_immersion_def *def) {
+  KP_TRY(check_entity(spec, &kp_immersion_params, def, def->cookie, def->name));
+  kp_immersion_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.current));
+  INSERT(&spec->immersions, &copy);
+  return KP_OK;
+}
+
+kp_result kp_spec_add_limit(kp_spec *spec, const kp_limit_def *def) {
+  KP_TRY(check_entity(spec, &kp_limit_params, def, def->cookie, def->name));
+  kp_limit_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.when));
+  INSERT(&spec->limits, &copy);
+  return KP_OK;
+}
+
 kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def) {
   KP_TRY(check_entity(spec, &kp_collider_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "collider", def->name));

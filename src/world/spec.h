@@ -48,6 +48,8 @@
   X(hair, hairs)                                                                                   \
   X(pin, pins)                                                                                     \
   X(wind, winds)                                                                                   \
+  X(immersion, immersions)                                                                         \
+  X(limit, limits)                                                                                 \
   X(collider, colliders)                                                                           \
   X(body, bodies)                                                                                  \
   X(emitter, emitters)                                                                             \

@@ -107,7 +107,7 @@ static void test_momentum(void **state) {
     kp_test_settings s = space(false);
     kp_solids_def solids = kp_default_solids_def();
     solids.tolerance = sizeof(kp_real) == 4 ? 1e-6 : 1e-13;
-    solids.dt = scheme <= KP_SCHEME_BACKWARD_EULER ? 1e-3 : KP_AUTO;
+    solids.dt = kp_schemes[scheme].is_implicit ? 1e-3 : KP_AUTO;
     kp_cloth_def def = sheet_def(10);
     def.scheme = scheme;
     def.stiffness = 100.0;
@@ -121,9 +121,13 @@ static void test_momentum(void **state) {
     kp_population_stats after = kp_test_stats(world, "sheet");
     kp_vec3 spun = angular_momentum(world, &size);
     double bound = (sizeof(kp_real) == 4 ? 2e-5 : 1e-12) * before.mass * 0.5;
-    assert_true(kp_vec3_length(kp_vec3_sub(after.momentum, before.momentum)) < bound);
+    // one Jacobi step (kang) is not symmetric: see test_fabric_cloth
+    assert_true(scheme == KP_SCHEME_KANG ||
+                kp_vec3_length(kp_vec3_sub(after.momentum, before.momentum)) < bound);
     // forces along lines between the nodes at one place and time: what turns is the step itself
-    assert_true(kp_vec3_length(kp_vec3_sub(spun, spin)) < 0.02 * size);
+    // (springs that are alike in all directions resist turning too)
+    assert_true(scheme == KP_SCHEME_KANG || scheme == KP_SCHEME_DESBRUN ||
+                kp_vec3_length(kp_vec3_sub(spun, spin)) < 0.02 * size);
     kp_world_destroy(&world);
   }
 }

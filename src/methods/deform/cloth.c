@@ -7,6 +7,9 @@
 #include "base/text.h"
 #include "geom/mesh_file.h"
 #include "methods/deform/deform.h"
+#include "methods/deform/grid_links.h"
+
+#define PI 3.14159265358979323846
 
 // ---- nodes and triangles ------------------------------------------------------------------------
 
@@ -15,19 +18,31 @@ static kp_result add_triangle(kp_part *part, kp_index a, kp_index b, kp_index c)
   return kp_array_push(&part->triangles, t);
 }
 
-// Cells of the rectangle, its normal towards +y: diagonals alternate in a herring-bone.
+// Nodes of the rectangle, its normal towards +y; of a tube, around the z axis.
+static kp_vec3 node_at(const kp_cloth_def *def, kp_index i, kp_index j) {
+  double u = (double)i / (double)def->columns, v = (double)j / (double)def->rows;
+  double z = def->height * (v - 0.5);
+  if (!def->tube) {
+    return kp_vec3_make(def->width * (u - 0.5), 0.0, z);
+  }
+  double angle = 2.0 * PI * u;
+  double radius = def->width / (2.0 * PI) * (1.0 + (def->flare - 1.0) * v);
+  return kp_vec3_make(radius * cos(angle), -radius * sin(angle), z);
+}
+
+// Diagonals of cells alternate in a herring-bone.
 static kp_result make_rectangle(const kp_cloth_def *def, kp_part *part) {
   kp_index m = (kp_index)def->columns, n = (kp_index)def->rows;
+  kp_index wide = def->tube ? m : m + 1;
   for (kp_index j = 0; j <= n; ++j) {
-    for (kp_index i = 0; i <= m; ++i) {
-      kp_vec3 p = { def->width * ((double)i / (double)m - 0.5), 0.0,
-                    def->height * ((double)j / (double)n - 0.5) };
-      KP_TRY(kp_part_add_node(part, p, 0.0, NULL));
+    for (kp_index i = 0; i < wide; ++i) {
+      KP_TRY(kp_part_add_node(part, node_at(def, i, j), 0.0, NULL));
     }
   }
   for (kp_index j = 0; j < n; ++j) {
     for (kp_index i = 0; i < m; ++i) {
-      kp_index a = j * (m + 1) + i, b = a + 1, c = a + m + 1, d = c + 1;
+      kp_index a = j * wide + i, b = j * wide + (i + 1) % wide;
+      kp_index c = a + wide, d = b + wide;
       bool other = def->pattern == KP_CLOTH_HERRING_BONE && (i + j) % 2 == 1;
       KP_TRY(other ? add_triangle(part, a, c, b) : add_triangle(part, a, c, d));
       KP_TRY(other ? add_triangle(part, b, c, d) : add_triangle(part, a, d, b));
@@ -167,32 +182,86 @@ static kp_result add_edge_springs(const kp_cloth_def *def, kp_part *part) {
   return result;
 }
 
-// ---- springs of a grid (Bayraktar 2010, section 4.1) --------------------------------------------
+// ---- springs of a grid (Bayraktar 2010, section 4.1; Ozgen 2013, section 3.3) -------------------
 
-typedef struct grid_step {
-  int di, dj;
-  kp_spring_kind kind;
-} grid_step;
+static kp_grid_shape grid_of(const kp_cloth_def *def) {
+  return (kp_grid_shape){ .columns = def->columns + (def->tube ? 0 : 1),
+                          .rows = def->rows + 1,
+                          .is_tube = def->tube,
+                          .bend_diagonals = def->bend_diagonals };
+}
 
-static kp_result add_grid_springs(const kp_cloth_def *def, kp_part *part) {
-  static const grid_step steps[] = {
-    { 1, 0, KP_SPRING_EDGE },   { 0, 1, KP_SPRING_EDGE }, { 1, 1, KP_SPRING_SHEAR },
-    { -1, 1, KP_SPRING_SHEAR }, { 2, 0, KP_SPRING_BEND }, { 0, 2, KP_SPRING_BEND },
+static kp_result add_grid_springs(const kp_cloth_def *def, kp_index first, kp_part *part) {
+  static const kp_spring_kind kinds[KP_LINK_KIND_COUNT] = {
+    [KP_LINK_HORIZONTAL] = KP_SPRING_EDGE,    [KP_LINK_VERTICAL] = KP_SPRING_EDGE,
+    [KP_LINK_SHEAR] = KP_SPRING_SHEAR,        [KP_LINK_BEND] = KP_SPRING_BEND,
+    [KP_LINK_BEND_DIAGONAL] = KP_SPRING_BEND,
   };
-  int64_t m = def->columns + 1, n = def->rows + 1;
-  double cell = 0.5 * (def->width / (double)def->columns + def->height / (double)def->rows);
-  for (int64_t j = 0; j < n; ++j) {
-    for (int64_t i = 0; i < m; ++i) {
-      for (size_t s = 0; s < sizeof steps / sizeof steps[0]; ++s) {
-        int64_t i2 = i + steps[s].di, j2 = j + steps[s].dj;
-        if (i2 >= 0 && i2 < m && j2 < n) {
-          KP_TRY(add_spring(def, part, (kp_index)(j * m + i), (kp_index)(j2 * m + i2),
-                            steps[s].kind, cell));
+  kp_grid_shape grid = grid_of(def);
+  kp_links links = { 0 };
+  kp_result result = kp_grid_links_add(&grid, first, &links);
+  for (size_t l = 0; l < links.count && result == KP_OK; ++l) {
+    // a spring of length l0 stands for a strip as wide as l0, so the constants of a grid are those
+    // of its springs [N/m]
+    const kp_link *link = &links.data[l];
+    result = add_spring(def, part, link->a, link->b, kinds[link->kind],
+                        distance(part, link->a, link->b));
+  }
+  kp_array_free(&links);
+  return result;
+}
+
+// ---- knitwear (Bayraktar 2010, section 4.2) -----------------------------------------------------
+
+// Middle and back layer behind the front one, which is there already; all weigh a third.
+static kp_result add_layers(const kp_cloth_def *def, kp_part *part) {
+  size_t n = part->x.count;
+  for (size_t i = 0; i < n; ++i) {
+    part->mass.data[i] /= 3.0;
+  }
+  for (int layer = 1; layer < 3; ++layer) {
+    for (size_t i = 0; i < n; ++i) {
+      kp_vec3 p = part->x.data[i];
+      p.y -= layer * def->gap;
+      KP_TRY(kp_part_add_node(part, p, part->mass.data[i], NULL));
+    }
+  }
+  return KP_OK;
+}
+
+// Springs that keep the layers apart: straight ones, and diagonals to the four neighbours in the
+// next layer (reconstructed: the figure is lost).
+static kp_result add_volume_springs(const kp_cloth_def *def, kp_part *part) {
+  kp_grid_shape grid = grid_of(def);
+  int64_t n = grid.columns * grid.rows;
+  static const int steps[5][2] = { { 0, 0 }, { 1, 0 }, { -1, 0 }, { 0, 1 }, { 0, -1 } };
+  for (int64_t layer = 0; layer < 2; ++layer) {
+    for (int64_t j = 0; j < grid.rows; ++j) {
+      for (int64_t i = 0; i < grid.columns; ++i) {
+        for (int k = 0; k < 5; ++k) {
+          int64_t i2 = i + steps[k][0], j2 = j + steps[k][1];
+          if (i2 < 0 || j2 < 0 || i2 >= grid.columns || j2 >= grid.rows) {
+            continue;
+          }
+          kp_index a = (kp_index)(layer * n + j * grid.columns + i);
+          kp_index b = (kp_index)((layer + 1) * n + j2 * grid.columns + i2);
+          double length = distance(part, a, b);
+          KP_TRY(kp_part_add_spring(part, a, b, KP_SPRING_LINK, def->volume_stiffness * length,
+                                    def->damping));
         }
       }
     }
   }
   return KP_OK;
+}
+
+static kp_result add_knit(const kp_cloth_def *def, kp_part *part) {
+  kp_index n = (kp_index)part->x.count;
+  KP_TRY(add_layers(def, part));
+  for (kp_index layer = 0; layer < 3; ++layer) {
+    KP_TRY(add_grid_springs(def, layer * n, part));
+  }
+  return def->volume_stiffness > 0.0 ? add_volume_springs(def, part) : KP_OK;
 }
 
 // ---- all of it ----------------------------------------------------------------------------------
@@ -207,13 +276,32 @@ static void place(const kp_cloth_def *def, kp_part *part) {
 
 static kp_result make(const kp_cloth_def *def, const char *folder, kp_part *part) {
   bool is_file = def->mesh[0] != '\0';
+  bool is_knit = def->layers == 3;
+  if (def->layers == 2 || (is_knit && (def->model != KP_CLOTH_GRID || def->tube))) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "cloth \"%s\": layers must be 1, or 3 with model = \"grid\" and no tube",
+                   def->name);
+  }
+  if (def->tube && def->columns < 5) {
+    return kp_fail(KP_ERROR_SCENE, "cloth \"%s\": a tube needs 5 columns at least", def->name);
+  }
+  if (is_file && def->tube) {
+    return kp_fail(KP_ERROR_SCENE, "cloth \"%s\": a tube is made of a rectangle, not of a mesh",
+                   def->name);
+  }
   if (is_file && def->model == KP_CLOTH_GRID) {
     return kp_fail(KP_ERROR_SCENE, "cloth \"%s\": model = \"grid\" needs a rectangle, not a mesh",
                    def->name);
   }
   KP_TRY(is_file ? make_from_file(def, folder, part) : make_rectangle(def, part));
   KP_TRY(share_mass(def, part));
-  KP_TRY(def->model == KP_CLOTH_GRID ? add_grid_springs(def, part) : add_edge_springs(def, part));
+  if (def->layers == 3) {
+    KP_TRY(add_knit(def, part));
+  } else if (def->model == KP_CLOTH_GRID) {
+    KP_TRY(add_grid_springs(def, 0, part));
+  } else {
+    KP_TRY(add_edge_springs(def, part));
+  }
   place(def, part);
   return KP_OK;
 }

@@ -12,7 +12,8 @@ extern const kp_param_table kp_cloth_params;
 static const char *const pattern_words[] = { "herring_bone", "regular", NULL };
 static const char *const model_words[] = { "edges", "grid", NULL };
 static const char *const scheme_words[] = { "newmark",    "backward_euler",  "euler",
-                                            "symplectic", "velocity_verlet", NULL };
+                                            "symplectic", "velocity_verlet", "position_verlet",
+                                            "kang",       "desbrun",         NULL };
 
 static const kp_param rows[] = {
   ROW(width, REAL, "m", 1e-6, FAR, "Along x, before it is turned."),
@@ -36,6 +37,18 @@ static const kp_param rows[] = {
   ROW(shear, REAL, "N/m", 0, 1e12, "Of the diagonals of a grid; without it, as stiffness."),
   ROW(bend_stiffness, REAL, "N/m", 0, 1e12, "Of the springs across edges, against bending."),
   ROW(bend_damping, REAL, "", 0, 1e4, "Of those, as a share of the critical damping."),
+  ROW(bend_diagonals, BOOL, "", 0, 0,
+      "Bending springs of a grid along diagonals as well (Choi and Ko)."),
+  ROW(tube, BOOL, "", 0, 0,
+      "The width is closed to a ring about z, the upper end at -z: a skirt, a sleeve."),
+  ROW(flare, REAL, "", 0.01, 100, "Of a tube: width of the lower end over that of the upper one."),
+  ROW(layers, INT, "", 1, 3, "1, or 3 for knitwear: front, middle and back, tied by springs."),
+  ROW(gap, REAL, "m", 1e-9, 10, "Between two layers of knitwear."),
+  ROW(volume_stiffness, REAL, "N/m", 0, 1e12, "Of the springs between layers."),
+  ROW(yarn, BOOL, "", 0, 0, "Draw the yarn of the stitches of knitwear, as curves."),
+  ROW(yarn_radius, REAL, "m", 1e-9, 10, "Of the yarn in pictures."),
+  ROW(particle_radius, REAL, "m", 0, 10,
+      "Nodes meet as spheres, each other and samples of solids: a baseline. 0: they do not."),
   ROW(thickness, REAL, "m", 0, 1.0, "How near surfaces may come before they repel."),
   ROW(friction, REAL, "", 0, 100, "Of cloth on cloth."),
   ROW(self, BOOL, "", 0, 0, "Whether it meets itself."),

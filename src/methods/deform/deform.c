@@ -1,11 +1,10 @@
 // The system of all deformables: its life, the loop of a sub-step, and what it tells.
-#include "methods/deform/deform.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "data/curve.h"
+#include "methods/deform/fabric.h"
 
 extern const kp_kernel deform_move_kernel, deform_strain_rate_kernel, deform_energy_kernel,
     deform_sums_kernel;
@@ -287,7 +286,7 @@ static kp_result deform_stats(void *self, kp_env *env, int population, kp_popula
                                 .momentum = { v[1], v[2], v[3] },
                                 .kinetic_energy = v[4],
                                 .potential_energy = v[5],
-                                .memory_gain = NAN,
+                                .memory_gain = kp_fabric_gain(d, part),
                                 .memory_share = NAN,
                                 .bounds = { { v[7], v[8], v[9] }, { v[10], v[11], v[12] } },
                                 .max_speed = v[6],

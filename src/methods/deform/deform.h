@@ -32,6 +32,7 @@
 #include "methods/method.h"
 
 typedef struct kp_deform kp_deform;
+typedef struct kp_fabric kp_fabric;  // fabric.h
 
 // Consecutive elements of one kind.
 typedef struct kp_range {
@@ -47,6 +48,7 @@ typedef struct kp_deform_part {
   kp_curve strength;
   double strength_now;  // factor of all stiffness in this inner step
   kp_part_surface surface;
+  double particle_radius;  // m; 0: nodes are no spheres
 } kp_deform_part;
 
 // All parts of one scheme.
@@ -80,7 +82,8 @@ typedef struct kp_deform_springs {
   int64_t n;
   kp_buffer a, b;  // I32
   kp_buffer rest, stiffness, compression, damping;
-  kp_buffer start, refs;  // of nodes, see deform_kernels.h
+  kp_buffer start, refs;    // of nodes, see deform_kernels.h
+  KP_ARRAY(uint8_t) kinds;  // kp_spring_kind
   // rows of the matrix, see deform_kernels.h
   kp_buffer slice, other, entry;        // I32: start of slices; other end and spring of entries
   kp_vector3 root;                      // q
@@ -163,6 +166,7 @@ struct kp_deform {
   kp_buffer pin_list;  // I32
 
   kp_deform_meet meet;
+  kp_fabric *fabric;  // what fabrics have beyond springs; NULL until it is made
 
   // scratch of an inner step
   double time, dt;                   // of its start; its length
@@ -216,6 +220,10 @@ KP_NODISCARD kp_result kp_deform_solve(kp_deform *deform, kp_env *env, const kp_
 KP_NODISCARD kp_result kp_deform_explicit(kp_deform *deform, kp_env *env,
                                           const kp_deform_group *group, kp_buffer v[3], double h,
                                           kp_buffer out[3]);
+
+// out = v + d, d a vector of the solver, along the axes that are not held.
+KP_NODISCARD kp_result kp_deform_kick(kp_deform *deform, const kp_deform_group *group,
+                                      kp_buffer v[3], kp_buffer *change, kp_buffer out[3]);
 
 // Normals, drag and wind at the nodes, once per inner step.
 KP_NODISCARD kp_result kp_deform_weather(kp_deform *deform, kp_env *env);

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "methods/common/force_field.h"
-#include "methods/deform/deform.h"
+#include "methods/deform/fabric.h"
 #include "par/kernel_define.h"
 
 DEFORM_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
@@ -71,7 +71,8 @@ kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buff
     }
     KP_TRY(kp_deform_tets_evaluate(d, &run, x, implicit));
   }
-  return kp_hair_evaluate(d, group, x, implicit);
+  KP_TRY(kp_hair_evaluate(d, group, x, implicit));
+  return kp_fabric_recall(d, group);
 }
 
 // Tensions at a velocity: of a field (three arrays) or of a vector of the solver.
@@ -283,8 +284,8 @@ static kp_result diagonal(const system_of *s) {
 }
 
 // out = v + s d
-static kp_result kick(kp_deform *d, const kp_deform_group *group, kp_buffer v[3], kp_buffer *change,
-                      kp_buffer out[3]) {
+kp_result kp_deform_kick(kp_deform *d, const kp_deform_group *group, kp_buffer v[3],
+                         kp_buffer *change, kp_buffer out[3]) {
   deform_kick_args a = { .first = group->nodes.first, .s = 1, .d = solver_in(group) };
   kp_call call;
   kp_call_init(&call, &deform_kick_kernel, &a);
@@ -320,26 +321,57 @@ kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *grou
   how.max_iterations = (int)d->def.iterations;
   KP_TRY(kp_pcg_solve(&d->pcg, &how, &d->right, &d->change));
   d->iterations += d->pcg.report.iterations;
-  return kick(d, group, v, &d->change, out);
+  return kp_deform_kick(d, group, v, &d->change, out);
 }
 
 kp_result kp_deform_explicit(kp_deform *d, kp_env *env, const kp_deform_group *group,
                              kp_buffer v[3], double h, kp_buffer out[3]) {
   // friction needs what forces do along the normals of contacts; kick minds what is held
   KP_TRY(kp_deform_impulse(d, env, group, v, h, true));
-  return kick(d, group, v, &d->right, out);
+  return kp_deform_kick(d, group, v, &d->right, out);
 }
 
 // ---- surroundings -------------------------------------------------------------------------------
 
+static kp_result add_user_force(kp_deform *d, kp_env *env) {
+  kp_set *set = d->set;
+  kp_force_view view = { .set = set->space->name, .n = set->space->n, .time = d->time };
+  const kp_pos **x[3] = { &view.x, &view.y, &view.z };
+  const kp_real **v[3] = { &view.vx, &view.vy, &view.vz };
+  kp_real **a[3] = { &view.ax, &view.ay, &view.az };
+  for (int c = 0; c < 3; ++c) {
+    *x[c] = kp_buffer_host(&set->position->buffers[c], KP_ACCESS_READ);
+    *v[c] = kp_buffer_host(&set->velocity->buffers[c], KP_ACCESS_READ);
+    *a[c] = kp_buffer_host(&d->extra->buffers[c], KP_ACCESS_WRITE);
+    if (*x[c] == NULL || *v[c] == NULL || *a[c] == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+  }
+  env->force(&view, env->force_user);
+  return KP_OK;
+}
+
+// Accelerations from outside: fields, the user's hand, water and contacts of particles.
+static kp_result gather_extra(kp_deform *d, kp_env *env) {
+  bool fabric = d->fabric != NULL && d->fabric->adds_forces;
+  if (env->fields == NULL && env->force == NULL && !fabric) {
+    return KP_OK;
+  }
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(kp_vector_fill(d->set->space->n, 0.0, &d->extra->buffers[c]));
+  }
+  if (env->fields != NULL) {
+    KP_TRY(kp_force_fields_add(env->fields, env, d->set, d->extra));
+  }
+  if (env->force != NULL) {
+    KP_TRY(add_user_force(d, env));
+  }
+  return kp_fabric_forces(d, env);
+}
+
 kp_result kp_deform_weather(kp_deform *d, kp_env *env) {
   kp_set *set = d->set;
-  if (env->fields != NULL) {
-    for (int c = 0; c < 3; ++c) {
-      KP_TRY(kp_vector_fill(set->space->n, 0.0, &d->extra->buffers[c]));
-    }
-    KP_TRY(kp_force_fields_add(env->fields, env, set, d->extra));
-  }
+  KP_TRY(gather_extra(d, env));
   if (!d->has_drag) {
     return KP_OK;
   }

@@ -1,6 +1,6 @@
 // Schemes: how an inner step of deform->dt turns velocities and positions into the next ones. See
 // kp_scheme in deform.h for what happens between predict and finish.
-#include "methods/deform/deform.h"
+#include "methods/deform/fabric.h"
 
 extern const kp_kernel deform_middle_kernel, deform_extrapolate_kernel, deform_copy_kernel;
 
@@ -134,4 +134,8 @@ const kp_scheme kp_schemes[KP_SCHEME_COUNT] = {
   [KP_SCHEME_EULER] = { "euler", euler_predict, euler_finish, false },
   [KP_SCHEME_SYMPLECTIC] = { "symplectic", symplectic_predict, keep_moving, false },
   [KP_SCHEME_VELOCITY_VERLET] = { "velocity_verlet", verlet_predict, verlet_finish, false },
+  [KP_SCHEME_POSITION_VERLET] = { "position_verlet", kp_position_verlet_predict,
+                                  kp_position_verlet_finish, false },
+  [KP_SCHEME_KANG] = { "kang", kp_kang_predict, keep_moving, true },
+  [KP_SCHEME_DESBRUN] = { "desbrun", kp_desbrun_predict, keep_moving, true },
 };

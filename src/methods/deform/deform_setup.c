@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "methods/deform/deform.h"
+#include "methods/deform/fabric.h"
 
 kp_result kp_vector3_resize(kp_vector3 *v, kp_type type, int64_t n) {
   for (int c = 0; c < 3; ++c) {
@@ -104,9 +104,11 @@ static void free_one(kp_buffer *buffer, kp_backend *backend) {
 }
 
 void kp_deform_free_model(kp_deform *deform) {
+  kp_fabric_free(deform);
   each_buffer(deform, free_one, NULL);
   kp_hair_free(deform);
   kp_contact_destroy(&deform->meet.contact);
+  kp_array_free(&deform->springs.kinds);
   kp_pcg_free(&deform->pcg);
   kp_array_free(&deform->parts);
   kp_array_free(&deform->groups);
@@ -150,6 +152,7 @@ static kp_result place_parts(kp_deform *d, kp_part *const *parts, size_t n_parts
         .surface = part->surface,
         .strength = part->strength,
         .strength_now = 1.0,
+        .particle_radius = part->particle_radius,
       };
       kp_text_copy(place.name, sizeof place.name, part->name);
       node += place.nodes.n;
@@ -258,6 +261,7 @@ static kp_result fill_springs(kp_deform *d, const kp_part **order) {
   KP_TRY(room(&s->stiffness, KP_TYPE_REAL, s->n, &stiffness));
   KP_TRY(room(&s->compression, KP_TYPE_REAL, s->n, &compression));
   KP_TRY(room(&s->damping, KP_TYPE_REAL, s->n, &damping));
+  KP_TRY(kp_array_resize(&s->kinds, (size_t)s->n));
   KP_ARRAY(int32_t) ends = { 0 };
   KP_TRY(kp_array_reserve(&ends, (size_t)(2 * s->n)));
   int64_t k = 0;
@@ -271,6 +275,7 @@ static kp_result fill_springs(kp_deform *d, const kp_part **order) {
       stiffness[k] = (kp_real)spring->stiffness;
       compression[k] = (kp_real)spring->compression;
       damping[k] = (kp_real)spring->damping;
+      s->kinds.data[k] = (uint8_t)spring->kind;
       ends.data[2 * k] = a[k];
       ends.data[2 * k + 1] = b[k];
     }

@@ -85,10 +85,11 @@ typedef struct kp_part {
   KP_ARRAY(kp_index) extras;  // nodes that are there for the twist alone
   kp_part_hair hair;
   kp_part_surface surface;
-  double drag;        // N s/m^3 of surface against the wind, along the normal (Eq. of 6.6)
-  double viscosity;   // N s/(m kg): slows every node by this much of its momentum per second
-  double radius;      // m, of curves in pictures
-  kp_curve strength;  // factor of all stiffness; no components: 1
+  double drag;             // N s/m^3 of surface against the wind, along the normal (Eq. of 6.6)
+  double viscosity;        // N s/(m kg): slows every node by this much of its momentum per second
+  double radius;           // m, of curves in pictures
+  double particle_radius;  // m: nodes meet as spheres; 0: they do not
+  kp_curve strength;       // factor of all stiffness; no components: 1
   kp_vec3 color;
 } kp_part;
 

@@ -37,6 +37,9 @@ static const kp_param solids_rows[] = {
       "a baseline that feels too little."),
   ROW(gap, REAL, "m", 0, 1e3, "How far nodes stay from bodies."),
   ROW(domain_friction, REAL, "", 0, 1e3, "Coulomb coefficient of the closed faces of the domain."),
+  ROW(particle_restitution, REAL, "", 1e-3, 1,
+      "Of nodes that meet as spheres: speed after over speed before."),
+  ROW(particle_friction, REAL, "", 0, 100, "Of nodes that meet as spheres."),
 };
 
 static void set_solids(void *def) {

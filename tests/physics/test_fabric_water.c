@@ -1,0 +1,702 @@
+// Cloth under water (Ozgen 2013, chapter 3): forces, memory, and what of the claims holds.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/timer.h"
+
+#include "fabric_water_size.h"
+#include "support/claims.h"
+#include "support/cloths.h"
+
+static kp_vec3 vec(double x, double y, double z) {
+  return kp_vec3_make(x, y, z);
+}
+
+// "<size>, <what>"
+static const char *sized(const char *what) {
+  static char text[256];
+  snprintf(text, sizeof text, "%s%s", water.words, what);
+  return text;
+}
+
+#define PI 3.14159265358979323846
+#define SPACING 0.04
+#define CELL_AREA (SPACING * SPACING)
+
+// ---- the driven cloth of M1 ---------------------------------------------------------------------
+
+typedef struct water_case {
+  int scheme;
+  double h;                // s
+  double k_d, k_hd, k_vd;  // of a spring, of a node
+  double order;
+  int window;
+  int64_t steps;
+  double memory;
+  bool unit;
+  double normal_drag;  // per node
+  double driven;       // s: then the edge stops
+} water_case;
+
+static water_case long_memory(void) {
+  return (water_case){ .scheme = KP_SCHEME_SYMPLECTIC,
+                       .h = 1e-3,
+                       .k_d = 0.05,
+                       .k_hd = 0.01,
+                       .k_vd = 0.001,
+                       .order = 0.5,
+                       .window = KP_WINDOW_STEPS,
+                       .steps = 3,
+                       .driven = water.driven };
+}
+
+static kp_immersion_def pool_of(const water_case *w) {
+  kp_immersion_def pool = kp_default_immersion_def();
+  snprintf(pool.name, sizeof pool.name, "pool");
+  snprintf(pool.of, sizeof pool.of, "sheet");
+  pool.drag = w->k_vd / CELL_AREA;
+  pool.memory_drag = w->k_hd / CELL_AREA;
+  pool.damping = w->k_d;
+  pool.damping_shear = w->k_d / 2.0;
+  pool.damping_bend = w->k_d / 40.0;
+  pool.order = w->order;
+  pool.window = w->window;
+  pool.steps = w->steps;
+  pool.memory = w->memory > 0.0 ? w->memory : 1.0;
+  pool.unit = w->unit;
+  return pool;
+}
+
+// 0.12 m sin(2 pi 0.5 t), then still: sampled finely, and the world joins the samples smoothly.
+#define INTERVAL 0.04  // s between two looks: a whole number of steps
+#define CURVE_STEP (1.0 / 64.0)
+static double swing[3 * 1024];
+
+static kp_curve swing_for(double driven) {
+  for (int k = 0; k < 1024; ++k) {
+    double t = fmin(k * CURVE_STEP, driven);
+    swing[3 * k] = swing[3 * k + 1] = 0.0;
+    swing[3 * k + 2] = 0.12 * sin(PI * t);
+  }
+  return (kp_curve){ .components = 3, .n = 1024, .interval = CURVE_STEP, .samples = swing };
+}
+
+static kp_cloth_def towel(int64_t columns, int64_t rows, double spacing) {
+  kp_cloth_def sheet = kp_test_sheet(columns, rows, spacing);
+  sheet.density = 0.4 / (20 * 30 * CELL_AREA);
+  sheet.stiffness = 20.0;
+  sheet.shear = 10.0;
+  sheet.bend_stiffness = 0.5;
+  sheet.bend_diagonals = true;
+  return sheet;
+}
+
+static kp_world *water_world(const water_case *w) {
+  kp_cloth_def sheet = towel(20, 30, SPACING);
+  sheet.scheme = w->scheme;
+  sheet.drag = w->normal_drag / CELL_AREA;
+  kp_test_cloth c = kp_test_cloth_make(&sheet, w->h);
+  c.solids.inner = 50;
+  kp_pin_def top = kp_test_pin("top", vec(-2, -0.001, -1), vec(2, 0.001, 1));
+  top.position = swing_for(w->driven);
+  c.pins[0] = &top;
+  kp_immersion_def pool = pool_of(w);
+  c.water = &pool;
+  return kp_test_cloth_world(&c);
+}
+
+// Out-of-plane positions of the middle column over time, all rows.
+#define ROWS 31
+#define FRAMES 512
+typedef struct record {
+  int n;
+  double z[FRAMES][ROWS];
+  double energy[FRAMES];  // kinetic
+  double gain;
+} record;
+
+static void watch(const water_case *w, double until, double interval, record *r) {
+  kp_world *world = water_world(w);
+  r->n = 0;
+  while (kp_world_time(world) < until - 1e-6 && r->n < FRAMES) {
+    assert_ok(kp_world_advance(world, interval, NULL));
+    kp_vec3 *x = kp_test_nodes(world);
+    for (int j = 0; j < ROWS; ++j) {
+      r->z[r->n][j] = x[j * 21 + 10].z;
+    }
+    kp_free(x);
+    kp_population_stats s = kp_test_stats(world, "sheet");
+    r->energy[r->n] = s.kinetic_energy;
+    r->gain = s.memory_gain;
+    ++r->n;
+  }
+  kp_world_destroy(&world);
+}
+
+// Largest |z| of a row in the second half of the driven time.
+static double amplitude(const record *r, int row, double interval, double driven) {
+  double most = 0.0;
+  for (int k = 0; k < r->n; ++k) {
+    double t = (k + 1) * interval;
+    if (t > 0.5 * driven && t <= driven) {
+      most = fmax(most, fabs(r->z[k][row]));
+    }
+  }
+  return most;
+}
+
+// Relative root mean square of the difference of two runs in the second half of the driven time.
+static double difference(const record *a, const record *b, double interval, double driven) {
+  double sum = 0.0, size = 0.0;
+  for (int k = 0; k < a->n; ++k) {
+    double t = (k + 1) * interval;
+    for (int j = 1; j < ROWS && t > 0.5 * driven && t <= driven; ++j) {
+      sum += (a->z[k][j] - b->z[k][j]) * (a->z[k][j] - b->z[k][j]);
+      size += a->z[k][j] * a->z[k][j];
+    }
+  }
+  return sqrt(sum / size);
+}
+
+static record runs[6];
+
+// The same cloth with velocities in place of memories, weakened by S.
+static water_case viscous_of(const water_case *w, double gain) {
+  water_case v = *w;
+  v.order = 1.0;
+  v.k_d *= gain;
+  v.k_hd *= gain;
+  return v;
+}
+
+// ---- single forces ------------------------------------------------------------------------------
+
+// Eq. 3.1: a free cloth without drag falls with g (1 - rho_w/rho_c); with added mass slower.
+static void test_buoyancy(void **state) {
+  (void)state;
+  for (int added = 0; added < 2; ++added) {
+    kp_cloth_def sheet = towel(4, 4, SPACING);
+    kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
+    kp_immersion_def pool = kp_default_immersion_def();
+    snprintf(pool.name, sizeof pool.name, "pool");
+    snprintf(pool.of, sizeof pool.of, "sheet");
+    pool.drag = pool.memory_drag = 0.0;
+    pool.added_mass = added;
+    c.water = &pool;
+    kp_world *world = kp_test_cloth_world(&c);
+    kp_test_steps(world, 200);
+    kp_population_stats s = kp_test_stats(world, "sheet");
+    double net = 9.81 * (1.0 - 1000.0 / 1100.0) / (1.0 + added * 1000.0 / 1100.0);
+    assert_near_relative(s.momentum.y / s.mass, -net * 0.2, 1e-4);
+    kp_world_destroy(&world);
+  }
+}
+
+// A free cloth in a steady current takes its velocity, and feels nothing once it has it.
+static void test_current(void **state) {
+  (void)state;
+  kp_cloth_def sheet = towel(4, 4, SPACING);
+  sheet.velocity = vec(0.2, 0, 0.1);
+  kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
+  c.gravity = 0.0;
+  kp_immersion_def pool = kp_default_immersion_def();
+  snprintf(pool.name, sizeof pool.name, "pool");
+  snprintf(pool.of, sizeof pool.of, "sheet");
+  pool.current = kp_curve_constant3(vec(0.2, 0, 0.1));
+  c.water = &pool;
+  kp_world *world = kp_test_cloth_world(&c);
+  kp_test_steps(world, 100);
+  kp_population_stats s = kp_test_stats(world, "sheet");
+  assert_near(s.momentum.x / s.mass, 0.2, 1e-6);
+  kp_world_destroy(&world);
+  pool.current = kp_curve_constant3(vec(0, 0.5, 0));
+  c.water = &pool;
+  c.sheet.velocity = vec(0, 0, 0);
+  world = kp_test_cloth_world(&c);
+  kp_test_until(world, 10.0, 1.0);
+  s = kp_test_stats(world, "sheet");
+  assert_near(s.momentum.y / s.mass, 0.5, 0.02);
+  kp_world_destroy(&world);
+}
+
+// A node that moves steadily is slowed by k S v: one step against the sum by hand, in all windows.
+static void test_history_drag(void **state) {
+  (void)state;
+  const int windows[] = { KP_WINDOW_STEPS, KP_WINDOW_SECONDS, KP_WINDOW_FULL };
+  for (int k = 0; k < 3; ++k) {
+    kp_cloth_def sheet = towel(3, 3, SPACING);
+    sheet.velocity = vec(0, 0, 0.3);
+    kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
+    c.gravity = 0.0;
+    kp_immersion_def pool = kp_default_immersion_def();
+    snprintf(pool.name, sizeof pool.name, "pool");
+    snprintf(pool.of, sizeof pool.of, "sheet");
+    pool.drag = 0.0;
+    pool.memory_drag = 1e-6;  // too weak to change anything
+    pool.window = windows[k];
+    pool.steps = 8;
+    pool.memory = 0.02;
+    pool.samples = 20;
+    c.water = &pool;
+    kp_world *world = kp_test_cloth_world(&c);
+    kp_test_steps(world, 41);  // the last one begins at t = 0.04
+    const kp_deform *d = kp_test_deform(world);
+    const kp_immersion *w = d->fabric->waters.data[0];
+    double reach = k == 0 ? 0.008 : k == 1 ? 0.02 : 0.04;
+    double wanted = kp_frac_gain(0.5, reach);
+    assert_near_relative(w->gain, wanted, 1e-9);
+    double *half = kp_test_field(world, "pool.past", "half", 2);
+    for (int i = 0; i < 16; ++i) {
+      assert_near_relative(half[i], 0.3 * wanted, k == 2 ? 5e-3 : 1e-5);
+    }
+    kp_free(half);
+    kp_world_destroy(&world);
+  }
+}
+
+// Eq. 3.4 acts along the spring and both ways alike: momentum stays, and a memory as long as the
+// run still conserves it (claim 27).
+static void test_momentum(void **state) {
+  (void)state;
+  kp_cloth_def sheet = towel(10, 10, SPACING);
+  kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
+  c.gravity = 0.0;
+  kp_immersion_def pool = kp_default_immersion_def();
+  snprintf(pool.name, sizeof pool.name, "pool");
+  snprintf(pool.of, sizeof pool.of, "sheet");
+  pool.drag = pool.memory_drag = 0.0;
+  c.water = &pool;
+  kp_world *world = kp_test_cloth_world(&c);
+  kp_set *set = kp_test_deform(world)->set;
+  for (int k = 0; k < 3; ++k) {
+    kp_real *v = kp_buffer_host(&set->velocity->buffers[k], KP_ACCESS_WRITE);
+    for (int64_t i = 0; i < set->space->n; ++i) {
+      v[i] = (kp_real)(0.3 * sin(12.9898 * (double)i + 78.233 * k));
+    }
+  }
+  kp_population_stats before = kp_test_stats(world, "sheet");
+  kp_test_steps(world, 200);
+  kp_population_stats after = kp_test_stats(world, "sheet");
+  double drift = kp_vec3_length(kp_vec3_sub(after.momentum, before.momentum)) / (before.mass * 0.3);
+  assert_true(drift < KP_TOL(2e-5, 1e-13));
+  assert_true(after.kinetic_energy < 0.5 * before.kinetic_energy);
+  kp_claim claim = { .id = "ozgen-27-cloth",
+                     .text = "fractional springs (Eq. 3.4) conserve momentum: drift over m v",
+                     .size = "free cloth of 11 x 11 nodes, 200 steps, memory of all of them",
+                     .test = "test_fabric_water",
+                     .figure = drift,
+                     .threshold = KP_TOL(2e-5, 1e-13) };
+  kp_claim_at_most(&claim);
+  kp_world_destroy(&world);
+}
+
+// ---- claims 2 and 3, and the table of M1 --------------------------------------------------------
+
+// Forward Euler with u = 3 at h = 2e-4 s equals a viscous cloth with S = 2 sqrt(u h/pi) times its
+// coefficients (M1: to 8e-5).
+static void test_three_steps_are_viscous(void **state) {
+  (void)state;
+  water_case w = long_memory();
+  w.scheme = KP_SCHEME_EULER;
+  w.h = 2e-4;
+  w.k_d = 0.3;
+  w.k_hd = 0.02;
+  w.k_vd = 0.002;
+  w.driven = water.short_driven;
+  double interval = INTERVAL;
+  watch(&w, w.driven, interval, &runs[0]);
+  double gain = 2.0 * sqrt(3.0 * w.h / PI);
+  assert_near_relative(runs[0].gain, gain, 1e-6);
+  water_case v = viscous_of(&w, gain);
+  watch(&v, v.driven, interval, &runs[1]);
+  double diff = difference(&runs[0], &runs[1], interval, w.driven);
+  print_message("u = 3, h = 2e-4, forward Euler: %.2e of the viscous run\n", diff);
+  assert_true(diff <= 1e-3);
+  kp_claim claim = { .id = "ozgen-3-short",
+                     .text = "three steps of memory equal viscous damping times S: relative RMS",
+                     .size = sized(", forward Euler, h = 2e-4 s"),
+                     .test = water.test,
+                     .figure = diff,
+                     .threshold = 1e-3 };
+  kp_claim_at_most(&claim);
+}
+
+// Windows of 3, 30, 300, 1000 steps of 1 ms: the amplitudes of the table, and how far each is from
+// its viscous twin.
+static void test_table(void **state) {
+  (void)state;
+  static const int64_t windows[] = { 3, 30, 300, 1000 };
+  static const double printed[4][7] = {
+    { .1200, .1010, .0749, .0554, .0488, .0361, .0423 },
+    { .1200, .0862, .0530, .0337, .0234, .0121, .0074 },
+    { .1200, .0580, .0273, .0139, .0052, .0019, .0008 },
+    { .1200, .0526, .0231, .0126, .0067, .0026, .0016 },
+  };
+  static const double printed_difference[4] = { 7.8e-4, 1.2e-2, 0.17, 0.54 };
+  double interval = INTERVAL;
+  double diff[4];
+  for (int k = water.first_window; k < 4; ++k) {
+    water_case w = long_memory();
+    w.steps = windows[k];
+    watch(&w, w.driven, interval, &runs[0]);
+    water_case v = viscous_of(&w, kp_frac_gain(0.5, (double)windows[k] * w.h));
+    watch(&v, v.driven, interval, &runs[1]);
+    diff[k] = difference(&runs[0], &runs[1], interval, w.driven);
+    print_message("u = %4lld:", (long long)windows[k]);
+    for (int j = 0; j < 7; ++j) {
+      print_message(" %.4f", amplitude(&runs[0], 5 * j, interval, w.driven));
+    }
+    print_message("  viscous");
+    for (int j = 0; j < 7; ++j) {
+      print_message(" %.4f", amplitude(&runs[1], 5 * j, interval, w.driven));
+    }
+    print_message("  difference %.3g (M1: %.3g)\n", diff[k], printed_difference[k]);
+    // rows of the table of which the prototype and this program give the same to 15 %
+    for (int j = 0; j < 4; ++j) {
+      assert_near_relative(amplitude(&runs[0], 5 * j, interval, w.driven), printed[k][j],
+                           water.tolerance);
+    }
+  }
+  assert_true(diff[3] >= 0.3);
+  kp_claim claim = { .id = "ozgen-3-long",
+                     .text = "1 s of memory differs from viscous damping times S: relative RMS",
+                     .size = sized(", symplectic, h = 1e-3 s, u = 1000"),
+                     .test = water.test,
+                     .figure = diff[3],
+                     .threshold = 0.3 };
+  kp_claim_write(&claim, diff[3] >= 0.3 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
+}
+
+// Claim 2: the weights do not decay fast enough for u = 3. Raw sums change the motion by a lot,
+// sums of unit weight hardly.
+static void test_window_matters(void **state) {
+  (void)state;
+  static const int64_t windows[] = { 3, 4, 5, 10, 30 };
+  double interval = INTERVAL;
+  double most[2] = { 0.0, 0.0 };
+  for (int unit = 0; unit < 2; ++unit) {
+    for (int k = 0; k < 5; ++k) {
+      water_case w = long_memory();
+      w.steps = windows[k];
+      w.unit = unit;
+      w.driven = water.short_driven;
+      if (unit) {
+        // the same strength as u = 3 has
+        double gain = kp_frac_gain(0.5, 3.0 * w.h);
+        w.k_d *= gain;
+        w.k_hd *= gain;
+      }
+      watch(&w, w.driven, interval, &runs[k == 0 ? 0 : 1]);
+      if (k > 0) {
+        double diff = difference(&runs[0], &runs[1], interval, w.driven);
+        print_message("u = %lld instead of 3%s: %.4f\n", (long long)windows[k],
+                      unit ? ", unit weights" : "", diff);
+        most[unit] = fmax(most[unit], k < 4 ? diff : 0.0);
+      }
+    }
+  }
+  assert_true(most[0] > 0.05);
+  kp_claim claim = { .id = "ozgen-2",
+                     .text = "weights decay fast enough for three states: relative RMS change of "
+                             "the motion with ten (raw sums; of unit weight in ozgen-2-unit)",
+                     .size = sized(", symplectic, h = 1e-3 s"),
+                     .test = water.test,
+                     .figure = most[0],
+                     .threshold = 0.01 };
+  kp_claim_at_most(&claim);
+  kp_claim unit = { .id = "ozgen-2-unit",
+                    .text = "with weights of unit sum, ten states instead of three change the "
+                            "motion by less than 1 %: relative RMS",
+                    .size = sized(", symplectic, h = 1e-3 s"),
+                    .test = water.test,
+                    .figure = most[1],
+                    .threshold = 0.01 };
+  kp_claim_at_most(&unit);
+  assert_true(most[1] < 0.01);
+}
+
+// ---- claim 4: bumps -----------------------------------------------------------------------------
+
+// Amplitude at 2/3 of the depth and kinetic energy 1 s after the edge stopped.
+typedef struct bump {
+  double deep, energy;
+} bump;
+
+static bump bump_of(const water_case *w, record *r) {
+  double interval = INTERVAL;
+  watch(w, w->driven + 1.0, interval, r);
+  return (bump){ amplitude(r, 20, interval, w->driven), r->energy[r->n - 1] };
+}
+
+static void test_bumps(void **state) {
+  (void)state;
+  water_case w = long_memory();
+  w.steps = 1000;
+  bump memory = bump_of(&w, &runs[0]);
+  water_case v = viscous_of(&w, kp_frac_gain(0.5, 1.0));
+  bump viscous = bump_of(&v, &runs[1]);
+  double deep = memory.deep / viscous.deep, energy = memory.energy / viscous.energy;
+  print_message("1 s of memory against viscous S: amplitude %.2f times (M: 4.2), energy %.2f times "
+                "(M: 2.4)\n",
+                deep, energy);
+  assert_true(deep >= 2.0);
+  assert_true(energy >= 1.5);
+  kp_claim claims[] = {
+    { .id = "ozgen-4-amplitude",
+      .text = "amplitude at row 20 of 30 over that of the viscous control of equal S",
+      .figure = deep,
+      .threshold = 2.0 },
+    { .id = "ozgen-4-energy",
+      .text = "kinetic energy 1 s after the edge stopped over that of the viscous control",
+      .figure = energy,
+      .threshold = 1.5 },
+  };
+  for (int k = 0; k < 2; ++k) {
+    claims[k].size = sized(", 1 s of memory, symplectic, h = 1e-3 s");
+    claims[k].test = water.test;
+    kp_claim_write(&claims[k],
+                   claims[k].figure >= claims[k].threshold ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
+  }
+}
+
+// ---- claim 7: stability of Euler's step ---------------------------------------------------------
+
+static bool is_bounded(double h, double order, double k_d, int scheme) {
+  water_case w = long_memory();
+  w.scheme = scheme;
+  w.h = h;
+  w.k_d = k_d;
+  w.k_hd = 0.0;
+  w.k_vd = 0.002;
+  w.order = order;
+  w.driven = 1.0;
+  kp_world *world = water_world(&w);
+  bool bounded = true;
+  for (int k = 0; k < 20 && bounded; ++k) {
+    bounded = kp_world_advance(world, 0.05, NULL) == KP_OK &&
+              kp_test_stats(world, "sheet").max_speed < 20.0;
+  }
+  kp_world_destroy(&world);
+  return bounded;
+}
+
+// The critical step of forward Euler with half-derivative damping and with viscous damping of the
+// same strength at that step.
+static void test_euler_stability(void **state) {
+  (void)state;
+  double critical[2];
+  for (int viscous = 0; viscous < 2; ++viscous) {
+    double low = 3e-4, high = 3e-3;
+    for (int k = 0; k < 8; ++k) {
+      double h = sqrt(low * high);
+      double k_d = viscous ? 0.3 * kp_frac_gain(0.5, 3.0 * h) : 0.3;
+      bool bounded = is_bounded(h, viscous ? 1.0 : 0.5, k_d, KP_SCHEME_EULER);
+      low = bounded ? h : low;
+      high = bounded ? high : h;
+    }
+    critical[viscous] = low;
+  }
+  double ratio = critical[0] / critical[1];
+  print_message("critical step: half-derivative %.3g s, viscous %.3g s, ratio %.2f\n", critical[0],
+                critical[1], ratio);
+  assert_true(fabs(1.0 - ratio) <= 0.4);
+  kp_claim claim = { .id = "ozgen-7",
+                     .text = "half-derivative damping does not harm forward Euler: |1 - ratio| of "
+                             "the critical steps against viscous damping of equal S",
+                     .size = "31 x 21 nodes driven 1 s, u = 3, eight bisections",
+                     .test = water.test,
+                     .figure = fabs(1.0 - ratio),
+                     .threshold = 0.4 };
+  kp_claim_at_most(&claim);
+  assert_false(is_bounded(critical[0], 1.0, 0.0, KP_SCHEME_EULER));  // without it, it diverges
+}
+
+// M1: smallest c S/(w^2 h) for which forward Euler of x" = -w^2 x - c D^(1/2) x stays bounded, u
+// = 3.
+static bool oscillator_is_bounded(double wh, double ratio) {
+  kp_frac_table table;
+  assert_ok(
+      kp_frac_table_make((kp_frac_rule){ KP_FRAC_TRAPEZOID, KP_FRAC_WINDOW, 0.5, 3 }, &table));
+  double weights[4], past[4] = { 0 };
+  double gain = kp_frac_table_weights(&table, 3, 1.0, weights);  // steps of length one
+  double c = ratio * wh * wh / gain;
+  double x = 1.0, v = 0.0, early = 0.0, late = 0.0;
+  for (int n = 0; n < 20000 && fabs(x) < 1e6; ++n) {
+    past[3] = past[2];
+    past[2] = past[1];
+    past[1] = past[0];
+    past[0] = v;
+    double half = 0.0;
+    for (int k = 0; k < 4; ++k) {
+      half += weights[k] * past[k];
+    }
+    double a = -wh * wh * x - c * half;
+    x += v;
+    v += a;
+    early = n >= 1000 && n < 2000 ? fmax(early, fabs(x)) : early;
+    late = n >= 19000 ? fmax(late, fabs(x)) : late;
+  }
+  bool bounded = fabs(x) < 1e6 && late <= early;
+  kp_frac_table_free(&table);
+  return bounded;
+}
+
+static double least_damping(double wh) {
+  for (double ratio = 0.9; ratio < 3.0; ratio += 0.01) {
+    if (oscillator_is_bounded(wh, ratio)) {
+      return ratio;
+    }
+  }
+  return HUGE_VAL;
+}
+
+static void test_scalar_stability(void **state) {
+  (void)state;
+  assert_near(least_damping(0.1), 1.04, 0.03);
+  assert_near(least_damping(0.2), 1.08, 0.03);
+  assert_near(least_damping(0.4), 1.34, 0.04);
+  assert_true(least_damping(0.8) == HUGE_VAL);
+}
+
+// ---- claim 4, against the three regular models (O14), and claim 6 -------------------------------
+
+static void test_baselines(void **state) {
+  (void)state;
+  if (water.first_window > 0) {
+    return;  // in the long run alone
+  }
+  water_case w = long_memory();
+  w.steps = 1000;
+  watch(&w, w.driven, INTERVAL, &runs[0]);
+  double deep = amplitude(&runs[0], 20, INTERVAL, w.driven);
+  static const char *const names[] = { "viscous + normal", "viscous", "normal" };
+  double best = HUGE_VAL, best_deep = 0.0;
+  for (int kind = 0; kind < 3; ++kind) {
+    for (double factor = 0.125; factor < 5.0; factor *= 2.0) {
+      water_case b = viscous_of(&w, kp_frac_gain(0.5, 1.0));
+      b.k_hd = 0.0;
+      b.k_vd = kind < 2 ? 0.012 * factor : 0.0;
+      b.normal_drag = kind != 1 ? 0.012 * factor : 0.0;
+      b.k_d *= factor;
+      watch(&b, b.driven, INTERVAL, &runs[1]);
+      double diff = difference(&runs[0], &runs[1], INTERVAL, w.driven);
+      double there = amplitude(&runs[1], 20, INTERVAL, w.driven);
+      print_message("%s, %.3f: difference %.3f, amplitude %.4f (memory %.4f)\n", names[kind],
+                    factor, diff, there, deep);
+      if (diff < best) {
+        best = diff;
+        best_deep = there;
+      }
+    }
+  }
+  kp_claim claim = { .id = "ozgen-4-baselines",
+                     .text = "no regular model moves like the one with memory: smallest relative "
+                             "RMS difference over a sweep of three models and six strengths",
+                     .size = sized(", 1 s of memory"),
+                     .test = water.test,
+                     .figure = best,
+                     .threshold = 0.3 };
+  kp_claim_write(&claim, best >= 0.3 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
+  print_message("best regular model: difference %.3f, amplitude %.4f\n", best, best_deep);
+}
+
+// Seconds per frame of 1/60 s, steps of 1 ms.
+static double frame_time(int64_t columns, int64_t rows, double order, int64_t steps) {
+  double best = HUGE_VAL;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    water_case w = long_memory();
+    w.order = order;
+    w.steps = steps;
+    kp_cloth_def sheet = towel(columns, rows, 1.2 / (double)columns);
+    kp_test_cloth c = kp_test_cloth_make(&sheet, 1.0 / 960.0);
+    c.solids.inner = 16;
+    kp_pin_def top = kp_test_pin("top", vec(-2, -0.001, -1), vec(2, 0.001, 1));
+    c.pins[0] = &top;
+    kp_immersion_def pool = pool_of(&w);
+    c.water = order > 0.0 ? &pool : NULL;
+    kp_world *world = kp_test_cloth_world(&c);
+    assert_ok(kp_world_advance(world, 1.0 / 60.0, NULL));
+    double start = kp_time_now();
+    assert_ok(kp_world_advance(world, 12.0 / 60.0, NULL));
+    best = fmin(best, (kp_time_now() - start) / 12.0);
+    kp_world_destroy(&world);
+  }
+  return best;
+}
+
+// Claim 6. Nothing is asserted of times; the figures go into the claim.
+static void test_cost(void **state) {
+  (void)state;
+  if (water.first_window > 0) {
+    return;
+  }
+  double without = frame_time(30, 20, 1.0, 3), with = frame_time(30, 20, 0.5, 3);
+  double fine = frame_time(60, 40, 0.5, 3);
+  print_message("31 x 21: %.2f ms per frame of 1/60 s, %.2f without memory (%.2f times); 61 x 41: "
+                "%.2f ms\n",
+                1e3 * with, 1e3 * without, with / without, 1e3 * fine);
+  kp_claim cost = { .id = "ozgen-6-cost",
+                    .text = "time with three states of memory over that without (the text: 2 to 3)",
+                    .size = "31 x 21 nodes, steps of 1/960 s, one core of a shared machine",
+                    .test = water.test,
+                    .figure = with / without,
+                    .threshold = 1.3 };
+  kp_claim_at_most(&cost);
+  kp_claim speed = { .id = "ozgen-6-speed",
+                     .text = "seconds per frame of 1/60 s (the text: 9 frames per second)",
+                     .size = "31 x 21 nodes, steps of 1/960 s, one core of a shared machine",
+                     .test = water.test,
+                     .figure = with,
+                     .threshold = 1.0 / 60.0 };
+  kp_claim_at_most(&speed);
+}
+
+// ---- bits ---------------------------------------------------------------------------------------
+
+static int bits_window;
+
+static kp_world *bits_world(const char *backend) {
+  kp_cloth_def sheet = towel(6, 8, SPACING);
+  kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
+  c.backend = backend;
+  c.solids.inner = 3;
+  kp_pin_def top = kp_test_pin("top", vec(-2, -0.001, -1), vec(2, 0.001, 1));
+  top.position = swing_for(8.0);
+  c.pins[0] = &top;
+  kp_immersion_def pool = kp_default_immersion_def();
+  snprintf(pool.name, sizeof pool.name, "pool");
+  snprintf(pool.of, sizeof pool.of, "sheet");
+  pool.window = bits_window;
+  pool.memory = 0.05;
+  pool.samples = 10;
+  c.water = &pool;
+  return kp_test_cloth_world(&c);
+}
+
+static void test_bits(void **state) {
+  (void)state;
+  for (bits_window = 0; bits_window < KP_WINDOW_COUNT; ++bits_window) {
+    kp_test_same_bits(bits_world, 16);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_buoyancy),
+    cmocka_unit_test(test_current),
+    cmocka_unit_test(test_history_drag),
+    cmocka_unit_test(test_momentum),
+    cmocka_unit_test(test_bits),
+    cmocka_unit_test(test_three_steps_are_viscous),
+    cmocka_unit_test(test_window_matters),
+    cmocka_unit_test(test_euler_stability),
+    cmocka_unit_test(test_table),
+    cmocka_unit_test(test_bumps),
+    cmocka_unit_test(test_scalar_stability),
+    cmocka_unit_test(test_baselines),
+    cmocka_unit_test(test_cost),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
