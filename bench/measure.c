@@ -196,6 +196,20 @@ static kp_result look_at_vortices(kp_vortex_fire *fire, kp_bench_result *out, do
   return KP_OK;
 }
 
+// Bodies count where there are no particles; neighbours are contact points.
+static void look_at_bodies(kp_world *world, kp_bench_result *out, double *pairs, double *bytes) {
+  kp_space *contacts = kp_registry_find(world->registry, "contacts");
+  if (out->particles > 0 || contacts == NULL) {
+    return;
+  }
+  for (size_t b = 0; b < world->bodies->models.count; ++b) {
+    out->particles += world->bodies->models.data[b].kind == KP_BODY_FREE ? 1 : 0;
+  }
+  *pairs += (double)contacts->n;
+  *bytes += kp_space_bytes_per_element(contacts) * (double)contacts->n +
+            kp_space_bytes_per_element(world->bodies->space) * (double)world->bodies->space->n;
+}
+
 // Cells count where there are no particles.
 static kp_result look_at_grids(kp_world *world, kp_bench_result *out, double *bytes) {
   kp_world_size size;
@@ -230,6 +244,7 @@ static kp_result look_at_world(kp_world *world, kp_bench_result *out) {
       KP_TRY(look_at_vortices(system->self, out, &pairs, &bytes));
     }
   }
+  look_at_bodies(world, out, &pairs, &bytes);
   KP_TRY(look_at_grids(world, out, &bytes));
   out->samples = world->walls->set->space->n + world->movers->set->space->n;
   out->neighbours = pairs / (double)out->particles;

@@ -130,6 +130,12 @@ static kp_case_work work_vortex_fire(void) {
   };
 }
 
+// Per body and sub-step (8): state of 240 bytes read and written; per contact point, of which there
+// are about 4.5: 280 bytes in three passes, 40 of which are written.
+static kp_case_work work_rigid(void) {
+  return (kp_case_work){ .bytes = 8.0 * 2.0 * 240.0, .bytes_per_neighbour = 8.0 * 3.0 * 320.0 };
+}
+
 // A sample is read once; a bit of it is written and read.
 static kp_case_work work_marching_cubes(void) {
   return (kp_case_work){ .bytes = sizeof(float) };
@@ -324,6 +330,17 @@ const kp_case kp_cases[] = {
       .build = kp_case_smoke_d,
       .work = work_smoke,
       .must_core = 3.4,
+  },
+  {
+      .name = "rigid-pile",
+      .family = "solids",
+      .text = "boxes, balls, drums and capsules in a heap: contacts found once, 8 sub-steps",
+      .unit = "M body-steps/s",
+      .sizes = { 200, 1000 },
+      .build = kp_case_rigid_pile,
+      .work = work_rigid,
+      .settle = 120,
+      .must_core = 0.1,
   },
   {
       .name = "marching-cubes",

@@ -44,6 +44,9 @@ KP_NODISCARD kp_result kp_case_stf(kp_world *world, int64_t particles);
 // size/2 x size cells; steps of 1/24 s.
 KP_NODISCARD kp_result kp_case_smoke_d(kp_world *world, int64_t size);
 
+// Boxes, balls, drums and capsules fall into a bin; steps of 1/60 s.
+KP_NODISCARD kp_result kp_case_rigid_pile(kp_world *world, int64_t bodies);
+
 // A dam break with every choice the SPH method has, small enough for tests.
 typedef struct kp_dam_break_def {
   int64_t particles;  // about

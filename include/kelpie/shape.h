@@ -28,4 +28,5 @@ typedef struct kp_shape_def {
   kp_vec3 rotate_deg;       // then turned about x, y, z (fixed axes),
   kp_vec3 translate;        // then moved
   bool invert;              // inside becomes outside: a container
+  double shell;  // m: thickness of the surface, when that alone is solid; 0: the inside is
 } kp_shape_def;

@@ -366,7 +366,7 @@ typedef struct kp_rigid_def {
   double contact_frequency;  // Hz: how fast overlaps are pushed out
   double contact_damping;    // ratio
   double push_speed;         // sizes/s: no overlap is pushed out faster
-  double slop;               // sizes: overlap that is left alone
+  double margin;             // sizes: contacts are made this early
   double bounce_speed;       // sizes/s: slower hits do not bounce
   double light_support;      // mass ratio above which heavy on light gets more sub-steps
   double domain_friction;    // of the closed faces of the domain

@@ -78,6 +78,28 @@ KP_FN kp_vec3 kp_mat3_mul_vec3(const kp_mat3 *a, kp_vec3 v) {
                       a->m[2][0] * v.x + a->m[2][1] * v.y + a->m[2][2] * v.z);
 }
 
+// The inverse, for a matrix that has one.
+KP_FN kp_mat3 kp_mat3_inverse(const kp_mat3 *a) {
+  kp_mat3 r;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+      r.m[j][i] = a->m[i1][j1] * a->m[i2][j2] - a->m[i1][j2] * a->m[i2][j1];
+    }
+  }
+  double det = a->m[0][0] * r.m[0][0] + a->m[0][1] * r.m[1][0] + a->m[0][2] * r.m[2][0];
+  for (int i = 0; i < 9; ++i) {
+    r.m[i / 3][i % 3] /= det;
+  }
+  return r;
+}
+
+KP_FN kp_vec3 kp_mat3_transpose_mul_vec3(const kp_mat3 *a, kp_vec3 v) {
+  return kp_vec3_make(a->m[0][0] * v.x + a->m[1][0] * v.y + a->m[2][0] * v.z,
+                      a->m[0][1] * v.x + a->m[1][1] * v.y + a->m[2][1] * v.z,
+                      a->m[0][2] * v.x + a->m[1][2] * v.y + a->m[2][2] * v.z);
+}
+
 KP_FN kp_quat kp_quat_make(double w, double x, double y, double z) {
   kp_quat q;
   q.w = w;

@@ -172,26 +172,52 @@ static kp_vec3 rotated_mul(kp_quat q, const kp_mat3 *a, kp_vec3 v) {
   return kp_quat_rotate(q, kp_mat3_mul_vec3(a, local));
 }
 
+// P_m = P_0 + dt/2 P_m x w_m with w_m = I^-1 P_m, by Newton.
+static kp_vec3 middle_momentum(const kp_body *model, kp_vec3 p0, double dt) {
+  kp_vec3 p = p0;
+  double goal = 1e-30 * kp_vec3_dot(p0, p0);
+  for (int k = 0; k < 12; ++k) {
+    kp_vec3 w = kp_mat3_mul_vec3(&model->inverse_inertia, p);
+    kp_vec3 f = kp_vec3_madd(kp_vec3_sub(p, p0), -0.5 * dt, kp_vec3_cross(p, w));
+    if (kp_vec3_dot(f, f) <= goal) {
+      break;
+    }
+    kp_mat3 jacobian;
+    for (int c = 0; c < 3; ++c) {
+      kp_vec3 e = kp_vec3_make(c == 0 ? 1 : 0, c == 1 ? 1 : 0, c == 2 ? 1 : 0);
+      kp_vec3 dw = kp_mat3_mul_vec3(&model->inverse_inertia, e);
+      kp_vec3 d = kp_vec3_add(kp_vec3_cross(e, w), kp_vec3_cross(p, dw));
+      d = kp_vec3_madd(e, -0.5 * dt, d);
+      jacobian.m[0][c] = d.x;
+      jacobian.m[1][c] = d.y;
+      jacobian.m[2][c] = d.z;
+    }
+    kp_mat3 inverse = kp_mat3_inverse(&jacobian);
+    p = kp_vec3_sub(p, kp_mat3_mul_vec3(&inverse, f));
+  }
+  return p;
+}
+
+void kp_body_turn(const kp_body *model, kp_quat *q, kp_vec3 *angular_velocity, double dt) {
+  kp_vec3 w0 = kp_quat_rotate(kp_quat_conjugate(*q), *angular_velocity);
+  if (w0.x == 0.0 && w0.y == 0.0 && w0.z == 0.0) {
+    return;
+  }
+  kp_vec3 p0 = kp_mat3_mul_vec3(&model->inertia, w0);
+  kp_vec3 w = kp_mat3_mul_vec3(&model->inverse_inertia, middle_momentum(model, p0, dt));
+  kp_vec3 momentum = kp_quat_rotate(*q, p0);  // stays in space
+  kp_quat by = kp_quat_make(1.0, 0.5 * dt * w.x, 0.5 * dt * w.y, 0.5 * dt * w.z);
+  *q = kp_quat_normalize(kp_quat_mul(*q, by));
+  *angular_velocity = rotated_mul(*q, &model->inverse_inertia, momentum);
+}
+
 static kp_frame3 advance_free(const kp_body *model, kp_frame3 f, kp_vec3 acceleration,
                               kp_vec3 torque, double dt) {
   f.velocity = kp_vec3_madd(f.velocity, dt, acceleration);
   f.position = kp_vec3_madd(f.position, dt, f.velocity);
-  // conserve angular momentum: L += dt tau, turn by the mid-step angular velocity
-  kp_vec3 momentum = rotated_mul(f.orientation, &model->inertia, f.angular_velocity);
-  momentum = kp_vec3_madd(momentum, dt, torque);
-  kp_vec3 omega = rotated_mul(f.orientation, &model->inverse_inertia, momentum);
-  kp_quat half = f.orientation;
-  double speed = kp_vec3_length(omega);
-  if (speed > 0.0) {
-    kp_vec3 axis = kp_vec3_scale(omega, 1.0 / speed);
-    half = kp_quat_mul(kp_quat_from_axis_angle(axis, 0.5 * dt * speed), f.orientation);
-    omega = rotated_mul(half, &model->inverse_inertia, momentum);
-    speed = kp_vec3_length(omega);
-    axis = kp_vec3_scale(omega, 1.0 / speed);
-    f.orientation = kp_quat_mul(kp_quat_from_axis_angle(axis, dt * speed), f.orientation);
-    f.orientation = kp_quat_normalize(f.orientation);
-  }
-  f.angular_velocity = rotated_mul(f.orientation, &model->inverse_inertia, momentum);
+  kp_vec3 push = rotated_mul(f.orientation, &model->inverse_inertia, torque);
+  f.angular_velocity = kp_vec3_madd(f.angular_velocity, dt, push);
+  kp_body_turn(model, &f.orientation, &f.angular_velocity, dt);
   return f;
 }
 

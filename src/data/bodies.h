@@ -60,8 +60,13 @@ kp_frame3 kp_body_scripted_frame(const kp_body *model, double time);
 // Scripted bodies to where, and as fast as, their curves say.
 void kp_bodies_script(kp_bodies *bodies, double time);
 
-// Free bodies: v += dt F/m, then x += dt v; angular velocity with the gyroscopic term, orientation
-// by the exponential map (symplectic Euler; momentum is exact). `gravity` is added to the forces.
+// Free rotation over dt: the implicit midpoint rule for the angular momentum in body axes with
+// Cayley's map for the orientation (Austin, Krishnaprasad and Wang 1993). Angular momentum and
+// energy are kept to rounding, at any step.
+void kp_body_turn(const kp_body *model, kp_quat *orientation, kp_vec3 *angular_velocity, double dt);
+
+// Free bodies: v += dt F/m, then x += dt v; L += dt T, then kp_body_turn (symplectic Euler;
+// momentum is exact). `gravity` is added to the forces.
 void kp_bodies_integrate(kp_bodies *bodies, kp_vec3 gravity, double dt);
 
 void kp_bodies_clear_forces(kp_bodies *bodies);

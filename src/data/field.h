@@ -114,6 +114,10 @@ typedef struct kp_append_value {
 KP_NODISCARD kp_result kp_space_append(kp_space *space, int64_t n_new,
                                        const kp_append_value *values, size_t n_values);
 
+// Let the space have n elements: those behind are dropped, new ones get `initial`. For lists that
+// their owner writes anew; without COLD fields.
+KP_NODISCARD kp_result kp_space_resize(kp_space *space, int64_t n);
+
 // Keep the elements whose flag (u32 per element, device-readable) is not 0, in order. Returns the
 // new count in space->n (one 4-byte look by the host).
 KP_NODISCARD kp_result kp_space_remove(kp_space *space, kp_buffer *keep);

@@ -121,6 +121,15 @@ kp_result kp_space_reserve_fields(kp_space *space, int64_t n, int64_t n_slots) {
   return KP_OK;
 }
 
+kp_result kp_space_resize(kp_space *space, int64_t n) {
+  KP_ASSERT(space->slot == NULL);
+  KP_TRY(kp_space_reserve_fields(space, n, 0));
+  KP_TRY(kp_space_fit(space, n, 0));
+  space->n = n;
+  ++space->revision;
+  return KP_OK;
+}
+
 typedef enum which { HOT, COLD } which;
 
 // Fields that are cold or not, as asked, and have all of the flags.

@@ -110,12 +110,19 @@ kp_result kp_bvh_build(const kp_aabb *boxes, kp_index n, kp_bvh *bvh) {
     return KP_ERROR_MEMORY;
   }
   bvh->n_items = n;
-  for (kp_index i = 0; i < n; ++i) {
+  kp_bvh_rebuild(bvh, boxes);
+  return KP_OK;
+}
+
+void kp_bvh_rebuild(kp_bvh *bvh, const kp_aabb *boxes) {
+  if (bvh->n_items == 0) {
+    return;
+  }
+  for (kp_index i = 0; i < bvh->n_items; ++i) {
     bvh->items[i] = i;
   }
   split_nodes(bvh, boxes);
   kp_bvh_refit(bvh, boxes);
-  return KP_OK;
 }
 
 void kp_bvh_destroy(kp_bvh *bvh) {

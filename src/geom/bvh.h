@@ -36,6 +36,9 @@ void kp_bvh_destroy(kp_bvh *bvh);
 // New boxes for the same items; the tree keeps its form. No allocation, O(n).
 void kp_bvh_refit(kp_bvh *bvh, const kp_aabb *boxes);
 
+// The tree anew for as many items with other boxes. No allocation, O(n log n).
+void kp_bvh_rebuild(kp_bvh *bvh, const kp_aabb *boxes);
+
 // Called for every item whose leaf touches the query; returning false ends the walk.
 typedef bool (*kp_bvh_visit_fn)(kp_index item, void *user);
 

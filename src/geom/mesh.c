@@ -321,3 +321,47 @@ void kp_mesh_vertex_normals(const kp_mesh *mesh, kp_vec3 *normals) {
     normals[i] = kp_vec3_normalize(normals[i]);
   }
 }
+
+// Of a triangle of area A: integral of x x^T = A/12 (a a^T + b b^T + c c^T + s s^T), s = a + b + c.
+static void add_second_moment(double sum[3][3], double factor, kp_vec3 v) {
+  const double x[3] = { v.x, v.y, v.z };
+  for (int i = 0; i < 9; ++i) {
+    sum[i / 3][i % 3] += factor * x[i / 3] * x[i % 3];
+  }
+}
+
+kp_mass_properties kp_mesh_surface_mass_properties(const kp_mesh *mesh, double thickness) {
+  kp_mass_properties out = { 0 };
+  double area = 0.0;
+  double moment[3][3] = { { 0.0 } };
+  kp_vec3 center = kp_vec3_make(0.0, 0.0, 0.0);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (kp_index t = 0; t < mesh->n_triangles; ++t) {
+      const kp_index *v = mesh->triangles[t].v;
+      kp_vec3 a = kp_vec3_sub(mesh->vertices[v[0]], center);
+      kp_vec3 b = kp_vec3_sub(mesh->vertices[v[1]], center);
+      kp_vec3 c = kp_vec3_sub(mesh->vertices[v[2]], center);
+      kp_vec3 s = kp_vec3_add(a, kp_vec3_add(b, c));
+      double one = 0.5 * kp_vec3_length(kp_vec3_cross(kp_vec3_sub(b, a), kp_vec3_sub(c, a)));
+      if (pass == 0) {
+        area += one;
+        out.center = kp_vec3_madd(out.center, one / 3.0, s);
+      } else {
+        const kp_vec3 all[4] = { a, b, c, s };
+        for (int k = 0; k < 4; ++k) {
+          add_second_moment(moment, thickness * one / 12.0, all[k]);
+        }
+      }
+    }
+    if (pass == 0) {
+      out.center = kp_vec3_scale(out.center, area > 0.0 ? 1.0 / area : 0.0);
+      center = out.center;
+    }
+  }
+  out.volume = thickness * area;
+  double trace = moment[0][0] + moment[1][1] + moment[2][2];
+  for (int i = 0; i < 9; ++i) {
+    out.inertia.m[i / 3][i % 3] = (i % 4 == 0 ? trace : 0.0) - moment[i / 3][i % 3];
+  }
+  return out;
+}

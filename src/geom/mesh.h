@@ -47,6 +47,9 @@ double kp_mesh_volume(const kp_mesh *mesh);
 kp_vec3 kp_mesh_centroid(const kp_mesh *mesh);
 kp_mass_properties kp_mesh_mass_properties(const kp_mesh *mesh);
 
+// The same of a thin wall along a mesh, open or closed, of a thickness [m].
+kp_mass_properties kp_mesh_surface_mass_properties(const kp_mesh *mesh, double thickness);
+
 // x -> linear x + translate. A mirroring matrix also turns the triangles, so outside stays outside.
 void kp_mesh_transform(kp_mesh *mesh, const kp_mat3 *linear, kp_vec3 translate);
 

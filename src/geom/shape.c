@@ -30,7 +30,8 @@ kp_shape_view kp_shape_view_of(const kp_shape *shape) {
                          .dimension = shape->dimension,
                          .is_flat = is_flat(shape),
                          .invert = def->invert,
-                         .radius = def->radius };
+                         .radius = def->radius,
+                         .shell = def->shell };
   switch (def->kind) {
   case KP_SHAPE_BOX:
     view.p = def->min;
@@ -55,6 +56,14 @@ kp_shape_view kp_shape_view_of(const kp_shape *shape) {
 }
 
 static double mesh_query(const kp_shape *shape, kp_vec3 p, kp_vec3 *normal) {
+  if (shape->def.shell > 0.0) {
+    // an open surface has no inside
+    kp_mesh_hit hit = kp_mesh_query_closest(shape->mesh, p);
+    *normal = hit.distance > 0.0
+                  ? kp_vec3_scale(kp_vec3_sub(p, hit.point), 1.0 / hit.distance)
+                  : kp_mesh_triangle_normal(kp_mesh_query_mesh(shape->mesh), hit.triangle);
+    return hit.distance - 0.5 * shape->def.shell;
+  }
   kp_vec3 n;
   double distance = kp_mesh_query_distance(shape->mesh, p, &n);
   if (shape->dimension == 2) {
@@ -138,6 +147,9 @@ static kp_aabb find_bounds(const kp_shape *shape) {
     box.max = kp_vec3_make(HUGE_VAL, HUGE_VAL, HUGE_VAL);
     break;
   }
+  kp_vec3 grow = kp_vec3_scale(kp_vec3_make(1.0, 1.0, 1.0), 0.5 * def->shell);
+  box.min = kp_vec3_sub(box.min, grow);
+  box.max = kp_vec3_add(box.max, grow);
   if (is_flat(shape)) {
     box.min.z = shape->dimension == 2 ? 0.0 : -HUGE_VAL;
     box.max.z = shape->dimension == 2 ? 0.0 : HUGE_VAL;
@@ -225,10 +237,23 @@ static kp_result section_mass(const kp_shape *shape, kp_mass_properties *out) {
   return result;
 }
 
+// Of a thin wall: second moments of triangles are exact, round shapes are cut into small ones.
+static kp_result shell_mass(const kp_shape *shape, kp_mass_properties *out) {
+  kp_mesh mesh;
+  double size = kp_vec3_length(kp_vec3_sub(shape->bounds.max, shape->bounds.min));
+  KP_TRY(kp_shape_tessellate(shape, 0.01 * size, &mesh));
+  *out = kp_mesh_surface_mass_properties(&mesh, shape->def.shell);
+  kp_mesh_destroy(&mesh);
+  return KP_OK;
+}
+
 // Of the bounded side of the surface.
 static kp_result find_mass(const kp_shape *shape, kp_mass_properties *out) {
   const kp_shape_def *def = &shape->def;
   *out = (kp_mass_properties){ .volume = HUGE_VAL };
+  if (def->shell > 0.0) {
+    return shell_mass(shape, out);
+  }
   switch (def->kind) {
   case KP_SHAPE_BOX:
     *out = box_mass(shape);
@@ -322,6 +347,11 @@ static kp_result prepare_mesh(const kp_shape_def *def, kp_mesh *mesh) {
   KP_TRY(kp_mesh_weld(mesh));
   kp_mat3 matrix = mesh_matrix(def);
   kp_mesh_transform(mesh, &matrix, def->translate);
+  if (def->shell > 0.0) {
+    return mesh->n_triangles > 0 && kp_mesh_area(mesh) > 0.0
+               ? KP_OK
+               : kp_fail(KP_ERROR_FORMAT, "the mesh has no area");
+  }
   KP_TRY(kp_mesh_check_closed(mesh));
   double volume = kp_mesh_volume(mesh);
   if (!isfinite(volume) || volume == 0.0) {
@@ -359,8 +389,22 @@ static kp_result load_mesh(kp_shape *shape, const char *folder) {
   return result == KP_OK ? KP_OK : kp_fail_in(result, "%s", path);
 }
 
+static kp_result check_shell(const kp_shape_def *def) {
+  if (!(def->shell >= 0.0) || !isfinite(def->shell)) {
+    return kp_fail(KP_ERROR_SCENE, "%s: shell = %g is not a thickness", kind_name(def->kind),
+                   def->shell);
+  }
+  bool is_bounded = def->kind != KP_SHAPE_PLANE && !def->invert &&
+                    !(def->kind == KP_SHAPE_BOX && def->min.z == def->max.z);
+  return def->shell == 0.0 || is_bounded
+             ? KP_OK
+             : kp_fail(KP_ERROR_SCENE, "%s: a shell must be bounded and cannot be inverted",
+                       kind_name(def->kind));
+}
+
 static kp_result check_and_load(kp_shape *shape, const char *folder) {
   kp_shape_def *def = &shape->def;
+  KP_TRY(check_shell(def));
   switch (def->kind) {
   case KP_SHAPE_BOX:
     return check_box(def);
@@ -446,6 +490,9 @@ static bool is_upright(const kp_shape_def *def) {
 
 kp_result kp_shape_flatten(kp_shape *shape) {
   kp_shape_def *def = &shape->def;
+  if (def->shell > 0.0) {
+    return kp_fail(KP_ERROR_SCENE, "%s: a shell needs three dimensions", kind_name(def->kind));
+  }
   kp_aabb b = shape->bounds;
   bool misses = b.min.z > 0.0 || b.max.z < 0.0;
   if (def->kind == KP_SHAPE_PLANE) {

@@ -5,6 +5,8 @@
 // everywhere. `invert` exchanges inside and outside: an inverted box is a room. A built shape is
 // constant; every query may run from any thread.
 //
+// A shape with `shell` is hollow: its surface, that thick, half to each side. Its mesh may be open.
+//
 // In two dimensions a shape stands for its section by the plane z = 0 (kp_shape_flatten), 1 m
 // thick.
 #pragma once

@@ -15,6 +15,7 @@ typedef struct kp_shape_view {
   int32_t invert;
   kp_vec3 p, q;  // box: min, max; sphere: centre; cylinder, capsule: a, b; plane: point, normal
   double radius;
+  double shell;  // thickness of a hollow one, 0: solid
 } kp_shape_view;
 
 // Each function gives the distance of the solid that is not inverted, and its gradient.
@@ -119,6 +120,10 @@ KP_FN double kp_shape_view_query(const kp_shape_view *s, kp_vec3 p, kp_vec3 *nor
   default:
     distance = kp_shape_view_plane(s, p, &n);
     break;
+  }
+  if (s->shell > 0.0) {
+    *normal = kp_vec3_scale(n, copysign(1.0, distance));
+    return fabs(distance) - 0.5 * s->shell;
   }
   if (s->dimension == 2) {
     // the gradient inside the plane

@@ -9,17 +9,23 @@
   KP_PARAM(kp_shape_def, invert, BOOL, "", 0, 1,                                                   \
            "Exchange inside and outside: an inverted box is a room.")
 
+#define SHELL_ROW                                                                                  \
+  KP_PARAM(kp_shape_def, shell, REAL, "m", 0, FAR,                                                 \
+           "Thickness of a thin wall along the surface, hollow inside; 0 is solid. 3D only.")
+
 static const kp_param box_rows[] = {
   KP_PARAM(kp_shape_def, min, VEC3, "m", -FAR, FAR, "Corner with the smallest coordinates."),
   KP_PARAM(kp_shape_def, max, VEC3, "m", -FAR, FAR,
            "Corner with the largest coordinates; equal z makes the box unbounded in z."),
   INVERT_ROW,
+  SHELL_ROW,
 };
 
 static const kp_param sphere_rows[] = {
   KP_PARAM(kp_shape_def, center, VEC3, "m", -FAR, FAR, "Centre."),
   KP_PARAM(kp_shape_def, radius, REAL, "m", 1e-9, FAR, "Radius."),
   INVERT_ROW,
+  SHELL_ROW,
 };
 
 static const kp_param round_rows[] = {
@@ -27,6 +33,7 @@ static const kp_param round_rows[] = {
   KP_PARAM(kp_shape_def, b, VEC3, "m", -FAR, FAR, "The other end of the axis."),
   KP_PARAM(kp_shape_def, radius, REAL, "m", 1e-9, FAR, "Radius around the axis."),
   INVERT_ROW,
+  SHELL_ROW,
 };
 
 static const kp_param plane_rows[] = {
@@ -38,12 +45,14 @@ static const kp_param plane_rows[] = {
 
 static const kp_param mesh_rows[] = {
   KP_PARAM(kp_shape_def, file, TEXT, "", 0, 0,
-           "OBJ or PLY file with a closed surface, relative to the scene's folder."),
+           "OBJ or PLY file with a closed surface (a shell may be open), relative to the scene's "
+           "folder."),
   KP_PARAM(kp_shape_def, scale, REAL, "", 1e-9, FAR, "Size factor, applied first."),
   KP_PARAM(kp_shape_def, rotate_deg, VEC3, "deg", -3600, 3600,
            "Turn about x, then y, then z (fixed axes), applied after the scale."),
   KP_PARAM(kp_shape_def, translate, VEC3, "m", -FAR, FAR, "Shift, applied last."),
   INVERT_ROW,
+  SHELL_ROW,
 };
 
 kp_shape_def kp_default_shape_def(kp_shape_kind kind) {

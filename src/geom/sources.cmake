@@ -2,6 +2,8 @@ kp_sources(
   box_tree.c
   bvh.c
   ccd.c
+  contact_manifold.c
+  convex.c
   marching_cubes.c
   marching_cubes_table.c
   level_set.c

@@ -177,25 +177,6 @@ static kp_result build_collider(kp_world *world, const kp_collider_def *def) {
   return isfinite(spacing) ? add_samples(world, body, shape, spacing, def->layers) : KP_OK;
 }
 
-static kp_mat3 inverse3(const kp_mat3 *a) {
-  const double(*m)[3] = a->m;
-  kp_mat3 r;
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) {
-      int i1 = (i + 1) % 3;
-      int i2 = (i + 2) % 3;
-      int j1 = (j + 1) % 3;
-      int j2 = (j + 2) % 3;
-      r.m[j][i] = m[i1][j1] * m[i2][j2] - m[i1][j2] * m[i2][j1];
-    }
-  }
-  double det = m[0][0] * r.m[0][0] + m[0][1] * r.m[1][0] + m[0][2] * r.m[2][0];
-  for (int i = 0; i < 9; ++i) {
-    r.m[i / 3][i % 3] /= det;
-  }
-  return r;
-}
-
 static kp_result build_body(kp_world *world, const kp_body_def *def) {
   kp_shape *shape;
   kp_mass_properties mass;
@@ -211,7 +192,7 @@ static kp_result build_body(kp_world *world, const kp_body_def *def) {
   for (int i = 0; i < 9; ++i) {
     model.inertia.m[i / 3][i % 3] *= def->density;
   }
-  model.inverse_inertia = inverse3(&model.inertia);
+  model.inverse_inertia = kp_mat3_inverse(&model.inertia);
   memcpy(model.name, def->name, sizeof model.name);
   kp_quat turn = kp_quat_from_euler_deg(def->rotation_deg);
   kp_frame3 frame = { .position = kp_vec3_add(def->position, kp_quat_rotate(turn, mass.center)),
@@ -332,7 +313,7 @@ static kp_result build_rigid(kp_world *world) {
   }
   kp_rigid *rigid = NULL;
   if (result == KP_OK) {
-    result = kp_rigid_create(&world->env, shapes.data, shapes.count, &rigid);
+    result = kp_rigid_create(&world->env, &world->spec.rigid, shapes.data, shapes.count, &rigid);
   }
   kp_array_free(&shapes);
   KP_TRY(result);

@@ -13,6 +13,7 @@ kp_test(test_fractional SOURCES test_fractional.c ../support/claims.c LABELS fas
 kp_test(test_history SOURCES test_history.c LABELS fast)
 kp_test(test_level_set SOURCES test_level_set.c LABELS fast)
 kp_test(test_level_set_keys SOURCES test_level_set_keys.c ../support/claims.c LABELS fast)
+kp_test(test_contact_manifold SOURCES test_contact_manifold.c LABELS fast)
 kp_test(test_geom SOURCES test_geom.c LABELS fast)
 kp_test(test_elements SOURCES test_elements.c LABELS fast)
 kp_test(test_tetrahedra SOURCES test_tetrahedra.c ../support/claims.c LABELS fast)

@@ -1,7 +1,10 @@
 // Rigid bodies: scripted ones are put to their place, free ones move under gravity, what fluids do
-// to their samples, and penalty contact with the domain's faces and with other bodies. Contact here
-// keeps bodies apart without explosions; stacking with friction belongs to the contact module of
-// the solids.
+// to their samples, impulses of whatever else touches them, and contact with friction and
+// restitution among themselves, with colliders and with the closed faces of the domain.
+//
+// Contacts are found once per step (broad phase by a tree, manifolds of geom/contact_manifold.h)
+// and solved in sub-steps (rigid_solver.c); what they remember is the registry's space "contacts".
+// See rigid.md.
 #pragma once
 
 #include "geom/shape.h"
@@ -13,11 +16,10 @@ typedef struct kp_rigid_shape {
   bool is_free;
 } kp_rigid_shape;
 
-typedef struct kp_rigid {
-  KP_ARRAY(kp_rigid_shape) shapes;
-} kp_rigid;
+typedef struct kp_rigid kp_rigid;
 
 extern const kp_method kp_rigid_method;
 
-KP_NODISCARD kp_result kp_rigid_create(kp_env *env, const kp_rigid_shape *shapes, size_t n,
-                                       kp_rigid **out);
+// One shape per body, in the order of bodies.
+KP_NODISCARD kp_result kp_rigid_create(kp_env *env, const kp_rigid_def *def,
+                                       const kp_rigid_shape *shapes, size_t n, kp_rigid **out);

@@ -1,0 +1,476 @@
+// Sub-steps with soft contacts (Catto, "Solver2D", 2024: soft step; Macklin et al. 2019, "Small
+// steps in physics simulation"). Each sub-step of length h:
+//
+//   v += h a                                  gravity, fields, fluids
+//   warm start                                impulses of the last sub-step
+//   solve with bias                           springs push overlaps out
+//   x += h v, turn                            exact for free rotation (data/bodies.h)
+//   solve without bias                        takes the push out of the velocities again
+//
+// and after the last one restitution. A contact of effective mass m is a spring and damper of
+// frequency w and damping ratio z, made implicit (Catto 2011, "Soft constraints"):
+//
+//   lambda += -m s (vn + b) - e lambda,   b = w / (2 z + h w) C, s = a / (1 + a), e = 1 / (1 + a),
+//   a = h w (2 z + h w)
+#include <math.h>
+
+#include "methods/common/force_field.h"
+#include "methods/rigid/rigid_state.h"
+#include "par/parallel.h"
+
+#define TWO_PI 6.28318530717958647692
+#define STIFFEST 0.125      // frequency of contacts over that of the sub-steps: towers sway above
+#define MOST_COLORS 64      // pairs beyond are solved one after the other
+#define MOST_BOOST 16.0     // times the sub-steps for heavy on light
+#define PARALLEL_PAIRS 128  // of a colour: fewer are not worth waking a thread
+
+// ---- small algebra ------------------------------------------------------------------------------
+
+static kp_mat3 world_inverse_inertia(const kp_mat3 *local, kp_quat q) {
+  kp_mat3 r = kp_quat_to_mat3(q);
+  kp_mat3 rl;
+  kp_mat3 out;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      rl.m[i][j] =
+          r.m[i][0] * local->m[0][j] + r.m[i][1] * local->m[1][j] + r.m[i][2] * local->m[2][j];
+    }
+  }
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      out.m[i][j] = rl.m[i][0] * r.m[j][0] + rl.m[i][1] * r.m[j][1] + rl.m[i][2] * r.m[j][2];
+    }
+  }
+  return out;
+}
+
+static kp_vec3 velocity_at(const kp_rigid_mover *m, kp_vec3 r) {
+  return kp_vec3_add(m->v, kp_vec3_cross(m->w, r));
+}
+
+static void push(kp_rigid_mover *m, kp_vec3 r, kp_vec3 impulse, double sign) {
+  if (m->is_free) {
+    m->v = kp_vec3_madd(m->v, sign * m->inverse_mass, impulse);
+    kp_vec3 turn = kp_mat3_mul_vec3(&m->inverse_inertia, kp_vec3_cross(r, impulse));
+    m->w = kp_vec3_madd(m->w, sign, turn);
+  }
+}
+
+static void spin(kp_rigid_mover *m, kp_vec3 moment, double sign) {
+  if (m->is_free) {
+    m->w = kp_vec3_madd(m->w, sign, kp_mat3_mul_vec3(&m->inverse_inertia, moment));
+  }
+}
+
+// Change of the relative velocity along d per impulse along d.
+static double mobility(const kp_rigid_mover *a, const kp_rigid_mover *b, const kp_rigid_point *p,
+                       kp_vec3 d) {
+  kp_vec3 ca = kp_vec3_cross(p->ra, d);
+  kp_vec3 cb = kp_vec3_cross(p->rb, d);
+  double ka = kp_vec3_dot(ca, kp_mat3_mul_vec3(&a->inverse_inertia, ca));
+  double kb = kp_vec3_dot(cb, kp_mat3_mul_vec3(&b->inverse_inertia, cb));
+  return (a->inverse_mass + b->inverse_mass) * kp_vec3_dot(d, d) + ka + kb;
+}
+
+static double mass_of(double mobility) {
+  return mobility > 0.0 ? 1.0 / mobility : 0.0;
+}
+
+// ---- preparing ----------------------------------------------------------------------------------
+
+static kp_result prepare_movers(kp_rigid *rigid, kp_env *env) {
+  kp_bodies *bodies = env->bodies;
+  size_t n = bodies->models.count;
+  KP_TRY(kp_array_resize(&rigid->movers, n + 1));
+  for (kp_index b = 0; b < (kp_index)n; ++b) {
+    const kp_body *model = &bodies->models.data[b];
+    kp_frame3 f = kp_bodies_frame(bodies, b);
+    kp_rigid_mover *m = &rigid->movers.data[b];
+    *m = (kp_rigid_mover){ .v = f.velocity, .w = f.angular_velocity, .turn = f.orientation };
+    if (model->kind != KP_BODY_FREE) {
+      continue;
+    }
+    m->is_free = true;
+    m->inverse_mass = model->inverse_mass;
+    m->inverse_inertia = world_inverse_inertia(&model->inverse_inertia, f.orientation);
+    m->acceleration =
+        kp_vec3_madd(env->simulation.gravity, model->inverse_mass, bodies->forces.data[b]);
+    m->torque = bodies->torques.data[b];
+    if (env->fields != NULL) {
+      kp_vec3 a = kp_force_fields_at(env->fields, model->name, env->time, f.position);
+      m->acceleration = kp_vec3_add(m->acceleration, a);
+    }
+  }
+  rigid->movers.data[n] = (kp_rigid_mover){ .turn = kp_quat_identity() };
+  return KP_OK;
+}
+
+// Gauss-Seidel carries weight through a light body at the pace of the mass ratio; sub-steps and
+// stiffness must make up for it.
+static double boost_of(const kp_rigid *rigid, kp_env *env) {
+  double worst = rigid->def.light_support;
+  for (size_t k = 0; k < rigid->pairs.count; ++k) {
+    const kp_rigid_pair *pair = &rigid->pairs.data[k];
+    const kp_rigid_mover *a = &rigid->movers.data[pair->body_a];
+    const kp_rigid_mover *b = &rigid->movers.data[pair->body_b];
+    if (!a->is_free || !b->is_free) {
+      continue;
+    }
+    double ratio = b->inverse_mass / a->inverse_mass;  // of A's mass over B's
+    double down = kp_vec3_dot(rigid->points.data[pair->first].normal, env->simulation.gravity);
+    ratio = ratio >= 1.0 ? ratio : 1.0 / ratio;
+    bool is_heavy_above = (b->inverse_mass > a->inverse_mass) == (down > 0.0);
+    worst = is_heavy_above ? fmax(worst, ratio) : worst;
+  }
+  return fmin(sqrt(worst / rigid->def.light_support), MOST_BOOST);
+}
+
+// By colours, made in the order of the pairs: pairs of one colour share no free body, so they may
+// run at the same time, and the order does not depend on who does.
+static kp_result color_pairs(kp_rigid *rigid) {
+  size_t n_bodies = rigid->movers.count;
+  KP_TRY(kp_array_resize(&rigid->used_colors, n_bodies));
+  KP_TRY(kp_array_resize(&rigid->order, rigid->pairs.count));
+  KP_TRY(kp_array_resize(&rigid->color_first, MOST_COLORS + 2));
+  kp_index *first = rigid->color_first.data;
+  for (size_t b = 0; b < n_bodies; ++b) {
+    rigid->used_colors.data[b] = 0;
+  }
+  for (int c = 0; c < MOST_COLORS + 2; ++c) {
+    first[c] = 0;
+  }
+  for (size_t k = 0; k < rigid->pairs.count; ++k) {
+    kp_rigid_pair *pair = &rigid->pairs.data[k];
+    uint64_t *a = &rigid->used_colors.data[pair->body_a];
+    uint64_t *b = &rigid->used_colors.data[pair->body_b];
+    uint64_t used = (rigid->movers.data[pair->body_a].is_free ? *a : 0) |
+                    (rigid->movers.data[pair->body_b].is_free ? *b : 0);
+    pair->color = MOST_COLORS;
+    for (int c = 0; c < MOST_COLORS; ++c) {
+      if ((used >> c & 1) == 0) {
+        pair->color = c;
+        *a |= 1ull << c;
+        *b |= 1ull << c;
+        break;
+      }
+    }
+    ++first[pair->color + 1];
+  }
+  for (int c = 0; c <= MOST_COLORS; ++c) {
+    first[c + 1] += first[c];
+  }
+  for (size_t k = 0; k < rigid->pairs.count; ++k) {
+    rigid->order.data[first[rigid->pairs.data[k].color]++] = (kp_index)k;
+  }
+  for (int c = MOST_COLORS + 1; c > 0; --c) {
+    first[c] = first[c - 1];
+  }
+  first[0] = 0;
+  return KP_OK;
+}
+
+// Inverse of the sum of the inverse inertias; in 2D about z alone.
+static kp_mat3 rolling_mass_of(const kp_rigid_mover *a, const kp_rigid_mover *b, int dimension) {
+  kp_mat3 k;
+  for (int i = 0; i < 9; ++i) {
+    k.m[i / 3][i % 3] = a->inverse_inertia.m[i / 3][i % 3] + b->inverse_inertia.m[i / 3][i % 3];
+  }
+  if (dimension == 2) {
+    kp_mat3 out = { 0 };
+    out.m[2][2] = mass_of(k.m[2][2]);
+    return out;
+  }
+  return kp_mat3_inverse(&k);
+}
+
+static void prepare_pair(kp_rigid *rigid, kp_rigid_pair *pair) {
+  const kp_rigid_mover *a = &rigid->movers.data[pair->body_a];
+  const kp_rigid_mover *b = &rigid->movers.data[pair->body_b];
+  if (pair->rolling > 0.0) {
+    pair->rolling_mass = rolling_mass_of(a, b, rigid->dimension);
+  }
+  for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
+    kp_rigid_point *p = &rigid->points.data[i];
+    p->normal_mass = mass_of(mobility(a, b, p, p->normal));
+    p->t1_mass = mass_of(mobility(a, b, p, p->t1));
+    p->t2_mass = mass_of(mobility(a, b, p, p->t2));
+    kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
+    p->approach = kp_vec3_dot(dv, p->normal);
+  }
+}
+
+// ---- solving ------------------------------------------------------------------------------------
+
+typedef struct softness {
+  double bias_rate, mass_scale, impulse_scale;
+} softness;
+
+static softness soft(double hertz, double damping, double h) {
+  double omega = TWO_PI * hertz;
+  double a1 = 2.0 * damping + h * omega;
+  double a2 = h * omega * a1;
+  return (softness){ omega / a1, a2 / (1.0 + a2), 1.0 / (1.0 + a2) };
+}
+
+typedef struct pass {
+  kp_rigid *rigid;
+  void (*solve)(const struct pass *pass, kp_rigid_pair *pair);
+  const kp_index *order;
+  double h;
+  bool use_bias;
+  softness free, fixed;
+} pass;
+
+// From the place on A where the contact was found to that on B, as they are now.
+static kp_vec3 opening(const kp_rigid_pair *pair, const kp_rigid_point *p, const kp_rigid_mover *a,
+                       const kp_rigid_mover *b) {
+  kp_vec3 pa = kp_vec3_add(a->shift, kp_quat_rotate(a->turn, p->local_a));
+  kp_vec3 pb = kp_vec3_add(b->shift, kp_quat_rotate(b->turn, p->local_b));
+  return kp_vec3_add(pair->between, kp_vec3_sub(pb, pa));
+}
+
+// Impulses act half-way between the two places, so that no moment is made of nothing.
+static void place_arms(const kp_rigid_pair *pair, kp_rigid_point *p, const kp_rigid_mover *a,
+                       const kp_rigid_mover *b) {
+  kp_vec3 gap = opening(pair, p, a, b);
+  p->ra = kp_vec3_madd(kp_quat_rotate(a->turn, p->local_a), 0.5, gap);
+  p->rb = kp_vec3_madd(kp_quat_rotate(b->turn, p->local_b), -0.5, gap);
+}
+
+static void warm_start(const pass *s, kp_rigid_pair *pair) {
+  kp_rigid_mover *a = &s->rigid->movers.data[pair->body_a];
+  kp_rigid_mover *b = &s->rigid->movers.data[pair->body_b];
+  for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
+    kp_rigid_point *p = &s->rigid->points.data[i];
+    place_arms(pair, p, a, b);
+    kp_vec3 impulse = kp_vec3_scale(p->normal, p->normal_impulse);
+    impulse = kp_vec3_madd(impulse, p->t1_impulse, p->t1);
+    impulse = kp_vec3_madd(impulse, p->t2_impulse, p->t2);
+    push(a, p->ra, impulse, -1.0);
+    push(b, p->rb, impulse, 1.0);
+    p->largest_impulse = fmax(p->largest_impulse, p->normal_impulse);
+  }
+  if (pair->rolling > 0.0) {
+    spin(a, pair->rolling_impulse, -1.0);
+    spin(b, pair->rolling_impulse, 1.0);
+  }
+}
+
+// Coulomb's cone with the normal impulse as it is.
+static void solve_friction(const kp_rigid_pair *pair, kp_rigid_point *p, kp_rigid_mover *a,
+                           kp_rigid_mover *b) {
+  kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
+  dv = kp_vec3_add(dv, pair->slide);
+  double x = p->t1_impulse - p->t1_mass * kp_vec3_dot(dv, p->t1);
+  double y = p->t2_impulse - p->t2_mass * kp_vec3_dot(dv, p->t2);
+  double most = pair->friction * p->normal_impulse;
+  double length = sqrt(x * x + y * y);
+  double scale = length > most ? most / length : 1.0;
+  x *= scale;
+  y *= scale;
+  kp_vec3 impulse = kp_vec3_scale(p->t1, x - p->t1_impulse);
+  impulse = kp_vec3_madd(impulse, y - p->t2_impulse, p->t2);
+  p->t1_impulse = x;
+  p->t2_impulse = y;
+  push(a, p->ra, impulse, -1.0);
+  push(b, p->rb, impulse, 1.0);
+}
+
+static void solve_normal(const pass *s, const kp_rigid_pair *pair, kp_rigid_point *p,
+                         kp_rigid_mover *a, kp_rigid_mover *b) {
+  const kp_rigid_def *def = &s->rigid->def;
+  double separation = p->separation + kp_vec3_dot(opening(pair, p, a, b), p->normal);
+  double bias = 0.0;
+  double mass_scale = 1.0;
+  double impulse_scale = 0.0;
+  if (separation > 0.0) {
+    bias = separation / s->h;  // may close the gap, no more
+  } else if (s->use_bias) {
+    const softness *soft = pair->is_on_fixed ? &s->fixed : &s->free;
+    bias = fmax(soft->bias_rate * separation, -def->push_speed * pair->size);
+    mass_scale = soft->mass_scale;
+    impulse_scale = soft->impulse_scale;
+  }
+  kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
+  double vn = kp_vec3_dot(dv, p->normal);
+  if (p->largest_impulse == 0.0) {
+    p->approach = vn;  // up to the moment of the hit
+  }
+  double impulse = -p->normal_mass * mass_scale * (vn + bias) - impulse_scale * p->normal_impulse;
+  double total = fmax(p->normal_impulse + impulse, 0.0);
+  impulse = total - p->normal_impulse;
+  p->normal_impulse = total;
+  p->largest_impulse = fmax(p->largest_impulse, total);
+  kp_vec3 j = kp_vec3_scale(p->normal, impulse);
+  push(a, p->ra, j, -1.0);
+  push(b, p->rb, j, 1.0);
+}
+
+// A moment against the relative spin, at most the arm times the normal force.
+static void solve_rolling(const pass *s, kp_rigid_pair *pair, kp_rigid_mover *a,
+                          kp_rigid_mover *b) {
+  double normal = 0.0;
+  for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
+    normal += s->rigid->points.data[i].normal_impulse;
+  }
+  kp_vec3 dw = kp_vec3_sub(b->w, a->w);
+  kp_vec3 total = kp_vec3_sub(pair->rolling_impulse, kp_mat3_mul_vec3(&pair->rolling_mass, dw));
+  double most = pair->rolling * normal;
+  double length = kp_vec3_length(total);
+  total = length > most ? kp_vec3_scale(total, most / length) : total;
+  kp_vec3 change = kp_vec3_sub(total, pair->rolling_impulse);
+  pair->rolling_impulse = total;
+  spin(a, change, -1.0);
+  spin(b, change, 1.0);
+}
+
+// Friction takes the fresh normal impulses of the biased pass; without bias it comes first: that
+// nothing sinks in matters more, so it has the last word.
+static void solve_pair(const pass *s, kp_rigid_pair *pair) {
+  kp_rigid_mover *a = &s->rigid->movers.data[pair->body_a];
+  kp_rigid_mover *b = &s->rigid->movers.data[pair->body_b];
+  kp_rigid_point *points = s->rigid->points.data + pair->first;
+  for (kp_index i = 0; i < pair->count; ++i) {
+    if (s->use_bias) {
+      solve_normal(s, pair, &points[i], a, b);
+    } else {
+      place_arms(pair, &points[i], a, b);  // bodies have moved
+    }
+  }
+  if (pair->rolling > 0.0) {
+    solve_rolling(s, pair, a, b);
+  }
+  for (kp_index i = 0; i < pair->count && pair->friction > 0.0; ++i) {
+    solve_friction(pair, &points[i], a, b);
+  }
+  for (kp_index i = 0; i < pair->count && !s->use_bias; ++i) {
+    solve_normal(s, pair, &points[i], a, b);
+  }
+}
+
+static void bounce(const pass *s, kp_rigid_pair *pair) {
+  kp_rigid_mover *a = &s->rigid->movers.data[pair->body_a];
+  kp_rigid_mover *b = &s->rigid->movers.data[pair->body_b];
+  double threshold = -s->rigid->def.bounce_speed * pair->size;
+  for (kp_index i = pair->first; i < pair->first + pair->count && pair->restitution > 0.0; ++i) {
+    kp_rigid_point *p = &s->rigid->points.data[i];
+    if (p->approach > threshold || p->largest_impulse == 0.0) {
+      continue;
+    }
+    kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
+    double vn = kp_vec3_dot(dv, p->normal);
+    double impulse = -p->normal_mass * (vn + pair->restitution * p->approach);
+    double total = fmax(p->normal_impulse + impulse, 0.0);
+    // not kept: the next step would start from it
+    kp_vec3 j = kp_vec3_scale(p->normal, total - p->normal_impulse);
+    push(a, p->ra, j, -1.0);
+    push(b, p->rb, j, 1.0);
+  }
+}
+
+static void run_range(int64_t begin, int64_t end, void *context) {
+  const pass *s = context;
+  for (int64_t k = begin; k < end; ++k) {
+    s->solve(s, &s->rigid->pairs.data[s->order[k]]);
+  }
+}
+
+// All pairs, colour by colour.
+static void run_pass(pass *s, void (*solve)(const pass *, kp_rigid_pair *)) {
+  const kp_index *first = s->rigid->color_first.data;
+  s->solve = solve;
+  for (int c = 0; c <= MOST_COLORS; ++c) {
+    int64_t n = first[c + 1] - first[c];
+    s->order = s->rigid->order.data + first[c];
+    if (n >= PARALLEL_PAIRS && c < MOST_COLORS) {
+      kp_parallel_for(n, PARALLEL_PAIRS / 4, run_range, s);
+    } else {
+      run_range(0, n, s);
+    }
+  }
+}
+
+// ---- moving -------------------------------------------------------------------------------------
+
+static void speed_up(kp_rigid *rigid, double h) {
+  for (size_t b = 0; b < rigid->movers.count; ++b) {
+    kp_rigid_mover *m = &rigid->movers.data[b];
+    if (m->is_free) {
+      m->v = kp_vec3_madd(m->v, h, m->acceleration);
+      m->w = kp_vec3_madd(m->w, h, kp_mat3_mul_vec3(&m->inverse_inertia, m->torque));
+    }
+  }
+}
+
+static void move(kp_rigid *rigid, const kp_bodies *bodies, double h) {
+  for (size_t b = 0; b + 1 < rigid->movers.count; ++b) {
+    kp_rigid_mover *m = &rigid->movers.data[b];
+    m->shift = kp_vec3_madd(m->shift, h, m->v);
+    if (m->is_free) {
+      const kp_body *model = &bodies->models.data[b];
+      kp_body_turn(model, &m->turn, &m->w, h);
+      m->inverse_inertia = world_inverse_inertia(&model->inverse_inertia, m->turn);
+    } else {
+      double speed = kp_vec3_length(m->w);
+      if (speed > 0.0) {
+        kp_quat by = kp_quat_from_axis_angle(kp_vec3_scale(m->w, 1.0 / speed), h * speed);
+        m->turn = kp_quat_normalize(kp_quat_mul(by, m->turn));
+      }
+    }
+  }
+}
+
+static void write_frames(const kp_rigid *rigid, kp_bodies *bodies) {
+  for (kp_index b = 0; b < (kp_index)bodies->models.count; ++b) {
+    const kp_rigid_mover *m = &rigid->movers.data[b];
+    if (m->is_free) {
+      kp_frame3 f = kp_bodies_frame(bodies, b);
+      f.position = kp_vec3_add(f.position, m->shift);
+      f.orientation = m->turn;
+      f.velocity = m->v;
+      f.angular_velocity = m->w;
+      kp_bodies_set_frame(bodies, b, &f);
+    }
+  }
+}
+
+static void choose_substeps(kp_rigid *rigid, const kp_env *env, double boost) {
+  const kp_rigid_def *def = &rigid->def;
+  double longest = def->step / (double)def->substeps;
+  rigid->n_substeps = (int)fmax(1.0, ceil(boost * env->dt / longest * (1.0 - 1e-9)));
+  rigid->sub_dt = env->dt / rigid->n_substeps;
+}
+
+kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env) {
+  const kp_rigid_def *def = &rigid->def;
+  KP_TRY(prepare_movers(rigid, env));
+  double boost = boost_of(rigid, env);
+  choose_substeps(rigid, env, boost);
+  double h = rigid->sub_dt;
+  KP_TRY(kp_rigid_recall_contacts(rigid));
+  KP_TRY(color_pairs(rigid));
+  for (size_t k = 0; k < rigid->pairs.count; ++k) {
+    prepare_pair(rigid, &rigid->pairs.data[k]);
+  }
+  double hertz = fmin(boost * def->contact_frequency, STIFFEST / h);
+  pass s = { .rigid = rigid,
+             .h = h,
+             .free = soft(hertz, def->contact_damping, h),
+             .fixed = soft(2.0 * hertz, def->contact_damping, h) };
+  for (int k = 0; k < rigid->n_substeps; ++k) {
+    speed_up(rigid, h);
+    run_pass(&s, warm_start);
+    s.use_bias = true;
+    for (int64_t i = 0; i < def->iterations; ++i) {
+      run_pass(&s, solve_pair);
+    }
+    move(rigid, env->bodies, h);
+    s.use_bias = false;
+    for (int64_t i = 0; i < def->iterations; ++i) {
+      run_pass(&s, solve_pair);
+    }
+  }
+  run_pass(&s, bounce);
+  write_frames(rigid, env->bodies);
+  return kp_rigid_store_contacts(rigid);
+}

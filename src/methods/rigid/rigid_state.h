@@ -1,0 +1,124 @@
+// What the parts of the rigid-body method share.
+#pragma once
+
+#include "geom/bvh.h"
+#include "geom/contact_manifold.h"
+#include "methods/rigid/rigid.h"
+
+// How a shape is met by others.
+typedef enum kp_rigid_kind {
+  KP_RIGID_CONVEX,  // faces, edges and corners
+  KP_RIGID_PLANE,   // a half space
+  KP_RIGID_ROOM,    // an inverted box: its sides are half spaces
+  KP_RIGID_FIELD,   // its distance field, and probes on its surface
+} kp_rigid_kind;
+
+// A shape of a body, or a closed face of the domain.
+typedef struct kp_rigid_part {
+  const kp_shape *shape;
+  kp_index body;  // KP_RIGID_DOMAIN for faces of the domain
+  bool is_free;
+  bool is_bounded;
+  kp_rigid_kind kind;
+  kp_convex convex;
+  kp_contact_probes probes;  // what it shows to the fields of others
+  kp_vec3 middle, half;      // of its bounds, in shape coordinates
+  double size;               // smallest width [m]
+  double reach;              // farthest point from the centre of mass
+  // at the start of the step
+  kp_shape_at at;
+  kp_convex_at convex_at;
+  kp_aabb box;  // grown by what the step may bring
+  double grow;
+} kp_rigid_part;
+
+#define KP_RIGID_DOMAIN (-1)
+
+typedef struct kp_rigid_point {
+  kp_vec3 ra, rb;            // from the centres of mass to one point of the world
+  kp_vec3 local_a, local_b;  // where it was at the start of the step, in body axes
+  kp_vec3 normal, t1, t2;    // from A to B, and across
+  double separation;         // at the start of the step
+  double normal_impulse, t1_impulse, t2_impulse;
+  double normal_mass, t1_mass, t2_mass;
+  double approach;         // normal velocity before the hit
+  double largest_impulse;  // of the step: 0 where nothing touched
+  uint32_t feature;
+} kp_rigid_point;
+
+// All contact points of two parts.
+typedef struct kp_rigid_pair {
+  kp_index a, b;  // parts, a < b in the order of bodies
+  kp_index body_a, body_b;
+  kp_index first, count;  // of the points
+  kp_vec3 between;        // from the centre of A to that of B, at the start of the step
+  double friction, restitution, rolling;
+  double size;
+  bool is_on_fixed;
+  kp_vec3 slide;  // of B's surface against A's
+  kp_vec3 rolling_impulse;
+  kp_mat3 rolling_mass;
+  int color;
+} kp_rigid_pair;
+
+// A body as the solver sees it.
+typedef struct kp_rigid_mover {
+  kp_vec3 v, w;
+  kp_vec3 shift;  // since the start of the step
+  kp_quat turn;
+  double inverse_mass;
+  kp_mat3 inverse_inertia;  // world axes
+  kp_vec3 acceleration;     // of gravity, fields and fluids
+  kp_vec3 torque;
+  bool is_free;
+} kp_rigid_mover;
+
+typedef struct kp_rigid_candidate {
+  kp_index a, b;
+} kp_rigid_candidate;
+
+struct kp_rigid {
+  kp_rigid_def def;
+  int dimension;
+  int n_free;
+  KP_ARRAY(kp_rigid_part) parts;
+  KP_ARRAY(kp_shape *) faces;  // of the domain, owned
+  KP_ARRAY(kp_index) bounded;  // parts in the tree
+  KP_ARRAY(kp_aabb) boxes;     // of those
+  kp_bvh bvh;
+  double built_area;  // of the tree when it was made
+  KP_ARRAY(kp_rigid_candidate) candidates;
+  kp_contact_points found;
+  KP_ARRAY(kp_rigid_pair) pairs;  // in the order of their parts
+  KP_ARRAY(kp_rigid_point) points;
+  KP_ARRAY(kp_index) order;         // of the pairs, by colour
+  KP_ARRAY(kp_index) color_first;   // where each colour begins in it, and the end
+  KP_ARRAY(uint64_t) used_colors;   // of each body
+  KP_ARRAY(kp_rigid_mover) movers;  // bodies, then the domain
+  // what contacts remember: one element per point, in the order of the pairs
+  kp_space *memory;
+  kp_field *key_a, *key_b, *feature;  // u32
+  kp_field *force;                    // N: normal, then the three of friction
+  kp_field *place;                    // m, in the axes of the free body
+  double sub_dt;                      // s
+  int n_substeps;
+};
+
+// ---- rigid_contacts.c
+
+// Parts of the shapes and of the closed faces of the domain.
+KP_NODISCARD kp_result kp_rigid_build_parts(kp_rigid *rigid, kp_env *env,
+                                            const kp_rigid_shape *shapes, size_t n);
+void kp_rigid_free_parts(kp_rigid *rigid);
+
+// Frames, boxes, candidates in the order of their parts.
+KP_NODISCARD kp_result kp_rigid_broad_phase(kp_rigid *rigid, kp_env *env);
+// All that touches or may touch within the step.
+KP_NODISCARD kp_result kp_rigid_find_contacts(kp_rigid *rigid, kp_env *env);
+// Impulses from the forces of the last step, for sub-steps of sub_dt; and what the next will find.
+KP_NODISCARD kp_result kp_rigid_recall_contacts(kp_rigid *rigid);
+KP_NODISCARD kp_result kp_rigid_store_contacts(kp_rigid *rigid);
+
+// ---- rigid_solver.c
+
+KP_NODISCARD kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env);

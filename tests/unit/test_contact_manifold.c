@@ -1,0 +1,230 @@
+// Closest points of convex solids against alternating projections, normals of overlapping boxes
+// against the separating axes, and the points that are cut.
+#include "support/test.h"
+
+#include <math.h>
+
+#include "base/random.h"
+#include "geom/contact_manifold.h"
+
+static double number(uint64_t seed, uint64_t i, double lo, double hi) {
+  return lo + (hi - lo) * kp_rng_uniform(seed, 0, i, 0);
+}
+
+typedef struct solid {
+  kp_shape *shape;
+  kp_convex convex;
+  kp_convex_at at;
+} solid;
+
+static kp_shape_def box_def(kp_vec3 half) {
+  kp_shape_def def = kp_default_shape_def(KP_SHAPE_BOX);
+  def.min = kp_vec3_scale(half, -1.0);
+  def.max = half;
+  return def;
+}
+
+static void open_solid(solid *s, kp_shape_def def, kp_vec3 at, kp_quat turn) {
+  bool is_convex = false;
+  assert_ok(kp_shape_build(&def, NULL, &s->shape));
+  assert_ok(kp_convex_of_shape(s->shape, 1.0, &s->convex, &is_convex));
+  assert_true(is_convex);
+  s->at = (kp_convex_at){ &s->convex, kp_convex_pose_make(&s->convex, at, turn) };
+}
+
+static void close_solid(solid *s) {
+  kp_convex_destroy(&s->convex);
+  kp_shape_destroy(&s->shape);
+}
+
+static kp_vec3 local_of(const solid *s, kp_vec3 p) {
+  return kp_mat3_transpose_mul_vec3(&s->at.pose.turn, kp_vec3_sub(p, s->at.pose.center));
+}
+
+// Nearest point of the shrunk core.
+static kp_vec3 project(const solid *s, kp_vec3 p) {
+  kp_vec3 q = local_of(s, p);
+  double m = s->convex.margin;
+  kp_vec3 h = s->convex.half;
+  if (s->convex.kind == KP_CONVEX_CYLINDER) {
+    double across = sqrt(q.x * q.x + q.z * q.z);
+    double scale = across > h.x - m ? (h.x - m) / across : 1.0;
+    q = kp_vec3_make(q.x * scale, fmin(fmax(q.y, m - h.y), h.y - m), q.z * scale);
+  } else {
+    q = kp_vec3_make(fmin(fmax(q.x, m - h.x), h.x - m), fmin(fmax(q.y, m - h.y), h.y - m),
+                     fmin(fmax(q.z, m - h.z), h.z - m));
+  }
+  return kp_convex_pose_point(&s->at.pose, q);
+}
+
+static kp_shape_def random_def(uint64_t seed, int kind) {
+  kp_vec3 half =
+      kp_vec3_make(number(seed, 1, 0.3, 1.0), number(seed, 2, 0.3, 1.0), number(seed, 3, 0.3, 1.0));
+  kp_shape_def def = box_def(half);
+  if (kind > 0) {
+    def = kp_default_shape_def(kind == 1   ? KP_SHAPE_CYLINDER
+                               : kind == 2 ? KP_SHAPE_CAPSULE
+                                           : KP_SHAPE_SPHERE);
+    def.a = kp_vec3_scale(half, -0.5);
+    def.b = kp_vec3_scale(half, 0.5);
+    def.radius = half.x;
+  }
+  return def;
+}
+
+static kp_quat random_turn(uint64_t seed) {
+  return kp_quat_normalize(kp_quat_make(number(seed, 11, -1, 1), number(seed, 12, -1, 1),
+                                        number(seed, 13, -1, 1), number(seed, 14, -1, 1)));
+}
+
+static void test_closest(void **state) {
+  (void)state;
+  int n_apart = 0;
+  double worst = 0.0;
+  for (uint64_t k = 0; k < 400; ++k) {
+    solid a, b;
+    kp_vec3 at =
+        kp_vec3_make(number(k, 21, -2.5, 2.5), number(k, 22, -2.5, 2.5), number(k, 23, -2.5, 2.5));
+    open_solid(&a, random_def(2 * k, (int)(k % 4)), kp_vec3_make(0, 0, 0), random_turn(2 * k));
+    open_solid(&b, random_def(2 * k + 1, (int)(k / 4 % 4)), at, random_turn(2 * k + 1));
+    kp_convex_gap gap;
+    bool is_apart = kp_convex_closest(&a.convex, &a.at.pose, &b.convex, &b.at.pose, HUGE_VAL, &gap);
+    kp_vec3 p = a.at.pose.center;
+    kp_vec3 q = b.at.pose.center;
+    for (int i = 0; i < 20000; ++i) {
+      p = project(&a, q);
+      q = project(&b, p);
+    }
+    double twin = kp_vec3_length(kp_vec3_sub(q, p));
+    if (is_apart) {
+      ++n_apart;
+      // projections come from above and slowly where faces are nearly parallel
+      worst = fmax(worst, fabs(gap.distance - twin));
+      assert_true(gap.distance <= twin + 1e-6);
+      assert_true(twin - gap.distance < 1e-3);
+      assert_near(kp_vec3_length(gap.normal), 1.0, 1e-12);
+      assert_near(kp_vec3_length(kp_vec3_sub(gap.b, gap.a)), gap.distance, 1e-9);
+    } else {
+      assert_true(twin < 1e-3);
+    }
+    close_solid(&a);
+    close_solid(&b);
+  }
+  print_message("closest points of %d pairs of cores: off by %.1e at most\n", n_apart, worst);
+  assert_between(n_apart, 150, 399);
+}
+
+// The largest gap along the fifteen axes of two boxes.
+static double separating_gap(const solid *a, const solid *b) {
+  double most = -HUGE_VAL;
+  for (int i = 0; i < 15; ++i) {
+    int c = i % 3;
+    const kp_mat3 *ra = &a->at.pose.turn;
+    const kp_mat3 *rb = &b->at.pose.turn;
+    kp_vec3 u = kp_vec3_make(ra->m[0][c], ra->m[1][c], ra->m[2][c]);
+    kp_vec3 v = kp_vec3_make(rb->m[0][c], rb->m[1][c], rb->m[2][c]);
+    int e = i / 3 - 2;
+    kp_vec3 w = i >= 6 ? kp_vec3_make(rb->m[0][e], rb->m[1][e], rb->m[2][e]) : v;
+    kp_vec3 d = i < 3 ? u : i < 6 ? v : kp_vec3_cross(u, w);
+    if (kp_vec3_length(d) < 1e-6) {
+      continue;
+    }
+    d = kp_vec3_normalize(d);
+    kp_vec3 towards = kp_vec3_sub(b->at.pose.center, a->at.pose.center);
+    d = kp_vec3_dot(d, towards) < 0.0 ? kp_vec3_scale(d, -1.0) : d;
+    most = fmax(most, kp_convex_gap_along(&a->convex, &a->at.pose, &b->convex, &b->at.pose, d));
+  }
+  return most;
+}
+
+// Boxes that touch or overlap a little: the deepest point is as deep as the separating axes say.
+static void test_boxes(void **state) {
+  (void)state;
+  int n = 0;
+  double worst = 0.0;
+  for (uint64_t k = 0; k < 3000; ++k) {
+    solid a, b;
+    kp_vec3 at =
+        kp_vec3_make(number(k, 21, -1.5, 1.5), number(k, 22, -1.5, 1.5), number(k, 23, -1.5, 1.5));
+    open_solid(&a, random_def(2 * k, 0), kp_vec3_make(0, 0, 0), random_turn(2 * k));
+    open_solid(&b, random_def(2 * k + 1, 0), at, random_turn(2 * k + 1));
+    double gap = separating_gap(&a, &b);
+    kp_manifold m;
+    kp_manifold_convex(&a.at, &b.at, 0.02, &m);
+    if (gap < 0.0 && gap > -0.05) {
+      ++n;
+      double least = HUGE_VAL;
+      assert_true(m.count > 0);
+      for (int i = 0; i < m.count; ++i) {
+        least = fmin(least, m.points[i].separation);
+        assert_true(m.points[i].separation <= 0.02);
+        // half-way between the surfaces is in both or nearly so
+        assert_true(kp_shape_distance(a.shape, local_of(&a, m.points[i].position)) < 0.05);
+        assert_true(kp_shape_distance(b.shape, local_of(&b, m.points[i].position)) < 0.05);
+      }
+      worst = fmax(worst, fabs(least - gap));
+    } else if (gap > 0.02) {
+      assert_int_equal(m.count, 0);
+    }
+    close_solid(&a);
+    close_solid(&b);
+  }
+  print_message("%d pairs of boxes that overlap a little: depth off by %.2e at most\n", n, worst);
+  assert_true(n > 50);
+  assert_true(worst < 0.02);
+}
+
+static void test_face_on_face(void **state) {
+  (void)state;
+  solid a, b;
+  kp_quat none = kp_quat_identity();
+  open_solid(&a, box_def(kp_vec3_make(1, 1, 1)), kp_vec3_make(0, 0, 0), none);
+  open_solid(&b, box_def(kp_vec3_make(0.5, 0.5, 0.5)), kp_vec3_make(0.8, 1.499, 0), none);
+  kp_manifold m;
+  kp_manifold_convex(&a.at, &b.at, 0.01, &m);
+  kp_manifold_merge(0.01, &m);
+  assert_int_equal(m.count, 4);
+  for (int i = 0; i < 4; ++i) {
+    assert_near(m.points[i].separation, -0.001, 1e-9);
+    assert_vec3_near(m.points[i].normal, kp_vec3_make(0, 1, 0), 1e-9);
+    double x = m.points[i].position.x;
+    // the overhang is cut off
+    assert_true(fabs(x - 0.3) < 1e-9 || fabs(x - 1.0) < 1e-9);
+    assert_near(fabs(m.points[i].position.z), 0.5, 1e-9);
+  }
+  close_solid(&a);
+  close_solid(&b);
+}
+
+static void test_shell_distance(void **state) {
+  (void)state;
+  kp_shape_def def = box_def(kp_vec3_make(1, 1, 1));
+  def.shell = 0.1;
+  kp_shape *shape;
+  assert_ok(kp_shape_build(&def, NULL, &shape));
+  kp_vec3 n;
+  assert_near(kp_shape_query(shape, kp_vec3_make(0.8, 0, 0), &n), 0.15, 1e-12);
+  assert_vec3_near(n, kp_vec3_make(-1, 0, 0), 1e-12);
+  assert_near(kp_shape_query(shape, kp_vec3_make(1.3, 0, 0), &n), 0.25, 1e-12);
+  assert_vec3_near(n, kp_vec3_make(1, 0, 0), 1e-12);
+  kp_mass_properties mass;
+  assert_ok(kp_shape_mass_properties(shape, &mass));
+  assert_near(mass.volume, 24.0 * 0.1, 1e-9);
+  // six plates of mass 0.4: two across the axis, 0.4 (2^2 + 2^2) / 12 each, four along it,
+  // 0.4 (2^2 / 12 + 1)
+  double exact = 2.0 * 0.4 * 8.0 / 12.0 + 4.0 * 0.4 * (4.0 / 12.0 + 1.0);
+  for (int c = 0; c < 3; ++c) {
+    assert_near(mass.inertia.m[c][c], exact, 1e-9);
+  }
+  kp_shape_destroy(&shape);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_closest),
+    cmocka_unit_test(test_boxes),
+    cmocka_unit_test(test_face_on_face),
+    cmocka_unit_test(test_shell_distance),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
