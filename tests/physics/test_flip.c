@@ -189,6 +189,51 @@ static void check_volume(int dimension, int transfer, double spacing) {
   kp_world_destroy(&world);
 }
 
+// ---- long steps ---------------------------------------------------------------------------------
+
+// Drops that fall into a pool in steps of several cells: none gets faster than its fall makes it,
+// and in the end all of them lie in the pool.
+static void fast_drops_do_not_hover(void **state) {
+  (void)state;
+  const double cell = 1.0 / 32.0;
+  for (int transfer = 0; transfer < 2; ++transfer) {
+    kp_test_settings s =
+        kp_test_settings_make(2, kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(1.0, 1.0, 0.0));
+    s.simulation.gravity = kp_vec3_make(0.0, -GRAVITY, 0.0);
+    s.simulation.dt = 1.0 / 24.0;
+    kp_flip_def flip = def_of(transfer);
+    kp_liquid_def water = flip_liquid("water", kp_vec3_make(0.0, 0.0, 0.0),
+                                      kp_vec3_make(1.0, 0.25, 0.0), 0.5 * cell);
+    kp_world *world = world_with(&s, &flip, &water);
+    for (int drop = 0; drop < 6; ++drop) {
+      char name[16];
+      double x = cell * (3 + 5 * drop);
+      double y = 0.4 + 0.1 * drop;
+      (void)snprintf(name, sizeof name, "drop%d", drop);
+      kp_liquid_def d = flip_liquid(name, kp_vec3_make(x, y, 0.0),
+                                    kp_vec3_make(x + cell, y + cell, 0.0), 0.5 * cell);
+      assert_ok(kp_world_add_liquid(world, &d));
+    }
+    assert_ok(kp_world_build(world));
+    double fastest = 0.0;
+    for (int frame = 0; frame < 72; ++frame) {
+      assert_ok(kp_world_advance(world, 1.0 / 24.0, NULL));
+      for (int drop = 0; drop < 6; ++drop) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "drop%d", drop);
+        fastest = fmax(fastest, kp_test_stats(world, name).max_speed);
+      }
+    }
+    assert_between(fastest, 3.0, sqrt(2.0 * GRAVITY * 1.0));
+    for (int drop = 0; drop < 6; ++drop) {
+      char name[16];
+      (void)snprintf(name, sizeof name, "drop%d", drop);
+      assert_between(kp_test_stats(world, name).bounds.max.y, 0.0, 0.25 + 2.0 * cell);
+    }
+    kp_world_destroy(&world);
+  }
+}
+
 // A tank with a pillar and a paddle, water and a jet, periodic across z or x.
 static kp_world *busy(const char *backend, int dimension, int transfer) {
   bool is_flat = dimension == 2;
@@ -254,6 +299,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(still_water_stays_still),
     cmocka_unit_test(volume_is_kept),
+    cmocka_unit_test(fast_drops_do_not_hover),
     cmocka_unit_test(same_bits_everywhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

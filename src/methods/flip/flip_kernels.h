@@ -454,6 +454,9 @@ KP_FN void flip_blend(int64_t i, const flip_blend_args *a) {
   a->before[i] = a->velocity[i] - a->ratio * a->before[i];
 }
 
+#define FLIP_STRETCH 1.0        // cells that a particle goes between two looks at the velocity
+#define FLIP_MOST_STRETCHES 64  // of a step; the last is as long as it must be
+
 typedef struct flip_carry_args {
   kp_mac_view grid;
   double dt;
@@ -498,39 +501,76 @@ KP_MAC_READER void flip_read(const kp_mac_view *g, kp_mac_velocity v, const int3
   out[2] = g->dimension == 3 ? kp_mac_linear(g, v.w, flip_point(g, 2, item, f)) : (kp_real)0;
 }
 
-// The way of a particle over dt through the carrier [m]: Euler, the midpoint rule, or Ralston's
-// third order (1962).
+// Velocity of the carrier at f cells from the lowest corner of a cell; the first reading of a
+// particle is in the cell itself and needs no limits.
+KP_MAC_READER void flip_read_at(const flip_carry_args *a, int is_inside, const int32_t item[3],
+                                const kp_real f[3], kp_real out[3]) {
+  if (is_inside) {
+    flip_read(&a->grid, a->carrier, item, f, out);
+  } else {
+    kp_mac_velocity_near(&a->grid, a->carrier, 4, item, f, out);
+  }
+}
+
+// Mean velocity over a stretch of time [cells per m/s], k1 that at its start: Euler, the midpoint
+// rule, or Ralston's third order (1962).
+KP_MAC_READER void flip_mean(const flip_carry_args *a, kp_real stretch, const int32_t item[3],
+                             const kp_real f[3], const kp_real k1[3], kp_real mean[3]) {
+  kp_real k2[3];
+  kp_real k3[3];
+  kp_real at[3];
+  for (int c = 0; c < 3; ++c) {
+    mean[c] = k1[c];
+    at[c] = f[c] + (kp_real)0.5 * stretch * k1[c];
+  }
+  if (a->trace == 0) {
+    return;
+  }
+  kp_mac_velocity_near(&a->grid, a->carrier, 4, item, at, k2);
+  for (int c = 0; c < 3; ++c) {
+    mean[c] = k2[c];
+    at[c] = f[c] + (kp_real)0.75 * stretch * k2[c];
+  }
+  if (a->trace == 1) {
+    return;
+  }
+  kp_mac_velocity_near(&a->grid, a->carrier, 4, item, at, k3);
+  for (int c = 0; c < 3; ++c) {
+    mean[c] = (2 * k1[c] + 3 * k2[c] + 4 * k3[c]) * ((kp_real)1 / 9);
+  }
+}
+
+// The way of a particle over dt through the carrier [m], in stretches of a cell: the midpoint of a
+// longer one can lie in other water, and a fast drop whose midpoint is in a pool at rest would
+// hover above it and fall ever faster.
 KP_MAC_READER void flip_way(const flip_carry_args *a, const int32_t item[3], const kp_real f[3],
                             kp_real way[3]) {
   const kp_mac_view *g = &a->grid;
-  kp_real step = (kp_real)a->dt * g->inverse_h;  // cells per m/s
-  kp_real k1[3];
-  kp_real at[3];
-  flip_read(g, a->carrier, item, f, k1);
-  if (a->trace == 0) {
+  kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
+  kp_real at[3] = { f[0], f[1], f[2] };
+  kp_real gone[3] = { 0, 0, 0 };
+  for (int n = 0; n < FLIP_MOST_STRETCHES && left > 0; ++n) {
+    kp_real k1[3];
+    kp_real mean[3];
+    flip_read_at(a, n == 0, item, at, k1);
+    kp_real fastest = 0;
     for (int c = 0; c < 3; ++c) {
-      way[c] = k1[c] * (kp_real)a->dt;
+      kp_real speed = k1[c] < 0 ? -k1[c] : k1[c];
+      fastest = speed > fastest ? speed : fastest;
     }
-    return;
-  }
-  kp_real k2[3];
-  for (int c = 0; c < 3; ++c) {
-    at[c] = f[c] + (kp_real)0.5 * step * k1[c];
-  }
-  kp_mac_velocity_near(g, a->carrier, 4, item, at, k2);
-  if (a->trace == 1) {
+    kp_real stretch = left;
+    if (fastest * left > (kp_real)FLIP_STRETCH && n + 1 < FLIP_MOST_STRETCHES) {
+      stretch = -left / kp_floor(-fastest * left * (kp_real)(1.0 / FLIP_STRETCH));
+    }
+    flip_mean(a, stretch, item, at, k1, mean);
     for (int c = 0; c < 3; ++c) {
-      way[c] = k2[c] * (kp_real)a->dt;
+      gone[c] += stretch * mean[c];
+      at[c] = f[c] + gone[c];
     }
-    return;
+    left -= stretch;
   }
-  kp_real k3[3];
   for (int c = 0; c < 3; ++c) {
-    at[c] = f[c] + (kp_real)0.75 * step * k2[c];
-  }
-  kp_mac_velocity_near(g, a->carrier, 4, item, at, k3);
-  for (int c = 0; c < 3; ++c) {
-    way[c] = (2 * k1[c] + 3 * k2[c] + 4 * k3[c]) * ((kp_real)a->dt / 9);
+    way[c] = gone[c] * g->h;
   }
 }
 
