@@ -336,6 +336,7 @@ typedef struct kp_flip_def {
   double ratio;             // blend: 1 changes alone, 0 PIC
   double volume;            // share of a volume error that a step corrects
   double volume_tolerance;  // of the solve for it, relative to its right side
+  double band;              // cells below the surface that hold particles; 0: all of the liquid
 } kp_flip_def;
 
 typedef enum kp_marker_scheme {

@@ -122,6 +122,9 @@ KP_NODISCARD kp_result kp_space_resize(kp_space *space, int64_t n);
 // new count in space->n (one 4-byte look by the host).
 KP_NODISCARD kp_result kp_space_remove(kp_space *space, kp_buffer *keep);
 
+// Keep the first n elements; a space without COLD fields.
+KP_NODISCARD kp_result kp_space_keep_first(kp_space *space, int64_t n);
+
 // Element i becomes what element order[i] was, for all SORT fields. order: u32 per element.
 KP_NODISCARD kp_result kp_space_permute(kp_space *space, kp_buffer *order);
 

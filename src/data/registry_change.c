@@ -227,6 +227,20 @@ kp_result kp_space_permute(kp_space *space, kp_buffer *order) {
   return KP_OK;
 }
 
+kp_result kp_space_keep_first(kp_space *space, int64_t n) {
+  if (n < 0 || n > space->n || space->slot != NULL) {
+    return kp_fail(KP_ERROR_INTERNAL, "space \"%s\" cannot be cut to %lld of its %lld elements",
+                   space->name, (long long)n, (long long)space->n);
+  }
+  if (n == space->n) {
+    return KP_OK;
+  }
+  KP_TRY(kp_space_fit(space, n, 0));
+  space->n = n;
+  ++space->revision;
+  return KP_OK;
+}
+
 static kp_result check_append(const kp_space *space, int64_t n_new, const kp_append_value *values,
                               size_t n_values) {
   if (n_new < 0 || n_new > KP_SPACE_MOST) {

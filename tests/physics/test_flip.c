@@ -202,8 +202,8 @@ static void fast_drops_do_not_hover(void **state) {
     s.simulation.gravity = kp_vec3_make(0.0, -GRAVITY, 0.0);
     s.simulation.dt = 1.0 / 24.0;
     kp_flip_def flip = def_of(transfer);
-    kp_liquid_def water = flip_liquid("water", kp_vec3_make(0.0, 0.0, 0.0),
-                                      kp_vec3_make(1.0, 0.25, 0.0), 0.5 * cell);
+    kp_liquid_def water =
+        flip_liquid("water", kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(1.0, 0.25, 0.0), 0.5 * cell);
     kp_world *world = world_with(&s, &flip, &water);
     for (int drop = 0; drop < 6; ++drop) {
       char name[16];

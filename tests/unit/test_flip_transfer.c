@@ -132,7 +132,7 @@ static void scatter(fixture *f, int64_t n, double part, kp_test_random *r) {
 static void sort_all(fixture *f) {
   for (int l = 0; l < N_SETS; ++l) {
     liquid *q = &f->liquids[l];
-    assert_ok(kp_flip_sort(&q->sorted, f->mac, q->set, q->fraction));
+    assert_ok(kp_flip_sort(&q->sorted, f->mac, q->set, q->fraction, NULL));
   }
 }
 

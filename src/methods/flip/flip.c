@@ -50,6 +50,7 @@ static void flip_destroy(void **self) {
     kp_flip_sorted_free(&liquid->sorted);
     kp_medium_free(&liquid->medium);
   }
+  kp_flip_band_free(&flip->band);
   kp_poisson_destroy(&flip->spreader);
   kp_flow_free(&flip->flow);
   kp_array_free(&flip->floaters);
@@ -142,7 +143,8 @@ static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setu
     KP_TRY(setup_liquid(flip, env, liquid));
   }
   KP_TRY(kp_flip_find_bodies(flip, env));
-  return setup_grid(flip, env, setup);
+  KP_TRY(setup_grid(flip, env, setup));
+  return flip->def.band > 0.0 ? kp_flip_band_create(flip, env) : KP_OK;
 }
 
 kp_result kp_flip_create(kp_env *env, const kp_flip_setup *setup, kp_flip **out) {
@@ -182,8 +184,12 @@ static kp_result flip_space(void *self, kp_env *env) {
     return KP_OK;
   }
   KP_TRY(kp_flow_solids(&flip->flow, env, KP_CELL_AIR));
+  KP_TRY(kp_flip_find_room(flip));
   EACH(liquid, flip) {
-    KP_TRY(kp_flip_sort(&liquid->sorted, flip->flow.mac, liquid->medium.set, liquid->fraction));
+    kp_set *set = liquid->medium.set;
+    KP_TRY(flip->band.is_there
+               ? kp_flip_band_sort(flip, liquid)
+               : kp_flip_sort(&liquid->sorted, flip->flow.mac, set, liquid->fraction, NULL));
   }
   return KP_OK;
 }
@@ -196,7 +202,11 @@ static kp_result flip_prepare(void *self, kp_env *env) {
     return KP_OK;
   }
   double cell = pow(mac->view.cell, mac->view.dimension);
+  bool is_narrow = flip->band.is_there;
   EACH(liquid, flip) {
+    if (is_narrow) {
+      KP_TRY(kp_flip_band_count(flip, liquid));
+    }
     kp_flip_gathering gathering = {
       .set = liquid->medium.set,
       .sorted = &liquid->sorted,
@@ -209,10 +219,16 @@ static kp_result flip_prepare(void *self, kp_env *env) {
       .weight = flip->weight,
       .fill = &flip->fill,
       .count = &flip->count,
+      .lack = is_narrow ? &flip->band.lack : NULL,
+      .inner = flip->band.inner,
     };
     KP_TRY(kp_flip_gather(mac, &gathering));
   }
   KP_TRY(kp_flip_fill(mac, flip->flow.velocity));
+  if (is_narrow) {
+    KP_TRY(kp_flip_band_fill(flip));
+    KP_TRY(kp_flip_band_seed(flip, &flip->liquids.data[0]));
+  }
   for (int c = 0; c < mac->view.dimension && flip->def.transfer == KP_FLIP_BLEND; ++c) {
     KP_TRY(kp_buffer_copy(&flip->before[c], &flip->flow.velocity->buffers[c]));
   }
@@ -296,7 +312,7 @@ static kp_result flip_correct(void *self, kp_env *env) {
     }
     KP_TRY(kp_medium_domain(&liquid->medium, env));
   }
-  return KP_OK;
+  return flip->band.is_there ? kp_flip_band_move(flip, env) : KP_OK;
 }
 
 static kp_result flip_check(void *self, kp_env *env) {
@@ -304,6 +320,9 @@ static kp_result flip_check(void *self, kp_env *env) {
   EACH(liquid, flip) {
     double longest = 0.5 * flip->flow.mac->view.cell * fmax(100.0, flip->flow.grid.cfl * 10.0);
     KP_TRY(kp_medium_check(&liquid->medium, env, longest));
+  }
+  if (flip->band.is_there) {
+    KP_TRY(kp_flip_band_store(&flip->band));
   }
   return kp_flow_check(&flip->flow, env);
 }
@@ -314,6 +333,7 @@ static double flip_max_dt(void *self, kp_env *env) {
   const kp_flip *flip = self;
   double h = flip->flow.mac->view.cell;
   double speed = kp_medium_fastest_body(env);
+  speed = fmax(speed, flip->band.is_there ? flip->flow.max_speed : 0.0);
   for (size_t l = 0; l < flip->liquids.count; ++l) {
     speed = fmax(speed, flip->liquids.data[l].medium.max_speed);
   }
@@ -330,6 +350,9 @@ static kp_result flip_stats(void *self, kp_env *env, int population, kp_populati
   kp_flip_volumes volumes;
   KP_TRY(kp_medium_stats(&flip->liquids.data[population].medium, env, out));
   KP_TRY(kp_flip_measure(flip, &volumes));
+  if (flip->band.is_there) {
+    KP_TRY(kp_flip_band_stats(flip, env, out));
+  }
   out->max_density_error = fmax(volumes.fullest - 1.0, 0.0);
   return KP_OK;
 }
@@ -338,6 +361,9 @@ static kp_result flip_loaded(void *self) {
   kp_flip *flip = self;
   EACH(liquid, flip) {
     KP_TRY(kp_medium_loaded(&liquid->medium));
+  }
+  if (flip->band.is_there) {
+    kp_flip_band_loaded(&flip->band);
   }
   return kp_flow_loaded(&flip->flow);
 }

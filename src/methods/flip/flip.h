@@ -10,7 +10,7 @@
 // The particles of a set by the cells of a grid: those of item c are start[c]..start[c + 1] - 1.
 typedef struct kp_flip_sorted {
   kp_buffer keys, order;  // u32
-  kp_buffer start;        // u32, items and two more: what is beyond the grid comes last
+  kp_buffer start;        // u32, items and three more: beyond the grid, and what was to go
 } kp_flip_sorted;
 
 typedef struct kp_flip_liquid {
@@ -39,6 +39,25 @@ typedef struct kp_flip_floater {
   double share, miss[6];               // of the last correction
 } kp_flip_floater;
 
+// Where the liquid is particles and where it is the grid itself (flip_band.c).
+typedef struct kp_flip_band {
+  bool is_there;
+  kp_field *depth;           // REAL, cells to the air, after the motion of the last step
+  kp_field *inner;           // REAL x 3 at faces, m/s: velocity of the deep liquid after it
+  kp_buffer deep;            // share of each cell that is deep liquid
+  kp_buffer lack;            // the same with what particles are to come
+  kp_buffer layer[2];        // depth on its way
+  kp_buffer counts, places;  // U32: particles to come, and those before them
+  kp_space *state;           // GLOBAL: the numbers
+  double whole;              // particles that all of the liquid stands for
+  double held;               // those of them that are none
+  double owed;               // how many the two are short of the whole
+  double inside;             // particles of the band below the surface, about
+  double per_cell;           // of a full cell
+  int64_t n_last;            // particles at the end of the last step
+  uint64_t seed, round;
+} kp_flip_band;
+
 // What the solvers have cost so far: for tests and comparisons.
 typedef struct kp_flip_totals {
   int64_t solves, iterations, unknowns, volume_iterations, rounds;
@@ -61,6 +80,7 @@ typedef struct kp_flip {
   kp_poisson *spreader;
   kp_poisson_report spread;  // of the last sub-step
   bool knows_room;
+  kp_flip_band band;
   kp_flip_totals totals;
 } kp_flip;
 
@@ -83,8 +103,14 @@ KP_NODISCARD kp_result kp_flip_measure(kp_flip *flip, kp_flip_volumes *out);
 void kp_flip_sorted_init(kp_flip_sorted *sorted, kp_backend *backend);
 void kp_flip_sorted_free(kp_flip_sorted *sorted);
 // Brings the particles into the order of the cells, ties by id, and their fractions up to date.
+// With `going` (may be NULL), those in deep cells and a share of those near them are removed.
+typedef struct kp_flip_going {
+  kp_buffer *deep, *depth;
+  uint64_t seed, round;
+  double share;
+} kp_flip_going;
 KP_NODISCARD kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
-                                    kp_field *fraction);
+                                    kp_field *fraction, const kp_flip_going *going);
 
 typedef struct kp_flip_gathering {
   kp_set *set;
@@ -95,6 +121,8 @@ typedef struct kp_flip_gathering {
   kp_field *velocity;           // of the faces
   kp_buffer *weight;            // three; not read while a set is first and last
   kp_buffer *fill, *count;
+  kp_buffer *lack;  // of a narrow band; NULL: none
+  kp_field *inner;
 } kp_flip_gathering;
 
 KP_NODISCARD kp_result kp_flip_gather(kp_mac *mac, const kp_flip_gathering *g);
@@ -123,10 +151,28 @@ KP_NODISCARD kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c);
 KP_NODISCARD kp_result kp_flip_find_bodies(kp_flip *flip, kp_env *env);
 // Projection with free bodies that move as the pressure says.
 KP_NODISCARD kp_result kp_flip_project(kp_flip *flip, kp_env *env, const kp_flow_projection *how);
-// Room around centres where solids changed; then flags and distance of the cells from their fill.
+// Room around centres where solids changed.
+KP_NODISCARD kp_result kp_flip_find_room(kp_flip *flip);
+// Ghosts of shares of cells: nothing behind walls, beyond open sides all as inside.
+KP_NODISCARD kp_result kp_flip_fill_open(kp_mac *mac, kp_buffer *open);
+// Flags and distance of the cells from their fill.
 KP_NODISCARD kp_result kp_flip_mark(kp_flip *flip);
 // The speed that brings cells back to full in this step, into the carrier. Right after the
 // projection: it works with the same matrix.
 KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip, kp_env *env);
 // The velocity of the flow on top of that.
 KP_NODISCARD kp_result kp_flip_join(kp_flip *flip);
+
+// The narrow band, in the order of a step: sort without what is deep; what must come; its share of
+// the gathered fill; the new particles; and, when the velocity is known, depth and velocity of the
+// deep liquid to where they go.
+KP_NODISCARD kp_result kp_flip_band_create(kp_flip *flip, kp_env *env);
+void kp_flip_band_free(kp_flip_band *band);
+KP_NODISCARD kp_result kp_flip_band_sort(kp_flip *flip, kp_flip_liquid *liquid);
+KP_NODISCARD kp_result kp_flip_band_count(kp_flip *flip, kp_flip_liquid *liquid);
+KP_NODISCARD kp_result kp_flip_band_fill(kp_flip *flip);
+KP_NODISCARD kp_result kp_flip_band_seed(kp_flip *flip, kp_flip_liquid *liquid);
+KP_NODISCARD kp_result kp_flip_band_move(kp_flip *flip, kp_env *env);
+KP_NODISCARD kp_result kp_flip_band_stats(kp_flip *flip, kp_env *env, kp_population_stats *out);
+KP_NODISCARD kp_result kp_flip_band_store(kp_flip_band *band);
+void kp_flip_band_loaded(kp_flip_band *band);

@@ -6,6 +6,7 @@
 // run in memory. Places are a cell and a fraction 0..1 of it along each axis.
 #pragma once
 
+#include "base/random.h"
 #include "data/mac_sample.h"
 #include "par/kernel.h"
 
@@ -58,12 +59,29 @@ KP_FN int flip_locate(const kp_mac_view *g, double x, double y, double z, int32_
   return !is_out;
 }
 
-// The item of the particle's cell; what is beyond the grid comes last.
+// The item of the particle's cell; what is beyond the grid comes after all cells, and last of all
+// what is to go: particles of deep cells (flip_band_kernels.h), and some of those near them when
+// there are too many.
 typedef struct flip_keys_args {
   kp_mac_view grid;
   const kp_pos *x, *y, *z;
+  const kp_real *deep;   // NULL: nothing goes
+  const kp_real *depth;  // cells
+  const uint64_t *id;
+  uint64_t seed, round;
+  double share;  // of the particles below the surface that goes
   uint32_t *keys, *order;
 } flip_keys_args;
+
+#define FLIP_INSIDE 1.5  // cells below the surface: what is deeper is full by right
+
+KP_FN int flip_goes(const flip_keys_args *a, int64_t p, int64_t at) {
+  if (a->deep == NULL) {
+    return 0;
+  }
+  return a->deep[at] > 0 || (a->depth[at] >= (kp_real)FLIP_INSIDE && a->share > 0.0 &&
+                             kp_rng_uniform(a->seed, KP_RNG_FLIP, a->id[p], a->round) < a->share);
+}
 
 KP_FN void flip_keys(int64_t p, const flip_keys_args *a) {
   const kp_mac_view *g = &a->grid;
@@ -71,7 +89,7 @@ KP_FN void flip_keys(int64_t p, const flip_keys_args *a) {
   kp_real f[3];
   int is_in = flip_locate(g, a->x[p], a->y[p], a->z[p], item, f);
   int64_t at = kp_mac_at(g, item[0], item[1], item[2]);
-  a->keys[p] = (uint32_t)(is_in ? at : g->count);
+  a->keys[p] = (uint32_t)(!is_in ? g->count : (flip_goes(a, p, at) ? g->count + 1 : at));
   a->order[p] = (uint32_t)p;
 }
 
@@ -107,6 +125,9 @@ typedef struct flip_gather_args {
   kp_real *weight[3];  // NULL with a single liquid
   kp_real *fill;       // volume of particles around the centre, in cells
   kp_real *count;      // particles in the cell
+  // with a narrow band: what a cell lacks of particles, in cells, and the velocity of that liquid
+  const kp_real *lack;  // NULL: nothing
+  const kp_real *inner[3];
 } flip_gather_args;
 
 // Weights and weighted velocities of the faces and of the centre at one place of the row.
@@ -194,6 +215,11 @@ KP_FN void flip_store(const flip_gather_args *a, int64_t at, const flip_sums *s)
     if (!a->is_first) {
       w += a->weight[c][at];
       m += a->velocity[c][at];
+    }
+    if (a->lack != NULL && (c < 2 || a->grid.dimension == 3)) {
+      kp_real more = kp_mac_mean(&a->grid, a->lack, c, at) / a->volume;
+      w += more;
+      m += more > 0 ? more * a->inner[c][at] : (kp_real)0;
     }
     if (a->is_last) {
       m = w > (kp_real)0 ? m / w : (kp_real)0;
@@ -307,18 +333,21 @@ KP_FN kp_real flip_spline2(const kp_real *v, int64_t at, int64_t row) {
          (kp_real)0.75 * flip_spline(v, at, 1);
 }
 
+// What a tent around the centre of a cell sees of values that are even in each cell.
+KP_FN kp_real flip_tent_mean(const kp_mac_view *g, const kp_real *v, int64_t at) {
+  kp_real sum = flip_spline2(v, at, g->row);
+  if (g->dimension == 3) {
+    sum = (kp_real)0.125 *
+              (flip_spline2(v, at - g->slab, g->row) + flip_spline2(v, at + g->slab, g->row)) +
+          (kp_real)0.75 * sum;
+  }
+  return sum;
+}
+
 KP_FN void flip_room(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_room_args *a) {
-  const kp_mac_view *g = &a->grid;
-  int64_t row = g->row;
-  int64_t slab = g->slab;
-  for (int64_t at = kp_mac_at(g, i0, j, k); at < kp_mac_at(g, i1, j, k); ++at) {
-    kp_real sum = flip_spline2(a->open, at, row);
-    if (g->dimension == 3) {
-      sum = (kp_real)0.125 *
-                (flip_spline2(a->open, at - slab, row) + flip_spline2(a->open, at + slab, row)) +
-            (kp_real)0.75 * sum;
-    }
-    a->room[at] = sum;
+  int64_t end = kp_mac_at(&a->grid, i1, j, k);
+  for (int64_t at = kp_mac_at(&a->grid, i0, j, k); at < end; ++at) {
+    a->room[at] = flip_tent_mean(&a->grid, a->open, at);
   }
 }
 
@@ -547,6 +576,8 @@ KP_MAC_READER void flip_way(const flip_carry_args *a, const int32_t item[3], con
                             kp_real way[3]) {
   const kp_mac_view *g = &a->grid;
   kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
+  kp_real turn = left < 0 ? (kp_real)-1 : (kp_real)1;
+  left *= turn;
   kp_real at[3] = { f[0], f[1], f[2] };
   kp_real gone[3] = { 0, 0, 0 };
   for (int n = 0; n < FLIP_MOST_STRETCHES && left > 0; ++n) {
@@ -562,9 +593,9 @@ KP_MAC_READER void flip_way(const flip_carry_args *a, const int32_t item[3], con
     if (fastest * left > (kp_real)FLIP_STRETCH && n + 1 < FLIP_MOST_STRETCHES) {
       stretch = -left / kp_floor(-fastest * left * (kp_real)(1.0 / FLIP_STRETCH));
     }
-    flip_mean(a, stretch, item, at, k1, mean);
+    flip_mean(a, turn * stretch, item, at, k1, mean);
     for (int c = 0; c < 3; ++c) {
-      gone[c] += stretch * mean[c];
+      gone[c] += turn * stretch * mean[c];
       at[c] = f[c] + gone[c];
     }
     left -= stretch;

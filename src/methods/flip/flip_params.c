@@ -19,6 +19,9 @@ static const kp_param rows[] = {
   ROW(volume, REAL, "", 0, 1,
       "Share of what a cell holds too much that a step moves away; 0 lets the volume drift."),
   ROW(volume_tolerance, REAL, "", 1e-12, 0.5, "Of the solve for that, relative to its right side."),
+  ROW(band, REAL, "cells", 0, 1000,
+      "Narrow band: only liquid within so many cells of the surface is particles, below it is the "
+      "grid; 0: all of it is particles."),
 };
 
 static void set_default(void *def) {

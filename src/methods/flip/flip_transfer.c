@@ -35,10 +35,19 @@ static int bits_of(uint64_t largest) {
   return bits;
 }
 
-static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
+static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
+                           const kp_flip_going *going) {
   kp_call call;
   flip_keys_args a = { .grid = mac->view };
   kp_call_init(&call, &flip_keys_kernel, &a);
+  if (going != NULL) {
+    a.seed = going->seed;
+    a.round = going->round;
+    a.share = going->share;
+    KP_BIND(&call, &a, deep, going->deep, KP_ACCESS_READ);
+    KP_BIND(&call, &a, depth, going->depth, KP_ACCESS_READ);
+    KP_BIND(&call, &a, id, &set->id->buffers[0], KP_ACCESS_READ);
+  }
   KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
   KP_BIND(&call, &a, keys, &sorted->keys, KP_ACCESS_OVERWRITE);
   KP_BIND(&call, &a, order, &sorted->order, KP_ACCESS_OVERWRITE);
@@ -47,7 +56,8 @@ static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
   void *order;
   KP_TRY(kp_buffer_get(&sorted->keys, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &keys));
   KP_TRY(kp_buffer_get(&sorted->order, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &order));
-  KP_TRY(kp_sort32(mac->backend, keys, order, set->space->n, bits_of((uint64_t)mac->view.count)));
+  KP_TRY(
+      kp_sort32(mac->backend, keys, order, set->space->n, bits_of((uint64_t)mac->view.count + 1)));
   cells_ties_args ties = { .n = set->space->n };
   kp_call_init(&call, &cells_ties_kernel, &ties);
   KP_BIND(&call, &ties, keys, &sorted->keys, KP_ACCESS_READ);
@@ -56,26 +66,39 @@ static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
   return kp_call_run(mac->backend, &call, set->space->n);
 }
 
-kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_field *fraction) {
+// What was to go lies behind all others.
+static kp_result cut(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
+  const uint32_t *start;
+  uint32_t n;
+  KP_TRY(kp_buffer_get(&sorted->start, KP_SIDE_DEVICE, KP_ACCESS_READ, (void **)&start));
+  KP_TRY(kp_copy_out(mac->backend, &n, start + mac->view.count + 1, sizeof n));
+  return kp_space_keep_first(set->space, (int64_t)n);
+}
+
+kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_field *fraction,
+                       const kp_flip_going *going) {
   int64_t n = set->space->n;
   KP_TRY(kp_buffer_resize(&sorted->keys, (size_t)n * sizeof(uint32_t)));
   KP_TRY(kp_buffer_resize(&sorted->order, (size_t)n * sizeof(uint32_t)));
-  KP_TRY(kp_buffer_resize(&sorted->start, (size_t)(mac->view.count + 2) * sizeof(uint32_t)));
+  KP_TRY(kp_buffer_resize(&sorted->start, (size_t)(mac->view.count + 3) * sizeof(uint32_t)));
   if (n > 0) {
-    KP_TRY(sort_keys(sorted, mac, set));
+    KP_TRY(sort_keys(sorted, mac, set, going));
     KP_TRY(kp_space_permute(set->space, &sorted->order));
   }
   kp_call call;
-  cells_starts_args starts = { .n = n, .n_cells = mac->view.count + 1 };
+  cells_starts_args starts = { .n = n, .n_cells = mac->view.count + 2 };
   kp_call_init(&call, &cells_starts_kernel, &starts);
   KP_BIND(&call, &starts, keys, &sorted->keys, KP_ACCESS_READ);
   KP_BIND(&call, &starts, cell_start, &sorted->start, KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(mac->backend, &call, n + 1));
+  if (going != NULL) {
+    KP_TRY(cut(sorted, mac, set));
+  }
   flip_place_args a = { .grid = mac->view };
   kp_call_init(&call, &flip_place_kernel, &a);
   KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
   KP_BIND3(&call, &a, f, fraction, KP_ACCESS_OVERWRITE);
-  return kp_call_run(mac->backend, &call, n);
+  return kp_call_run(mac->backend, &call, set->space->n);
 }
 
 // ---- particles to faces -------------------------------------------------------------------------
@@ -99,6 +122,10 @@ kp_result kp_flip_gather(kp_mac *mac, const kp_flip_gathering *g) {
   }
   KP_BIND(&call, &a, fill, g->fill, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, count, g->count, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, lack, g->lack, KP_ACCESS_READ);
+  for (int c = 0; c < 3 && g->lack != NULL; ++c) {
+    KP_BIND(&call, &a, inner[c], &g->inner->buffers[c], KP_ACCESS_READ);
+  }
   return kp_mac_rows(mac, KP_MAC_NODE, &call);
 }
 

@@ -13,7 +13,7 @@ FLIP_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAI
 #define MOST_SHIFT 0.25
 
 // Behind walls nothing is open, beyond open sides all is as inside.
-static kp_result fill_open(kp_mac *mac, kp_buffer *open) {
+kp_result kp_flip_fill_open(kp_mac *mac, kp_buffer *open) {
   kp_mac turned = *mac;
   for (int side = 0; side < 6; ++side) {
     kp_mac_side *s = &turned.sides[side / 2][side % 2];
@@ -24,16 +24,20 @@ static kp_result fill_open(kp_mac *mac, kp_buffer *open) {
   return kp_mac_fill_cells(&turned, open, 0.0);
 }
 
-static kp_result find_room(kp_flip *flip) {
+kp_result kp_flip_find_room(kp_flip *flip) {
   kp_flow *flow = &flip->flow;
   kp_mac *mac = flow->mac;
+  if (flip->knows_room && !flow->solids.has_moving) {
+    return KP_OK;
+  }
+  flip->knows_room = true;
   kp_call call;
   flip_open_args open = { .grid = mac->view };
   kp_call_init(&call, &flip_open_kernel, &open);
   KP_BIND(&call, &open, distance, kp_grid_solids_part(&flow->solids.distance), KP_ACCESS_READ);
   KP_BIND(&call, &open, open, &flip->open, KP_ACCESS_WRITE);
   KP_TRY(kp_mac_rows(mac, KP_MAC_CELL, &call));
-  KP_TRY(fill_open(mac, &flip->open));
+  KP_TRY(kp_flip_fill_open(mac, &flip->open));
   flip_room_args room = { .grid = mac->view };
   kp_call_init(&call, &flip_room_kernel, &room);
   KP_BIND(&call, &room, open, &flip->open, KP_ACCESS_READ);
@@ -44,10 +48,6 @@ static kp_result find_room(kp_flip *flip) {
 kp_result kp_flip_mark(kp_flip *flip) {
   kp_flow *flow = &flip->flow;
   kp_mac *mac = flow->mac;
-  if (!flip->knows_room || flow->solids.has_moving) {
-    KP_TRY(find_room(flip));
-    flip->knows_room = true;
-  }
   flip_mark_args a = { .grid = mac->view };
   kp_call call;
   kp_call_init(&call, &flip_mark_kernel, &a);

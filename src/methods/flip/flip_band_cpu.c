@@ -1,0 +1,4 @@
+#include "methods/flip/flip_band_kernels.h"
+#include "par/kernel_cpu.h"
+
+FLIP_BAND_KERNELS(KP_CPU_POINT, KP_CPU_REDUCE, KP_CPU_ROW, KP_NO_PAIR)

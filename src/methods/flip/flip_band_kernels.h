@@ -1,0 +1,310 @@
+// The narrow band of FLIP (after Ferstl, Ando, Wojtan, Westermann & Thuerey 2016): particles only
+// near the surface, below it the grid itself is the liquid.
+//
+// The depth of a cell is the number of cells to the nearest air, 1 beside it, along axes and
+// diagonals. Where it was after the motion of a step is found by tracing back; cells deeper than
+// the band are full by right and hold no particles. Those beside them are full by right too, since
+// what flows out of deep cells has no particles; they hold some. Cells that have lost theirs to the
+// motion get new ones. What all this makes or takes of liquid is owed and evened out.
+#pragma once
+
+#include "methods/flip/flip_kernels.h"
+
+#define FLIP_BAND_KERNELS(POINT, REDUCE, ROW, PAIR)                                                \
+  ROW(flip_band, deep)                                                                             \
+  ROW(flip_band, count)                                                                            \
+  ROW(flip_band, seed)                                                                             \
+  ROW(flip_band, fill)                                                                             \
+  ROW(flip_band, start)                                                                            \
+  ROW(flip_band, deepen)                                                                           \
+  ROW(flip_band, trace)                                                                            \
+  REDUCE(flip_band, held, FLIP_BAND_HELD_OPS)                                                      \
+  REDUCE(flip_band, sums, FLIP_BAND_SUMS_OPS)
+
+// ---- what the grid holds ------------------------------------------------------------------------
+
+// The open share of deep cells, 0 of all others.
+typedef struct flip_band_deep_args {
+  kp_mac_view grid;
+  kp_real least;  // cells: what is deeper is deep
+  const kp_real *depth, *open;
+  const uint8_t *flags;
+  kp_real *deep;
+} flip_band_deep_args;
+
+KP_FN void flip_band_deep(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                          const flip_band_deep_args *a) {
+  int64_t end = kp_mac_at(&a->grid, i1, j, k);
+  for (int64_t at = kp_mac_at(&a->grid, i0, j, k); at < end; ++at) {
+    int is_deep = a->depth[at] >= a->least && (a->flags[at] & KP_CELL_KIND) != KP_CELL_SOLID;
+    a->deep[at] = is_deep ? a->open[at] : (kp_real)0;
+  }
+}
+
+// Of what the grid holds, and of the band below the surface [cells].
+typedef struct flip_band_held_args {
+  int64_t first;
+  kp_mac_view grid;
+  kp_real per_cell;
+  const uint32_t *counts;  // particles to come
+  const kp_real *lack, *deep, *depth, *open;
+} flip_band_held_args;
+
+#define FLIP_BAND_HELD_OPS KP_REDUCE_SUM, KP_REDUCE_SUM
+
+KP_FN int flip_band_is_in(const kp_mac_view *g, int64_t at, int64_t cell[3]) {
+  kp_mac_cell_of(g, at, cell);
+  int is_in = 1;
+  for (int c = 0; c < 3; ++c) {
+    is_in = is_in && cell[c] >= 0 && cell[c] < g->n[c];
+  }
+  return is_in;
+}
+
+// What a cell lacks of particles when those to come have come: what the grid holds of it.
+KP_FN double flip_band_rest(const kp_real *lack, const uint32_t *counts, kp_real per_cell,
+                            int64_t at) {
+  return (double)lack[at] - (double)counts[at] / (double)per_cell;
+}
+
+KP_FN void flip_band_held(int64_t n, const flip_band_held_args *a, double *v) {
+  int64_t at = a->first + n;
+  int64_t cell[3];
+  int is_in = flip_band_is_in(&a->grid, at, cell);
+  int is_inside = is_in && a->deep[at] == 0 && a->depth[at] >= (kp_real)FLIP_INSIDE;
+  v[0] = is_in ? flip_band_rest(a->lack, a->counts, a->per_cell, at) : 0.0;
+  v[1] = is_inside ? (double)a->open[at] : 0.0;
+}
+
+// ---- particles that come ------------------------------------------------------------------------
+
+// What a cell below the surface gets: all it misses when it has lost half of its particles, and one
+// more now and then while liquid is owed.
+typedef struct flip_band_grow {
+  uint64_t seed, round;
+  kp_real per_cell;  // particles of a full one
+  double share;      // of the cells that get one more
+} flip_band_grow;
+
+KP_FN int32_t flip_band_misses(const flip_band_grow *grow, kp_real open, kp_real count,
+                               int64_t at) {
+  kp_real whole = grow->per_cell * open;
+  int32_t n = 0;
+  if (count < (kp_real)0.5 * whole) {
+    n = (int32_t)(whole - count + (kp_real)0.5);
+  }
+  uint64_t item = (uint64_t)at;
+  if (grow->share > 0.0 &&
+      kp_rng_uniform(grow->seed, KP_RNG_FLIP, item, grow->round) < grow->share * (double)open) {
+    ++n;
+  }
+  return n;
+}
+
+typedef struct flip_band_count_args {
+  kp_mac_view grid;
+  flip_band_grow grow;
+  kp_real full;  // cells: what is deeper is full by right
+  const uint32_t *start;
+  const kp_real *deep, *depth, *open;
+  const uint8_t *flags;
+  uint32_t *counts;
+  kp_real *lack;  // cells: of particles, with what is to come
+} flip_band_count_args;
+
+KP_FN void flip_band_count(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                           const flip_band_count_args *a) {
+  int64_t end = kp_mac_at(&a->grid, i1, j, k);
+  for (int64_t at = kp_mac_at(&a->grid, i0, j, k); at < end; ++at) {
+    uint32_t n = 0;
+    kp_real lack = a->deep[at];
+    if (lack == 0 && a->depth[at] >= (kp_real)FLIP_INSIDE &&
+        (a->flags[at] & KP_CELL_KIND) != KP_CELL_SOLID) {
+      kp_real count = (kp_real)(a->start[at + 1] - a->start[at]);
+      n = (uint32_t)flip_band_misses(&a->grow, a->open[at], count, at);
+      lack = (kp_real)n / a->grow.per_cell;
+      kp_real rest = a->open[at] - count / a->grow.per_cell;
+      lack = a->depth[at] >= a->full && rest > lack ? rest : lack;
+    }
+    a->counts[at] = n;
+    a->lack[at] = lack;
+  }
+}
+
+// They take turns in the halves of the cell, each at a random place in its own, and go with the
+// velocity that was gathered.
+typedef struct flip_band_seed_args {
+  kp_mac_view grid;
+  flip_band_grow grow;
+  int64_t old;  // particles before
+  uint64_t next_id;
+  const uint32_t *counts, *places;
+  kp_mac_velocity velocity;
+  kp_pos *x, *y, *z;
+  kp_real *vx, *vy, *vz;
+  uint64_t *id;
+} flip_band_seed_args;
+
+KP_FN void flip_band_seed(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                          const flip_band_seed_args *a) {
+  const kp_mac_view *g = &a->grid;
+  for (int64_t i = i0; i < i1; ++i) {
+    int64_t at = kp_mac_at(g, i, j, k);
+    const int32_t item[3] = { (int32_t)i, (int32_t)j, (int32_t)k };
+    for (uint32_t n = 0; n < a->counts[at]; ++n) {
+      int64_t place = (int64_t)a->places[at] + n;
+      int64_t p = a->old + place;
+      uint64_t id = a->next_id + (uint64_t)place;
+      double x[3] = { 0.0, 0.0, 0.0 };
+      kp_real f[3] = { 0, 0, (kp_real)0.5 };
+      kp_real v[3];
+      for (int c = 0; c < g->dimension; ++c) {
+        double u = kp_rng_uniform(a->grow.seed, KP_RNG_FLIP, id, a->grow.round + (uint64_t)c + 1);
+        f[c] = (kp_real)(0.5 * ((double)(n >> c & 1) + u));
+        x[c] = g->lo[c] + g->cell * ((double)item[c] + (double)f[c]);
+      }
+      flip_read(g, a->velocity, item, f, v);
+      a->x[p] = x[0];
+      a->y[p] = x[1];
+      a->z[p] = x[2];
+      a->vx[p] = v[0];
+      a->vy[p] = v[1];
+      a->vz[p] = v[2];
+      a->id[p] = id;
+    }
+  }
+}
+
+// What tents around the centres see of it; cells that lack particles count as holding them.
+typedef struct flip_band_fill_args {
+  kp_mac_view grid;
+  kp_real per_cell;
+  const kp_real *lack;  // ghosts filled: 0 behind walls
+  kp_real *fill, *count;
+} flip_band_fill_args;
+
+KP_FN void flip_band_fill(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                          const flip_band_fill_args *a) {
+  const kp_mac_view *g = &a->grid;
+  int64_t end = kp_mac_at(g, i1, j, k);
+  for (int64_t at = kp_mac_at(g, i0, j, k); at < end; ++at) {
+    a->fill[at] += flip_tent_mean(g, a->lack, at);
+    a->count[at] += a->per_cell * a->lack[at];
+  }
+}
+
+// ---- depth --------------------------------------------------------------------------------------
+
+// 1 in liquid, 0 in air; solids are as deep as can be, so that they do not count.
+typedef struct flip_band_start_args {
+  kp_mac_view grid;
+  kp_real most;
+  const uint8_t *flags;
+  kp_real *depth;
+} flip_band_start_args;
+
+KP_FN void flip_band_start(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                           const flip_band_start_args *a) {
+  int64_t end = kp_mac_at(&a->grid, i1, j, k);
+  for (int64_t at = kp_mac_at(&a->grid, i0, j, k); at < end; ++at) {
+    int kind = a->flags[at] & KP_CELL_KIND;
+    a->depth[at] =
+        kind == KP_CELL_SOLID ? a->most : (kind == KP_CELL_FLUID ? (kp_real)1 : (kp_real)0);
+  }
+}
+
+// One more than the least of the cells around.
+typedef struct flip_band_deepen_args {
+  kp_mac_view grid;
+  kp_real most;
+  const kp_real *in;  // ghosts filled
+  kp_real *out;
+} flip_band_deepen_args;
+
+KP_FN kp_real flip_band_least(const kp_real *v, int64_t at) {
+  kp_real a = v[at - 1] < v[at] ? v[at - 1] : v[at];
+  return a < v[at + 1] ? a : v[at + 1];
+}
+
+KP_FN void flip_band_deepen(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                            const flip_band_deepen_args *a) {
+  const kp_mac_view *g = &a->grid;
+  int64_t end = kp_mac_at(g, i1, j, k);
+  int64_t slab = g->dimension == 3 ? g->slab : 0;
+  for (int64_t at = kp_mac_at(g, i0, j, k); at < end; ++at) {
+    kp_real least = a->in[at];
+    for (int64_t layer = -slab; layer <= slab; layer += slab > 0 ? slab : 1) {
+      for (int64_t row = -g->row; row <= g->row; row += g->row) {
+        kp_real here = flip_band_least(a->in, at + layer + row);
+        least = here < least ? here : least;
+      }
+    }
+    kp_real own = a->in[at];
+    kp_real next = least + 1 < a->most ? least + 1 : a->most;
+    a->out[at] = own == 0 || own == a->most ? own : next;
+  }
+}
+
+// Where a cell was before the step, how deep was that?
+typedef struct flip_band_trace_args {
+  flip_carry_args carry;  // its grid, carrier and trace; dt is negative
+  const kp_real *in;      // ghosts filled
+  const uint8_t *flags;
+  kp_real *out;
+} flip_band_trace_args;
+
+KP_FN void flip_band_trace(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                           const flip_band_trace_args *a) {
+  const kp_mac_view *g = &a->carry.grid;
+  const kp_real half = (kp_real)0.5;
+  for (int64_t i = i0; i < i1; ++i) {
+    int64_t at = kp_mac_at(g, i, j, k);
+    const int32_t item[3] = { (int32_t)i, (int32_t)j, (int32_t)k };
+    const kp_real f[3] = { half, half, half };
+    kp_real way[3];
+    flip_way(&a->carry, item, f, way);
+    kp_mac_point p = kp_mac_move(g, 3, item[0], item[1], item[2], way[0] * g->inverse_h,
+                                 way[1] * g->inverse_h, way[2] * g->inverse_h);
+    int is_solid = (a->flags[at] & KP_CELL_KIND) == KP_CELL_SOLID;
+    a->out[at] = is_solid ? (kp_real)0 : kp_mac_linear(g, a->in, p);
+  }
+}
+
+// ---- sums ---------------------------------------------------------------------------------------
+
+// Of the liquid that the grid holds: volume, momentum, kinetic energy, height above 0 along
+// gravity, all over rho h^d.
+typedef struct flip_band_sums_args {
+  int64_t first;
+  kp_mac_view grid;
+  double up[3];  // gravity's direction reversed, times g
+  kp_real per_cell;
+  const uint32_t *counts;  // particles that came
+  const kp_real *lack;
+  kp_mac_velocity velocity;
+} flip_band_sums_args;
+
+#define FLIP_BAND_SUMS_OPS FLIP_SUM6
+
+KP_FN void flip_band_sums(int64_t n, const flip_band_sums_args *a, double *out) {
+  const kp_mac_view *g = &a->grid;
+  int64_t at = a->first + n;
+  int64_t cell[3];
+  int is_in = flip_band_is_in(g, at, cell);
+  double share = is_in ? flip_band_rest(a->lack, a->counts, a->per_cell, at) : 0.0;
+  for (int c = 0; c < 6; ++c) {
+    out[c] = 0.0;
+  }
+  if (share == 0.0) {
+    return;
+  }
+  kp_real v[3];
+  kp_mac_velocity_of_cell(g, a->velocity, at, v);
+  out[0] = share;
+  for (int c = 0; c < g->dimension; ++c) {
+    double x = g->lo[c] + g->cell * ((double)cell[c] + 0.5);
+    out[1 + c] = share * (double)v[c];
+    out[4] += share * 0.5 * (double)v[c] * (double)v[c];
+    out[5] += share * a->up[c] * x;
+  }
+}
