@@ -179,6 +179,11 @@ static void set_flip_flat_periodic(kp_dam_break_def *def) {
   def->flip = true;
 }
 
+static void set_flip_band(kp_dam_break_def *def) {
+  def->flip = true;
+  def->band = 1.0;
+}
+
 static void (*const others[])(kp_dam_break_def *def) = {
   set_wall_sph,
   set_wall_lennard_jones,
@@ -212,6 +217,7 @@ static void (*const others[])(kp_dam_break_def *def) = {
   set_mps_flat_periodic,
   set_flip,
   set_flip_flat_periodic,
+  set_flip_band,
 };
 
 #define N_SETS ((size_t)KP_SPH_KERNEL_COUNT * N_FORMS)

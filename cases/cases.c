@@ -326,6 +326,7 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   water.method = def->flip ? KP_LIQUID_FLIP : (def->mps ? KP_LIQUID_MPS : KP_LIQUID_SPH);
   kp_flip_def flip = kp_default_flip_def();
   flip.transfer = flat ? KP_FLIP_AFFINE : KP_FLIP_BLEND;
+  flip.band = def->band;
   KP_TRY(kp_world_set_flip(world, &flip));
   water.surface_tension = def->tension;
   water.concentration = def->solute;

@@ -54,6 +54,7 @@ typedef struct kp_dam_break_def {
   kp_sph_def sph;
   bool mps;           // the moving-particle method with its defaults instead of SPH
   bool flip;          // FLIP instead of SPH, with the affine transfer when it is flat
+  double band;        // cells of particles of FLIP; 0: all
   kp_boundary sides;  // boundary across z, in 2D across x
   bool body;          // a free box floats in the way of the water
   bool jet;           // an emitter feeds the water

@@ -24,7 +24,7 @@ typedef struct kp_flip_liquid {
 // What a look at the cells tells.
 typedef struct kp_flip_volumes {
   double cells;      // liquid ones
-  double volume;     // m^3 inside the surface
+  double volume;     // m^3 that they hold, none more than it has room for
   double fullest;    // share
   double particles;  // most of one cell
 } kp_flip_volumes;

@@ -853,10 +853,12 @@ KP_FN void flip_thrust(int64_t n, const flip_thrust_args *a, double *v) {
 
 // ---- reports ------------------------------------------------------------------------------------
 
-// The number of liquid cells, the volume inside the surface (in cells, that of a cell being cut
-// half-way between its centre and the next), the worst fill and the most particles of a cell.
+// The number of liquid cells, the volume that cells hold (in cells: tents share every particle out,
+// so a thin sheet counts for what it is; what is beyond full is lost), the worst fill and the most
+// particles of a cell.
 typedef struct flip_report_args {
   int64_t first;
+  kp_mac_view grid;
   const uint8_t *flags;
   const kp_real *fill, *open, *count;
 } flip_report_args;
@@ -866,8 +868,12 @@ typedef struct flip_report_args {
 KP_FN void flip_report(int64_t n, const flip_report_args *a, double *v) {
   int64_t at = a->first + n;
   int is_wet = (a->flags[at] & KP_CELL_KIND) == KP_CELL_FLUID;
-  double share = 0.5 - (double)flip_distance(a->fill[at]);
-  share = share > 0.0 ? share : 0.0;
+  double share = (double)a->fill[at];
+  int64_t cell[3];
+  kp_mac_cell_of(&a->grid, at, cell);
+  for (int c = 0; c < 3; ++c) {
+    share = cell[c] >= 0 && cell[c] < a->grid.n[c] ? share : 0.0;
+  }
   v[0] = is_wet ? 1.0 : 0.0;
   v[1] = (share < 1.0 ? share : 1.0) * (double)a->open[at];
   v[2] = is_wet ? (double)a->fill[at] : 0.0;

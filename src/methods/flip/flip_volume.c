@@ -130,7 +130,7 @@ kp_result kp_flip_join(kp_flip *flip) {
 kp_result kp_flip_measure(kp_flip *flip, kp_flip_volumes *out) {
   kp_flow *flow = &flip->flow;
   double v[4];
-  flip_report_args a = { 0 };
+  flip_report_args a = { .grid = flow->mac->view };
   kp_call call;
   kp_call_init(&call, &flip_report_kernel, &a);
   KP_BIND(&call, &a, count, &flip->count, KP_ACCESS_READ);

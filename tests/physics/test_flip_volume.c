@@ -1,0 +1,175 @@
+// FLIP keeps its volume: a dam breaks in a box and sloshes; with all of the liquid as particles, by
+// the affine transfer, and in a narrow band.
+#include <math.h>
+#include <stdio.h>
+
+#include "methods/flip/flip.h"
+
+#include "support/claims.h"
+#include "support/media.h"
+#include "volume_size.h"
+
+#define GRAVITY 9.81
+#define FRAMES 24.0  // per second
+
+typedef struct variant {
+  const char *id, *words;
+  int transfer;
+  double band;
+} variant;
+
+static const variant variants[] = {
+  { "flip", "FLIP", KP_FLIP_BLEND, 0.0 },
+  { "apic", "APIC", KP_FLIP_AFFINE, 0.0 },
+  { "band", "FLIP in a narrow band of 3 cells", KP_FLIP_BLEND, 3.0 },
+};
+
+#define N_VARIANTS (sizeof variants / sizeof variants[0])
+
+static kp_flip *flip_of(const kp_world *world) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method == &kp_flip_method) {
+      return world->systems.data[s].self;
+    }
+  }
+  fail_msg("the world has no flip liquid");
+  return NULL;
+}
+
+// How far a flat surface is when a tent sees this much of the liquid below it [cells].
+static double distance_of(double fill) {
+  fill = fmin(fill, 1.0);
+  return fill < 0.5 ? 1.0 - sqrt(2.0 * fill) : sqrt(2.0 * (1.0 - fill)) - 1.0;
+}
+
+// Mean height of the surface: where the fill of a column passes one half.
+static double mean_height(kp_flip *flip) {
+  const kp_mac_view *g = &flip->flow.mac->view;
+  const kp_real *fill = kp_buffer_host(&flip->fill, KP_ACCESS_READ);
+  double sum = 0.0;
+  for (int k = 0; k < g->n[2]; ++k) {
+    for (int i = 0; i < g->n[0]; ++i) {
+      double height = 0.0;
+      for (int j = g->n[1] - 1; j >= 0 && height == 0.0; --j) {
+        double here = distance_of((double)fill[kp_mac_at(g, i, j, k)]);
+        double above = j + 1 < g->n[1] ? distance_of((double)fill[kp_mac_at(g, i, j + 1, k)]) : 1.0;
+        if (here <= 0.0) {
+          height = g->cell * (j + 0.5 + here / (here - above));
+        }
+      }
+      sum += height;
+    }
+  }
+  return sum / (g->n[0] * g->n[2]);
+}
+
+// Water in the left half of a box, 5/8 high: whole cells, so that what is seeded is its volume.
+static kp_world *storm(int dimension, const kp_flip_def *flip, int cells) {
+  double depth = dimension == 2 ? 0.0 : 0.5;
+  kp_test_settings s =
+      kp_test_settings_make(dimension, kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(1.0, 1.0, depth));
+  s.simulation.gravity = kp_vec3_make(0.0, -GRAVITY, 0.0);
+  kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0.0, 0.0, 0.0),
+                                       kp_vec3_make(0.5, 0.625, depth), 0.5 / cells);
+  water.method = KP_LIQUID_FLIP;
+  water.viscosity = 0.0;
+  kp_grid_def grid = kp_default_grid_def();
+  grid.cfl = 1.0;
+  kp_world *world = kp_test_world(&s);
+  assert_ok(kp_world_set_flip(world, flip));
+  assert_ok(kp_world_set_grid(world, &grid));
+  assert_ok(kp_world_add_liquid(world, &water));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+typedef struct volumes {
+  double worst;    // of the frames, share
+  double crowd;    // most particles of a cell over those seeded
+  double settled;  // level times area over the volume, less 1
+  double mass;     // at the end over that at the start, less 1
+} volumes;
+
+static volumes slosh(int dimension, const kp_flip_def *def, int cells, double seconds) {
+  kp_world *world = storm(dimension, def, cells);
+  kp_flip *flip = flip_of(world);
+  volumes out = { 0 };
+  double area = dimension == 2 ? 1.0 : 0.5;
+  double volume = 0.3125 * area;
+  for (int frame = 0; frame < (int)(seconds * FRAMES); ++frame) {
+    kp_flip_volumes v;
+    assert_ok(kp_world_advance(world, 1.0 / FRAMES, NULL));
+    assert_ok(kp_flip_measure(flip, &v));
+    out.worst = fmax(out.worst, fabs(v.volume / volume - 1.0));
+    out.crowd = fmax(out.crowd, v.particles / pow(2.0, dimension));
+  }
+  out.settled = mean_height(flip) * area / volume - 1.0;
+  out.mass = kp_test_stats(world, "water").mass / (1000.0 * volume) - 1.0;
+  kp_world_destroy(&world);
+  return out;
+}
+
+// At every frame cells hold the volume and none is crowded; the settled level is that of the
+// volume.
+static void check(int dimension, const variant *how, int cells, double seconds) {
+  kp_flip_def def = kp_default_flip_def();
+  def.transfer = how->transfer;
+  def.band = how->band;
+  volumes v = slosh(dimension, &def, cells, seconds);
+  char id[64];
+  char text[160];
+  char size[64];
+  (void)snprintf(id, sizeof id, "%s-volume-%dd", how->id, dimension);
+  (void)snprintf(text, sizeof text, "%s keeps its volume: settled level after 10 s of sloshing",
+                 how->words);
+  (void)snprintf(size, sizeof size, "%d cells along, %d D; worst frame %.2f %%, %.2f times seeded",
+                 cells, dimension, 100.0 * v.worst, v.crowd);
+  print_message("%s: frames %.4f, crowd %.2f, settled %+.4f, mass %+.4f\n", id, v.worst, v.crowd,
+                v.settled, v.mass);
+  kp_claim claim = { .id = id,
+                     .text = text,
+                     .size = size,
+                     .test = volume_size_chosen.test,
+                     .figure = fabs(v.settled),
+                     .threshold = 0.01 };
+  if (seconds >= 10.0) {
+    kp_claim_at_most(&claim);
+    assert_between(v.settled, -0.01, 0.01);
+  }
+  assert_between(v.worst, 0.0, 0.03);
+  assert_between(v.crowd, 1.0, 2.5);
+  assert_between(v.mass, -0.01, 0.01);
+}
+
+static void volume_is_kept_in_2d(void **state) {
+  (void)state;
+  for (size_t k = 0; k < N_VARIANTS; ++k) {
+    check(2, &variants[k], 32, 10.0);
+  }
+}
+
+static void volume_is_kept_in_3d(void **state) {
+  (void)state;
+  for (size_t k = 0; k < N_VARIANTS; ++k) {
+    check(3, &variants[k], volume_size_chosen.cells_3d, volume_size_chosen.seconds_3d);
+  }
+}
+
+// The measure sees what goes wrong: without the correction cells crowd and the volume shrinks.
+static void volume_drifts_without_correction(void **state) {
+  (void)state;
+  kp_flip_def def = kp_default_flip_def();
+  def.volume = 0.0;
+  volumes v = slosh(2, &def, 32, 2.0);
+  assert_between(v.worst, 0.06, 1.0);
+  assert_between(v.crowd, 3.0, 1000.0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(volume_is_kept_in_2d),
+    cmocka_unit_test(volume_is_kept_in_3d),
+    cmocka_unit_test(volume_drifts_without_correction),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

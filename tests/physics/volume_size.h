@@ -1,0 +1,10 @@
+// How large test_flip_volume is: in the suite, or as the issue asks (label long).
+#pragma once
+
+typedef struct volume_size {
+  const char *test;   // name under ctest
+  int cells_3d;       // along the box
+  double seconds_3d;  // 10 or more: the settled level is asked for too
+} volume_size;
+
+extern const volume_size volume_size_chosen;
