@@ -300,11 +300,12 @@ KP_FN void flip_band_sums(int64_t n, const flip_band_sums_args *a, double *out) 
   }
   kp_real v[3];
   kp_mac_velocity_of_cell(g, a->velocity, at, v);
+  double x[3];
+  kp_mac_place(g, KP_MAC_CELL, cell[0], cell[1], cell[2], x);
   out[0] = share;
   for (int c = 0; c < g->dimension; ++c) {
-    double x = g->lo[c] + g->cell * ((double)cell[c] + 0.5);
     out[1 + c] = share * (double)v[c];
     out[4] += share * 0.5 * (double)v[c] * (double)v[c];
-    out[5] += share * a->up[c] * x;
+    out[5] += share * a->up[c] * x[c];
   }
 }
