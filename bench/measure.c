@@ -214,8 +214,13 @@ static void look_at_bodies(kp_world *world, kp_bench_result *out, double *pairs,
 static kp_result look_at_grids(kp_world *world, kp_bench_result *out, double *bytes) {
   kp_world_size size;
   KP_TRY(kp_world_measure(world, &size));
-  if (out->particles == 0) {
+  bool has_nodes = out->particles == 0 && world->env.parts.count > 0;
+  if (has_nodes) {
+    out->particles = size.particles;
+  } else if (out->particles == 0) {
     out->particles = size.cells;
+  }
+  if (has_nodes || out->particles == size.cells) {
     // what is really held, ghosts, solver and scratch with it
     *bytes = (double)(kp_memory_tag_bytes(KP_MEMORY_FIELD) + world->backend->counters.device_bytes);
   }

@@ -70,6 +70,14 @@ static kp_case_work work_mps(void) {
   };
 }
 
+// Per point, of which there is one extra node each: five steps, each reads 3.5 springs and an
+// altitude per node (14 and 20 reals), writes and reads twice a band of 36 reals, and runs over
+// some 40 reals of nodes and vectors in two iterations.
+static kp_case_work work_hair(void) {
+  return (kp_case_work){ .bytes =
+                             5.0 * 2.0 * bytes(12.0, 3.5 * 14.0 + 20.0 + 3.0 * 36.0 + 80.0, 0.0) };
+}
+
 // Per particle: the sort of position, velocity and id; places 3p 3r; the gather reads places and
 // velocities once from memory (6r) and eight times from the caches; carrying 6p 6r. Per cell, of
 // which there is an eighth: 60 reals of the passes over faces and 12 iterations of some 20.
@@ -341,6 +349,18 @@ const kp_case kp_cases[] = {
       .work = work_rigid,
       .settle = 120,
       .must_core = 0.1,
+  },
+  {
+      .name = "hair-e",
+      .family = "solids",
+      .text = "strands of ten segments with torsion on a ball, five implicit steps per frame",
+      .unit = "M points x frames/s",
+      .sizes = { 1000, 10000 },
+      .build = kp_case_hair_e,
+      .walls = kp_case_hair_e_extras,
+      .work = work_hair,
+      .settle = 5,
+      .must_core = 0.74,
   },
   {
       .name = "marching-cubes",

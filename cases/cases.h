@@ -47,6 +47,11 @@ KP_NODISCARD kp_result kp_case_smoke_d(kp_world *world, int64_t size);
 // Boxes, balls, drums and capsules fall into a bin; steps of 1/60 s.
 KP_NODISCARD kp_result kp_case_rigid_pile(kp_world *world, int64_t bodies);
 
+// Scene E: strands of 0.5 m and ten segments on a ball, no collisions, five steps per frame; a step
+// of the world is a frame of 1/24 s. The second function counts points of strands among nodes.
+KP_NODISCARD kp_result kp_case_hair_e(kp_world *world, int64_t strands);
+int64_t kp_case_hair_e_extras(int64_t nodes);
+
 // A dam break with every choice the SPH method has, small enough for tests.
 typedef struct kp_dam_break_def {
   int64_t particles;  // about

@@ -304,6 +304,11 @@ kp_result kp_deform_kick(kp_deform *d, const kp_deform_group *group, kp_buffer v
   return kp_call_run(d->set->space->backend, &call, group->nodes.n);
 }
 
+static kp_result precondition(void *self, kp_buffer *r, kp_buffer *u) {
+  const system_of *s = self;
+  return kp_hair_precondition(s->deform, s->group, r, u);
+}
+
 kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer v[3],
                           double h, bool has_guess, kp_buffer out[3]) {
   system_of s = { d, env, group, h };
@@ -317,6 +322,12 @@ kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *grou
   how.apply = apply;
   how.apply_self = &s;
   how.inverse_diagonal = &d->inverse;
+  bool has_hair;
+  KP_TRY(kp_hair_factor(d, group, h, &has_hair));
+  if (has_hair) {
+    how.precondition = precondition;
+    how.precondition_self = &s;
+  }
   how.tolerance = d->def.tolerance;
   how.max_iterations = (int)d->def.iterations;
   KP_TRY(kp_pcg_solve(&d->pcg, &how, &d->right, &d->change));

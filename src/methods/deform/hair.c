@@ -152,6 +152,13 @@ static kp_result draw(kp_part *part, const hair_line *line) {
   return kp_array_push(&part->strands, strand);
 }
 
+// Where the next hair begins; behind the last one, the end.
+static kp_result begin_hair(kp_part *part) {
+  KP_TRY(kp_array_push(&part->hairs, (kp_index)part->x.count));
+  KP_TRY(kp_array_push(&part->hair_springs, (kp_index)part->springs.count));
+  return kp_array_push(&part->hair_tets, (kp_index)part->tets.count);
+}
+
 // line->x is filled.
 static kp_result add_line(const kp_hair_def *def, kp_part *part, hair_line *line, double phase) {
   const double degree = KP_SAMPLER_TURN / 360.0;
@@ -161,7 +168,7 @@ static kp_result add_line(const kp_hair_def *def, kp_part *part, hair_line *line
     line->straight[s] = false;
   }
   kp_strand_find_extras(line->x, line->segments, line->straight, phase, line->extra);
-  KP_TRY(kp_array_push(&part->hairs, first));
+  KP_TRY(begin_hair(part));
   KP_TRY(add_nodes(def, part, line));
   for (int64_t s = 0; s < line->segments; ++s) {
     KP_TRY(connect_segment(def, part, line, s));
@@ -448,7 +455,7 @@ kp_result kp_hair_make(const kp_hair_def *def, const kp_env *env, kp_part *part)
   }
   part->hair.body = site.solid != NULL ? site.solid->body : -1;
   if (result == KP_OK) {
-    result = kp_array_push(&part->hairs, (kp_index)part->x.count);
+    result = begin_hair(part);
   }
   kp_shape_destroy(&site.scalp);
   kp_curves_free(&guides);

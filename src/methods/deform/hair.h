@@ -47,10 +47,12 @@ typedef struct kp_hair_links {
 
 typedef struct kp_deform_hair {
   KP_ARRAY(kp_hair_place) places;
-  kp_buffer start;      // I32: first node of each hair; behind the last of a part, its end
-  kp_buffer parent;     // I32, of all nodes: the node nearer to the root, -1: none
-  kp_buffer rest;       // F64: distance to it
-  kp_buffer root_list;  // I32
+  kp_buffer start;  // I32: first node of each hair; behind the last of a part, its end
+  kp_buffer spring_start, axis_start;  // I32: the same of springs and of altitudes
+  kp_buffer band;                      // REAL: the matrix of a solve, see hair_solve_kernels.h
+  kp_buffer parent;                    // I32, of all nodes: the node nearer to the root, -1: none
+  kp_buffer rest;                      // F64: distance to it
+  kp_buffer root_list;                 // I32
   int64_t n_extras;
   kp_buffer extra_list;  // I32: nodes that are there for the twist alone
   kp_buffer local[3];    // F64: roots in the frame of their body
@@ -76,6 +78,16 @@ double kp_hair_max_dt(struct kp_deform *deform, kp_env *env);
 
 // Largest strain of the segments of a part.
 KP_NODISCARD kp_result kp_hair_strain(struct kp_deform *deform, size_t part, double *strain);
+
+// ---- hair_solve.c
+
+// Factor the matrix M - h D of the hairs of a group, after evaluate; and apply its inverse, which
+// is the preconditioner of the group's system. Other nodes of the group have their diagonal.
+KP_NODISCARD kp_result kp_hair_factor(struct kp_deform *deform, const struct kp_deform_group *group,
+                                      double h, bool *has_hair);
+KP_NODISCARD kp_result kp_hair_precondition(struct kp_deform *deform,
+                                            const struct kp_deform_group *group, kp_buffer *r,
+                                            kp_buffer *u);
 
 // ---- hair_links.c
 

@@ -115,6 +115,24 @@ static kp_result fill_roots(kp_deform *d, kp_env *env, const kp_part *const *ord
   return KP_OK;
 }
 
+// Where the springs and altitudes of each hair begin.
+static kp_result fill_starts(kp_deform *d, const kp_part *const *order, const hair_sizes *sizes) {
+  int32_t *springs, *axes;
+  KP_TRY(room(&d->hair.spring_start, KP_TYPE_I32, sizes->starts, &springs));
+  KP_TRY(room(&d->hair.axis_start, KP_TYPE_I32, sizes->starts, &axes));
+  for (size_t k = 0; k < d->hair.places.count; ++k) {
+    const kp_hair_place *place = &d->hair.places.data[k];
+    const kp_deform_part *joined = &d->parts.data[place->part];
+    const kp_part *part = order[place->part];
+    for (size_t h = 0; h < part->hairs.count; ++h) {
+      int64_t at = place->hairs + (int64_t)h;
+      springs[at] = (int32_t)(joined->springs.first + part->hair_springs.data[h]);
+      axes[at] = (int32_t)(joined->axes.first + part->hair_tets.data[h]);
+    }
+  }
+  return KP_OK;
+}
+
 static kp_result fill_extras(kp_deform *d, const kp_part *const *order) {
   kp_deform_hair *h = &d->hair;
   for (size_t k = 0; k < h->places.count; ++k) {
@@ -133,8 +151,9 @@ static kp_result fill_extras(kp_deform *d, const kp_part *const *order) {
 
 static void each_buffer(kp_deform_hair *h, void (*each)(kp_buffer *, kp_backend *),
                         kp_backend *backend) {
-  kp_buffer *all[] = { &h->start,    &h->parent,   &h->rest,     &h->root_list,
-                       &h->local[0], &h->local[1], &h->local[2], &h->extra_list };
+  kp_buffer *all[] = { &h->start,        &h->parent,     &h->rest,     &h->root_list,
+                       &h->local[0],     &h->local[1],   &h->local[2], &h->extra_list,
+                       &h->spring_start, &h->axis_start, &h->band };
   for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
     each(all[b], backend);
   }
@@ -156,6 +175,7 @@ kp_result kp_hair_join(kp_deform *d, kp_env *env, const kp_part *const *order) {
   if (d->hair.places.count > 0) {
     KP_TRY(fill_nodes(d, order));
     KP_TRY(fill_roots(d, env, order, &sizes));
+    KP_TRY(fill_starts(d, order, &sizes));
     KP_TRY(fill_extras(d, order));
   }
   return kp_hair_join_links(d, env);

@@ -20,6 +20,8 @@ void kp_part_free(kp_part *part) {
   kp_array_free(&part->curve);
   kp_array_free(&part->strands);
   kp_array_free(&part->hairs);
+  kp_array_free(&part->hair_springs);
+  kp_array_free(&part->hair_tets);
   kp_array_free(&part->parent);
   kp_array_free(&part->roots);
   kp_array_free(&part->extras);

@@ -79,7 +79,8 @@ typedef struct kp_part {
   KP_ARRAY(kp_index) segments;      // two nodes each: contact of what has no triangles
   KP_ARRAY(kp_index) curve;         // nodes of all strands, for pictures
   KP_ARRAY(kp_strand) strands;
-  KP_ARRAY(kp_index) hairs;   // first node of each, and the number of nodes at the end
+  KP_ARRAY(kp_index) hairs;  // first node of each, and the number of nodes at the end
+  KP_ARRAY(kp_index) hair_springs, hair_tets;  // the same of springs and tetrahedra
   KP_ARRAY(kp_index) parent;  // of nodes of hair: the one nearer to the root, -1: none
   KP_ARRAY(kp_index) roots;   // nodes that are led
   KP_ARRAY(kp_index) extras;  // nodes that are there for the twist alone

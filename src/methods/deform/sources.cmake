@@ -13,6 +13,7 @@ kp_sources(
   hair.c
   hair_links.c
   hair_params.c
+  hair_solve.c
   hair_step.c
   part.c
   soft.c
