@@ -702,19 +702,19 @@ typedef enum kp_body_friction {
 // Settings of all deformables of a world: solids { }.
 typedef struct kp_solids_def {
   uint32_t cookie;
-  double dt;           // s, of an inner step; KP_AUTO: as long as the limits below allow
-  int64_t inner;       // steps between two searches for collisions, k_i
-  double strain_rate;  // largest change of a spring's strain in an inner step
-  double cfl;          // of the single-spring limit; 0: none, where springs are implicit
-  bool implicit;       // springs resist implicitly (section 5.5)
-  double tolerance;    // of the implicit solve, relative
-  int64_t iterations;  // at most
-  double repulsion;    // k of surfaces that come near [N/m]
-  bool history;        // pairs remember their side
-  int64_t attempts;    // passes over collisions before zones are made rigid
-  bool contact;        // surfaces meet
-  bool rewind;         // go back and halve the steps when something collides (Bridson 2002)
-  double edge_share;   // thickness is at most this part of the shortest edge at a node
+  double dt;               // s, of an inner step; KP_AUTO: as long as the limits below allow
+  int64_t inner;           // steps between two searches for collisions, k_i
+  double strain_rate;      // largest change of a spring's strain in an inner step
+  double cfl;              // of the single-spring limit; 0: none, where springs are implicit
+  bool implicit;           // springs resist implicitly (section 5.5)
+  double tolerance;        // of the implicit solve, relative
+  int64_t iterations;      // at most
+  double repulsion;        // k of surfaces that come near [N/m]
+  bool history;            // pairs remember their side
+  int64_t attempts;        // passes over collisions before zones are made rigid
+  bool contact;            // surfaces meet
+  bool rewind;             // go back and halve the steps when something collides (Bridson 2002)
+  double edge_share;       // thickness is at most this part of the shortest edge at a node
   int friction;            // kp_body_friction
   double gap;              // m, that nodes keep from bodies
   double domain_friction;  // Coulomb coefficient of the closed faces of the domain

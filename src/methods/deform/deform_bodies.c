@@ -32,7 +32,7 @@ static kp_result add_faces(kp_deform_bodies *b, kp_env *env, double friction) {
       at[axis] = side == 0 ? faces.lo : faces.hi;
       normal[axis] = side == 0 ? 1.0 : -1.0;
       kp_deform_obstacle face = { .body = -1, .is_wide = true };
-      face.record = (deform_solid){
+      face.record = (deform_obstacle){
         .values = -1, .body = -1, .axes = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, .friction = friction
       };
       face.record.shape = (kp_shape_view){ .kind = KP_SHAPE_PLANE,
@@ -77,10 +77,10 @@ static kp_result add_solid(kp_deform_bodies *b, kp_env *env, const kp_solid *sol
                                .is_wide = !kp_shape_is_bounded(solid->shape) };
   kp_aabb box = kp_shape_bounds(solid->shape);
   entry.is_wide = entry.is_wide || !isfinite(box.min.z) || !isfinite(box.max.z);
-  entry.record = (deform_solid){ .values = -1,
-                                 .body = (int32_t)solid->body,
-                                 .friction = model->friction,
-                                 .inverse_mass = model->inverse_mass };
+  entry.record = (deform_obstacle){ .values = -1,
+                                    .body = (int32_t)solid->body,
+                                    .friction = model->friction,
+                                    .inverse_mass = model->inverse_mass };
   if (solid->shape->def.kind == KP_SHAPE_MESH) {
     KP_TRY(add_grid(b, env, &entry));
   } else {
@@ -165,7 +165,7 @@ void kp_deform_bodies_free(kp_deform_bodies *b) {
 static void place(kp_deform_bodies *b, const kp_env *env, kp_deform_obstacle *s, double time) {
   const kp_body *model = &env->bodies->models.data[s->body];
   const kp_frame3 *f = &b->frames.data[s->body];
-  deform_solid *r = &s->record;
+  deform_obstacle *r = &s->record;
   kp_mat3 turn = kp_quat_to_mat3(f->orientation);
   kp_vec3 origin = kp_vec3_sub(f->position, kp_quat_rotate(f->orientation, model->center));
   put3(r->origin, origin);
@@ -192,7 +192,7 @@ static void place(kp_deform_bodies *b, const kp_env *env, kp_deform_obstacle *s,
 }
 
 // The box around a turned box, grown by what nodes keep away.
-static void bound(deform_solid *r, kp_aabb box, double gap) {
+static void bound(deform_obstacle *r, kp_aabb box, double gap) {
   const double lo[3] = { box.min.x, box.min.y, box.min.z };
   const double hi[3] = { box.max.x, box.max.y, box.max.z };
   for (int c = 0; c < 3; ++c) {
@@ -215,7 +215,7 @@ static void lay_cells(kp_deform_bodies *b) {
   double smallest = HUGE_VAL;
   b->lo[0] = b->lo[1] = b->lo[2] = HUGE_VAL;
   for (size_t s = (size_t)b->n_wide; s < b->solids.count; ++s) {
-    const deform_solid *r = &b->solids.data[s].record;
+    const deform_obstacle *r = &b->solids.data[s].record;
     double size = 0.0;
     for (int c = 0; c < 3; ++c) {
       b->lo[c] = fmin(b->lo[c], r->lo[c]);
@@ -248,7 +248,7 @@ static int32_t cell_of(const kp_deform_bodies *b, double x, int axis) {
 // Counts (or lists) the solids of each cell.
 static void fill_cells(kp_deform_bodies *b, bool lists) {
   for (size_t s = (size_t)b->n_wide; s < b->solids.count; ++s) {
-    const deform_solid *r = &b->solids.data[s].record;
+    const deform_obstacle *r = &b->solids.data[s].record;
     int32_t from[3], to[3];
     for (int c = 0; c < 3; ++c) {
       from[c] = cell_of(b, r->lo[c], c);
@@ -299,8 +299,8 @@ static kp_result upload(kp_buffer *buffer, const void *from, size_t bytes) {
 
 static kp_result write_records(kp_deform_bodies *b) {
   size_t n = b->solids.count;
-  KP_TRY(kp_buffer_resize(&b->records, n * sizeof(deform_solid)));
-  deform_solid *to;
+  KP_TRY(kp_buffer_resize(&b->records, n * sizeof(deform_obstacle)));
+  deform_obstacle *to;
   KP_TRY(kp_buffer_get(&b->records, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&to));
   for (size_t s = 0; s < n; ++s) {
     to[s] = b->solids.data[s].record;
@@ -398,7 +398,7 @@ static kp_result count_contacts(kp_deform *d, kp_env *env) {
   }
   for (int64_t i = 0; i < d->set->space->n; ++i) {
     if (contact[i] >= 0) {
-      deform_solid *r = &b->solids.data[contact[i]].record;
+      deform_obstacle *r = &b->solids.data[contact[i]].record;
       r->crowd += r->inverse_mass > 0.0 ? 1.0 : 0.0;
     }
   }

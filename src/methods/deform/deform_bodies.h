@@ -9,10 +9,10 @@
 
 // What does not change of a solid.
 typedef struct kp_deform_obstacle {
-  const kp_shape *shape;  // NULL: a face of the domain
-  kp_index body;          // -1: none
-  bool is_wide;           // without bounds
-  deform_solid record;    // at the end of the inner step
+  const kp_shape *shape;   // NULL: a face of the domain
+  kp_index body;           // -1: none
+  bool is_wide;            // without bounds
+  deform_obstacle record;  // at the end of the inner step
 } kp_deform_obstacle;
 
 typedef struct kp_deform_bodies {
@@ -20,7 +20,7 @@ typedef struct kp_deform_bodies {
   KP_ARRAY(kp_frame3) frames;           // of all bodies, at the end of the inner step
   bool has_free, has_moving;
   int64_t n_wide;
-  kp_buffer records;  // deform_solid
+  kp_buffer records;  // deform_obstacle
   kp_buffer values;   // REAL: of all grids
   // cells -> solids
   int32_t n[3];

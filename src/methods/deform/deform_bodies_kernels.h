@@ -16,7 +16,7 @@
 #include "par/kernel.h"
 
 // One solid of the world at the end of an inner step.
-typedef struct deform_solid {
+typedef struct deform_obstacle {
   kp_shape_view shape;
   kp_distance_view grid;  // of a mesh; `values` is set by kernels
   int64_t values;         // first of the grid's numbers; -1: the shape has a formula
@@ -32,10 +32,10 @@ typedef struct deform_solid {
   double inverse_inertia[9];  // world axes
   double lo[3], hi[3];        // m: nothing of it is outside
   int32_t body;               // -1: a face of the domain
-} deform_solid;
+} deform_obstacle;
 
-KP_FN double deform_solid_distance(const deform_solid *s, const kp_real *values, const double x[3],
-                                   double n[3]) {
+KP_FN double deform_obstacle_distance(const deform_obstacle *s, const kp_real *values,
+                                      const double x[3], double n[3]) {
   double p[3];
   for (int c = 0; c < 3; ++c) {
     const double *row = s->axes + 3 * c;
@@ -75,7 +75,7 @@ KP_FN double deform_solid_distance(const deform_solid *s, const kp_real *values,
   return distance;
 }
 
-KP_FN void deform_solid_velocity(const deform_solid *s, const double x[3], double v[3]) {
+KP_FN void deform_obstacle_velocity(const deform_obstacle *s, const double x[3], double v[3]) {
   double r[3] = { x[0] - s->center[0], x[1] - s->center[1], x[2] - s->center[2] };
   v[0] = s->velocity[0] + s->spin[1] * r[2] - s->spin[2] * r[1] + s->slide[0];
   v[1] = s->velocity[1] + s->spin[2] * r[0] - s->spin[0] * r[2] + s->slide[1];
@@ -83,8 +83,8 @@ KP_FN void deform_solid_velocity(const deform_solid *s, const double x[3], doubl
 }
 
 // The share of a stopping impulse that a node of mass m gets at x.
-KP_FN double deform_solid_share(const deform_solid *s, const double x[3], const double n[3],
-                                double m) {
+KP_FN double deform_obstacle_share(const deform_obstacle *s, const double x[3], const double n[3],
+                                   double m) {
   if (s->crowd <= 0.0) {
     return 1.0;
   }
@@ -119,7 +119,7 @@ KP_FN void deform_gamma(const double n[3], const double body[3], double friction
 // others through uniform cells that list the solids whose boxes they meet
 
 typedef struct deform_places {
-  const uint8_t *solids;  // deform_solid
+  const uint8_t *solids;  // deform_obstacle
   const kp_real *values;  // of all grids
   const int32_t *start, *list;
   int32_t n_wide;
@@ -128,8 +128,8 @@ typedef struct deform_places {
   double per_edge;  // 1/m
 } deform_places;
 
-KP_FN const deform_solid *deform_solid_at(const deform_places *p, int32_t s) {
-  return (const deform_solid *)(const void *)p->solids + s;
+KP_FN const deform_obstacle *deform_obstacle_at(const deform_places *p, int32_t s) {
+  return (const deform_obstacle *)(const void *)p->solids + s;
 }
 
 // First and last + 1 of the listed solids near x.
@@ -167,7 +167,8 @@ KP_FN void deform_touch(int64_t i, const deform_touch_args *g) {
   for (int32_t k = 0; k < n; ++k) {
     int32_t s = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
     double normal[3];
-    double phi = deform_solid_distance(deform_solid_at(&g->places, s), g->places.values, x, normal);
+    double phi =
+        deform_obstacle_distance(deform_obstacle_at(&g->places, s), g->places.values, x, normal);
     if (phi - g->gap < deepest) {
       deepest = phi - g->gap;
       touched = s;
@@ -197,7 +198,7 @@ typedef struct deform_collide_args {
 
 // A node in a solid.
 typedef struct deform_hit {
-  const deform_solid *solid;
+  const deform_obstacle *solid;
   double depth;    // m, below 0
   double n[3];     // normal
   double body[3];  // velocity of the solid there [m/s]
@@ -212,7 +213,7 @@ KP_FN void deform_slide(const deform_collide_args *g, const deform_hit *h, const
                         const double w[3], double x[3]) {
   double m[3];
   double towards = h->body[0] * h->n[0] + h->body[1] * h->n[1] + h->body[2] * h->n[2];
-  double start = deform_solid_distance(h->solid, g->places.values, old, m) - g->gap;
+  double start = deform_obstacle_distance(h->solid, g->places.values, old, m) - g->gap;
   start += g->dt * towards;
   double theta = start > 0.0 ? start / (start - h->depth) : 0.0;
   double u[3] = { w[0], w[1], w[2] };
@@ -220,7 +221,7 @@ KP_FN void deform_slide(const deform_collide_args *g, const deform_hit *h, const
   for (int c = 0; c < 3; ++c) {
     x[c] = old[c] + g->dt * (theta * w[c] + (1.0 - theta) * u[c]);
   }
-  double left = deform_solid_distance(h->solid, g->places.values, x, m) - g->gap;
+  double left = deform_obstacle_distance(h->solid, g->places.values, x, m) - g->gap;
   for (int c = 0; c < 3 && left < 0.0; ++c) {
     x[c] -= left * m[c];
   }
@@ -240,13 +241,13 @@ KP_FN void deform_collide(int64_t i, const deform_collide_args *g) {
   int32_t count = hold == 7 ? 0 : g->places.n_wide + last - first;
   for (int32_t k = 0; k < count; ++k) {
     int32_t number = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
-    deform_hit h = { .solid = deform_solid_at(&g->places, number) };
-    h.depth = deform_solid_distance(h.solid, g->places.values, x, h.n) - g->gap;
+    deform_hit h = { .solid = deform_obstacle_at(&g->places, number) };
+    h.depth = deform_obstacle_distance(h.solid, g->places.values, x, h.n) - g->gap;
     if (!(h.depth < 0.0)) {
       continue;
     }
-    deform_solid_velocity(h.solid, x, h.body);
-    h.share = deform_solid_share(h.solid, x, h.n, mass);
+    deform_obstacle_velocity(h.solid, x, h.body);
+    h.share = deform_obstacle_share(h.solid, x, h.n, mass);
     if (g->slides && contact < 0) {
       deform_slide(g, &h, old, w, x);
     } else {  // after another body moved it, its path is not straight any more
@@ -346,14 +347,14 @@ KP_FN void deform_friction(int64_t i, const deform_friction_args *g) {
     if (number < 0 || !g->is_late) {
       continue;
     }
-    const deform_solid *s = deform_solid_at(&g->places, number);
+    const deform_obstacle *s = deform_obstacle_at(&g->places, number);
     double n[3] = { (double)g->nx[i], (double)g->ny[i], (double)g->nz[i] };
     double body[3];
     if (t == 1) {
-      (void)deform_solid_distance(s, g->places.values, x, n);
+      (void)deform_obstacle_distance(s, g->places.values, x, n);
     }
-    deform_solid_velocity(s, x, body);
-    deform_gamma(n, body, s->friction, deform_solid_share(s, x, n, mass), v);
+    deform_obstacle_velocity(s, x, body);
+    deform_gamma(n, body, s->friction, deform_obstacle_share(s, x, n, mass), v);
   }
   uint8_t hold = g->hold[i];
   g->vx[i] = hold & 1 ? u[0] : (kp_real)v[0];
