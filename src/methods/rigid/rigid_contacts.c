@@ -497,6 +497,18 @@ static kp_vec3 center_of(kp_env *env, const kp_rigid_part *p) {
                                     : kp_bodies_frame(env->bodies, p->body).position;
 }
 
+// Distance from the surface to the middle of what is round about the normal: it rolls without
+// coming nearer.
+static double round_of(const kp_rigid_part *p, kp_vec3 normal, int dimension) {
+  if (p->kind != KP_RIGID_CONVEX || p->convex.kind != KP_CONVEX_CYLINDER) {
+    return p->kind == KP_RIGID_CONVEX ? p->convex.radius : 0.0;
+  }
+  const kp_mat3 *turn = &p->convex_at.pose.turn;
+  kp_vec3 axis = kp_vec3_make(turn->m[0][1], turn->m[1][1], turn->m[2][1]);
+  bool is_on_side = dimension == 2 || fabs(kp_vec3_dot(axis, normal)) < 0.1;
+  return is_on_side ? p->convex.half.x : 0.0;
+}
+
 static kp_result add_points(kp_rigid *rigid, kp_env *env, kp_rigid_pair *pair,
                             const kp_manifold *m) {
   const kp_rigid_part *a = &rigid->parts.data[pair->a];
@@ -505,23 +517,22 @@ static kp_result add_points(kp_rigid *rigid, kp_env *env, kp_rigid_pair *pair,
   kp_vec3 xb = center_of(env, b);
   for (int i = 0; i < m->count; ++i) {
     const kp_contact_point *from = &m->points[i];
-    kp_rigid_point p = { .ra = kp_vec3_sub(from->position, xa),
-                         .rb = kp_vec3_sub(from->position, xb),
-                         .normal = from->normal,
-                         .separation = from->separation,
+    kp_rigid_point p = { .arm_a = kp_vec3_sub(from->position, xa),
+                         .arm_b = kp_vec3_sub(from->position, xb),
+                         .normal = kp_vec3_normalize(from->normal),
                          .feature = from->feature };
-    p.local_a = kp_quat_rotate(kp_quat_conjugate(a->at.turn), p.ra);
-    p.local_b = kp_quat_rotate(kp_quat_conjugate(b->at.turn), p.rb);
+    double deep_a = round_of(a, p.normal, rigid->dimension);
+    double deep_b = round_of(b, p.normal, rigid->dimension);
+    p.local_a =
+        kp_quat_rotate(kp_quat_conjugate(a->at.turn), kp_vec3_madd(p.arm_a, -deep_a, p.normal));
+    p.local_b =
+        kp_quat_rotate(kp_quat_conjugate(b->at.turn), kp_vec3_madd(p.arm_b, deep_b, p.normal));
+    p.separation = from->separation - deep_a - deep_b;
     if (rigid->dimension == 2) {
       p.t1 = kp_vec3_make(-p.normal.y, p.normal.x, 0.0);
       p.t2 = kp_vec3_make(0.0, 0.0, 0.0);
     } else {
-      kp_vec3 u, v;
-      double length = kp_vec3_length(p.normal);
-      p.normal = kp_vec3_scale(p.normal, 1.0 / length);
-      kp_frame_make(p.normal, &u, &v);
-      p.t1 = u;
-      p.t2 = v;
+      kp_frame_make(p.normal, &p.t1, &p.t2);
     }
     KP_TRY(kp_array_push(&rigid->points, p));
   }

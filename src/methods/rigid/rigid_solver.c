@@ -183,6 +183,23 @@ static kp_mat3 rolling_mass_of(const kp_rigid_mover *a, const kp_rigid_mover *b,
   return kp_mat3_inverse(&k);
 }
 
+// From the place on A where the contact was found to that on B, as they are now.
+static kp_vec3 opening(const kp_rigid_pair *pair, const kp_rigid_point *p, const kp_rigid_mover *a,
+                       const kp_rigid_mover *b) {
+  kp_vec3 pa = kp_vec3_add(a->shift, kp_quat_rotate(a->turn, p->local_a));
+  kp_vec3 pb = kp_vec3_add(b->shift, kp_quat_rotate(b->turn, p->local_b));
+  return kp_vec3_add(pair->between, kp_vec3_sub(pb, pa));
+}
+
+// Impulses act at one point of the world, so that no moment is made of nothing: it goes along with
+// the lighter body.
+static void place_arms(kp_rigid_point *p, const kp_rigid_mover *a, const kp_rigid_mover *b) {
+  kp_vec3 apart = kp_vec3_sub(b->shift, a->shift);
+  double share = b->inverse_mass / (a->inverse_mass + b->inverse_mass);
+  p->ra = kp_vec3_madd(p->arm_a, share, apart);
+  p->rb = kp_vec3_madd(p->arm_b, share - 1.0, apart);
+}
+
 static void prepare_pair(kp_rigid *rigid, kp_rigid_pair *pair) {
   const kp_rigid_mover *a = &rigid->movers.data[pair->body_a];
   const kp_rigid_mover *b = &rigid->movers.data[pair->body_b];
@@ -191,9 +208,11 @@ static void prepare_pair(kp_rigid *rigid, kp_rigid_pair *pair) {
   }
   for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
     kp_rigid_point *p = &rigid->points.data[i];
+    place_arms(p, a, b);
     p->normal_mass = mass_of(mobility(a, b, p, p->normal));
-    p->t1_mass = mass_of(mobility(a, b, p, p->t1));
-    p->t2_mass = mass_of(mobility(a, b, p, p->t2));
+    // one mass for both directions, or friction would not oppose the motion
+    double k = fmax(mobility(a, b, p, p->t1), mobility(a, b, p, p->t2));
+    p->tangent_mass = mass_of(k);
     kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
     p->approach = kp_vec3_dot(dv, p->normal);
   }
@@ -221,28 +240,12 @@ typedef struct pass {
   softness free, fixed;
 } pass;
 
-// From the place on A where the contact was found to that on B, as they are now.
-static kp_vec3 opening(const kp_rigid_pair *pair, const kp_rigid_point *p, const kp_rigid_mover *a,
-                       const kp_rigid_mover *b) {
-  kp_vec3 pa = kp_vec3_add(a->shift, kp_quat_rotate(a->turn, p->local_a));
-  kp_vec3 pb = kp_vec3_add(b->shift, kp_quat_rotate(b->turn, p->local_b));
-  return kp_vec3_add(pair->between, kp_vec3_sub(pb, pa));
-}
-
-// Impulses act half-way between the two places, so that no moment is made of nothing.
-static void place_arms(const kp_rigid_pair *pair, kp_rigid_point *p, const kp_rigid_mover *a,
-                       const kp_rigid_mover *b) {
-  kp_vec3 gap = opening(pair, p, a, b);
-  p->ra = kp_vec3_madd(kp_quat_rotate(a->turn, p->local_a), 0.5, gap);
-  p->rb = kp_vec3_madd(kp_quat_rotate(b->turn, p->local_b), -0.5, gap);
-}
-
 static void warm_start(const pass *s, kp_rigid_pair *pair) {
   kp_rigid_mover *a = &s->rigid->movers.data[pair->body_a];
   kp_rigid_mover *b = &s->rigid->movers.data[pair->body_b];
   for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
     kp_rigid_point *p = &s->rigid->points.data[i];
-    place_arms(pair, p, a, b);
+    place_arms(p, a, b);
     kp_vec3 impulse = kp_vec3_scale(p->normal, p->normal_impulse);
     impulse = kp_vec3_madd(impulse, p->t1_impulse, p->t1);
     impulse = kp_vec3_madd(impulse, p->t2_impulse, p->t2);
@@ -261,8 +264,8 @@ static void solve_friction(const kp_rigid_pair *pair, kp_rigid_point *p, kp_rigi
                            kp_rigid_mover *b) {
   kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
   dv = kp_vec3_add(dv, pair->slide);
-  double x = p->t1_impulse - p->t1_mass * kp_vec3_dot(dv, p->t1);
-  double y = p->t2_impulse - p->t2_mass * kp_vec3_dot(dv, p->t2);
+  double x = p->t1_impulse - p->tangent_mass * kp_vec3_dot(dv, p->t1);
+  double y = p->t2_impulse - p->tangent_mass * kp_vec3_dot(dv, p->t2);
   double most = pair->friction * p->normal_impulse;
   double length = sqrt(x * x + y * y);
   double scale = length > most ? most / length : 1.0;
@@ -334,7 +337,7 @@ static void solve_pair(const pass *s, kp_rigid_pair *pair) {
     if (s->use_bias) {
       solve_normal(s, pair, &points[i], a, b);
     } else {
-      place_arms(pair, &points[i], a, b);  // bodies have moved
+      place_arms(&points[i], a, b);  // bodies have moved
     }
   }
   if (pair->rolling > 0.0) {

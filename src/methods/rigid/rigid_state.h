@@ -36,11 +36,12 @@ typedef struct kp_rigid_part {
 
 typedef struct kp_rigid_point {
   kp_vec3 ra, rb;            // from the centres of mass to one point of the world
-  kp_vec3 local_a, local_b;  // where it was at the start of the step, in body axes
+  kp_vec3 arm_a, arm_b;      // the same at the start of the step
+  kp_vec3 local_a, local_b;  // the places that touch, in body axes; of round ones the middle
   kp_vec3 normal, t1, t2;    // from A to B, and across
-  double separation;         // at the start of the step
+  double separation;         // at the start of the step, less the way between the places
   double normal_impulse, t1_impulse, t2_impulse;
-  double normal_mass, t1_mass, t2_mass;
+  double normal_mass, tangent_mass;
   double approach;         // normal velocity before the hit
   double largest_impulse;  // of the step: 0 where nothing touched
   uint32_t feature;
