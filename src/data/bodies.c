@@ -203,6 +203,9 @@ void kp_body_turn(const kp_body *model, kp_quat *q, kp_vec3 *angular_velocity, d
   if (w0.x == 0.0 && w0.y == 0.0 && w0.z == 0.0) {
     return;
   }
+  // any step keeps what it keeps; this one makes the angle of a steady spin exact as well
+  double half = 0.5 * dt * kp_vec3_length(w0);
+  dt *= half > 1e-6 && half < 1.4 ? tan(half) / half : 1.0;
   kp_vec3 p0 = kp_mat3_mul_vec3(&model->inertia, w0);
   kp_vec3 w = kp_mat3_mul_vec3(&model->inverse_inertia, middle_momentum(model, p0, dt));
   kp_vec3 momentum = kp_quat_rotate(*q, p0);  // stays in space

@@ -142,6 +142,7 @@ static void test_boxes(void **state) {
   (void)state;
   int n = 0;
   double worst = 0.0;
+  double most_wrong = 0.0;  // overlap told of boxes that are apart
   for (uint64_t k = 0; k < 3000; ++k) {
     solid a, b;
     kp_vec3 at =
@@ -163,15 +164,20 @@ static void test_boxes(void **state) {
         assert_true(kp_shape_distance(b.shape, local_of(&b, m.points[i].position)) < 0.05);
       }
       worst = fmax(worst, fabs(least - gap));
-    } else if (gap > 0.02) {
-      assert_int_equal(m.count, 0);
+    }
+    for (int i = 0; i < m.count && gap > 0.0; ++i) {
+      most_wrong = fmin(most_wrong, m.points[i].separation);
     }
     close_solid(&a);
     close_solid(&b);
   }
-  print_message("%d pairs of boxes that overlap a little: depth off by %.2e at most\n", n, worst);
+  print_message(
+      "%d pairs of boxes that overlap a little: depth off by %.2e at most; of those apart "
+      "%.2e is told\n",
+      n, worst, most_wrong);
+  assert_true(most_wrong > -0.002);
   assert_true(n > 50);
-  assert_true(worst < 0.02);
+  assert_true(worst < 1e-3);
 }
 
 static void test_face_on_face(void **state) {
