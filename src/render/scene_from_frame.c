@@ -16,6 +16,7 @@
 
 #define FLAT_DEPTH 0.5  // of a flat world, in its sizes: what one layer of smoke stands for
 
+#define BOX_TRIANGLES 12  // a box shows its faces, not one round body
 #define SURFACE_OF "surface of "  // and the liquid's name: what run/surfaces.c calls its meshes
 
 // Light of one particle of a flame, where no look says more.
@@ -287,7 +288,7 @@ static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp
                                             &mesh->vertices[0].z, 3 };
   }
   out->triangles = mesh->triangles;
-  out->smooth_shading = true;
+  out->smooth_shading = mesh->n_triangles > BOX_TRIANGLES;
   if (look != NULL) {
     out->look = *look;
   } else {
