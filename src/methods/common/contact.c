@@ -13,6 +13,9 @@ CONTACT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR
 
 #define ITEM_CHUNK 4096  // items per parallel piece of work
 #define MOST_COLORS 64   // of one round of colouring: bits of a word
+// Pairs of the last colours together that are taken by one element, on a card and on cores.
+#define FEW_ON_CARD 256
+#define FEW_ON_CORES 8192
 
 kp_contact_def kp_default_contact_def(void) {
   return (kp_contact_def){
@@ -603,9 +606,35 @@ kp_result kp_contact_find(kp_contact *c, kp_buffer x[3], kp_buffer *inverse_mass
 
 // ---- B: repulsion
 
+// One call per colour; the last colours, which have few pairs each, are taken by one element
+// together, one pair after the other: that costs less than dozens of calls. Pairs stand in the
+// order of colours, so how many are taken so changes no bit.
+static kp_result run_colors(kp_contact *c, kp_call *call, contact_repulse_args *a, int kind) {
+  const int64_t *start = c->color_start[kind].data;
+  size_t n = c->color_start[kind].count - 1;
+  size_t n_wide = n;
+  int64_t few = c->backend->vt->kind == KP_BACKEND_CUDA ? FEW_ON_CARD : FEW_ON_CORES;
+  while (n_wide > 0 && start[n] - start[n_wide - 1] <= few) {
+    --n_wide;
+  }
+  for (size_t k = 0; k < n_wide; ++k) {
+    a->first = start[k];
+    a->end = start[k + 1];
+    a->run = 1;
+    KP_TRY(kp_call_run(c->backend, call, a->end - a->first));
+  }
+  a->first = start[n_wide];
+  a->end = start[n];
+  a->run = a->end - a->first;
+  return a->run > 0 ? kp_call_run(c->backend, call, 1) : KP_OK;
+}
+
 kp_result kp_contact_repulse(kp_contact *c, kp_contact_law law, kp_buffer x[3], kp_buffer v[3],
                              kp_buffer *inverse_mass, double dt) {
   double begin = kp_time_now();
+  if (c->color_start[0].count == 0) {
+    return KP_OK;  // nothing was looked for yet
+  }
   contact_repulse_args a = {
     .dt = (kp_real)dt,
     .stiffness = (kp_real)c->def.stiffness,
@@ -617,20 +646,17 @@ kp_result kp_contact_repulse(kp_contact *c, kp_contact_law law, kp_buffer x[3], 
     .has_history = c->def.history,
   };
   for (int kind = 0; kind < 2; ++kind) {
-    for (size_t k = 0; k + 1 < c->color_start[kind].count; ++k) {
-      kp_call call;
-      a.first = c->color_start[kind].data[k];
-      kp_call_init(&call, kind == 0 ? &contact_faces_kernel : &contact_edges_kernel, &a);
-      KP_BIND(&call, &a, pairs, &c->pair_buffer, KP_ACCESS_READ);
-      KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
-      KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
-      KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
-      KP_BIND(&call, &a, vx, &v[0], KP_ACCESS_WRITE);
-      KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_WRITE);
-      KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_WRITE);
-      KP_BIND(&call, &a, inverse_mass, inverse_mass, KP_ACCESS_READ);
-      KP_TRY(kp_call_run(c->backend, &call, c->color_start[kind].data[k + 1] - a.first));
-    }
+    kp_call call;
+    kp_call_init(&call, kind == 0 ? &contact_faces_kernel : &contact_edges_kernel, &a);
+    KP_BIND(&call, &a, pairs, &c->pair_buffer, KP_ACCESS_READ);
+    KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
+    KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
+    KP_BIND(&call, &a, vx, &v[0], KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, inverse_mass, inverse_mass, KP_ACCESS_READ);
+    KP_TRY(run_colors(c, &call, &a, kind));
   }
   c->report.repulse += kp_time_now() - begin;
   return KP_OK;

@@ -20,7 +20,8 @@ typedef struct contact_pair {
 
 typedef struct contact_repulse_args {
   const contact_pair *pairs;
-  int64_t first;  // of the colour
+  int64_t first, end;  // of the pairs of this call
+  int64_t run;         // pairs that one element takes, one after the other
   const kp_pos *x, *y, *z;
   kp_real *vx, *vy, *vz;
   const kp_real *inverse_mass;
@@ -124,8 +125,7 @@ KP_FN void contact_apply(const contact_repulse_args *a, const contact_pair *p, c
 
 // Point and triangle: along the triangle's normal, which pointed to the point in the collision-free
 // state. (Selle, L1065, exchanges the point with a corner there; it is two corners that must be.)
-KP_FN void contact_faces(int64_t i, const contact_repulse_args *a) {
-  const contact_pair *p = &a->pairs[a->first + i];
+KP_FN void contact_face(const contact_pair *p, const contact_repulse_args *a) {
   contact_vec d1 = contact_between(a, p->node[0], p->node[1]);
   contact_vec d2 = contact_between(a, p->node[0], p->node[2]);
   contact_vec r = contact_between(a, p->node[0], p->node[3]);
@@ -187,8 +187,7 @@ KP_FN void contact_closest(contact_vec d1, contact_vec d2, contact_vec r, kp_rea
 // Edge and edge: along the shortest vector between them, turned round where it has come to point
 // against the one of the collision-free state. (As printed, L1065, it is turned when s0 . s < eps;
 // that eps = 0 is aggressive and 0.9 conservative makes sense for s0 . s < -eps only.)
-KP_FN void contact_edges(int64_t i, const contact_repulse_args *a) {
-  const contact_pair *p = &a->pairs[a->first + i];
+KP_FN void contact_edge(const contact_pair *p, const contact_repulse_args *a) {
   contact_vec d1 = contact_between(a, p->node[0], p->node[1]);
   contact_vec d2 = contact_between(a, p->node[2], p->node[3]);
   contact_vec r = contact_between(a, p->node[2], p->node[0]);
@@ -218,6 +217,22 @@ KP_FN void contact_edges(int64_t i, const contact_repulse_args *a) {
   }
   kp_real c[4] = { s - (kp_real)1, -s, (kp_real)1 - t, t };
   contact_apply(a, p, c, n, gap);
+}
+
+KP_FN void contact_faces(int64_t i, const contact_repulse_args *a) {
+  int64_t begin = a->first + i * a->run;
+  int64_t end = begin + a->run < a->end ? begin + a->run : a->end;
+  for (int64_t k = begin; k < end; ++k) {
+    contact_face(&a->pairs[k], a);
+  }
+}
+
+KP_FN void contact_edges(int64_t i, const contact_repulse_args *a) {
+  int64_t begin = a->first + i * a->run;
+  int64_t end = begin + a->run < a->end ? begin + a->run : a->end;
+  for (int64_t k = begin; k < end; ++k) {
+    contact_edge(&a->pairs[k], a);
+  }
 }
 
 #define CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR) POINT(contact, faces) POINT(contact, edges)
