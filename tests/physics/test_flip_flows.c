@@ -313,8 +313,123 @@ static void grid_pressure_is_cheaper_than_that_of_particles(void **state) {
   kp_world_destroy(&grid);
 }
 
+// ---- tension ------------------------------------------------------------------------------------
+
+#define DROP_RADIUS 0.25
+#define DROP_TENSION 1.0
+
+// A cylinder of water without weight, stretched along x by `stretch` and squeezed along y.
+static kp_world *drop_of(double stretch) {
+  kp_test_settings s =
+      kp_test_settings_make(2, kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(1.0, 1.0, 0.0));
+  s.simulation.gravity = kp_vec3_make(0.0, 0.0, 0.0);
+  kp_world *world = kp_test_world(&s);
+  kp_flip_def flip = kp_default_flip_def();
+  kp_liquid_def water = kp_test_liquid("water", s.domain.min, s.domain.max, 1.0 / 96.0);
+  water.shape = kp_test_ball(kp_vec3_make(0.5, 0.5, 0.0), DROP_RADIUS);
+  water.method = KP_LIQUID_FLIP;
+  water.viscosity = 0.0;
+  water.surface_tension = DROP_TENSION;
+  assert_ok(kp_world_set_flip(world, &flip));
+  assert_ok(kp_world_add_liquid(world, &water));
+  assert_ok(kp_world_build(world));
+  kp_set *set = flip_of(world)->liquids.data[0].medium.set;
+  kp_pos *x = kp_buffer_host(&set->position->buffers[0], KP_ACCESS_WRITE);
+  kp_pos *y = kp_buffer_host(&set->position->buffers[1], KP_ACCESS_WRITE);
+  for (int64_t p = 0; p < set->space->n; ++p) {
+    x[p] = 0.5 + (x[p] - 0.5) * stretch;
+    y[p] = 0.5 + (y[p] - 0.5) / stretch;
+  }
+  return world;
+}
+
+// Mean pressure of the liquid well inside.
+static double pressure_inside(kp_world *world) {
+  kp_flow *flow = &flip_of(world)->flow;
+  const kp_mac_view *g = &flow->mac->view;
+  const kp_real *p = kp_buffer_host(&flow->pressure->buffers[0], KP_ACCESS_READ);
+  double sum = 0.0;
+  int n = 0;
+  for (int j = 0; j < g->n[1]; ++j) {
+    for (int i = 0; i < g->n[0]; ++i) {
+      double x = g->cell * (i + 0.5) - 0.5;
+      double y = g->cell * (j + 0.5) - 0.5;
+      if (x * x + y * y < 0.25 * DROP_RADIUS * DROP_RADIUS) {
+        sum += (double)p[kp_mac_at(g, i, j, 0)];
+        ++n;
+      }
+    }
+  }
+  return sum / n;
+}
+
+// How much longer it is than wide.
+static double ovalness(kp_world *world) {
+  kp_flip *flip = flip_of(world);
+  const kp_mac_view *g = &flip->flow.mac->view;
+  const kp_real *fill = kp_buffer_host(&flip->fill, KP_ACCESS_READ);
+  double sum = 0.0;
+  for (int j = 0; j < g->n[1]; ++j) {
+    for (int i = 0; i < g->n[0]; ++i) {
+      double x = g->cell * (i + 0.5) - 0.5;
+      double y = g->cell * (j + 0.5) - 0.5;
+      sum += fmin((double)fill[kp_mac_at(g, i, j, 0)], 1.0) * (x * x - y * y);
+    }
+  }
+  return sum;
+}
+
+// Laplace: p = sigma / R.
+static void drops_have_their_pressure(void **state) {
+  (void)state;
+  kp_world *world = drop_of(1.0);
+  kp_test_steps(world, 4);
+  double off = pressure_inside(world) * DROP_RADIUS / DROP_TENSION - 1.0;
+  assert_ok(kp_world_advance(world, 2.0, NULL));
+  double speed = kp_test_stats(world, "water").max_speed;
+  double capillary = sqrt(DROP_TENSION / (1000.0 * DROP_RADIUS));
+  kp_world_destroy(&world);
+  print_message("Laplace %+.4f, idle speed %.4f of sqrt(sigma / rho R)\n", off, speed / capillary);
+  assert_between(off, -0.05, 0.05);
+  assert_between(speed, 0.0, 0.2 * capillary);
+}
+
+// Rayleigh, two dimensions, second mode: omega^2 = 6 sigma / (rho R^3). The time between two
+// passages through the round is half a period.
+static void drops_swing(void **state) {
+  (void)state;
+  double omega = sqrt(6.0 * DROP_TENSION / (1000.0 * pow(DROP_RADIUS, 3.0)));
+  double half = PI / omega;
+  kp_world *world = drop_of(1.1);
+  double passed[2] = { 0.0, 0.0 };
+  double last = 0.0;
+  int n = 0;
+  for (int frame = 0; frame < 100 && n < 2; ++frame) {
+    assert_ok(kp_world_advance(world, half / 40.0, NULL));
+    double now = ovalness(world);
+    if (frame > 0 && (now > 0.0) != (last > 0.0)) {
+      passed[n++] = half / 40.0 * (frame + 1 - now / (now - last));
+    }
+    last = now;
+  }
+  double off = (passed[1] - passed[0]) / half - 1.0;
+  kp_world_destroy(&world);
+  print_message("Rayleigh %+.4f\n", off);
+  assert_int_equal(n, 2);
+  assert_between(off, -0.05, 0.05);
+  kp_claim claim = { .id = "flip-rayleigh",
+                     .text = "a drop of FLIP water with tension swings with Rayleigh's period",
+                     .size = "2D, radius of 12 cells, stretched by 10 %",
+                     .test = "test_flip_flows",
+                     .figure = fabs(off),
+                     .threshold = 0.05 };
+  kp_claim_at_most(&claim);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(drops_have_their_pressure),
+    cmocka_unit_test(drops_swing),
     cmocka_unit_test(transfers_cost_energy_in_their_order),
     cmocka_unit_test(column_collapses_like_martin_and_moyce),
     cmocka_unit_test(boxes_float_as_deep_as_they_weigh),

@@ -65,7 +65,7 @@ static double mean_height(kp_flip *flip) {
 
 // Water in the left half of a box, 5/8 high: whole cells, so that what is seeded is its volume.
 static kp_world *storm(int dimension, const kp_flip_def *flip, int cells) {
-  double depth = dimension == 2 ? 0.0 : 0.5;
+  double depth = dimension == 2 ? 0.0 : volume_size_chosen.depth;
   kp_test_settings s =
       kp_test_settings_make(dimension, kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(1.0, 1.0, depth));
   s.simulation.gravity = kp_vec3_make(0.0, -GRAVITY, 0.0);
@@ -94,7 +94,7 @@ static volumes slosh(int dimension, const kp_flip_def *def, int cells, double se
   kp_world *world = storm(dimension, def, cells);
   kp_flip *flip = flip_of(world);
   volumes out = { 0 };
-  double area = dimension == 2 ? 1.0 : 0.5;
+  double area = dimension == 2 ? 1.0 : volume_size_chosen.depth;
   double volume = 0.3125 * area;
   for (int frame = 0; frame < (int)(seconds * FRAMES); ++frame) {
     kp_flip_volumes v;

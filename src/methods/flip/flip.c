@@ -9,6 +9,7 @@
 
 FLIP_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
+#define PI 3.14159265358979323846
 #define CELL_SPACINGS 2.0  // edge of a cell: four particles in 2D, eight in 3D
 #define MARGIN 0.05        // cells that particles keep from walls and solids
 
@@ -51,6 +52,7 @@ static void flip_destroy(void **self) {
     kp_medium_free(&liquid->medium);
   }
   kp_flip_band_free(&flip->band);
+  kp_flip_tension_free(&flip->tension);
   kp_poisson_destroy(&flip->spreader);
   kp_flow_free(&flip->flow);
   kp_array_free(&flip->floaters);
@@ -91,13 +93,8 @@ static kp_result check_alike(const kp_liquid_def *first, const kp_liquid_def *de
     { "spacing", "m", first->spacing, def->spacing },
     { "rest_density", "kg/m^3", first->rest_density, def->rest_density },
     { "viscosity", "Pa s", first->viscosity, def->viscosity },
+    { "surface_tension", "N/m", first->surface_tension, def->surface_tension },
   };
-  if (def->surface_tension > 0.0) {
-    return kp_fail(KP_ERROR_SCENE,
-                   "liquid \"%s\": surface_tension is %g N/m, which method 'flip' does not know; "
-                   "method 'level_set' does",
-                   def->name, def->surface_tension);
-  }
   for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
     if (rows[r].a != rows[r].b) {
       return kp_fail(KP_ERROR_SCENE,
@@ -144,6 +141,10 @@ static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setu
   }
   KP_TRY(kp_flip_find_bodies(flip, env));
   KP_TRY(setup_grid(flip, env, setup));
+  double sigma = setup->liquids[0].surface_tension;
+  if (sigma > 0.0) {
+    KP_TRY(kp_flip_tension_create(&flip->tension, flip->flow.mac, sigma));
+  }
   return flip->def.band > 0.0 ? kp_flip_band_create(flip, env) : KP_OK;
 }
 
@@ -260,6 +261,10 @@ static kp_result flip_solve(void *self, kp_env *env) {
   }
   double start = kp_time_now();
   kp_flow_projection how = { .distance = &flip->distance };
+  if (flip->tension.is_there) {
+    KP_TRY(kp_flip_tension_write(flip));
+    how.surface_pressure = &flip->tension.jump;
+  }
   KP_TRY(kp_flip_project(flip, env, &how));
   flip->totals.solve_seconds += kp_time_now() - start;
   flip->totals.solves += 1;
@@ -328,7 +333,7 @@ static kp_result flip_check(void *self, kp_env *env) {
 }
 
 // dt <= cfl h / (|v| + sqrt(5 h |g|)), the speed a particle at rest can get in a step (Bridson
-// 2008, section 3.2)
+// 2008, section 3.2); with tension, capillary waves (Brackbill, Kothe & Zemach 1992, one fluid)
 static double flip_max_dt(void *self, kp_env *env) {
   const kp_flip *flip = self;
   double h = flip->flow.mac->view.cell;
@@ -338,7 +343,11 @@ static double flip_max_dt(void *self, kp_env *env) {
     speed = fmax(speed, flip->liquids.data[l].medium.max_speed);
   }
   speed += sqrt(5.0 * h * kp_vec3_length(env->simulation.gravity));
-  return speed > 0.0 ? flip->flow.grid.cfl * h / speed : HUGE_VAL;
+  double dt = speed > 0.0 ? flip->flow.grid.cfl * h / speed : HUGE_VAL;
+  if (flip->tension.is_there) {
+    dt = fmin(dt, sqrt(flip->flow.density * h * h * h / (4.0 * PI * flip->tension.sigma)));
+  }
+  return dt;
 }
 
 static int flip_n_populations(const void *self) {

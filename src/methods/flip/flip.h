@@ -4,6 +4,7 @@
 // One object holds all FLIP liquids of a world: they share one grid, whose cell is two spacings.
 #pragma once
 
+#include "geom/level_set.h"
 #include "methods/common/flow.h"
 #include "methods/common/medium.h"
 
@@ -58,6 +59,15 @@ typedef struct kp_flip_band {
   uint64_t seed, round;
 } kp_flip_band;
 
+// Pressure at the surface (flip_tension.c).
+typedef struct kp_flip_tension {
+  bool is_there;
+  double sigma;  // N/m
+  kp_level_set level;
+  kp_buffer phi[2];  // m, negative in the liquid
+  kp_buffer jump;    // Pa
+} kp_flip_tension;
+
 // What the solvers have cost so far: for tests and comparisons.
 typedef struct kp_flip_totals {
   int64_t solves, iterations, unknowns, volume_iterations, rounds;
@@ -81,6 +91,7 @@ typedef struct kp_flip {
   kp_poisson_report spread;  // of the last sub-step
   bool knows_room;
   kp_flip_band band;
+  kp_flip_tension tension;
   kp_flip_totals totals;
 } kp_flip;
 
@@ -176,3 +187,8 @@ KP_NODISCARD kp_result kp_flip_band_move(kp_flip *flip, kp_env *env);
 KP_NODISCARD kp_result kp_flip_band_stats(kp_flip *flip, kp_env *env, kp_population_stats *out);
 KP_NODISCARD kp_result kp_flip_band_store(kp_flip_band *band);
 void kp_flip_band_loaded(kp_flip_band *band);
+
+KP_NODISCARD kp_result kp_flip_tension_create(kp_flip_tension *tension, kp_mac *mac, double sigma);
+void kp_flip_tension_free(kp_flip_tension *tension);
+// sigma times the curvature, from the distance that kp_flip_mark left.
+KP_NODISCARD kp_result kp_flip_tension_write(kp_flip *flip);

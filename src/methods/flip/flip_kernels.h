@@ -24,6 +24,8 @@
   ROW(flip, room)                                                                                  \
   ROW(flip, mark)                                                                                  \
   ROW(flip, excess)                                                                                \
+  ROW(flip, smooth)                                                                                \
+  ROW(flip, jump)                                                                                  \
   ROW(flip, spread)                                                                                \
   REDUCE(flip, thrust, FLIP_THRUST_OPS)                                                            \
   REDUCE(flip, report, FLIP_REPORT_OPS)
@@ -387,6 +389,35 @@ KP_FN void flip_mark(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_ma
     }
     a->fill[at] = fill;
     a->distance[at] = d * g->h;
+  }
+}
+
+// ---- tension ------------------------------------------------------------------------------------
+
+typedef struct flip_smooth_args {
+  kp_mac_view grid;
+  const kp_real *in;  // ghosts filled
+  kp_real *out;
+} flip_smooth_args;
+
+KP_FN void flip_smooth(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_smooth_args *a) {
+  int64_t end = kp_mac_at(&a->grid, i1, j, k);
+  for (int64_t at = kp_mac_at(&a->grid, i0, j, k); at < end; ++at) {
+    a->out[at] = flip_tent_mean(&a->grid, a->in, at);
+  }
+}
+
+// The pressure at the surface (Laplace).
+typedef struct flip_jump_args {
+  kp_mac_view grid;
+  kp_real sigma;  // N/m
+  kp_real *jump;  // the curvature on its way in [1/m]
+} flip_jump_args;
+
+KP_FN void flip_jump(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_jump_args *a) {
+  int64_t end = kp_mac_at(&a->grid, i1, j, k);
+  for (int64_t at = kp_mac_at(&a->grid, i0, j, k); at < end; ++at) {
+    a->jump[at] *= a->sigma;
   }
 }
 
