@@ -514,7 +514,7 @@ KP_FN void flip_blend(int64_t i, const flip_blend_args *a) {
   a->before[i] = a->velocity[i] - a->ratio * a->before[i];
 }
 
-#define FLIP_STRETCH 1.0        // cells that a particle goes between two looks at the velocity
+#define FLIP_STRETCH 2.0        // cells that a particle goes between two looks at the velocity
 #define FLIP_MOST_STRETCHES 64  // of a step; the last is as long as it must be
 
 typedef struct flip_carry_args {
