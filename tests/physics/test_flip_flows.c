@@ -426,8 +426,61 @@ static void drops_swing(void **state) {
   kp_claim_at_most(&claim);
 }
 
+// ---- a block of water hits a box ----------------------------------------------------------------
+
+// Without weight and far from all walls: what the water loses the box gains.
+static void water_and_box_share_momentum(void **state) {
+  (void)state;
+  for (int transfer = 0; transfer < 2; ++transfer) {
+    kp_test_settings s = kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(2, 1, 0));
+    s.simulation.gravity = kp_vec3_make(0.0, 0.0, 0.0);
+    kp_flip_def def = kp_default_flip_def();
+    def.transfer = transfer;
+    kp_world *world = kp_test_world(&s);
+    kp_liquid_def water =
+        kp_test_liquid("water", kp_vec3_make(0.3, 0.3, 0), kp_vec3_make(0.7, 0.7, 0), 1.0 / 64.0);
+    water.method = KP_LIQUID_FLIP;
+    water.viscosity = 0.0;
+    water.velocity = kp_vec3_make(1.0, 0.0, 0.0);
+    kp_grid_def grid = kp_default_grid_def();
+    grid.cfl = 1.0;
+    kp_body_def crate = kp_default_body_def();
+    (void)snprintf(crate.name, sizeof crate.name, "crate");
+    crate.shape = kp_test_box(kp_vec3_make(0.8, 0.35, -0.5), kp_vec3_make(1.1, 0.65, 0.5));
+    crate.density = 500.0;
+    assert_ok(kp_world_set_flip(world, &def));
+    assert_ok(kp_world_set_grid(world, &grid));
+    assert_ok(kp_world_add_liquid(world, &water));
+    assert_ok(kp_world_add_body(world, &crate));
+    assert_ok(kp_world_build(world));
+    double mass = 500.0 * 0.3 * 0.3;
+    double start = kp_test_stats(world, "water").momentum.x;
+    assert_ok(kp_world_advance(world, 2.0 / 3.0, NULL));
+    kp_vec3 liquid = kp_test_stats(world, "water").momentum;
+    kp_vec3 box = kp_vec3_scale(kp_bodies_frame(world->bodies, 0).velocity, mass);
+    double missing = start - liquid.x - box.x;
+    print_message("momentum %.3f: box %.3f, missing %.3f\n", start, box.x, missing);
+    assert_between(box.x / start, 0.1, 0.5);
+    assert_between(fabs(missing) / start, 0.0, 0.02);
+    assert_between(fabs(missing) / box.x, 0.0, 0.1);
+    assert_between(fabs(liquid.y + box.y) / start, 0.0, 0.01);
+    kp_claim claim = { .id = "flip-momentum",
+                       .text = "a block of FLIP water hits a free box: momentum that nobody has, "
+                               "over what the box got",
+                       .size = "64 x 32 cells, the box 10 cells wide",
+                       .test = "test_flip_flows",
+                       .figure = fabs(missing) / box.x,
+                       .threshold = 0.1 };
+    if (transfer == KP_FLIP_BLEND) {
+      kp_claim_at_most(&claim);
+    }
+    kp_world_destroy(&world);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(water_and_box_share_momentum),
     cmocka_unit_test(drops_have_their_pressure),
     cmocka_unit_test(drops_swing),
     cmocka_unit_test(transfers_cost_energy_in_their_order),
