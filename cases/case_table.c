@@ -149,6 +149,12 @@ static kp_case_work work_marching_cubes(void) {
   return (kp_case_work){ .bytes = sizeof(float) };
 }
 
+// The place is read and sorted; of eight samples per particle the distance is written, smoothed
+// twice and read by marching cubes.
+static kp_case_work work_surface(void) {
+  return (kp_case_work){ .bytes = 2.0 * 3.0 * sizeof(double) + 8.0 * 6.0 * sizeof(float) };
+}
+
 // Per value, of MacCormack with two cell fields and three components: in either sweep the velocity
 // (3r, by two fields of cells together) and the field are read and a field is written; the second
 // reads the first one's too.
@@ -364,13 +370,23 @@ const kp_case kp_cases[] = {
   },
   {
       .name = "marching-cubes",
-      .family = "surface",
+      .family = "surfaces",
       .text = "the surface of a ball in a lattice, size samples along a side",
       .unit = "M cells/s",
       .sizes = { 128, 256, 512 },
       .turns = &kp_case_marching_cubes,
       .work = work_marching_cubes,
       .must_core = 100.0,
+  },
+  {
+      .name = "surface",
+      .family = "surfaces",
+      .text = "particles to triangles, voxels of half a spacing",
+      .unit = "M particles/s",
+      .sizes = { 100000, 1000000 },
+      .turns = &kp_case_surface,
+      .work = work_surface,
+      .must_core = 1.0,
   },
 };
 

@@ -138,6 +138,9 @@ extern const kp_case_turns kp_case_pressure;
 
 // The surface of a ball in a lattice of size^3 samples, of 262 k triangles at 256^3.
 extern const kp_case_turns kp_case_marching_cubes;
+// The surface of about `size` particles with waves, from places to triangles, voxels of half a
+// spacing.
+extern const kp_case_turns kp_case_surface;
 
 #define KP_CASE_SIZES 4
 

@@ -1,6 +1,11 @@
+#include <math.h>
+
 #include "base/memory.h"
+#include "base/random.h"
 #include "cases/cases.h"
-#include "geom/marching_cubes.h"
+#include "geom/particle_surface.h"
+
+// ---- the surface of a ball
 
 #define RADIUS 0.3255  // of the ball, in sides of the lattice
 
@@ -67,3 +72,104 @@ const kp_case_turns kp_case_marching_cubes = { .create = create_ball,
                                                .count = count_ball,
                                                .bytes_each = ball_bytes,
                                                .destroy = destroy_ball };
+
+// ---- the surface of a liquid of particles
+
+#define SPACING 0.01  // m
+#define JITTER 0.3    // of the spacing
+
+typedef struct pool_case {
+  kp_surfacing how;
+  kp_surfacer surfacer;
+  kp_isosurface surface;
+  kp_cloud cloud;
+  double *places;
+} pool_case;
+
+// How high the water stands, in spacings: waves, so that the surface is as large as that of a flow.
+static double crest(int64_t i, int64_t k, int64_t n) {
+  double x = 6.283185307179586 * (double)i / (double)n;
+  double z = 6.283185307179586 * (double)k / (double)n;
+  return 0.5 * (double)n * (1.0 + 0.2 * sin(3.0 * x) * cos(2.0 * z));
+}
+
+static int64_t fill_pool(int64_t n, double *const place[3]) {
+  int64_t count = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t top = (int64_t)crest(i, k, n);
+      for (int64_t j = 0; j < top; ++j, ++count) {
+        const double at[3] = { (double)i, (double)j, (double)k };
+        for (int c = 0; c < 3 && place[c] != NULL; ++c) {
+          double shake = kp_rng_uniform(7, 0, (uint64_t)count, (uint64_t)c) - 0.5;
+          place[c][count] = SPACING * (at[c] + 0.5 + JITTER * shake);
+        }
+      }
+    }
+  }
+  return count;
+}
+
+static void destroy_pool(void **self) {
+  pool_case *pool = *self;
+  kp_surfacer_free(&pool->surfacer);
+  kp_isosurface_free(&pool->surface);
+  kp_free(pool->places);
+  kp_free(pool);
+  *self = NULL;
+}
+
+static kp_result create_pool(const char *backend, int64_t size, void **self) {
+  (void)backend;  // surfaces are made on the host
+  pool_case *pool = kp_alloc_zero(sizeof *pool, KP_MEMORY_TEST);
+  *self = pool;
+  if (pool == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  int64_t n = (int64_t)fmax(8.0, round(cbrt(2.0 * (double)size)));
+  double *const none[3] = { NULL, NULL, NULL };
+  int64_t count = fill_pool(n, none);
+  pool->places = kp_alloc((size_t)count * 3 * sizeof(double), KP_MEMORY_TEST);
+  if (pool->places == NULL) {
+    destroy_pool(self);
+    return KP_ERROR_MEMORY;
+  }
+  double *const place[3] = { pool->places, pool->places + count, pool->places + 2 * count };
+  (void)fill_pool(n, place);
+  pool->cloud = (kp_cloud){ .n = count, .x = place[0], .y = place[1], .z = place[2] };
+  double side = (double)n * SPACING;
+  pool->how = (kp_surfacing){ .spacing = SPACING,
+                              .voxel = 0.5 * SPACING,
+                              .reach = 2.4,
+                              .smooth = 2,
+                              .dimension = 3,
+                              .box = { kp_vec3_make(0, 0, 0), kp_vec3_make(side, side, side) } };
+  return KP_OK;
+}
+
+static kp_result turn_pool(void *self) {
+  pool_case *pool = self;
+  KP_TRY(kp_surfacer_fill(&pool->surfacer, &pool->how, &pool->cloud));
+  return kp_marching_cubes(&pool->surfacer.lattice, 0.0f, &pool->surface);
+}
+
+static int64_t count_pool(const void *self) {
+  const pool_case *pool = self;
+  return pool->cloud.n;
+}
+
+static double pool_bytes(const void *self) {
+  const pool_case *pool = self;
+  const kp_lattice *lattice = &pool->surfacer.lattice;
+  double samples = (double)lattice->n[0] * lattice->n[1] * lattice->n[2];
+  double surface = (double)pool->surface.n_vertices * (sizeof(kp_vec3) + 3 * sizeof(float)) +
+                   (double)pool->surface.n_triangles * 3 * sizeof(uint32_t);
+  return 3 * sizeof(double) + sizeof(uint32_t) +
+         (3.0 * sizeof(float) * samples + surface) / (double)pool->cloud.n;
+}
+
+const kp_case_turns kp_case_surface = { .create = create_pool,
+                                        .turn = turn_pool,
+                                        .count = count_pool,
+                                        .bytes_each = pool_bytes,
+                                        .destroy = destroy_pool };

@@ -28,8 +28,30 @@ static void shake_curve(double *samples, int n, double interval) {
   }
 }
 
-// x of the ball after every tenth step, less where it starts.
-static void run_ball(double spacing, int viscosity_model, double path[SAMPLES]) {
+// Half again as heavy as the liquid it takes the place of: a ball of many spacings, or one particle
+// (the text says "the particle's" mass; spec M2, Solid sphere).
+typedef enum load { LOAD_BALL, LOAD_BEAD } load;
+
+static void add_ball(kp_world *world) {
+  kp_body_def ball = kp_default_body_def();
+  snprintf(ball.name, sizeof ball.name, "load");
+  ball.shape = kp_test_ball(kp_vec3_make(0.5, 0.5, 0.5), RADIUS);
+  ball.density = DENSITY;
+  assert_ok(kp_world_add_body(world, &ball));
+}
+
+// A liquid of one particle with solute in it, which keeps its volume and weighs more.
+static void add_bead(kp_world *world, const kp_liquid_def *water) {
+  kp_liquid_def bead = *water;
+  double d = water->spacing;
+  snprintf(bead.name, sizeof bead.name, "load");
+  bead.shape = kp_test_box(kp_vec3_make(0.5, 0.5, 0.5), kp_vec3_make(0.5 + d, 0.5 + d, 0.5 + d));
+  bead.concentration = 1.0;
+  assert_ok(kp_world_add_liquid(world, &bead));
+}
+
+// x of the load after every tenth step, less where it starts.
+static void run_load(load what, double spacing, int viscosity_model, double path[SAMPLES]) {
   kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 1));
   s.simulation.gravity = kp_vec3_make(0, 0, 0);
   s.simulation.dt = DT;
@@ -43,10 +65,7 @@ static void run_ball(double spacing, int viscosity_model, double path[SAMPLES]) 
   water.eos = 0;
   water.sound_speed = 20.0;
   water.clamp_negative_pressure = false;
-  kp_body_def ball = kp_default_body_def();
-  snprintf(ball.name, sizeof ball.name, "ball");
-  ball.shape = kp_test_ball(kp_vec3_make(0.5, 0.5, 0.5), RADIUS);
-  ball.density = DENSITY;
+  water.solute_density = what == LOAD_BEAD ? DENSITY - 1000.0 : 0.0;
   static double samples[3 * 400];
   kp_force_def shake = kp_default_force_def();
   snprintf(shake.name, sizeof shake.name, "shake");
@@ -55,19 +74,25 @@ static void run_ball(double spacing, int viscosity_model, double path[SAMPLES]) 
       (kp_curve){ .components = 3, .n = 400, .start = 0.0, .interval = 0.01, .samples = samples };
   kp_probe_def probe = kp_default_probe_def();
   snprintf(probe.name, sizeof probe.name, "path");
-  snprintf(probe.of, sizeof probe.of, "ball");
+  snprintf(probe.of, sizeof probe.of, "load");
   probe.kind = 2;
   assert_ok(kp_world_add_liquid(world, &water));
-  assert_ok(kp_world_add_body(world, &ball));
+  if (what == LOAD_BALL) {
+    add_ball(world);
+  } else {
+    add_bead(world, &water);
+  }
   assert_ok(kp_world_add_force(world, &shake));
   assert_ok(kp_world_add_probe(world, &probe));
   assert_ok(kp_world_build(world));
+  assert_true(what == LOAD_BALL || kp_world_count(world, "load") == 1);
+  double start = what == LOAD_BALL ? 0.5 : 0.5 + 0.5 * spacing;
   for (int k = 0; k < SAMPLES; ++k) {
     kp_probe_value v;
     int64_t n;
     kp_test_steps(world, STEPS / SAMPLES);
     assert_ok(kp_world_probe_now(world, "path", &v, 1, &n));
-    path[k] = v.position.x - 0.5;
+    path[k] = v.position.x - start;
   }
   kp_world_destroy(&world);
 }
@@ -133,9 +158,9 @@ static void test_paths(void **state) {
   static double fine[SAMPLES];
   static double plain[SAMPLES];
   static double fractional[SAMPLES];
-  run_ball(1.0 / 23, KP_SPH_VISCOSITY_LAPLACIAN, fine);
-  run_ball(1.0 / 19, KP_SPH_VISCOSITY_LAPLACIAN, plain);
-  run_ball(1.0 / 19, KP_SPH_VISCOSITY_FRACTIONAL, fractional);
+  run_load(LOAD_BALL, 1.0 / 23, KP_SPH_VISCOSITY_LAPLACIAN, fine);
+  run_load(LOAD_BALL, 1.0 / 19, KP_SPH_VISCOSITY_LAPLACIAN, plain);
+  run_load(LOAD_BALL, 1.0 / 19, KP_SPH_VISCOSITY_FRACTIONAL, fractional);
   fit f[3] = { fit_path(fine), fit_path(plain), fit_path(fractional) };
   double amplitude = theory_amplitude();
   for (int k = 0; k < 3; ++k) {
@@ -176,7 +201,41 @@ static void test_paths(void **state) {
   kp_claim_at_most(&bbo);
 }
 
+// The same with one heavy particle, which is as large as the grain of each run.
+static void test_bead(void **state) {
+  (void)state;
+  static double path[3][SAMPLES];
+  run_load(LOAD_BEAD, 1.0 / 23, KP_SPH_VISCOSITY_LAPLACIAN, path[0]);
+  run_load(LOAD_BEAD, 1.0 / 19, KP_SPH_VISCOSITY_LAPLACIAN, path[1]);
+  run_load(LOAD_BEAD, 1.0 / 19, KP_SPH_VISCOSITY_FRACTIONAL, path[2]);
+  fit f[3];
+  for (int k = 0; k < 3; ++k) {
+    static const char *const names[] = { "fine", "plain", "fractional" };
+    f[k] = fit_path(path[k]);
+    print_message("  bead, %-10s amplitude %.5f m, residual %.5f m, from the fine path %.5f m\n",
+                  names[k], hypot(f[k].a, f[k].b), f[k].residual, distance(path[k], path[0]));
+  }
+  const char *size = "one particle of mass 1.5 among 6.8K against 12K, box of 1 m, 3 s";
+  kp_claim residual = { "ozgen-C12-bead-residual",
+                        "shaken heavy particle: residual to a sinusoid of fractional over plain",
+                        size,
+                        "test_shaken_sphere",
+                        f[2].residual / f[1].residual,
+                        1.0 };
+  kp_claim_at_most(&residual);
+  kp_claim away = { "ozgen-C12-bead-path",
+                    "shaken heavy particle: distance to the fine path of fractional over plain",
+                    size,
+                    "test_shaken_sphere",
+                    distance(path[2], path[0]) / distance(path[1], path[0]),
+                    1.0 };
+  kp_claim_at_most(&away);
+  // it lags behind the liquid of the box: heavier than what it displaces
+  assert_true(hypot(f[0].a, f[0].b) > 0.0);
+  assert_true(f[0].residual < 0.05);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(test_paths) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(test_bead), cmocka_unit_test(test_paths) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
