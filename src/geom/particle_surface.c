@@ -287,10 +287,9 @@ typedef struct bin_samples {
   float nearest[MOST_SAMPLES * MOST_SAMPLES * MOST_SAMPLES];  // square of the distance
 } bin_samples;
 
-// A particle at (px, py, pz), all in units of R from the corner of the bin.
-static void add_particle(bin_samples *b, float px, float py, float pz) {
-  int n = b->n;
-  for (int i = 0; i < n; ++i) {
+// A particle at (px, py, pz), all in units of R from the corner of the bin; samples begin..end-1.
+static void add_particle(bin_samples *b, int begin, int end, float px, float py, float pz) {
+  for (int i = begin; i < end; ++i) {
     float dx = px - b->x[i], dy = py - b->y[i], dz = pz - b->z[i];
     float square = dx * dx + dy * dy + dz * dz;
     float t = 1.0f - square;
@@ -362,7 +361,18 @@ static void place_samples(const kp_surfacer *s, const int32_t n[3], bin_samples 
   }
 }
 
-static void gather(const fill_work *work, const int32_t bin[3], bin_samples *b) {
+// To the layers of samples it reaches: half of the bin's on average. `away` is the square of its
+// distance from the bin across the layers.
+static void add_to_layers(bin_samples *b, int per_layer, float away, float px, float py, float pz) {
+  for (int begin = 0; begin < b->n; begin += per_layer) {
+    float dz = pz - b->z[begin];
+    if (away + dz * dz < 1.0f) {
+      add_particle(b, begin, begin + per_layer, px, py, pz);
+    }
+  }
+}
+
+static void gather(const fill_work *work, const int32_t bin[3], int per_layer, bin_samples *b) {
   const kp_surfacer *s = work->s;
   const kp_cloud *cloud = work->cloud;
   int32_t lo[3], hi[3];
@@ -380,13 +390,13 @@ static void gather(const fill_work *work, const int32_t bin[3], bin_samples *b) 
         float x = (float)((cloud->x[p] - corner.x) * scale);
         float y = (float)((cloud->y[p] - corner.y) * scale);
         float z = (float)((cloud->z[p] - corner.z) * scale);
-        float out[3] = { fmaxf(-x, x - end), fmaxf(-y, y - end), fmaxf(-z, z - end) };
+        float out[2] = { fmaxf(-x, x - end), fmaxf(-y, y - end) };
         float away = 0.0f;
-        for (int c = 0; c < s->how.dimension; ++c) {
+        for (int c = 0; c < 2; ++c) {
           away += out[c] > 0.0f ? out[c] * out[c] : 0.0f;
         }
         if (away < 1.0f) {
-          add_particle(b, x, y, z);
+          add_to_layers(b, per_layer, away, x, y, z);
         }
       }
     }
@@ -444,7 +454,7 @@ static void fill_bin(const fill_work *work, const int32_t bin[3], bin_samples *b
   float full = full_weight(&s->how);
   if (kind == BIN_MIXED) {
     place_samples(s, n, b);
-    gather(work, bin, b);
+    gather(work, bin, n[0] * n[1], b);
   }
   int at = 0;
   for (int32_t k = 0; k < n[2]; ++k) {
