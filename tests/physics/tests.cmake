@@ -19,6 +19,7 @@ kp_test(test_colliding_flows SOURCES test_colliding_flows.c colliding_short.c ${
 kp_test(test_colliding_flows_long SOURCES test_colliding_flows.c colliding_long.c ${physics_support} LABELS long TIMEOUT 7200)
 kp_test(test_taylor_green SOURCES test_taylor_green.c ${physics_support} LABELS full)
 kp_test(test_cup SOURCES test_cup.c ${physics_support} LABELS full)
+kp_test(test_vortex_share SOURCES test_vortex_share.c ${physics_support} LABELS long TIMEOUT 3600)
 kp_test(test_shaken_sphere SOURCES test_shaken_sphere.c ${physics_support} LABELS long TIMEOUT 3600)
 kp_test(test_sph_tension SOURCES test_sph_tension.c ${physics_support} LABELS full)
 kp_test(test_sph_mix SOURCES test_sph_mix.c ${physics_support} LABELS full)

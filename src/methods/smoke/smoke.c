@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/timer.h"
 #include "data/call.h"
 #include "data/curve.h"
 #include "methods/smoke/smoke_kernels.h"
@@ -283,15 +284,24 @@ static kp_result lift(kp_gas *gas, kp_env *env) {
   return kp_mac_rows(mac, (kp_mac_kind)up, &call);
 }
 
+// What vortex particles take of a step, beside its stages in the profile.
+static void note_vortices(kp_gas *gas, kp_env *env, double start) {
+  if (kp_vortex_particles_any(&gas->vortices)) {
+    kp_profile_add(env->profile, kp_profile_slot(env->profile, "vortices"), kp_time_now() - start);
+  }
+}
+
 static kp_result push(kp_gas *gas, kp_env *env) {
   KP_TRY(lift(gas, env));
   if (gas->has_vorticity) {
+    double start = kp_time_now();
     KP_TRY(kp_vorticity_begin(&gas->vorticity));
     if (gas->def.confinement > 0.0) {
       KP_TRY(kp_vorticity_confine(&gas->vorticity, gas->def.confinement, NULL));
     }
     KP_TRY(kp_vortex_particles_force(&gas->vortices, &gas->vorticity));
     KP_TRY(kp_vorticity_push(&gas->vorticity, env->dt));
+    note_vortices(gas, env, start);
   }
   return kp_flow_forces(&gas->flow, env, 0.0);
 }
@@ -356,7 +366,9 @@ static kp_result smoke_solve(void *self, kp_env *env) {
 static kp_result smoke_correct(void *self, kp_env *env) {
   kp_smoke *smoke = self;
   FOR_EACH_GAS(smoke, gas) {
+    double start = kp_time_now();
     KP_TRY(kp_vortex_particles_move(&gas->vortices, env, NULL));
+    note_vortices(gas, env, start);
   }
   return KP_OK;
 }
