@@ -513,6 +513,13 @@ static void test_euler_stability(void **state) {
   assert_false(is_bounded(critical[0], 1.0, 0.0, KP_SCHEME_EULER));  // without it, it diverges
 }
 
+// O13: with the weight of the present in the matrix an implicit step bears what Euler's does not.
+static void test_implicit_memory(void **state) {
+  (void)state;
+  assert_true(is_bounded(4e-3, 0.5, 0.3, KP_SCHEME_BACKWARD_EULER));
+  assert_false(is_bounded(4e-3, 0.5, 0.3, KP_SCHEME_EULER));
+}
+
 // M1: smallest c S/(w^2 h) for which forward Euler of x" = -w^2 x - c D^(1/2) x stays bounded, u
 // = 3.
 static bool oscillator_is_bounded(double wh, double ratio) {
@@ -695,6 +702,7 @@ int main(void) {
     cmocka_unit_test(test_table),
     cmocka_unit_test(test_bumps),
     cmocka_unit_test(test_scalar_stability),
+    cmocka_unit_test(test_implicit_memory),
     cmocka_unit_test(test_baselines),
     cmocka_unit_test(test_cost),
   };

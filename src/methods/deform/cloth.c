@@ -312,6 +312,8 @@ kp_result kp_cloth_make(const kp_cloth_def *def, const char *folder, kp_part *pa
     .surface = { .thickness = def->thickness, .friction = def->friction, .self = def->self },
     .drag = def->drag,
     .viscosity = def->viscosity,
+    .radius = def->yarn_radius,
+    .particle_radius = def->particle_radius,
     .color = def->color
   };
   kp_text_copy(part->name, sizeof part->name, def->name);

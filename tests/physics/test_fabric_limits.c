@@ -1,0 +1,306 @@
+// Limits on the length of edges (Ozgen 2013, chapter 6): one pass through an ordered list against
+// passes over all edges, on the hanging cloth of 41 x 41 nodes.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/timer.h"
+
+#include "support/claims.h"
+#include "support/cloths.h"
+
+#define CELLS 40
+#define SPACING (1.0 / CELLS)
+
+static kp_vec3 vec(double x, double y, double z) {
+  return kp_vec3_make(x, y, z);
+}
+
+typedef enum held { TOP_ROW, TWO_CORNERS } held;
+
+typedef struct hanging {
+  held held;
+  double k, dt, viscosity;  // N/m, s, 1/s
+  double seconds;
+  const kp_limit_def *limit;  // NULL: none
+} hanging;
+
+typedef struct outcome {
+  kp_test_stretch stretch;
+  double speed;        // RMS over the last quarter [m/s]
+  double asymmetry;    // mean |z difference| of mirrored nodes [m]
+  double enforcement;  // s per step of the limit, from the profile of the whole step
+  int64_t corrections;
+} outcome;
+
+static kp_limit_def list_def(int64_t visits) {
+  kp_limit_def def = kp_default_limit_def();
+  snprintf(def.name, sizeof def.name, "list");
+  snprintf(def.of, sizeof def.of, "sheet");
+  def.visits = visits;
+  return def;
+}
+
+static kp_limit_def provot_def(int64_t passes) {
+  kp_limit_def def = list_def(1);
+  def.method = KP_LIMIT_PROVOT;
+  def.passes = passes;
+  def.two_sided = true;
+  return def;
+}
+
+static kp_world *hang(const hanging *h) {
+  kp_cloth_def sheet = kp_test_sheet(CELLS, CELLS, SPACING);
+  sheet.density = 0.2;
+  sheet.stiffness = sheet.shear = h->k;
+  sheet.bend_stiffness = 0.1 * h->k;
+  sheet.bend_diagonals = true;
+  sheet.viscosity = h->viscosity;
+  sheet.scheme = KP_SCHEME_POSITION_VERLET;
+  kp_test_cloth c = kp_test_cloth_make(&sheet, h->dt);
+  c.solids.inner = 10;
+  kp_pin_def left = kp_test_pin("left", vec(-0.51, -0.001, -1), vec(-0.49, 0.001, 1));
+  kp_pin_def right = kp_test_pin("right", vec(0.49, -0.001, -1), vec(0.51, 0.001, 1));
+  kp_pin_def top = kp_test_pin("top", vec(-1, -0.001, -1), vec(1, 0.001, 1));
+  c.pins[0] = h->held == TOP_ROW ? &top : &left;
+  c.pins[1] = h->held == TOP_ROW ? NULL : &right;
+  c.limits[0] = h->limit;
+  return kp_test_cloth_world(&c);
+}
+
+static double mean_square_speed(kp_world *world) {
+  kp_population_stats s = kp_test_stats(world, "sheet");
+  return 2.0 * s.kinetic_energy / s.mass;
+}
+
+static outcome run(const hanging *h) {
+  kp_world *world = hang(h);
+  double interval = 10.0 * h->dt;
+  outcome out = { .speed = 0.0 };
+  int n = 0;
+  kp_test_until(world, 0.75 * h->seconds, interval);
+  while (kp_world_time(world) < h->seconds - 1e-9) {
+    if (kp_world_advance(world, interval, NULL) != KP_OK) {
+      out.speed = HUGE_VAL;
+      break;
+    }
+    out.speed += mean_square_speed(world);
+    ++n;
+  }
+  out.speed = sqrt(out.speed / n);
+  out.stretch = kp_test_stretch_of(world);
+  kp_vec3 *x = kp_test_nodes(world);
+  for (int j = 0; j <= CELLS; ++j) {
+    for (int i = 0; i <= CELLS; ++i) {
+      kp_vec3 a = x[j * (CELLS + 1) + i], b = x[j * (CELLS + 1) + CELLS - i];
+      out.asymmetry += kp_vec3_length(vec(a.x + b.x, a.y - b.y, a.z - b.z));
+    }
+  }
+  out.asymmetry /= (CELLS + 1) * (CELLS + 1);
+  kp_free(x);
+  const kp_fabric *f = kp_test_deform(world)->fabric;
+  if (f->limited.count > 0) {
+    const kp_limit *m = &f->limited.data[0]->maps.data[0];
+    out.corrections = m->n_edges * (m->def.method == KP_LIMIT_PROVOT ? m->def.passes : 1);
+  }
+  kp_world_destroy(&world);
+  return out;
+}
+
+static void tell(const char *what, const outcome *o) {
+  print_message("%-34s %6lld corrections, stretch %7.1f %% (mean %5.1f %%), RMS speed %.3f m/s\n",
+                what, (long long)o->corrections, 100.0 * o->stretch.largest,
+                100.0 * o->stretch.mean, o->speed);
+}
+
+#define SECONDS 3.0
+
+static hanging soft(held which, const kp_limit_def *limit, double viscosity) {
+  return (hanging){ which, 0.2, 5e-3, viscosity, SECONDS, limit };
+}
+
+// Claims 20, 21, 22: list against passes, top row held, the soft cloth of M4.5.
+static void test_top_row(void **state) {
+  (void)state;
+  kp_limit_def list = list_def(1);
+  hanging none = soft(TOP_ROW, NULL, 2.0), direct = soft(TOP_ROW, &list, 10.0);
+  outcome free_of = run(&none), one = run(&direct);
+  tell("none", &free_of);
+  tell("list, layered, N_v = 1", &one);
+  assert_int_equal(one.corrections, 1640);
+  outcome best = { .speed = 0.0 };
+  int64_t passes = 0;
+  static const int64_t tried[] = { 1, 2, 5, 10, 20 };
+  for (size_t k = 0; k < 5 && passes == 0; ++k) {
+    kp_limit_def provot = provot_def(tried[k]);
+    hanging p = soft(TOP_ROW, &provot, 2.0);
+    best = run(&p);
+    char what[64];
+    snprintf(what, sizeof what, "Provot, %lld passes", (long long)tried[k]);
+    tell(what, &best);
+    passes = best.stretch.largest <= one.stretch.largest ? tried[k] : 0;
+  }
+  passes = passes == 0 ? 20 : passes;
+  double share = (double)one.corrections / (double)(6480 * passes);
+  assert_true(one.stretch.largest <= 0.10);
+  assert_true(free_of.stretch.largest > 1.0);
+  kp_claim claims[] = {
+    { .id = "ozgen-20",
+      .text = "corrections of one ordered pass over those of the fewest Provot passes (of 1, 2, 5, "
+              "10, 20) with no more stretch",
+      .figure = share,
+      .threshold = 0.2 },
+    { .id = "ozgen-21",
+      .text = "no shaking: RMS speed at rest over that of Provot at equal stretch",
+      .figure = one.speed / best.speed,
+      .threshold = 1.0 },
+    { .id = "ozgen-22",
+      .text = "one pass stops over-stretch: largest strain, top row held",
+      .figure = one.stretch.largest,
+      .threshold = 0.10 },
+  };
+  for (int k = 0; k < 3; ++k) {
+    claims[k].size = "41 x 41 nodes, k = 0.2 N/m, dt = 5 ms, 3 s, layered, N_v = 1";
+    claims[k].test = "test_fabric_limits";
+    kp_claim_at_most(&claims[k]);
+  }
+  assert_true(share <= 0.2);
+}
+
+// Without the compensation the pass feeds the motion (M4.5).
+static void test_compensation(void **state) {
+  (void)state;
+  kp_limit_def list = list_def(1);
+  list.compensation = 0.0;
+  hanging h = soft(TOP_ROW, &list, 2.0);
+  kp_limit_def with = list_def(1);
+  hanging h2 = soft(TOP_ROW, &with, 2.0);
+  outcome literal = run(&h), compensated = run(&h2);
+  tell("list without compensation", &literal);
+  tell("list with it, as little damping", &compensated);
+  assert_true(literal.stretch.largest > 2.0 * compensated.stretch.largest);
+}
+
+// Two corners: the worst edges lie on the seam of the two trees.
+static void test_two_corners(void **state) {
+  (void)state;
+  kp_limit_def list = list_def(2);
+  hanging none = soft(TWO_CORNERS, NULL, 2.0), direct = soft(TWO_CORNERS, &list, 10.0);
+  outcome free_of = run(&none), two = run(&direct);
+  tell("two corners, none", &free_of);
+  tell("two corners, list, N_v = 2", &two);
+  assert_int_equal(two.corrections, 3358);
+  double share = two.stretch.largest / free_of.stretch.largest;
+  assert_true(share <= 0.2);
+  kp_claim claim = { .id = "ozgen-22-corners",
+                     .text = "two corners held: largest strain over that without a limit",
+                     .size = "41 x 41 nodes, k = 0.2 N/m, dt = 5 ms, 3 s, layered, N_v = 2",
+                     .test = "test_fabric_limits",
+                     .figure = share,
+                     .threshold = 0.2 };
+  kp_claim_at_most(&claim);
+}
+
+// Claim 23: which order of edges is best, by largest and mean stretch.
+static void test_orders(void **state) {
+  (void)state;
+  static const char *const names[] = { "hvs", "hsv", "vhs", "vsh", "shv", "svh" };
+  double stretch[KP_LIST_ORDER_COUNT];
+  int better = 0;
+  for (int order = 0; order < KP_LIST_ORDER_COUNT; ++order) {
+    kp_limit_def list = list_def(2);
+    list.order = order;
+    hanging h = soft(TWO_CORNERS, &list, 10.0);
+    h.seconds = 2.0;
+    outcome o = run(&h);
+    stretch[order] = o.stretch.largest;
+    print_message("%s: largest %.2f, mean %.4f, asymmetry %.4f m, RMS speed %.2f m/s\n",
+                  names[order], o.stretch.largest, o.stretch.mean, o.asymmetry, o.speed);
+    better += stretch[order] < stretch[KP_LIST_HVS];
+  }
+  kp_claim claim = { .id = "ozgen-23-order",
+                     .text = "horizontal, vertical, shear is the best order: how many of the other "
+                             "five stretch less",
+                     .size = "41 x 41 nodes, two corners, N_v = 2, 2 s",
+                     .test = "test_fabric_limits",
+                     .figure = better,
+                     .threshold = 0.0 };
+  kp_claim_at_most(&claim);
+}
+
+// Claim 24: making the list. No time is asserted.
+static void test_precomputation(void **state) {
+  (void)state;
+  kp_grid_shape shape = { 41, 41, false, true };
+  kp_links links = { 0 };
+  assert_ok(kp_grid_links_add(&shape, 0, &links));
+  static double depth[1681];
+  static uint8_t is_fixed[1681];
+  for (int i = 0; i < 1681; ++i) {
+    depth[i] = i / 41;
+    is_fixed[i] = i == 0 || i == 40;
+  }
+  double best = HUGE_VAL;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    double start = kp_time_now();
+    kp_edge_graph graph;
+    assert_ok(kp_edge_graph_make(1681, links.data, links.count, depth, &graph));
+    kp_walk_def def = {
+      KP_WALK_LAYERED, 2, { KP_LINK_HORIZONTAL, KP_LINK_VERTICAL, KP_LINK_SHEAR }, is_fixed
+    };
+    kp_edge_order order;
+    assert_ok(kp_edge_order_make(&graph, &def, &order));
+    best = fmin(best, kp_time_now() - start);
+    kp_edge_order_free(&order);
+    kp_edge_graph_free(&graph);
+  }
+  kp_array_free(&links);
+  kp_claim claim = { .id = "ozgen-24",
+                     .text = "a list for 1681 nodes is made in 0.52 s [s]",
+                     .size = "41 x 41 nodes, two corners, N_v = 2, with its waves",
+                     .test = "test_fabric_limits",
+                     .figure = best,
+                     .threshold = 0.52 };
+  kp_claim_at_most(&claim);
+}
+
+// Two maps of one cloth: the one that is wanted more is used, in the step in which that changes.
+static void test_switching(void **state) {
+  (void)state;
+  kp_limit_def base = list_def(1), other = list_def(1);
+  snprintf(other.name, sizeof other.name, "other");
+  other.shape = kp_test_box(vec(-0.1, -0.6, -1), vec(0.1, -0.5, 1));
+  static const double wants[] = { -1.0, -1.0, 1.0, 1.0 };
+  other.when = (kp_curve){ .components = 1, .n = 4, .interval = 0.1, .samples = wants };
+  base.when = kp_curve_constant(0.0);
+  hanging h = soft(TOP_ROW, &base, 10.0);
+  kp_cloth_def sheet = kp_test_sheet(CELLS, CELLS, SPACING);
+  sheet.scheme = KP_SCHEME_POSITION_VERLET;
+  sheet.viscosity = 10.0;
+  sheet.stiffness = 1.0;
+  kp_test_cloth c = kp_test_cloth_make(&sheet, h.dt);
+  kp_pin_def top = kp_test_pin("top", vec(-1, -0.001, -1), vec(1, 0.001, 1));
+  c.pins[0] = &top;
+  c.limits[0] = &base;
+  c.limits[1] = &other;
+  kp_world *world = kp_test_cloth_world(&c);
+  const kp_limited *maps = kp_test_deform(world)->fabric->limited.data[0];
+  assert_int_equal(maps->maps.count, 2);
+  // nodes of the shape are moved by the list of the base map alone
+  assert_true(maps->maps.data[0].n_edges > maps->maps.data[1].n_edges);
+  kp_test_until(world, 0.1, 0.05);
+  assert_int_equal(maps->active, 0);
+  kp_test_until(world, 0.25, 0.05);
+  assert_int_equal(maps->active, 1);
+  kp_world_destroy(&world);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_top_row),        cmocka_unit_test(test_compensation),
+    cmocka_unit_test(test_two_corners),    cmocka_unit_test(test_orders),
+    cmocka_unit_test(test_precomputation), cmocka_unit_test(test_switching),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
