@@ -171,6 +171,13 @@ static kp_case_work work_pressure(void) {
                          .bytes_per_neighbour = bytes(0.0, 18.0 + 28.0 * 8.0 / 7.0, 1.0) };
 }
 
+// Per node five tetrahedra: rest 13r and state 43r written once, state and forces of corners 12r in
+// each of some 20 products, and 30r of vectors. Operations of a product: 330 per tetrahedron.
+static kp_case_work work_tets(void) {
+  return (kp_case_work){ .bytes = 5.0 * bytes(4.0, 13.0 + 43.0, 16.0) +
+                                  20.0 * bytes(0.0, 5.0 * (43.0 + 24.0) + 30.0, 5.0 * 32.0) };
+}
+
 // Per cell: both sweeps of MacCormack for two cell fields and three components (as above, five
 // values), buoyancy 4r, divergence 5r, correction 3 x 3r, check 4r; and six turns of conjugate
 // gradients with a V-cycle of two smoothings, each 26r and an eighth more for the coarse levels.
@@ -367,6 +374,15 @@ const kp_case kp_cases[] = {
       .work = work_hair,
       .settle = 5,
       .must_core = 0.74,
+  },
+  {
+      .name = "tets",
+      .family = "solids",
+      .text = "a cube of elastic tetrahedra sags from a wall, implicit steps of 1/60 s to 1e-3",
+      .unit = "M node-steps/s",
+      .sizes = { 8000, 64000 },
+      .build = kp_case_tets,
+      .work = work_tets,
   },
   {
       .name = "marching-cubes",

@@ -52,6 +52,10 @@ KP_NODISCARD kp_result kp_case_rigid_pile(kp_world *world, int64_t bodies);
 KP_NODISCARD kp_result kp_case_hair_e(kp_world *world, int64_t strands);
 int64_t kp_case_hair_e_extras(int64_t nodes);
 
+// A cube of rubber of about so many nodes, five tetrahedra per cell, sags from a wall: one implicit
+// step of 1/60 s at a time.
+KP_NODISCARD kp_result kp_case_tets(kp_world *world, int64_t nodes);
+
 // A dam break with every choice the SPH method has, small enough for tests.
 typedef struct kp_dam_break_def {
   int64_t particles;  // about

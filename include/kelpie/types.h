@@ -745,6 +745,9 @@ typedef struct kp_cloth_def {
   double damping;           // share of the critical one
   double shear;             // stiffness of the diagonals of a grid; KP_AUTO: as stiffness
   double bend_stiffness;    // N per metre and unit strain of the springs across edges
+  double hinge;             // N m: against a change of the angle at edges
+  double axial;             // N per metre and unit strain: altitude springs at bent edges
+  kp_curve strength;        // factor of all stiffness
   double bend_damping;
   bool bend_diagonals;      // springs to second neighbours along diagonals too (Choi, Ko 2002)
   bool tube;                // the width is closed to a ring: a skirt, a sleeve

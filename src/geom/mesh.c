@@ -112,6 +112,33 @@ static kp_vec3 triangle_cross(const kp_mesh *mesh, kp_index triangle) {
   return kp_vec3_cross(ab, ac);
 }
 
+kp_result kp_mesh_drop_unused(kp_mesh *mesh) {
+  kp_index *number = kp_alloc_zero((size_t)mesh->n_vertices * sizeof *number, KP_MEMORY_MESH);
+  if (number == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (kp_index t = 0; t < mesh->n_triangles; ++t) {
+    for (int c = 0; c < 3; ++c) {
+      number[mesh->triangles[t].v[c]] = 1;
+    }
+  }
+  kp_index n = 0;
+  for (kp_index v = 0; v < mesh->n_vertices; ++v) {
+    if (number[v] == 1) {
+      mesh->vertices[n] = mesh->vertices[v];
+      number[v] = n++;
+    }
+  }
+  for (kp_index t = 0; t < mesh->n_triangles; ++t) {
+    for (int c = 0; c < 3; ++c) {
+      mesh->triangles[t].v[c] = number[mesh->triangles[t].v[c]];
+    }
+  }
+  mesh->n_vertices = n;
+  kp_free(number);
+  return KP_OK;
+}
+
 kp_vec3 kp_mesh_triangle_normal(const kp_mesh *mesh, kp_index triangle) {
   return kp_vec3_normalize(triangle_cross(mesh, triangle));
 }

@@ -60,6 +60,9 @@ void kp_mesh_flip(kp_mesh *mesh);
 // lose an edge by it. The first of equal vertices stays; order is kept.
 KP_NODISCARD kp_result kp_mesh_weld(kp_mesh *mesh);
 
+// Leave out vertices of no triangle; order is kept.
+KP_NODISCARD kp_result kp_mesh_drop_unused(kp_mesh *mesh);
+
 // Unit normal of a triangle; zero for a degenerate one.
 kp_vec3 kp_mesh_triangle_normal(const kp_mesh *mesh, kp_index triangle);
 

@@ -311,7 +311,9 @@ kp_result kp_spec_add_grains(kp_spec *spec, const kp_grains_def *def) {
 
 kp_result kp_spec_add_cloth(kp_spec *spec, const kp_cloth_def *def) {
   KP_TRY(check_entity(spec, &kp_cloth_params, def, def->cookie, def->name));
-  INSERT(&spec->cloths, def);
+  kp_cloth_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.strength));
+  INSERT(&spec->cloths, &copy);
   return KP_OK;
 }
 

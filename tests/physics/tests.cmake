@@ -61,6 +61,8 @@ kp_test(test_fabric_knit SOURCES test_fabric_knit.c ${cloth_support} LABELS full
 kp_test(test_fabric_water SOURCES test_fabric_water.c fabric_water_short.c ${cloth_support} LABELS full)
 kp_test(test_fabric_water_long SOURCES test_fabric_water.c fabric_water_long.c ${cloth_support} LABELS long TIMEOUT 3600)
 kp_test(test_deform SOURCES test_deform.c ${media_support} LABELS full)
+kp_test(test_solid_steps SOURCES test_solid_steps.c ${media_support} ../support/claims.c LABELS full)
+kp_test(test_recovery SOURCES test_recovery.c ${media_support} ../support/claims.c LABELS full)
 kp_test(test_soft SOURCES test_soft.c ${media_support} ../support/claims.c LABELS full)
 kp_test(test_hair SOURCES test_hair.c ${media_support} LABELS full)
 kp_test(test_deform_bodies SOURCES test_deform_bodies.c ${media_support} LABELS full)

@@ -152,6 +152,24 @@ static kp_result add_spring(const kp_cloth_def *def, kp_part *part, kp_index a, 
   return KP_OK;
 }
 
+// What resists the angle at an edge: a spring between the far corners of its triangles, a hinge
+// (Bridson et al. 2003: k |E|^2/(|N1| + |N2|), the normals twice the areas), and the altitude
+// spring of the four corners, which alone brings a curved shell back once it is flat (section
+// 5.3.4); where they lie flat at rest there is none.
+static kp_result add_bending(const kp_cloth_def *def, kp_part *part, const half_edge *edge,
+                             double length, double area) {
+  kp_index far0 = edge[0].across, far1 = edge[1].across;
+  KP_TRY(add_spring(def, part, far0, far1, KP_SPRING_BEND, length));
+  if (def->hinge > 0.0) {
+    KP_TRY(kp_part_add_hinge(part, far0, far1, edge->a, edge->b,
+                             def->hinge * length * length / (2.0 * area), def->bend_damping));
+  }
+  const kp_index corners[4] = { edge->a, edge->b, far0, far1 };
+  return def->axial > 0.0 ? kp_part_add_tet(part, corners, KP_TET_ALTITUDE, def->axial * length,
+                                            def->bend_damping, true)
+                          : KP_OK;
+}
+
 // An edge stands for a strip of cloth as wide as its triangles' area over its length; across it a
 // spring joins their far corners (section 5.3.3).
 static kp_result add_edge_springs(const kp_cloth_def *def, kp_part *part) {
@@ -174,7 +192,7 @@ static kp_result add_edge_springs(const kp_cloth_def *def, kp_part *part) {
     double length = distance(part, edge->a, edge->b);
     result = add_spring(def, part, edge->a, edge->b, KP_SPRING_EDGE, area / fmax(length, 1e-300));
     if (result == KP_OK && end - k == 2) {
-      result = add_spring(def, part, edge[0].across, edge[1].across, KP_SPRING_BEND, length);
+      result = add_bending(def, part, edge, length, area);
     }
     k = end;
   }
@@ -314,6 +332,7 @@ kp_result kp_cloth_make(const kp_cloth_def *def, const char *folder, kp_part *pa
     .viscosity = def->viscosity,
     .radius = def->yarn_radius,
     .particle_radius = def->particle_radius,
+    .strength = def->strength,
     .color = def->color
   };
   kp_text_copy(part->name, sizeof part->name, def->name);

@@ -96,9 +96,14 @@ static kp_result strain_rate(kp_deform *d, double *out) {
   KP_BIND(&call, &a, rest, &d->springs.rest, KP_ACCESS_READ);
   KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
   KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_READ);
+  double in_tets;
   *out = 0.0;
-  return d->springs.n > 0 ? kp_call_reduce(d->set->space->backend, &call, d->springs.n, out)
-                          : KP_OK;
+  KP_TRY(kp_deform_tets_strain_rate(d, &in_tets));
+  if (d->springs.n > 0) {
+    KP_TRY(kp_call_reduce(d->set->space->backend, &call, d->springs.n, out));
+  }
+  *out = fmax(*out, in_tets);
+  return KP_OK;
 }
 
 // Of an inner step: what explicit springs bear, and how much springs may change in it (S76).

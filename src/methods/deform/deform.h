@@ -241,6 +241,8 @@ KP_NODISCARD kp_result kp_deform_tets_evaluate(kp_deform *deform, const kp_defor
 KP_NODISCARD kp_result kp_deform_tets_pull(kp_deform *deform, const kp_deform_group *group,
                                            kp_buffer *const v[3], deform_in view, bool elastic);
 KP_NODISCARD kp_result kp_deform_tets_diagonal(kp_deform *deform, const kp_deform_group *group);
+// Largest rate of strain of elastic tetrahedra [1/s].
+KP_NODISCARD kp_result kp_deform_tets_strain_rate(kp_deform *deform, double *out);
 KP_NODISCARD kp_result kp_deform_tets_energy(kp_deform *deform, const kp_deform_part *part,
                                              double *out);
 

@@ -376,6 +376,24 @@ kp_result kp_deform_tets_diagonal(kp_deform *d, const kp_deform_group *group) {
   return KP_OK;
 }
 
+// ---- rate of strain -----------------------------------------------------------------------------
+
+kp_result kp_deform_tets_strain_rate(kp_deform *d, double *out) {
+  kp_deform_materials *t = &d->tets.solids;
+  *out = 0.0;
+  if (t->n == 0) {
+    return KP_OK;
+  }
+  deform_solid_rate_args a = { .n = t->n };
+  kp_call call;
+  kp_call_init(&call, &deform_solid_rate_kernel, &a);
+  KP_BIND(&call, &a, corner, &t->corner, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rest, &t->rest, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_READ);
+  return kp_call_reduce(d->set->space->backend, &call, t->n, out);
+}
+
 // ---- energy -------------------------------------------------------------------------------------
 
 kp_result kp_deform_tets_energy(kp_deform *d, const kp_deform_part *part, double *out) {

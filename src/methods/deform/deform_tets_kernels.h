@@ -477,6 +477,39 @@ KP_FN void deform_solid_energy(int64_t e, const deform_solid_energy_args *g, dou
   }
 }
 
+// Largest rate of Green's strain [1/s]: nothing in a rigid motion.
+typedef struct deform_solid_rate_args {
+  int64_t n;
+  const int32_t *corner;
+  const kp_real *rest;
+  const kp_pos *x, *y, *z;
+  const kp_real *vx, *vy, *vz;
+} deform_solid_rate_args;
+
+KP_FN void deform_solid_rate(int64_t m, const deform_solid_rate_args *g, double *value) {
+  const kp_pos *const p[3] = { g->x, g->y, g->z };
+  kp_vec3 x[4], v[4];
+  deform_corners(g->corner, g->n, m, p, x);
+  for (int c = 0; c < 4; ++c) {
+    int32_t i = g->corner[c * g->n + m];
+    v[c] = kp_vec3_make((double)g->vx[i], (double)g->vy[i], (double)g->vz[i]);
+  }
+  double b[9], f[9], rate[9], sum = 0.0;
+  deform_solid_load(g->rest, g->n, m, DEFORM_SOLID_B, 9, b);
+  deform_solid_gradient(x, b, f);
+  deform_solid_gradient(v, b, rate);
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      double strain = 0.0;
+      for (int k = 0; k < 3; ++k) {
+        strain += 0.5 * (f[3 * k + i] * rate[3 * k + j] + rate[3 * k + i] * f[3 * k + j]);
+      }
+      sum += strain * strain;
+    }
+  }
+  value[0] = sqrt(sum);
+}
+
 #define DEFORM_TETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                              \
   POINT(deform, axis)                                                                              \
   POINT(deform, axis_pull)                                                                         \
@@ -485,4 +518,5 @@ KP_FN void deform_solid_energy(int64_t e, const deform_solid_energy_args *g, dou
   POINT(deform, solid)                                                                             \
   POINT(deform, solid_pull)                                                                        \
   POINT(deform, solid_diagonal)                                                                    \
-  REDUCE(deform, solid_energy, KP_REDUCE_SUM)
+  REDUCE(deform, solid_energy, KP_REDUCE_SUM)                                                      \
+  REDUCE(deform, solid_rate, KP_REDUCE_MAX)

@@ -167,6 +167,15 @@ static kp_result fill_surface(const kp_soft_def *def, const kp_mesh *mesh, kp_pa
   return KP_OK;
 }
 
+// A file has the triangles it has; those of the lattice that fills it are as large as asked for.
+static kp_result surface_of_lattice(const kp_shape *shape, double spacing, kp_mesh *mesh) {
+  kp_tet_mesh tets;
+  KP_TRY(kp_tet_mesh_from_shape(shape, spacing, &tets));
+  kp_result result = kp_tet_mesh_surface(&tets, mesh);
+  kp_tet_mesh_destroy(&tets);
+  return result == KP_OK ? kp_mesh_drop_unused(mesh) : result;
+}
+
 static kp_result make_surface(const kp_soft_def *def, const char *folder, kp_part *part) {
   if (def->tets[0] != '\0') {
     return kp_fail(KP_ERROR_SCENE, "model = \"edges\" is made of a shape, not of tets");
@@ -174,7 +183,9 @@ static kp_result make_surface(const kp_soft_def *def, const char *folder, kp_par
   kp_shape *shape;
   KP_TRY(kp_shape_build(&def->shape, folder, &shape));
   kp_mesh mesh = { 0 };
-  kp_result result = kp_shape_tessellate(shape, def->spacing, &mesh);
+  kp_result result = shape->def.kind == KP_SHAPE_MESH
+                         ? surface_of_lattice(shape, def->spacing, &mesh)
+                         : kp_shape_tessellate(shape, def->spacing, &mesh);
   if (result == KP_OK) {
     result = kp_mesh_weld(&mesh);
   }

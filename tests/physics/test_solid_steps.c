@@ -1,0 +1,373 @@
+// Steps of deformables against analysis: an oscillator over ten thousand periods, the spectral
+// radius of implicit springs, stiff sheets and chains at one step per frame, a pendulum, a hanging
+// chain, and the step that the rate of strain allows.
+#include <math.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "methods/deform/deform.h"
+
+#include "support/claims.h"
+#include "support/media.h"
+
+#define PI 3.14159265358979323846
+
+// Parts made by hand, in a world that holds nothing else but a ball far away.
+typedef struct rig {
+  kp_world *world;
+  kp_deform *deform;
+} rig;
+
+static rig make_rig_of_two(kp_part *part, const kp_solids_def *solids, double gravity, kp_vec3 a,
+                           kp_vec3 b) {
+  kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(-9, -9, -9), kp_vec3_make(9, 9, 9));
+  s.simulation.gravity = kp_vec3_make(0, -gravity, 0);
+  kp_body_def ball = kp_default_body_def();
+  snprintf(ball.name, sizeof ball.name, "ball");
+  ball.shape = kp_test_ball(kp_vec3_make(8, 8, 8), 0.1);
+  rig r = { .world = kp_test_world(&s) };
+  assert_ok(kp_world_add_body(r.world, &ball));
+  assert_ok(kp_world_build(r.world));
+  kp_pin_def pins[2] = { kp_default_pin_def(), kp_default_pin_def() };
+  snprintf(pins[0].name, sizeof pins[0].name, "a");
+  snprintf(pins[1].name, sizeof pins[1].name, "b");
+  pins[0].shape = kp_test_ball(a, 1e-3);
+  pins[1].shape = kp_test_ball(b, 1e-3);
+  kp_text_copy(part->name, sizeof part->name, "part");
+  assert_ok(kp_deform_create(&r.world->env, solids, &part, 1, pins, 2, &r.deform));
+  kp_part_free(part);
+  return r;
+}
+
+// Held at one place.
+static rig make_rig(kp_part *part, const kp_solids_def *solids, double gravity, kp_vec3 pinned) {
+  return make_rig_of_two(part, solids, gravity, pinned, pinned);
+}
+
+static void free_rig(rig *r) {
+  void *self = r->deform;
+  kp_deform_method.destroy(&self);
+  kp_world_destroy(&r->world);
+}
+
+static kp_result advance(rig *r, double dt) {
+  kp_env *env = &r->world->env;
+  env->dt = dt;
+  kp_result result = kp_deform_method.stages[KP_STAGE_SOLVE](r->deform, env);
+  env->time += dt;
+  return result;
+}
+
+static kp_pos *place(rig *r, int axis) {
+  return kp_buffer_host(&r->deform->set->position->buffers[axis], KP_ACCESS_WRITE);
+}
+
+static kp_real *speed(rig *r, int axis) {
+  return kp_buffer_host(&r->deform->set->velocity->buffers[axis], KP_ACCESS_WRITE);
+}
+
+// A chain of n springs along x from the origin, 1 m long and of 1 kg, held at its first node.
+static kp_part chain(int n, double stiffness, double damping) {
+  kp_part part = { 0 };
+  for (int i = 0; i <= n; ++i) {
+    double mass = (i == 0 || i == n ? 0.5 : 1.0) / (double)n;
+    assert_ok(kp_part_add_node(&part, kp_vec3_make((double)i / n, 0, 0), mass, NULL));
+  }
+  for (int i = 0; i < n; ++i) {
+    assert_ok(kp_part_add_spring(&part, i, i + 1, KP_SPRING_EDGE, stiffness, damping));
+  }
+  return part;
+}
+
+// ---- an oscillator: one spring, 1 m long, with half a kilogram at its end -----------------------
+
+typedef struct oscillator {
+  rig rig;
+  double omega, dt;
+} oscillator;
+
+static oscillator make_oscillator(double theta, double stiffness, bool implicit) {
+  kp_part part = chain(1, stiffness, 0.0);
+  oscillator o = { .omega = sqrt(stiffness / 0.5) };
+  o.dt = theta / o.omega;
+  kp_solids_def solids = kp_default_solids_def();
+  solids.dt = o.dt;
+  solids.implicit = implicit;
+  solids.tolerance = KP_TOL(1e-6, 1e-14);
+  o.rig = make_rig(&part, &solids, 0.0, kp_vec3_make(0, 0, 0));
+  return o;
+}
+
+static void set_state(oscillator *o, double x, double v) {
+  place(&o->rig, 0)[1] = 1.0 + x;
+  speed(&o->rig, 0)[1] = (kp_real)v;
+}
+
+// Of the linear map of one step the form x^2 omega^2 (1 - theta^2/4) + v^2 is kept.
+static double amplitude(oscillator *o, double theta) {
+  double x = place(&o->rig, 0)[1] - 1.0, v = (double)speed(&o->rig, 0)[1];
+  return sqrt(x * x * o->omega * o->omega * (1.0 - 0.25 * theta * theta) + v * v);
+}
+
+static void test_neutral(void **state) {
+  (void)state;
+  const double theta = 0.5;
+  oscillator o = make_oscillator(theta, 2.0, false);
+  set_state(&o, 0.1, 0.0);
+  double before = amplitude(&o, theta);
+  for (int64_t n = (int64_t)(1e4 * 2.0 * PI / theta); n > 0; --n) {
+    assert_ok(advance(&o.rig, o.dt));
+  }
+  double drift = fabs(amplitude(&o, theta) / before - 1.0);
+  free_rig(&o.rig);
+  print_message("drift of the amplitude in 1e4 periods: %g\n", drift);
+
+  o = make_oscillator(2.05, 2.0, false);
+  set_state(&o, 1e-4, 0.0);
+  for (int n = 0; n < 12; ++n) {
+    assert_ok(advance(&o.rig, o.dt));
+  }
+  double grown = fabs(place(&o.rig, 0)[1] - 1.0);
+  free_rig(&o.rig);
+  assert_true(grown > 1e-3);  // by 1.56 per step
+  assert_true(drift < KP_TOL(1e-2, 1e-6));
+  if (sizeof(kp_real) == 8) {
+    kp_claim claim = { .id = "selle-C22",
+                       .text = "Newmark's variant is neutrally stable up to dt omega = 2",
+                       .size = "undamped spring, dt omega = 0.5, 1e4 periods: drift of the "
+                               "amplitude; grows at 2.05",
+                       .test = "test_solid_steps",
+                       .figure = drift,
+                       .threshold = 1e-6 };
+    kp_claim_at_most(&claim);
+  }
+}
+
+// The map of one step from two starts, and its larger eigenvalue.
+static double spectral_radius(double theta) {
+  double m[2][2];
+  oscillator o = make_oscillator(theta, 2.0, true);
+  const double size = 1e-2;
+  for (int k = 0; k < 2; ++k) {
+    set_state(&o, k == 0 ? size : 0.0, k == 1 ? size * o.omega : 0.0);
+    assert_ok(advance(&o.rig, o.dt));
+    m[0][k] = (place(&o.rig, 0)[1] - 1.0) / size;
+    m[1][k] = (double)speed(&o.rig, 0)[1] / (size * o.omega);
+  }
+  free_rig(&o.rig);
+  double half = 0.5 * (m[0][0] + m[1][1]);
+  double determinant = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+  double under = half * half - determinant;
+  return under < 0.0 ? sqrt(determinant) : fabs(half) + sqrt(under);
+}
+
+// The same from M13 of the scheme: coefficients of dt/2 in both solves.
+static double exact_radius(double t) {
+  double c = 1.0 + 0.25 * t * t;
+  double a00 = 1.0 - 0.5 * t * t / c, a01 = t / c;
+  double m0 = 1.0 - 0.25 * t * t / c, m1 = 0.5 * t / c;  // the middle
+  double a10 = 2.0 * (-0.5 * t * m0) / c, a11 = 2.0 * (1.0 - 0.5 * t * m1) / c - 1.0;
+  double half = 0.5 * (a00 + a11), determinant = a00 * a11 - a01 * a10;
+  double under = half * half - determinant;
+  return under < 0.0 ? sqrt(determinant) : fabs(half) + sqrt(under);
+}
+
+static void test_spectral_radius(void **state) {
+  (void)state;
+  double worst = 0.0;
+  for (double theta = 0.05; theta < 2e4; theta *= 1.7) {
+    double radius = spectral_radius(theta);
+    assert_near(radius, exact_radius(theta), KP_TOL(3e-4, 1e-9));
+    assert_true(radius <= 1.0 + KP_TOL(3e-5, 1e-9));
+    worst = fmax(worst, radius);
+  }
+  kp_claim claim = { .id = "selle-C21-oscillator",
+                     .text = "an oscillator with an implicit spring is stable at any step",
+                     .size = "Newmark's variant, coefficients dt/2 in both solves, dt omega from "
+                             "0.05 to 2e4: largest spectral radius",
+                     .test = "test_solid_steps",
+                     .figure = worst,
+                     .threshold = 1.0 + 1e-4 };
+  kp_claim_at_most(&claim);
+}
+
+// ---- a pendulum and a hanging chain -------------------------------------------------------------
+
+static void test_pendulum(void **state) {
+  (void)state;
+  const double g = 9.81, start = 20.0 * PI / 180.0;
+  kp_part part = chain(1, 1e4, 0.0);
+  part.x.data[1] = kp_vec3_make(sin(start), -cos(start), 0);
+  kp_solids_def solids = kp_default_solids_def();
+  solids.dt = 1e-3;
+  solids.tolerance = KP_TOL(1e-6, 1e-12);
+  rig r = make_rig(&part, &solids, g, kp_vec3_make(0, 0, 0));
+  double first = 0.0, last = 0.0, before = sin(start), lowest = HUGE_VAL;
+  int crossings = 0;
+  for (int n = 1; n <= 10000; ++n) {
+    assert_ok(advance(&r, 1e-3));
+    double x = place(&r, 0)[1];
+    if (x * before < 0.0) {
+      double at = 1e-3 * ((double)n - x / (x - before));
+      first = crossings == 0 ? at : first;
+      last = at;
+      ++crossings;
+    }
+    lowest = fmin(lowest, x);
+    before = x;
+  }
+  free_rig(&r);
+  double period = 2.0 * (last - first) / (double)(crossings - 1);
+  double exact = 2.0 * PI * sqrt(1.0 / g) * (1.0 + start * start / 16.0);
+  print_message("period %.5f s, exact %.5f s\n", period, exact);
+  assert_near_relative(period, exact, 2e-3);
+  assert_near_relative(-lowest, sin(start), 0.01);  // it does not die down
+}
+
+static void test_catenary(void **state) {
+  (void)state;
+  enum { N = 40 };
+  const double span = 0.6;
+  // an arc of a circle over the span, 1 m long: 2 r a = 1, 2 r sin(a) = span
+  double a = 1.0;
+  for (int k = 0; k < 60; ++k) {
+    a -= (sin(a) / a - span) / ((cos(a) - sin(a) / a) / a);
+  }
+  double radius = 0.5 / a;
+  kp_part part = { .viscosity = 3.0 };
+  for (int i = 0; i <= N; ++i) {
+    double angle = a * (2.0 * i / (double)N - 1.0);
+    kp_vec3 p = { radius * sin(angle), -radius * (cos(angle) - cos(a)), 0.0 };
+    assert_ok(kp_part_add_node(&part, p, 1.0 / N, NULL));
+  }
+  double length = 0.0;
+  for (int i = 0; i < N; ++i) {
+    assert_ok(kp_part_add_spring(&part, i, i + 1, KP_SPRING_EDGE, 1e4, 1.0));
+    length += part.springs.data[i].rest;
+  }
+  kp_solids_def solids = kp_default_solids_def();
+  solids.dt = 2e-3;
+  solids.tolerance = 1e-5;
+  rig r = make_rig_of_two(&part, &solids, 9.81, kp_vec3_make(-0.5 * span, 0, 0),
+                          kp_vec3_make(0.5 * span, 0, 0));
+  for (int n = 0; n < 4000; ++n) {
+    assert_ok(advance(&r, 2e-3));
+  }
+  double lowest = 0.0;
+  for (int i = 0; i <= N; ++i) {
+    lowest = fmin(lowest, place(&r, 1)[i]);
+  }
+  free_rig(&r);
+  double c = 0.3;
+  for (int k = 0; k < 60; ++k) {
+    double h = 0.5 * span / c;
+    c -= (2.0 * c * sinh(h) - length) / (2.0 * sinh(h) - span / c * cosh(h));
+  }
+  double sag = fabs(c) * (cosh(0.5 * span / c) - 1.0);
+  print_message("sag %.5f m, catenary %.5f m\n", -lowest, sag);
+  assert_near_relative(-lowest, sag, 0.005);
+}
+
+// ---- the step that the rate of strain allows (S76) ----------------------------------------------
+
+static void test_strain_rate(void **state) {
+  (void)state;
+  kp_part part = chain(1, 1.0, 0.0);
+  kp_solids_def solids = kp_default_solids_def();
+  solids.inner = 1000;
+  rig r = make_rig(&part, &solids, 0.0, kp_vec3_make(0, 0, 0));
+  speed(&r, 0)[1] = 5;  // 5 strains per second, a tenth per step
+  assert_near_relative(kp_deform_method.max_dt(r.deform, &r.world->env), 1000.0 * 0.02, 1e-6);
+  assert_ok(advance(&r, 0.1));
+  assert_int_equal(r.deform->inner_steps, 5);
+  free_rig(&r);
+}
+
+// ---- stiff ones at one step per frame -----------------------------------------------------------
+
+typedef struct stiff_run {
+  bool is_finite;
+  double rise;  // of kinetic and potential energy above the start, in shares of m g 1 m
+} stiff_run;
+
+// 240 steps of 1/24 s of a sheet of 10 x 10 cells held at two corners, or of a chain of 50 springs
+// held at one end, that fall from lying flat.
+static stiff_run run_stiff(bool is_chain, bool implicit, kp_solid_scheme scheme, double times) {
+  kp_solids_def solids = kp_default_solids_def();
+  solids.dt = 1.0 / 24.0;
+  solids.implicit = implicit;
+  solids.tolerance = KP_TOL(1e-4, 1e-8);
+  solids.iterations = 5000;
+  kp_part part;
+  if (is_chain) {
+    part = chain(50, 100.0 * times, 15.0);
+  } else {
+    kp_cloth_def def = kp_default_cloth_def();
+    def.columns = def.rows = 10;
+    def.stiffness = 2000.0 * times;
+    def.bend_stiffness = 20.0 * times;
+    def.damping = 15.0;
+    def.bend_damping = 8.0;
+    def.position = kp_vec3_make(0.5, 0, 0.5);
+    assert_ok(kp_cloth_make(&def, NULL, &part));
+  }
+  part.scheme = scheme;
+  rig r = is_chain
+              ? make_rig(&part, &solids, 9.81, kp_vec3_make(0, 0, 0))
+              : make_rig_of_two(&part, &solids, 9.81, kp_vec3_make(0, 0, 0), kp_vec3_make(1, 0, 0));
+  stiff_run out = { .is_finite = true };
+  for (int k = 0; k < 240 && out.is_finite; ++k) {
+    kp_population_stats now;
+    if (advance(&r, 1.0 / 24.0) != KP_OK) {
+      out.is_finite = false;
+      break;
+    }
+    assert_ok(kp_deform_method.stats(r.deform, &r.world->env, 0, &now));
+    double total = now.kinetic_energy + now.potential_energy;
+    out.is_finite = isfinite(total) && now.max_speed < 1e4;
+    out.rise = fmax(out.rise, total / (now.mass * 9.81));
+  }
+  free_rig(&r);
+  return out;
+}
+
+static stiff_run told(const char *what, bool is_chain, kp_solid_scheme scheme, double times) {
+  stiff_run s = run_stiff(is_chain, true, scheme, times);
+  print_message("%s, %s, stiffness times %g: %s, energy rises by %.4f of m g 1 m\n", what,
+                kp_schemes[scheme].name, times, s.is_finite ? "finite" : "diverges", s.rise);
+  return s;
+}
+
+// One linear solve with frozen directions is stable for any stiffness while springs do not turn. At
+// one step per frame they do, by more than a radian: backward Euler bears a sheet of any stiffness
+// and a chain of 100 N per strain; the trapezoidal half of Newmark's variant bears neither.
+static void test_stiff(void **state) {
+  (void)state;
+  stiff_run sheet = told("sheet", false, KP_SCHEME_BACKWARD_EULER, 1e6);
+  stiff_run mild = told("chain", true, KP_SCHEME_BACKWARD_EULER, 1.0);
+  stiff_run hard = told("chain", true, KP_SCHEME_BACKWARD_EULER, 1e6);
+  stiff_run newmark = told("sheet", false, KP_SCHEME_NEWMARK, 1e6);
+  assert_true(sheet.is_finite && sheet.rise < 1.0);
+  assert_true(mild.is_finite && mild.rise < 10.0);
+  assert_false(run_stiff(false, false, KP_SCHEME_NEWMARK, 1e6).is_finite);
+  assert_false(run_stiff(true, false, KP_SCHEME_NEWMARK, 1e6).is_finite);
+  kp_claim claim = { .id = "selle-C21",
+                     .text = "implicit springs are stable at any stiffness and step",
+                     .size = "sheet of 10 x 10 cells, stiffness times 1e6, 240 steps of 1/24 s by "
+                             "backward Euler: rise of the energy over m g 1 m; Newmark's variant "
+                             "and a chain of 50 springs as stiff diverge",
+                     .test = "test_solid_steps",
+                     .figure = sheet.rise,
+                     .threshold = 0.01 };
+  bool is_all = hard.is_finite && newmark.is_finite && sheet.rise < 0.01;
+  kp_claim_write(&claim, is_all ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_neutral),     cmocka_unit_test(test_spectral_radius),
+    cmocka_unit_test(test_pendulum),    cmocka_unit_test(test_catenary),
+    cmocka_unit_test(test_strain_rate), cmocka_unit_test(test_stiff),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
