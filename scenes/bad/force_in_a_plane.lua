@@ -1,5 +1,5 @@
--- expect: force "wind": its shape must be a box or a sphere
+-- expect: force "gust": its shape must be a box or a sphere
 -- exit: 3
 domain { max = {1, 1, 1} }
 liquid "water" { spacing = 0.05, shape = box { min = {0, 0, 0}, max = {0.4, 0.4, 0.4} } }
-force "wind" { acceleration = {1, 0, 0}, shape = plane { normal = {0, 1, 0} } }
+force "gust" { acceleration = {1, 0, 0}, shape = plane { normal = {0, 1, 0} } }

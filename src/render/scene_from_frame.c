@@ -16,7 +16,7 @@
 
 #define FLAT_DEPTH 0.5  // of a flat world, in its sizes: what one layer of smoke stands for
 
-#define BOX_TRIANGLES 12  // a box shows its faces, not one round body
+#define BOX_TRIANGLES 12          // a box shows its faces, not one round body
 #define SURFACE_OF "surface of "  // and the liquid's name: what run/surfaces.c calls its meshes
 
 // Light of one particle of a flame, where no look says more.
