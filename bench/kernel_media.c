@@ -19,7 +19,7 @@ static kp_shape_def box(kp_vec3 lo, kp_vec3 hi) {
 static kp_result springs_world(kp_world *world, int64_t particles, const kp_springs_def *def,
                                kp_boundary sides) {
   kp_domain_def domain = kp_default_domain_def();
-  domain.boundary_z = sides;
+  domain.boundary_z = (int)sides;
   kp_liquid_def left = kp_default_liquid_def();
   left.method = KP_LIQUID_SPRINGS;
   left.spacing = cbrt(0.4 / (double)particles);
@@ -143,7 +143,7 @@ static kp_result add_vortex_fire(kp_world *world, int64_t particles) {
 static kp_result stf_world(kp_world *world, int64_t particles, const kp_stf_def *def,
                            kp_boundary sides) {
   kp_domain_def domain = kp_default_domain_def();
-  domain.boundary_z = sides;
+  domain.boundary_z = (int)sides;
   kp_liquid_def starch = kp_default_liquid_def();
   starch.method = KP_LIQUID_STF;
   starch.spacing = cbrt(0.4 / (double)particles);

@@ -193,7 +193,7 @@ static kp_result wrap(kp_multigrid *m, level *l, poisson_border_kind kind, kp_bu
       box.n[c] = l->hi[c] - l->lo[c];
       box.start += l->lo[c] * stride[c];
     }
-    poisson_border_args a = { .grid = box, .axis = axis, .kind = kind };
+    poisson_border_args a = { .grid = box, .axis = axis, .kind = (int32_t)kind };
     kp_call call;
     kp_call_init(&call, &poisson_border_kernel, &a);
     KP_BIND(&call, &a, values, values, KP_ACCESS_WRITE);

@@ -73,7 +73,7 @@ static kp_result rows(kp_poisson *p, kp_call *call) {
 
 // One layer around the window across an axis.
 static kp_result border(kp_poisson *p, int axis, poisson_border_kind kind, kp_buffer *values) {
-  poisson_border_args a = { .grid = p->box, .axis = axis, .kind = kind };
+  poisson_border_args a = { .grid = p->box, .axis = axis, .kind = (int32_t)kind };
   kp_call call;
   kp_call_init(&call, &poisson_border_kernel, &a);
   KP_BIND(&call, &a, values, values, KP_ACCESS_WRITE);
