@@ -1,10 +1,12 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/build_info.h"
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/frames.h"
+#include "geom/triangle_triangle.h"
 #include "io/frame_data.h"
 #include "par/kernel.h"
 #include "render/video.h"
@@ -15,6 +17,8 @@
 static const kp_option options[] = {
   { "hash", 0, NULL, "print only the hash of the last frame, or of the one named by --frame" },
   { "frame", 0, "N", "which frame to look at; the last when missing" },
+  { "crossings", 0, "NAMES",
+    "pairs of triangles that cut each other in these meshes, a,b,c, in every frame" },
   { "build", 0, NULL, "what this program was built with" },
   { "schedule", 0, "SCENE", "the stages of a sub-step and who takes part, for a scene" },
 };
@@ -26,6 +30,7 @@ static const kp_command command = {
   "exactly when their frames are equal to the last bit.",
   "  kelpie info out/dam_break\n"
   "  kelpie info out/dam_break --hash --frame 20\n"
+  "  kelpie info out/cloth_twist --crossings strip\n"
   "  kelpie info --schedule scenes/demo/dam_break.lua",
   options,
   sizeof options / sizeof options[0],
@@ -137,6 +142,79 @@ static kp_result print_record(const kp_run_folder *folder, const kp_frame_list *
   return print_checkpoints(folder);
 }
 
+// ---- crossings
+
+typedef struct soup_of_frame {
+  KP_ARRAY(double) x;
+  KP_ARRAY(double) y;
+  KP_ARRAY(double) z;
+  KP_ARRAY(kp_index) triangles;
+} soup_of_frame;
+
+static kp_result add_mesh(soup_of_frame *soup, const kp_frame_mesh *mesh) {
+  kp_index first = (kp_index)soup->x.count;
+  for (uint64_t v = 0; v < mesh->n_vertices; ++v) {
+    KP_TRY(kp_array_push(&soup->x, mesh->vertices[v].x));
+    KP_TRY(kp_array_push(&soup->y, mesh->vertices[v].y));
+    KP_TRY(kp_array_push(&soup->z, mesh->vertices[v].z));
+  }
+  for (uint64_t k = 0; k < 3 * mesh->n_triangles; ++k) {
+    KP_TRY(kp_array_push(&soup->triangles, first + (kp_index)mesh->triangles[k]));
+  }
+  return KP_OK;
+}
+
+// Whether a list "a,b,c" holds a name.
+static bool is_listed(const char *list, const char *name) {
+  size_t length = strlen(name);
+  for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+    at += *at == ',' ? 1 : 0;
+    if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static kp_result count_crossings(const char *path, const char *names) {
+  kp_frame *frame;
+  KP_TRY(kp_frame_load(path, &frame));
+  soup_of_frame all = { 0 };
+  kp_intersections found = { 0 };
+  kp_result result = KP_OK;
+  for (size_t m = 0; m < frame->n_meshes && result == KP_OK; ++m) {
+    result = is_listed(names, frame->meshes[m].name) ? add_mesh(&all, &frame->meshes[m]) : KP_OK;
+  }
+  if (result == KP_OK && all.triangles.count == 0) {
+    result = kp_fail(KP_ERROR_ARGUMENT, "--crossings: frame %" PRIu64 " has no mesh of \"%s\"",
+                     frame->frame, names);
+  }
+  if (result == KP_OK) {
+    kp_triangle_soup soup = { all.x.data, all.y.data, all.z.data, all.triangles.data,
+                              (kp_index)(all.triangles.count / 3) };
+    result = kp_soup_count(&soup, &found);
+  }
+  if (result == KP_OK) {
+    (void)printf("frame %" PRIu64 ": %zu triangles, %" PRId64 " crossings\n", frame->frame,
+                 all.triangles.count / 3, found.count);
+  }
+  kp_array_free(&all.x);
+  kp_array_free(&all.y);
+  kp_array_free(&all.z);
+  kp_array_free(&all.triangles);
+  kp_frame_free(&frame);
+  return result;
+}
+
+static kp_result print_crossings(const kp_frame_list *frames, const char *names) {
+  char path[KP_PATH_SIZE];
+  for (size_t f = frames->begin; f < frames->end; ++f) {
+    KP_TRY(kp_frame_list_path(frames, f, path));
+    KP_TRY(count_crossings(path, names));
+  }
+  return KP_OK;
+}
+
 static kp_result print_run(const kp_arguments *arguments) {
   kp_frame_list frames;
   char path[KP_PATH_SIZE];
@@ -147,7 +225,10 @@ static kp_result print_run(const kp_arguments *arguments) {
   }
   KP_TRY(kp_frame_list_find(arguments->plain.data[0], wanted, &frames));
   kp_result result = kp_frame_list_path(&frames, frames.end - 1, path);
-  if (result == KP_OK && kp_arguments_has(arguments, "hash")) {
+  const char *meshes = kp_arguments_get(arguments, "crossings");
+  if (result == KP_OK && meshes != NULL) {
+    result = print_crossings(&frames, meshes);
+  } else if (result == KP_OK && kp_arguments_has(arguments, "hash")) {
     result = print_hash(path);
   } else if (result == KP_OK) {
     result = print_record(&frames.folder, &frames);
