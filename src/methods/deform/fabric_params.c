@@ -78,7 +78,7 @@ static const kp_param limit_rows[] = {
         "flat)."),
   ROW(visits, INT, "", 1, 100, "How often a pass may move one node."),
   ROW(compensation, REAL, "", 0, 2,
-      "Share of each correction that the upper node feels in the next step; 0 diverges."),
+      "Share of each correction that the upper node feels in the next step."),
   ROW(shape, SHAPE, "", 0, 0, "Nodes in it at the start count as fixed, beside pinned ones."),
   ROW(when, CURVE, "", -1e9, 1e9,
       "Of several limits of one cloth, that with the highest value is used; may be a function of "
