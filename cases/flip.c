@@ -17,6 +17,7 @@ static kp_result build(kp_world *world, int64_t size, double dt, double band) {
   kp_grid_def grid = kp_default_grid_def();
   grid.cell = cell;
   grid.tolerance = 1e-3;
+  grid.advection = KP_ADVECT_SEMI_LAGRANGIAN;
   KP_TRY(kp_world_set_grid(world, &grid));
   kp_flip_def flip = kp_default_flip_def();
   flip.band = band;

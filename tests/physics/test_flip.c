@@ -211,9 +211,12 @@ static kp_world *narrow(const char *backend, int dimension, int transfer) {
   s.domain.boundary_z = dimension == 2 ? KP_BOUNDARY_CLOSED : KP_BOUNDARY_PERIODIC;
   kp_flip_def flip = def_of(transfer);
   flip.band = 1.0;
+  kp_grid_def grid = kp_default_grid_def();
+  grid.advection = dimension == 3 ? KP_ADVECT_SEMI_LAGRANGIAN : KP_ADVECT_MACCORMACK;
   kp_liquid_def water =
       flip_liquid("water", kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(0.4, 0.6, depth), 0.025);
   kp_world *world = world_with(&s, &flip, &water);
+  assert_ok(kp_world_set_grid(world, &grid));
   kp_collider_def pillar = kp_default_collider_def();
   (void)snprintf(pillar.name, sizeof pillar.name, "pillar");
   pillar.shape = kp_test_ball(kp_vec3_make(0.3, 0.1, 0.5 * depth), 0.08);

@@ -260,6 +260,24 @@ static kp_result trace_depth(kp_flip *flip, kp_env *env, kp_buffer *from) {
   return kp_mac_rows(flow->mac, KP_MAC_CELL, &call);
 }
 
+// By one trace: only where the liquid is deep.
+static kp_result carry_deep(kp_flip *flip, kp_env *env, int axis) {
+  kp_flow *flow = &flip->flow;
+  kp_buffer *velocity = flow->velocity->buffers;
+  flip_band_carry_args a = {
+    .carry = { .grid = flow->mac->view, .dt = -env->dt, .trace = flow->grid.trace }, .axis = axis
+  };
+  kp_call call;
+  kp_call_init(&call, &flip_band_carry_kernel, &a);
+  KP_BIND(&call, &a, carry.carrier.u, &velocity[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, carry.carrier.v, &velocity[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, carry.carrier.w, &velocity[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, depth, depth_of(&flip->band), KP_ACCESS_READ);
+  KP_BIND(&call, &a, values, &velocity[axis], KP_ACCESS_READ);
+  KP_BIND(&call, &a, out, &flip->band.inner->buffers[axis], KP_ACCESS_WRITE);
+  return kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call);
+}
+
 // The velocity of the liquid that the grid holds goes along itself.
 static kp_result carry_velocity(kp_flip *flip, kp_env *env) {
   kp_flow *flow = &flip->flow;
@@ -269,6 +287,10 @@ static kp_result carry_velocity(kp_flip *flip, kp_env *env) {
                         .interpolation = flow->grid.interpolation };
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     kp_buffer *inner = &flip->band.inner->buffers[axis];
+    if (how.scheme == KP_ADVECT_SEMI_LAGRANGIAN) {
+      KP_TRY(carry_deep(flip, env, axis));
+      continue;
+    }
     KP_TRY(kp_buffer_copy(inner, &flow->velocity->buffers[axis]));
     KP_TRY(kp_advect_values(&flow->advect, &how, (kp_mac_kind)axis, inner, flow->velocity,
                             &flow->flags->buffers[0], NAN, env->dt));
@@ -280,6 +302,7 @@ kp_result kp_flip_band_move(kp_flip *flip, kp_env *env) {
   int last;
   KP_TRY(measure_depth(flip, &last));
   KP_TRY(trace_depth(flip, env, &flip->band.layer[last]));
+  KP_TRY(kp_mac_fill_periodic(flip->flow.mac, depth_of(&flip->band)));
   return carry_velocity(flip, env);
 }
 

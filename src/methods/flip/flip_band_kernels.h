@@ -18,6 +18,7 @@
   ROW(flip_band, start)                                                                            \
   ROW(flip_band, deepen)                                                                           \
   ROW(flip_band, trace)                                                                            \
+  ROW(flip_band, carry)                                                                            \
   REDUCE(flip_band, held, FLIP_BAND_HELD_OPS)                                                      \
   REDUCE(flip_band, sums, FLIP_BAND_SUMS_OPS)
 
@@ -267,6 +268,38 @@ KP_FN void flip_band_trace(int64_t j, int64_t k, int64_t i0, int64_t i1,
                                  way[1] * g->inverse_h, way[2] * g->inverse_h);
     int is_solid = (a->flags[at] & KP_CELL_KIND) == KP_CELL_SOLID;
     a->out[at] = is_solid ? (kp_real)0 : kp_mac_linear(g, a->in, p);
+  }
+}
+
+// The velocity of the faces of cells below the surface from where they were; no others are asked.
+typedef struct flip_band_carry_args {
+  flip_carry_args carry;  // its grid, carrier and trace; dt is negative
+  int32_t axis;
+  const kp_real *depth;   // cells, after the step
+  const kp_real *values;  // ghosts filled
+  kp_real *out;
+} flip_band_carry_args;
+
+KP_FN void flip_band_carry(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                           const flip_band_carry_args *a) {
+  const kp_mac_view *g = &a->carry.grid;
+  const kp_real half = (kp_real)0.5;
+  const kp_real f[3] = { a->axis == 0 ? (kp_real)0 : half, a->axis == 1 ? (kp_real)0 : half,
+                         a->axis == 2 ? (kp_real)0 : half };
+  int64_t back = kp_mac_stride(g, a->axis);
+  for (int64_t i = i0; i < i1; ++i) {
+    int64_t at = kp_mac_at(g, i, j, k);
+    kp_real value = 0;
+    if (a->depth[at] >= (kp_real)FLIP_INSIDE || a->depth[at - back] >= (kp_real)FLIP_INSIDE) {
+      const int32_t item[3] = { (int32_t)i, (int32_t)j, (int32_t)k };
+      kp_real way[3];
+      flip_way(&a->carry, item, f, way);
+      value =
+          kp_mac_linear(g, a->values,
+                        kp_mac_move(g, a->axis, item[0], item[1], item[2], way[0] * g->inverse_h,
+                                    way[1] * g->inverse_h, way[2] * g->inverse_h));
+    }
+    a->out[at] = value;
   }
 }
 
