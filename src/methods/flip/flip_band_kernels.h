@@ -95,7 +95,7 @@ KP_FN int32_t flip_band_misses(const flip_band_grow *grow, kp_real open, kp_real
     n = (int32_t)(whole - count + (kp_real)0.5);
   }
   uint64_t item = (uint64_t)at;
-  if (grow->share > 0.0 &&
+  if (grow->share > 0.0 && count + (kp_real)n < whole &&
       kp_rng_uniform(grow->seed, KP_RNG_FLIP, item, grow->round) < grow->share * (double)open) {
     ++n;
   }
