@@ -30,7 +30,6 @@
 #include "methods/deform/deform_tets_kernels.h"
 #include "methods/deform/fabric_kernels.h"
 #include "methods/deform/hair_kernels.h"
-#include "methods/deform/hair_solve_kernels.h"
 #include "methods/fire/fire_kernels.h"
 #include "methods/flip/flip_band_kernels.h"
 #include "methods/flip/flip_kernels.h"
@@ -100,7 +99,6 @@
   CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   DEFORM_TETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   HAIR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
-  HAIR_SOLVE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
   SPH_SHIFT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \

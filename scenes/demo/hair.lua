@@ -1,26 +1,26 @@
--- A head with long hair nods and shakes. Hairs bend, twist and curl, do not stretch, and stick to
--- each other where they touch.
+-- A head with long hair turns and nods. Hairs bend, twist and curl, do not stretch, and stick to each
+-- other where they touch.
 domain { min = {-0.35, -0.45, -0.35}, max = {0.35, 0.35, 0.35} }
 simulation { dt_max = 1/60 }
-solids { dt = 1/600, inner = 5, tolerance = 0.01 }
+solids { dt = 1/300, inner = 4, tolerance = 0.01 }
 
 local function smooth(t) return t < 0 and 0 or t > 1 and 1 or t * t * (3 - 2 * t) end
 collider "head" {
-  shape = mesh { file = "meshes/head.obj" },
+  shape = mesh { file = "meshes/head.obj" }, spacing = 0.02,
   rotation_deg = function(t)
-    return {8 * math.sin(5 * t) * smooth(t), 50 * math.sin(9 * t) * smooth(2 * t), 0}
+    return {8 * math.sin(5 * t) * smooth(t), 40 * math.sin(8 * t) * smooth(2 * t), 0}
   end,
   color = {0.62, 0.42, 0.33},
 }
 hair "locks" {
   on = "head",
-  -- crown and back of the skull
-  scalp = sphere { center = {0, 0.065, -0.065}, radius = 0.105 }, fade = 0.02,
-  count = 900, segments = 16, length = 0.20,
-  fall = {0, -1, -0.25}, droop = 0.035, lift = 0.004, roughness = 0.25,
-  wave = 0.003, wave_length = 0.06,
+  -- crown, sides and back of the skull
+  scalp = sphere { center = {0, 0.07, -0.045}, radius = 0.112 }, fade = 0.015,
+  count = 500, segments = 14, length = 0.22,
+  fall = {0, -1, -0.15}, droop = 0.012, lift = 0.005, roughness = 0.2,
+  wave = 0.003, wave_length = 0.07,
   stiction = 1e-3, stiction_distance = 0.003, stiction_break = 0.008, stiction_links = 2,
-  radius = 4e-4, color = {0.16, 0.065, 0.025},
+  radius = 5e-4, color = {0.16, 0.065, 0.025},
 }
-render { camera_position = {0.45, 0.12, 0.75}, camera_target = {0, -0.03, 0}, box = false }
+render { camera_position = {0.62, 0.16, 0.42}, camera_target = {0, -0.04, 0}, box = false }
 output { frames = 48, fps = 24 }

@@ -66,6 +66,8 @@ kp_test(test_recovery SOURCES test_recovery.c ${media_support} ../support/claims
 kp_test(test_soft SOURCES test_soft.c ${media_support} ../support/claims.c LABELS full)
 kp_test(test_hair SOURCES test_hair.c ${media_support} LABELS full)
 kp_test(test_deform_bodies SOURCES test_deform_bodies.c ${media_support} LABELS full)
+kp_test(test_hair_heads SOURCES test_hair_heads.c hair_heads_short.c ${media_support} LABELS full)
+kp_test(test_hair_heads_long SOURCES test_hair_heads.c hair_heads_long.c ${media_support} LABELS long TIMEOUT 3600)
 set(gas_support ${media_support} ../support/gases.c)
 kp_test(test_vortex_particles SOURCES test_vortex_particles.c ${gas_support} LABELS full)
 kp_test(test_smoke_claims SOURCES test_smoke_claims.c wake_short.c ${gas_support} LABELS full)

@@ -163,7 +163,7 @@ KP_FN void deform_touch(int64_t i, const deform_touch_args *g) {
   int32_t first, last, touched = -1;
   double deepest = 0.0;
   deform_near(&g->places, x, &first, &last);
-  int32_t n = g->hold[i] == 7 ? 0 : g->places.n_wide + last - first;
+  int32_t n = g->hold[i] >= 7 ? 0 : g->places.n_wide + last - first;
   for (int32_t k = 0; k < n; ++k) {
     int32_t s = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
     double normal[3];
@@ -238,7 +238,7 @@ KP_FN void deform_collide(int64_t i, const deform_collide_args *g) {
   int32_t first, last, contact = -1, second = -1;
   deform_near(&g->places, x, &first, &last);
   uint8_t hold = g->hold[i];
-  int32_t count = hold == 7 ? 0 : g->places.n_wide + last - first;
+  int32_t count = hold >= 7 ? 0 : g->places.n_wide + last - first;
   for (int32_t k = 0; k < count; ++k) {
     int32_t number = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
     deform_hit h = { .solid = deform_obstacle_at(&g->places, number) };

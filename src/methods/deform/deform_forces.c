@@ -210,8 +210,9 @@ static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
   KP_BIND(&call, &a, y.x, y, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y.y, y, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y.z, y, KP_ACCESS_WRITE);
-  return kp_call_rows(s->env->backend, &call, &d->springs.segments[s->group->scheme],
-                      s->group->n_segments);
+  KP_TRY(kp_call_rows(s->env->backend, &call, &d->springs.segments[s->group->scheme],
+                      s->group->n_segments));
+  return kp_hair_apply(d, s->group, s->h, x, y);
 }
 
 // q of the rows, from the directions and coefficients of the springs.

@@ -35,11 +35,12 @@ typedef struct kp_hair_links {
   kp_space *space;     // state
   kp_field *a, *b;     // U32: segments, a < b
   kp_field *s, *t;     // F64: where on them, 0 to 1
+  kp_field *length;    // F64: when it was made [m]
   kp_field *alive;     // U8: 0 once it was too long
   int64_t n_segments;  // that may have links; 0: there is no stiction at all
   // made of the state at the start of every sub-step
   kp_buffer node, weight;  // 4 per link
-  kp_buffer rest, stiffness, damping, longest;
+  kp_buffer rest, stiffness, damping, longest, made;
   kp_buffer start, refs;  // links of a node: 4 link + corner
   kp_buffer dx, dy, dz, force, rate, tension;
   struct kp_link_search *search;  // scratch of the host
@@ -105,6 +106,10 @@ KP_NODISCARD kp_result kp_hair_evaluate(struct kp_deform *deform,
 KP_NODISCARD kp_result kp_hair_tensions(struct kp_deform *deform,
                                         const struct kp_deform_group *group, kp_buffer *const v[3],
                                         deform_in view, bool elastic);
+
+// y += what the links of a group add to M - h D times x; vectors of the solver.
+KP_NODISCARD kp_result kp_hair_apply(struct kp_deform *deform, const struct kp_deform_group *group,
+                                     double h, kp_buffer *x, kp_buffer *y);
 
 // Whether two segments are joined: contact leaves such pairs alone (section 7.5.3).
 bool kp_hair_is_linked(const struct kp_deform *deform, kp_index segment, kp_index other);

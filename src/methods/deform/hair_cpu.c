@@ -1,6 +1,4 @@
 #include "methods/deform/hair_kernels.h"
-#include "methods/deform/hair_solve_kernels.h"
 #include "par/kernel_cpu.h"
 
 HAIR_KERNELS(KP_CPU_POINT, KP_CPU_REDUCE, KP_CPU_ROW, KP_CPU_PAIR)
-HAIR_SOLVE_KERNELS(KP_CPU_POINT, KP_CPU_REDUCE, KP_CPU_ROW, KP_CPU_PAIR)

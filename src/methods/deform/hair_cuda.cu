@@ -1,6 +1,4 @@
 #include "methods/deform/hair_kernels.h"
-#include "methods/deform/hair_solve_kernels.h"
 #include "par/kernel_cuda.cuh"
 
 HAIR_KERNELS(KP_CUDA_POINT, KP_CUDA_REDUCE, KP_CUDA_ROW, KP_CUDA_PAIR)
-HAIR_SOLVE_KERNELS(KP_CUDA_POINT, KP_CUDA_REDUCE, KP_CUDA_ROW, KP_CUDA_PAIR)

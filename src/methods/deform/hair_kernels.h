@@ -3,6 +3,7 @@
 #pragma once
 
 #include "methods/deform/deform_kernels.h"
+#include "methods/deform/hair_solve_kernels.h"
 
 // ---- roots
 
@@ -154,6 +155,7 @@ typedef struct hair_link_args {
   const kp_real *weight;  // the same, negative at n2 and n3
   const kp_real *rest, *stiffness, *damping;
   const kp_real *longest;  // m: it breaks
+  const kp_real *made;     // m: its length when it was made, at most rest
   const kp_pos *x, *y, *z;
   uint8_t *alive;
   kp_real *dx, *dy, *dz, *force, *rate;
@@ -171,7 +173,11 @@ KP_FN void hair_link(int64_t e, const hair_link_args *g) {
   }
   double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
   double inverse = length > 0.0 ? 1.0 / length : 0.0;
+  // stretched beyond its rest length, or pushed below the length it was made with: one made of
+  // hairs that were nearer than its rest length would else throw them apart
   double rest = (double)g->rest[l];
+  double strain =
+      length > rest ? length / rest - 1.0 : fmin(length - (double)g->made[l], 0.0) / rest;
   // broken ones stay so: hairs let go abruptly
   g->alive[l] = g->alive[l] != 0 && length <= (double)g->longest[l] ? 1 : 0;
   kp_real k = g->alive[l] != 0 ? g->stiffness[l] : (kp_real)0;
@@ -179,7 +185,8 @@ KP_FN void hair_link(int64_t e, const hair_link_args *g) {
   g->dx[l] = (kp_real)(d[0] * inverse);
   g->dy[l] = (kp_real)(d[1] * inverse);
   g->dz[l] = (kp_real)(d[2] * inverse);
-  g->force[l] = (kp_real)((double)k * (length / rest - 1.0));
+  k = strain == 0.0 ? (kp_real)0 : k;
+  g->force[l] = (kp_real)((double)k * strain);
   g->rate[l] = b + g->implicit * k / g->rest[l];
 }
 
@@ -203,6 +210,36 @@ KP_FN void hair_link_tension(int64_t e, const hair_link_tension_args *g) {
   g->tension[l] = g->elastic * g->force[l] + g->rate[l] * speed;
 }
 
+// y -= P h f, f what the links of a node do at the velocity their tensions were taken at: their
+// part of the matrix of an implicit step.
+typedef struct hair_link_apply_args {
+  int64_t first;  // node
+  kp_real h;
+  const int32_t *start, *refs;
+  const kp_real *weight, *dx, *dy, *dz, *tension;
+  const uint8_t *hold;
+  const kp_real *cx, *cy, *cz;  // contact normals
+  deform_out y;
+} hair_link_apply_args;
+
+KP_FN void hair_link_apply(int64_t e, const hair_link_apply_args *g) {
+  int64_t i = g->first + e;
+  kp_real f[3] = { 0, 0, 0 };
+  for (int32_t r = g->start[i]; r < g->start[i + 1]; ++r) {
+    int32_t ref = g->refs[r];
+    int32_t l = ref >> 2;
+    kp_real t = g->weight[ref] * g->tension[l];
+    f[0] += t * g->dx[l];
+    f[1] += t * g->dy[l];
+    f[2] += t * g->dz[l];
+  }
+  const kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
+  deform_free(g->hold[i], n, f);
+  g->y.x[g->y.o + i] -= g->h * f[0];
+  g->y.y[g->y.p + i] -= g->h * f[1];
+  g->y.z[g->y.q + i] -= g->h * f[2];
+}
+
 #define HAIR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
   POINT(hair, root)                                                                                \
   POINT(hair, hide)                                                                                \
@@ -210,4 +247,6 @@ KP_FN void hair_link_tension(int64_t e, const hair_link_tension_args *g) {
   POINT(hair, pull)                                                                                \
   POINT(hair, link)                                                                                \
   POINT(hair, link_tension)                                                                        \
+  POINT(hair, link_apply)                                                                          \
+  HAIR_SOLVE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
   REDUCE(hair, strain, KP_REDUCE_MAX)

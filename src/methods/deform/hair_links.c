@@ -9,7 +9,7 @@
 #include "methods/deform/deform.h"
 #include "par/parallel.h"
 
-extern const kp_kernel hair_link_kernel, hair_link_tension_kernel;
+extern const kp_kernel hair_link_kernel, hair_link_tension_kernel, hair_link_apply_kernel;
 
 #define CHUNK 1024          // segments per list of candidates
 #define REBUILD_GROWTH 1.5  // of the tree's boxes against those it was built with
@@ -45,7 +45,9 @@ typedef struct kp_link_search {
   KP_ARRAY(uint8_t) bytes;
   KP_ARRAY(uint32_t) words;
   KP_ARRAY(double) numbers;
+  KP_ARRAY(kp_index) pairs;
   kp_buffer keep;
+  kp_range of_scheme[KP_SCHEME_COUNT];  // links of a group
 } link_search;
 
 // ---- life ---------------------------------------------------------------------------------------
@@ -82,9 +84,10 @@ static kp_result make_space(kp_hair_links *l, kp_env *env) {
     { "other", KP_TYPE_U32, 1, "", KP_FIELD_SAVE, 0.0 },
     { "share", KP_TYPE_F64, 1, "", KP_FIELD_SAVE, 0.0 },
     { "other_share", KP_TYPE_F64, 1, "", KP_FIELD_SAVE, 0.0 },
+    { "made", KP_TYPE_F64, 1, "m", KP_FIELD_SAVE, 0.0 },
     { "alive", KP_TYPE_U8, 1, "", KP_FIELD_SAVE, 1.0 },
   };
-  kp_field **fields[] = { &l->a, &l->b, &l->s, &l->t, &l->alive };
+  kp_field **fields[] = { &l->a, &l->b, &l->s, &l->t, &l->length, &l->alive };
   for (size_t f = 0; f < sizeof fields / sizeof fields[0]; ++f) {
     KP_TRY(kp_space_add_field(l->space, &descs[f], fields[f]));
   }
@@ -93,9 +96,9 @@ static kp_result make_space(kp_hair_links *l, kp_env *env) {
 
 static void each_buffer(kp_hair_links *l, void (*each)(kp_buffer *, kp_backend *),
                         kp_backend *backend) {
-  kp_buffer *all[] = { &l->node,    &l->weight, &l->rest, &l->stiffness, &l->damping,
-                       &l->longest, &l->start,  &l->refs, &l->dx,        &l->dy,
-                       &l->dz,      &l->force,  &l->rate, &l->tension };
+  kp_buffer *all[] = { &l->node,    &l->weight, &l->rest,  &l->stiffness, &l->damping,
+                       &l->longest, &l->made,   &l->start, &l->refs,      &l->dx,
+                       &l->dy,      &l->dz,     &l->force, &l->rate,      &l->tension };
   for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
     each(all[b], backend);
   }
@@ -180,6 +183,7 @@ void kp_hair_free_links(kp_deform *d) {
   kp_array_free(&s->bytes);
   kp_array_free(&s->words);
   kp_array_free(&s->numbers);
+  kp_array_free(&s->pairs);
   kp_free(s);
   l->search = NULL;
 }
@@ -252,11 +256,12 @@ static kp_result keep_links(kp_deform *d, const node_positions *x) {
   const uint32_t *b = kp_buffer_host(&l->b->buffers[0], KP_ACCESS_READ);
   const double *share = kp_buffer_host(&l->s->buffers[0], KP_ACCESS_READ);
   const double *other = kp_buffer_host(&l->t->buffers[0], KP_ACCESS_READ);
+  const double *length = kp_buffer_host(&l->length->buffers[0], KP_ACCESS_READ);
   const uint8_t *alive = kp_buffer_host(&l->alive->buffers[0], KP_ACCESS_READ);
   memset(s->count.data, 0, s->count.count * sizeof *s->count.data);
   s->kept.count = 0;
   for (int64_t k = 0; k < l->space->n; ++k) {
-    link one = { .a = a[k], .b = b[k], .s = share[k], .t = other[k] };
+    link one = { .a = a[k], .b = b[k], .s = share[k], .t = other[k], .length = length[k] };
     int32_t i = s->number.data[one.a], j = s->number.data[one.b];
     if (alive[k] != 0 && length_of(d, x, &one) <= model_of(d, i)->stiction_break) {
       KP_TRY(kp_array_push(&s->kept, one));
@@ -400,21 +405,26 @@ static kp_result store(kp_hair_links *l) {
     KP_TRY(kp_space_remove(l->space, &s->keep));
   }
   KP_TRY(kp_array_resize(&s->words, 2 * n));
-  KP_TRY(kp_array_resize(&s->numbers, 2 * n));
+  KP_TRY(kp_array_resize(&s->numbers, 3 * n));
   KP_TRY(kp_array_resize(&s->bytes, n));
   for (size_t k = 0; k < n; ++k) {
     s->words.data[k] = s->all.data[k].a;
     s->words.data[n + k] = s->all.data[k].b;
     s->numbers.data[k] = s->all.data[k].s;
     s->numbers.data[n + k] = s->all.data[k].t;
+    s->numbers.data[2 * n + k] = s->all.data[k].length;
     s->bytes.data[k] = 1;
   }
   kp_append_value values[] = {
-    { l->a, { s->words.data } },     { l->b, { s->words.data + n } },
-    { l->s, { s->numbers.data } },   { l->t, { s->numbers.data + n } },
+    { l->a, { s->words.data } },
+    { l->b, { s->words.data + n } },
+    { l->s, { s->numbers.data } },
+    { l->t, { s->numbers.data + n } },
+    { l->length, { s->numbers.data + 2 * n } },
     { l->alive, { s->bytes.data } },
   };
-  return n > 0 ? kp_space_append(l->space, (int64_t)n, values, 5) : KP_OK;
+  return n > 0 ? kp_space_append(l->space, (int64_t)n, values, sizeof values / sizeof values[0])
+               : KP_OK;
 }
 
 static kp_result fill_links(kp_deform *d) {
@@ -423,13 +433,14 @@ static kp_result fill_links(kp_deform *d) {
   int64_t n = (int64_t)s->all.count;
   const kp_real *mass = kp_buffer_host(&d->mass, KP_ACCESS_READ);
   int32_t *node;
-  kp_real *weight, *rest, *stiffness, *damping, *longest;
+  kp_real *weight, *rest, *stiffness, *damping, *longest, *made;
   KP_TRY(room(&l->node, KP_TYPE_I32, 4 * n, &node));
   KP_TRY(room(&l->weight, KP_TYPE_REAL, 4 * n, &weight));
   KP_TRY(room(&l->rest, KP_TYPE_REAL, n, &rest));
   KP_TRY(room(&l->stiffness, KP_TYPE_REAL, n, &stiffness));
   KP_TRY(room(&l->damping, KP_TYPE_REAL, n, &damping));
   KP_TRY(room(&l->longest, KP_TYPE_REAL, n, &longest));
+  KP_TRY(room(&l->made, KP_TYPE_REAL, n, &made));
   for (int64_t k = 0; k < n; ++k) {
     const link *one = &s->all.data[k];
     const kp_part_hair *model = model_of(d, s->number.data[one->a]);
@@ -446,6 +457,7 @@ static kp_result fill_links(kp_deform *d) {
     stiffness[k] = (kp_real)model->stiction;
     damping[k] = (kp_real)(model->stiction_damping * 2.0 * sqrt(k_linear / light));
     longest[k] = (kp_real)model->stiction_break;
+    made[k] = (kp_real)fmin(one->length, model->stiction_distance);
   }
   kp_buffer *scratch[] = { &l->dx, &l->dy, &l->dz, &l->force, &l->rate, &l->tension };
   for (size_t b = 0; b < sizeof scratch / sizeof scratch[0]; ++b) {
@@ -481,6 +493,30 @@ static kp_result fill_lists(kp_deform *d) {
   return KP_OK;
 }
 
+static void find_ranges(link_search *s) {
+  memset(s->of_scheme, 0, sizeof s->of_scheme);
+  for (size_t k = 0; k < s->all.count; ++k) {
+    kp_range *range = &s->of_scheme[s->segments.data[s->number.data[s->all.data[k].a]].scheme];
+    range->first = range->n == 0 ? (int64_t)k : range->first;
+    ++range->n;
+  }
+}
+
+// Contact leaves joined pairs alone: it would fight their springs (section 7.5.3).
+static kp_result ignore_links(kp_deform *d) {
+  link_search *s = d->hair.links.search;
+  size_t n = s->all.count;
+  if (d->meet.contact == NULL) {
+    return KP_OK;
+  }
+  KP_TRY(kp_array_resize(&s->pairs, 2 * n));
+  for (size_t k = 0; k < n; ++k) {
+    s->pairs.data[2 * k] = (kp_index)s->all.data[k].a;
+    s->pairs.data[2 * k + 1] = (kp_index)s->all.data[k].b;
+  }
+  return kp_contact_ignore(d->meet.contact, (const kp_index(*)[2])s->pairs.data, n);
+}
+
 kp_result kp_hair_relink(kp_deform *d, kp_env *env) {
   kp_hair_links *l = &d->hair.links;
   (void)env;
@@ -497,6 +533,8 @@ kp_result kp_hair_relink(kp_deform *d, kp_env *env) {
   kp_parallel_for(l->n_segments, CHUNK, search_chunk, &c);
   KP_TRY(c.result);
   KP_TRY(choose_links(d));
+  find_ranges(l->search);
+  KP_TRY(ignore_links(d));
   KP_TRY(store(l));
   KP_TRY(fill_links(d));
   return fill_lists(d);
@@ -511,15 +549,7 @@ static kp_range links_of(const kp_deform *d, const kp_deform_group *group) {
   if (l->n_segments == 0) {
     return range;
   }
-  const link_search *s = l->search;
-  for (size_t k = 0; k < s->all.count; ++k) {
-    int32_t scheme = s->segments.data[s->number.data[s->all.data[k].a]].scheme;
-    if (scheme == (int32_t)group->scheme) {
-      range.first = range.n == 0 ? (int64_t)k : range.first;
-      ++range.n;
-    }
-  }
-  return range;
+  return l->search->of_scheme[group->scheme];
 }
 
 kp_result kp_hair_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer x[3],
@@ -538,6 +568,7 @@ kp_result kp_hair_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer
   KP_BIND(&call, &a, stiffness, &l->stiffness, KP_ACCESS_READ);
   KP_BIND(&call, &a, damping, &l->damping, KP_ACCESS_READ);
   KP_BIND(&call, &a, longest, &l->longest, KP_ACCESS_READ);
+  KP_BIND(&call, &a, made, &l->made, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
   KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
@@ -574,6 +605,36 @@ kp_result kp_hair_tensions(kp_deform *d, const kp_deform_group *group, kp_buffer
   KP_BIND(&call, &a, v.z, v[2], KP_ACCESS_READ);
   KP_BIND(&call, &a, tension, &l->tension, KP_ACCESS_WRITE);
   return kp_call_run(d->set->space->backend, &call, range.n);
+}
+
+kp_result kp_hair_apply(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *x,
+                        kp_buffer *y) {
+  if (links_of(d, group).n == 0) {
+    return KP_OK;
+  }
+  kp_hair_links *l = &d->hair.links;
+  int64_t n = group->nodes.n, first = group->nodes.first;
+  kp_buffer *vector[3] = { x, x, x };
+  deform_in view = { .o = -first, .p = n - first, .q = 2 * n - first };
+  KP_TRY(kp_hair_tensions(d, group, vector, view, false));
+  hair_link_apply_args a = { .first = first,
+                             .h = (kp_real)h,
+                             .y = { .o = view.o, .p = view.p, .q = view.q } };
+  kp_call call;
+  kp_call_init(&call, &hair_link_apply_kernel, &a);
+  KP_BIND(&call, &a, start, &l->start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, refs, &l->refs, KP_ACCESS_READ);
+  KP_BIND(&call, &a, weight, &l->weight, KP_ACCESS_READ);
+  KP_BIND(&call, &a, dx, &l->dx, KP_ACCESS_READ);
+  KP_BIND(&call, &a, dy, &l->dy, KP_ACCESS_READ);
+  KP_BIND(&call, &a, dz, &l->dz, KP_ACCESS_READ);
+  KP_BIND(&call, &a, tension, &l->tension, KP_ACCESS_READ);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
+  KP_BIND(&call, &a, y.x, y, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, y.y, y, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, y.z, y, KP_ACCESS_WRITE);
+  return kp_call_run(d->set->space->backend, &call, n);
 }
 
 bool kp_hair_is_linked(const kp_deform *d, kp_index segment, kp_index other) {

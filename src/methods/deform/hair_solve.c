@@ -1,9 +1,7 @@
 // The preconditioner of implicit steps: hairs solved one by one.
 #include "methods/deform/deform.h"
-#include "methods/deform/hair_solve_kernels.h"
-#include "par/kernel_define.h"
 
-HAIR_SOLVE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+extern const kp_kernel hair_factor_kernel, hair_precondition_kernel, hair_jacobi_kernel;
 
 static bool is_of_group(const kp_deform *d, const kp_hair_place *place,
                         const kp_deform_group *group) {

@@ -1,0 +1,116 @@
+// Heads of hair at two counts: how the cost grows, and that a million particles run.
+#include <math.h>
+#include <stdio.h>
+
+#include "base/timer.h"
+#include "methods/deform/deform.h"
+
+#include "hair_heads.h"
+#include "support/claims.h"
+#include "support/media.h"
+
+#define TURN 6.283185307179586
+
+// A ball of long straight hair, shaken, with stiction: table 7.2 of Selle (2008).
+static kp_world *make_head(int64_t count) {
+  enum { N = 121 };
+  static double path[3 * N];
+  for (int i = 0; i < N; ++i) {
+    path[3 * i] = 0.05 * sin(TURN * 3.0 * (double)i / 60.0);
+  }
+  kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(-1, -1, -1), kp_vec3_make(1, 1, 1));
+  s.simulation.dt_max = 1.0 / 60.0;
+  kp_world *world = kp_test_world(&s);
+  kp_solids_def solids = kp_default_solids_def();
+  solids.dt = 6e-4;
+  solids.inner = 8;
+  solids.tolerance = 0.05;
+  assert_ok(kp_world_set_solids(world, &solids));
+  kp_collider_def head = kp_default_collider_def();
+  snprintf(head.name, sizeof head.name, "head");
+  head.shape = kp_test_ball(kp_vec3_make(0, 0, 0), 0.11);
+  head.spacing = 0.02;
+  head.position = (kp_curve){ .components = 3, .n = N, .interval = 1.0 / 60.0, .samples = path };
+  assert_ok(kp_world_add_collider(world, &head));
+  kp_hair_def hair = kp_default_hair_def();
+  snprintf(hair.name, sizeof hair.name, "locks");
+  snprintf(hair.on, sizeof hair.on, "head");
+  hair.count = count;
+  hair.segments = kp_hair_heads.segments;
+  hair.length = 0.35;
+  hair.fall = kp_vec3_make(0, -1, 0);
+  hair.droop = 0.03;
+  hair.roughness = 0.2;
+  hair.straight_deg = 180.0;  // every segment has its extra node
+  hair.stiction = 1e-3;
+  assert_ok(kp_world_add_hair(world, &hair));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+// Seconds of so many sub-steps, after the first one.
+static double cost_of(int64_t count, int64_t *nodes) {
+  kp_world *world = make_head(count);
+  kp_test_steps(world, 1);
+  double begin = kp_time_now();
+  kp_test_steps(world, kp_hair_heads.steps);
+  double cost = kp_time_now() - begin;
+  *nodes = kp_registry_find(world->registry, "nodes")->n;
+  kp_world_destroy(&world);
+  return cost;
+}
+
+// C33: no time is asserted, the figure is written.
+static void cost_grows_with_the_hairs(void **state) {
+  (void)state;
+  int64_t n = 0, twice = 0;
+  double half = cost_of(kp_hair_heads.count / 2, &n), whole = cost_of(kp_hair_heads.count, &twice);
+  double ratio = whole / half;
+  print_message("%lld nodes %.3g s, %lld nodes %.3g s: %.3g times\n", (long long)n, half,
+                (long long)twice, whole, ratio);
+  char size[120];
+  (void)snprintf(size, sizeof size, "%lld and %lld hairs of %lld segments, %lld sub-steps",
+                 (long long)kp_hair_heads.count / 2, (long long)kp_hair_heads.count,
+                 (long long)kp_hair_heads.segments, (long long)kp_hair_heads.steps);
+  kp_claim claim = { kp_hair_heads.cost_claim,
+                     "long straight hair, twice the hairs: ratio of times, 1.8 to 2.6",
+                     size,
+                     kp_hair_heads.test,
+                     ratio,
+                     2.6 };
+  kp_claim_write(&claim, ratio >= 1.8 && ratio <= 2.6 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
+  assert_int_equal(twice, kp_hair_heads.count * (2 * kp_hair_heads.segments + 1));
+}
+
+// C34
+static void a_million_particles_run(void **state) {
+  (void)state;
+  if (!kp_hair_heads.is_whole) {
+    return;
+  }
+  kp_world *world = make_head(kp_hair_heads.count);
+  while (world->env.time < 1.0 / 24.0) {
+    kp_test_steps(world, 1);
+  }
+  int64_t n = kp_registry_find(world->registry, "nodes")->n;
+  kp_population_stats stats = kp_test_stats(world, "locks");
+  assert_true(isfinite(stats.kinetic_energy));
+  kp_claim claim = { "selle-C34",
+                     "a run of a million hair particles goes through a frame; every hair drawn is "
+                     "simulated (particles)",
+                     "10 000 hairs of 50 segments",
+                     kp_hair_heads.test,
+                     (double)n,
+                     1e6 };
+  kp_claim_write(&claim, n >= 1000000 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
+  assert_true(n >= 1000000);
+  kp_world_destroy(&world);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(cost_grows_with_the_hairs),
+    cmocka_unit_test(a_million_particles_run),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
