@@ -786,12 +786,19 @@ static void bits_are_the_same(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(straight_hair_is_a_zigzag),   cmocka_unit_test(curly_hair_is_a_plain_chain),
-    cmocka_unit_test(mixed_hair_joins_both_kinds), cmocka_unit_test(counts_are_those_of_the_table),
-    cmocka_unit_test(roots_follow_the_head),       cmocka_unit_test(shaken_hair_does_not_stretch),
-    cmocka_unit_test(twist_and_curls_are_kept),    cmocka_unit_test(links_are_all_near_pairs),
-    cmocka_unit_test(no_segment_has_too_many),     cmocka_unit_test(sticking_is_implicit),
-    cmocka_unit_test(stuck_hairs_let_go_at_once),  cmocka_unit_test(bits_are_the_same),
+    cmocka_unit_test(straight_hair_is_a_zigzag),
+    cmocka_unit_test(curly_hair_is_a_plain_chain),
+    cmocka_unit_test(mixed_hair_joins_both_kinds),
+    cmocka_unit_test(counts_are_those_of_the_table),
+    cmocka_unit_test(roots_follow_the_head),
+    cmocka_unit_test(shaken_hair_does_not_stretch),
+    cmocka_unit_test(twist_and_curls_are_kept),
+    cmocka_unit_test(links_are_all_near_pairs),
+    cmocka_unit_test(no_segment_has_too_many),
+    cmocka_unit_test(sticking_is_implicit),
+    cmocka_unit_test(stuck_hairs_let_go_at_once),
+    cmocka_unit_test(bits_are_the_same),
+    cmocka_unit_test(crossed_hairs_hold_each_other),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
