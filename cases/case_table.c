@@ -181,6 +181,14 @@ static kp_case_work work_tets(void) {
 // Per cell: both sweeps of MacCormack for two cell fields and three components (as above, five
 // values), buoyancy 4r, divergence 5r, correction 3 x 3r, check 4r; and six turns of conjugate
 // gradients with a V-cycle of two smoothings, each 26r and an eighth more for the coarse levels.
+// A node of cloth has twelve springs in its row (six edges, six across them). A product with the
+// matrix reads of each the other end and four numbers, and of a node some twenty more. A frame has
+// five steps of two solves, of about twenty products each.
+static kp_case_work work_cloth(void) {
+  double product = 12.0 * (4.0 + 4.0 * sizeof(kp_real)) + 20.0 * sizeof(kp_real);
+  return (kp_case_work){ .bytes = 5.0 * 2.0 * 20.0 * product };
+}
+
 static kp_case_work work_smoke(void) {
   return (kp_case_work){ .bytes = 5.0 * work_advect().bytes +
                                   bytes(0.0, 4.0 + 5.0 + 9.0 + 4.0 + 6.0 * 26.0 * 8.0 / 7.0, 0.0) };
@@ -362,6 +370,18 @@ const kp_case kp_cases[] = {
       .work = work_rigid,
       .settle = 120,
       .must_core = 0.1,
+  },
+  {
+      .name = "cloth-e",
+      .family = "solids",
+      .text =
+          "cloth of size x size vertices on a ball, five inner steps per frame, which is a step",
+      .unit = "M vertex-frames/s",
+      .sizes = { 100, 200 },
+      .build = kp_case_cloth_e,
+      .work = work_cloth,
+      .settle = 12,
+      .must_core = 0.16,
   },
   {
       .name = "hair-e",

@@ -56,6 +56,9 @@ int64_t kp_case_hair_e_extras(int64_t nodes);
 // step of 1/60 s at a time.
 KP_NODISCARD kp_result kp_case_tets(kp_world *world, int64_t nodes);
 
+// Scene E: cloth of size x size vertices falls on a ball; a step of the world is a frame.
+KP_NODISCARD kp_result kp_case_cloth_e(kp_world *world, int64_t size);
+
 // A dam break with every choice the SPH method has, small enough for tests.
 typedef struct kp_dam_break_def {
   int64_t particles;  // about

@@ -707,6 +707,7 @@ typedef struct kp_solids_def {
   double strain_rate;      // largest change of a spring's strain in an inner step
   double cfl;              // of the single-spring limit; 0: none, where springs are implicit
   bool implicit;           // springs resist implicitly (section 5.5)
+  bool turns;              // stretched springs resist being turned implicitly too
   double tolerance;        // of the implicit solve, relative
   int64_t iterations;      // at most
   double repulsion;        // k of surfaces that come near [N/m]

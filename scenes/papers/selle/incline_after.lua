@@ -5,7 +5,7 @@ local edge = 1 / columns
 local slope = math.pi / 5
 domain { min = {-8, -8, -3}, max = {8, 6, 3}, boundary_x = "open", boundary_y = "open" }
 gravity { 0, -9.8, 0 }
-solids { inner = 16, gap = 0.002, friction = "after" }
+solids { inner = 16, turns = true, gap = 0.002, friction = "after" }
 cloth "sheet" {
   width = 1.7, height = 1, columns = rows, rows = columns,
   position = {0.25 * math.sin(slope), 0.25 * math.cos(slope), 0}, rotation_deg = {0, 0, -36},

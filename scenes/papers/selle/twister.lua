@@ -4,7 +4,7 @@ local columns, rows = 250, 1000
 local edge = 0.3 / columns
 domain { min = {-1, 0, -1}, max = {1, 1, 1} }
 gravity { 0, -9.8, 0 }
-solids { inner = 16, gap = 0.002 }
+solids { inner = 16, turns = true, gap = 0.002 }
 cloth "strip" {
   width = 0.3, height = 1.2, columns = columns, rows = rows, position = {0, 0.5, 0}, rotation_deg = {0, 0, 90},
   density = 1, stiffness = 4.14 / edge, damping = 20, bend_stiffness = 0.41 / edge, bend_damping = 8,

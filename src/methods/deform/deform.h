@@ -87,10 +87,11 @@ typedef struct kp_deform_springs {
   // rows of the matrix, see deform_kernels.h
   kp_buffer slice, other, entry;        // I32: start of slices; other end and spring of entries
   kp_vector3 root;                      // q
+  kp_buffer turning;                    // s
   kp_buffer segments[KP_SCHEME_COUNT];  // kp_row_segment: slices of each group
   // scratch of an evaluation
   kp_vector3 direction;
-  kp_buffer force, rate, tension;
+  kp_buffer force, rate, side, tension;
 } kp_deform_springs;
 
 // Elements of four nodes that resist one number, and those of a material (deform_tets_kernels.h).

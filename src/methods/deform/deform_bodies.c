@@ -452,15 +452,21 @@ kp_result kp_deform_recover(kp_deform *d, kp_env *env, const kp_deform_group *gr
   }
   KP_TRY(kp_deform_impulse(d, env, group, d->moving.c, h, true));
   int64_t n = group->nodes.n, first = group->nodes.first;
-  deform_recover_args a = { .first = first, .o = -first, .p = n - first, .q = 2 * n - first };
+  deform_recover_args a = {
+    .first = first, .o = -first, .p = n - first, .q = 2 * n - first, .whole = (kp_real)(d->dt / h)
+  };
   kp_call call;
   kp_call_init(&call, &deform_recover_kernel, &a);
   KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
   KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
   KP_BIND(&call, &a, contact, &b->contact, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, n, &d->normal, KP_ACCESS_READ);
   KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_READ);
   KP_BIND(&call, &a, b, &d->right, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, w, &d->moving, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, px, &b->impulse[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, py, &b->impulse[1], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, pz, &b->impulse[2], KP_ACCESS_WRITE);
   return kp_call_run(env->backend, &call, n);
 }
 

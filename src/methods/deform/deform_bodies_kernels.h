@@ -294,16 +294,23 @@ KP_FN void deform_contacts(int64_t i, const deform_contacts_args *g, double *val
 
 // ---- B.6: the forces at the projected velocity, applied without projection
 
-// w = v + b/m at nodes in contact, b the impulse of all forces
+// At nodes in contact w along the normal becomes that of v + b/m, b the impulse of all forces.
+// Across it both are the same when the solve is exact; the one of the solve is kept, because what
+// is left of the residual is 1 + dt^2 omega^2 times larger in the other. Nodes that are pulled off
+// are left to the next step, whose first solve knows no contact: here they would jump off as if
+// their springs were explicit. Until then bodies hold them, and feel it.
 typedef struct deform_recover_args {
   int64_t first;
   int64_t o, p, q;  // of b
   const kp_real *mass;
   const uint8_t *hold;
   const int32_t *contact;
+  const kp_real *nx, *ny, *nz;
   const kp_real *vx, *vy, *vz;
   const kp_real *b;
   kp_real *wx, *wy, *wz;
+  kp_real whole;          // the step over the time of the solve
+  kp_real *px, *py, *pz;  // impulse on the node [N s]
 } deform_recover_args;
 
 KP_FN void deform_recover(int64_t e, const deform_recover_args *g) {
@@ -313,9 +320,18 @@ KP_FN void deform_recover(int64_t e, const deform_recover_args *g) {
   }
   uint8_t hold = g->hold[i];
   kp_real s = 1 / g->mass[i];
-  g->wx[i] = hold & 1 ? g->wx[i] : g->vx[i] + s * g->b[g->o + i];
-  g->wy[i] = hold & 2 ? g->wy[i] : g->vy[i] + s * g->b[g->p + i];
-  g->wz[i] = hold & 4 ? g->wz[i] : g->vz[i] + s * g->b[g->q + i];
+  kp_real n[3] = { g->nx[i], g->ny[i], g->nz[i] };
+  kp_real along = (g->vx[i] + s * g->b[g->o + i] - g->wx[i]) * n[0] +
+                  (g->vy[i] + s * g->b[g->p + i] - g->wy[i]) * n[1] +
+                  (g->vz[i] + s * g->b[g->q + i] - g->wz[i]) * n[2];
+  kp_real held = along > 0 ? g->mass[i] * along * g->whole : 0;
+  g->px[i] -= hold & 1 ? 0 : held * n[0];
+  g->py[i] -= hold & 2 ? 0 : held * n[1];
+  g->pz[i] -= hold & 4 ? 0 : held * n[2];
+  along = along < 0 ? along : 0;
+  g->wx[i] += hold & 1 ? 0 : along * n[0];
+  g->wy[i] += hold & 2 ? 0 : along * n[1];
+  g->wz[i] += hold & 4 ? 0 : along * n[2];
 }
 
 // ---- B.7: friction with the impulse the body really gave

@@ -27,6 +27,7 @@ static kp_result evaluate_springs(kp_deform *d, kp_range range, kp_buffer x[3], 
   kp_deform_springs *s = &d->springs;
   deform_spring_args a = { .first = range.first,
                            .implicit = (kp_real)implicit,
+                           .turns = d->def.turns ? (kp_real)implicit : 0,
                            .strength = (kp_real)strength };
   kp_call call;
   kp_call_init(&call, &deform_spring_kernel, &a);
@@ -42,6 +43,7 @@ static kp_result evaluate_springs(kp_deform *d, kp_range range, kp_buffer x[3], 
   KP_BIND_VECTOR3(&call, &a, d, &s->direction, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, force, &s->force, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, rate, &s->rate, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, side, &s->side, KP_ACCESS_WRITE);
   return kp_call_run(d->set->space->backend, &call, range.n);
 }
 
@@ -98,12 +100,20 @@ static kp_result tensions(kp_deform *d, const kp_deform_group *group, kp_buffer 
   return kp_hair_tensions(d, group, v, view, elastic);
 }
 
-static void bind_gather(kp_call *call, const deform_gather *g, kp_deform *d) {
+// `v`: the velocities whose forces are gathered.
+static void bind_gather(kp_call *call, deform_gather *g, kp_deform *d, kp_buffer *const v[3]) {
   kp_deform_springs *s = &d->springs;
   kp_deform_tets *t = &d->tets;
-  size_t base = (size_t)((const char *)g - (const char *)call->args);
+  size_t base = (size_t)((char *)g - (char *)call->args);
+  g->turns = d->def.turns;
 #define BIND_IN(member, buffer)                                                                    \
   kp_call_bind(call, base + offsetof(deform_gather, member), (buffer), KP_ACCESS_READ)
+  BIND_IN(a, &s->a);
+  BIND_IN(b, &s->b);
+  BIND_IN(side, &s->side);
+  BIND_IN(v.x, v[0]);
+  BIND_IN(v.y, v[1]);
+  BIND_IN(v.z, v[2]);
   BIND_IN(spring_start, &s->start);
   BIND_IN(spring_refs, &s->refs);
   BIND_IN(dx, &s->direction.c[0]);
@@ -160,7 +170,7 @@ kp_result kp_deform_impulse(kp_deform *d, kp_env *env, const kp_deform_group *gr
   };
   kp_call call;
   kp_call_init(&call, &deform_push_kernel, &a);
-  bind_gather(&call, &a.gather, d);
+  bind_gather(&call, &a.gather, d, field);
   bind_outer(&call, &a.outer, d, env);
   KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
@@ -193,6 +203,7 @@ static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
   KP_BIND(&call, &a, rows.start, &d->springs.slice, KP_ACCESS_READ);
   KP_BIND(&call, &a, rows.other, &d->springs.other, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, rows.q, &d->springs.root, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rows.qs, d->def.turns ? &d->springs.turning : NULL, KP_ACCESS_READ);
   if (s->group->tets.n > 0) {
     KP_BIND(&call, &a, tet_start, &d->tets.start, KP_ACCESS_READ);
     KP_BIND(&call, &a, tet_refs, &d->tets.refs, KP_ACCESS_READ);
@@ -224,7 +235,9 @@ static kp_result fill_rows(const system_of *s) {
   KP_BIND(&call, &a, spring, &springs->entry, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, d, &springs->direction, KP_ACCESS_READ);
   KP_BIND(&call, &a, rate, &springs->rate, KP_ACCESS_READ);
+  KP_BIND(&call, &a, side, &springs->side, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, q, &springs->root, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, qs, &springs->turning, KP_ACCESS_WRITE);
   return kp_call_run(s->env->backend, &call, s->group->entries.n);
 }
 
@@ -263,6 +276,7 @@ static kp_result diagonal(const system_of *s) {
   KP_BIND(&call, &a, tet_refs, &d->tets.refs, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, d, &d->springs.direction, KP_ACCESS_READ);
   KP_BIND(&call, &a, rate, &d->springs.rate, KP_ACCESS_READ);
+  KP_BIND(&call, &a, side, &d->springs.side, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, q, &d->tets.diagonal, KP_ACCESS_READ);
   kp_hair_links *l = &d->hair.links;
   KP_BIND(&call, &a, link_start, &l->start, KP_ACCESS_READ);

@@ -8,6 +8,10 @@
 // whose coefficient c = b + s k/l0 holds the damping b and, with s the share of the step, the
 // stiffness of an implicit spring (Selle 2008, section 5.5): the direction is that of the start, so
 // one linear and symmetric system gives the new velocities.
+//
+// A stretched spring also resists being turned, by T/l across d. Explicitly that bears steps up to
+// 2/sqrt(T/(l m)) only. With `turns` its part s T/l (1 - d d) is in the system too, which stays
+// symmetric and positive because compressed springs are left out.
 #pragma once
 
 #include "par/kernel.h"
@@ -45,6 +49,8 @@ typedef struct deform_spring_args {
   kp_real *dx, *dy, *dz;  // direction
   kp_real *force;         // elastic part of the tension [N]
   kp_real *rate;          // c [N s/m]
+  kp_real turns;          // s of the resistance against turning [s]
+  kp_real *side;          // its coefficient [N s/m], never above c
 } deform_spring_args;
 
 KP_FN void deform_spring(int64_t e, const deform_spring_args *g) {
@@ -62,6 +68,7 @@ KP_FN void deform_spring(int64_t e, const deform_spring_args *g) {
   g->dy[s] = y * inverse;
   g->dz[s] = z * inverse;
   g->force[s] = k * strain;
+  g->side[s] = strain > 0 ? g->turns * k * strain * inverse : 0;
   kp_real root = (kp_real)sqrt((double)g->strength);
   g->rate[s] = root * g->damping[s] + g->implicit * k / rest;
 }
@@ -89,6 +96,10 @@ KP_FN void deform_tension(int64_t e, const deform_tension_args *g) {
 // Springs of node i: refs[start[i]] ... refs[start[i + 1] - 1], each 2 spring + (0: end a, 1: b).
 // Tetrahedra likewise, 4 tet + corner; they give a force to each of their corners.
 typedef struct deform_gather {
+  int32_t turns;  // springs resist being turned by the velocities v
+  const int32_t *a, *b;
+  const kp_real *side;
+  deform_in v;
   const int32_t *spring_start, *spring_refs;
   const kp_real *dx, *dy, *dz, *tension;
   const int32_t *tet_start, *tet_refs;
@@ -104,6 +115,17 @@ KP_FN void deform_sum(const deform_gather *g, int64_t i, kp_real f[3]) {
     int32_t ref = g->spring_refs[r];
     int32_t s = ref >> 1;
     kp_real t = ref & 1 ? -g->tension[s] : g->tension[s];
+    if (g->turns) {
+      int32_t j = ref & 1 ? g->a[s] : g->b[s];
+      kp_real side = g->side[s];
+      kp_real u[3] = { side * (g->v.x[g->v.o + j] - g->v.x[g->v.o + i]),
+                       side * (g->v.y[g->v.p + j] - g->v.y[g->v.p + i]),
+                       side * (g->v.z[g->v.q + j] - g->v.z[g->v.q + i]) };
+      t -= u[0] * g->dx[s] + u[1] * g->dy[s] + u[2] * g->dz[s];
+      f[0] += u[0];
+      f[1] += u[1];
+      f[2] += u[2];
+    }
     f[0] += t * g->dx[s];
     f[1] += t * g->dy[s];
     f[2] += t * g->dz[s];
@@ -185,9 +207,9 @@ KP_FN void deform_push(int64_t e, const deform_push_args *g) {
 // neighbouring nodes read neighbouring numbers. Short rows are filled up with springs to the node
 // itself that do nothing. A spring with direction d and coefficient c acts on a velocity u as
 //
-//   q (q.(u_other - u))      q = sqrt(c) d
+//   q (q.(u_other - u)) + s (u_other - u)      q = sqrt(c - s) d
 //
-// whichever end it is seen from.
+// whichever end it is seen from, s being what resists turning.
 #define DEFORM_SLICE 64
 #ifdef __CUDACC__
 #define DEFORM_LANES 1
@@ -198,25 +220,28 @@ KP_FN void deform_push(int64_t e, const deform_push_args *g) {
 typedef struct deform_fill_args {
   int64_t first;          // of the entries
   const int32_t *spring;  // of an entry; -1: none
-  const kp_real *dx, *dy, *dz, *rate;
-  kp_real *qx, *qy, *qz;
+  const kp_real *dx, *dy, *dz, *rate, *side;
+  kp_real *qx, *qy, *qz, *qs;
 } deform_fill_args;
 
 KP_FN void deform_fill(int64_t k, const deform_fill_args *g) {
   int64_t e = g->first + k;
   int32_t s = g->spring[e];
   int32_t at = s < 0 ? 0 : s;
-  kp_real c = (kp_real)sqrt((double)g->rate[at]);
+  kp_real along = g->rate[at] - g->side[at];
+  kp_real c = (kp_real)sqrt((double)(along > 0 ? along : 0));
   c = s < 0 ? 0 : c;
   g->qx[e] = c * g->dx[at];
   g->qy[e] = c * g->dy[at];
   g->qz[e] = c * g->dz[at];
+  g->qs[e] = s < 0 ? 0 : g->side[at];
 }
 
 typedef struct deform_rows {
   const int32_t *start;  // of a slice
   const int32_t *other;
   const kp_real *qx, *qy, *qz;
+  const kp_real *qs;  // NULL: nothing resists turning
 } deform_rows;
 
 // y = P (M + h B - h D) P u + (1 - P) M u. Forces of tetrahedra are those of u.
@@ -248,6 +273,17 @@ KP_FN void deform_apply_some(int64_t slice, int64_t i, int n, const deform_apply
     f[2][l] = -g->slow[i + l] * u[2][l] - along * g->nz[i + l];
   }
   int64_t last = r->start[slice + 1];
+  for (int64_t e = r->start[slice] + i % DEFORM_SLICE; e < last && r->qs != NULL;
+       e += DEFORM_SLICE) {
+    KP_INDEPENDENT
+    for (int l = 0; l < n; ++l) {
+      int64_t o = r->other[e + l];
+      kp_real side = r->qs[e + l];
+      f[0][l] += side * (ux[o] - u[0][l]);
+      f[1][l] += side * (uy[o] - u[1][l]);
+      f[2][l] += side * (uz[o] - u[2][l]);
+    }
+  }
   for (int64_t e = r->start[slice] + i % DEFORM_SLICE; e < last; e += DEFORM_SLICE) {
     KP_INDEPENDENT
     for (int l = 0; l < n; ++l) {
@@ -298,7 +334,7 @@ typedef struct deform_diagonal_args {
   int64_t first;
   kp_real h;
   const int32_t *spring_start, *spring_refs, *tet_start, *tet_refs;
-  const kp_real *dx, *dy, *dz, *rate;
+  const kp_real *dx, *dy, *dz, *rate, *side;
   const kp_real *qx, *qy, *qz;  // diagonal of -D of a tetrahedron at its corners, 4 tet + corner
   const int32_t *link_start, *link_refs;
   const kp_real *link_weight, *lx, *ly, *lz, *link_rate;
@@ -315,9 +351,10 @@ KP_FN void deform_diagonal(int64_t e, const deform_diagonal_args *g) {
                    g->slow[i] + g->drag[i] * g->nz[i] * g->nz[i] };
   for (int32_t r = g->spring_start[i]; r < g->spring_start[i + 1]; ++r) {
     int32_t s = g->spring_refs[r] >> 1;
-    d[0] += g->rate[s] * g->dx[s] * g->dx[s];
-    d[1] += g->rate[s] * g->dy[s] * g->dy[s];
-    d[2] += g->rate[s] * g->dz[s] * g->dz[s];
+    kp_real c = g->rate[s] - g->side[s];
+    d[0] += g->side[s] + c * g->dx[s] * g->dx[s];
+    d[1] += g->side[s] + c * g->dy[s] * g->dy[s];
+    d[2] += g->side[s] + c * g->dz[s] * g->dz[s];
   }
   for (int32_t r = g->tet_start[i]; r < g->tet_start[i + 1]; ++r) {
     int32_t ref = g->tet_refs[r];

@@ -54,6 +54,8 @@ static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend
                            &d->springs.entry,
                            &d->springs.force,
                            &d->springs.rate,
+                           &d->springs.side,
+                           &d->springs.turning,
                            &d->springs.tension,
                            &d->tets.start,
                            &d->tets.refs,
@@ -286,6 +288,7 @@ static kp_result fill_springs(kp_deform *d, const kp_part **order) {
   KP_TRY(zero_vectors(&s->direction, KP_TYPE_REAL, s->n));
   KP_TRY(zeros(&s->force, KP_TYPE_REAL, s->n));
   KP_TRY(zeros(&s->rate, KP_TYPE_REAL, s->n));
+  KP_TRY(zeros(&s->side, KP_TYPE_REAL, s->n));
   return zeros(&s->tension, KP_TYPE_REAL, s->n);
 }
 
@@ -347,6 +350,7 @@ static kp_result make_rows(kp_deform *d) {
     }
   }
   KP_TRY(zero_vectors(&s->root, KP_TYPE_REAL, n_entries));
+  KP_TRY(zeros(&s->turning, KP_TYPE_REAL, n_entries));
   for (size_t g = 0; g < d->groups.count; ++g) {
     KP_TRY(cut_group(d, &d->groups.data[g], start));
   }

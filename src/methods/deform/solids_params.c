@@ -19,6 +19,9 @@ static const kp_param solids_rows[] = {
       "Longest step as a multiple of what explicit springs bear; 0: no such limit where springs "
       "are implicit."),
   ROW(implicit, BOOL, "", 0, 0, "Springs resist implicitly: any step is stable, long ones damp."),
+  ROW(turns, BOOL, "", 0, 0,
+      "Stretched springs also resist being turned implicitly: few long steps per frame stay calm, "
+      "and lose some of their life."),
   ROW(tolerance, REAL, "", 1e-14, 0.5, "Of the implicit solve, relative."),
   ROW(iterations, INT, "", 1, 1000000, "Of the implicit solve, at most."),
   ROW(repulsion, REAL, "N/m", 0, 1e9, "Stiffness of surfaces that come too near."),
