@@ -182,6 +182,7 @@ static void set_flip_flat_periodic(kp_dam_break_def *def) {
 static void set_flip_band(kp_dam_break_def *def) {
   def->flip = true;
   def->band = 1.0;
+  def->tension = 0.05;
 }
 
 static void (*const others[])(kp_dam_break_def *def) = {
