@@ -132,6 +132,7 @@ typedef struct kp_deform_meet {
   kp_buffer give;             // 1/kg: 0 for nodes that are led in this inner step
   kp_vector3 clean;           // POS: the last state without intersections
   kp_vector3 clean_velocity;  // of it
+  KP_ARRAY(kp_index) linked;  // pairs of segments that stick
 } kp_deform_meet;
 
 struct kp_deform {

@@ -127,6 +127,30 @@ kp_result kp_deform_weigh(kp_deform *d, kp_env *env) {
   return kp_call_run(env->backend, &call, d->set->space->n);
 }
 
+// Hairs that stick are let through: their springs hold them (section 7.5.3).
+static kp_result ignore_links(kp_deform *d) {
+  const kp_hair_links *links = &d->hair.links;
+  kp_deform_meet *meet = &d->meet;
+  if (links->n_segments == 0 || links->space == NULL) {
+    return KP_OK;
+  }
+  const uint32_t *a = kp_buffer_host(&links->a->buffers[0], KP_ACCESS_READ);
+  const uint32_t *b = kp_buffer_host(&links->b->buffers[0], KP_ACCESS_READ);
+  const uint8_t *alive = kp_buffer_host(&links->alive->buffers[0], KP_ACCESS_READ);
+  if (a == NULL || b == NULL || alive == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  meet->linked.count = 0;
+  for (int64_t k = 0; k < links->space->n; ++k) {
+    if (alive[k] != 0) {
+      KP_TRY(kp_array_push(&meet->linked, (kp_index)a[k]));
+      KP_TRY(kp_array_push(&meet->linked, (kp_index)b[k]));
+    }
+  }
+  return kp_contact_ignore(meet->contact, (const kp_index(*)[2])meet->linked.data,
+                           meet->linked.count / 2);
+}
+
 // Pairs are coloured as if no node were led: a pin may let go before the sub-step is over.
 kp_result kp_deform_find_pairs(kp_deform *d) {
   if (d->meet.contact == NULL) {
@@ -136,6 +160,7 @@ kp_result kp_deform_find_pairs(kp_deform *d) {
     KP_TRY(kp_buffer_copy(&d->meet.clean.c[c], &position(d)[c]));
     KP_TRY(kp_buffer_copy(&d->meet.clean_velocity.c[c], &velocity(d)[c]));
   }
+  KP_TRY(ignore_links(d));
   return kp_contact_find(d->meet.contact, position(d), &d->meet.lightness);
 }
 

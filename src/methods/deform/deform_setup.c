@@ -111,6 +111,7 @@ void kp_deform_free_model(kp_deform *deform) {
   kp_hair_free(deform);
   kp_contact_destroy(&deform->meet.contact);
   kp_array_free(&deform->springs.kinds);
+  kp_array_free(&deform->meet.linked);
   kp_pcg_free(&deform->pcg);
   kp_array_free(&deform->parts);
   kp_array_free(&deform->groups);
