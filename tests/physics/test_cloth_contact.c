@@ -274,6 +274,7 @@ static void without_history_more_is_left_to_collisions(void **state) {
   scene s = scene_of(TWIST, cells, 80);
   s.solids.inner = 16;
   s.solids.dt = 1.0 / 960.0;
+  s.solids.turns = true;
   outcome with = run(&s, true);
   s.solids.history = false;
   outcome without = run(&s, true);
@@ -306,6 +307,7 @@ static void going_back_costs_more(void **state) {
     scene s = scene_of(HAMMOCK, cells, large ? 15 : 36);
     s.solids.inner = 16;
     s.solids.dt = 1.0 / 960.0;
+    s.solids.turns = true;
     outcome fixed = run(&s, !large);
     s.solids.rewind = true;
     outcome back = run(&s, !large);
@@ -339,6 +341,7 @@ static void repulsion_is_cheap(void **state) {
   scene s = scene_of(HAMMOCK, 100, 12);
   s.solids.inner = 16;
   s.solids.dt = 1.0 / 960.0;
+  s.solids.turns = true;
   outcome o = run(&s, false);
   tell("hammock", &o);
   kp_claim claim = {
