@@ -369,7 +369,6 @@ const kp_case kp_cases[] = {
       .build = kp_case_rigid_pile,
       .work = work_rigid,
       .settle = 120,
-      .must_core = 0.1,
   },
   {
       .name = "cloth-e",
