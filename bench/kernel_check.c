@@ -139,6 +139,7 @@ static kp_result run_medium(void *user) {
   const medium_job *job = user;
   KP_TRY(job->medium->add(job->world, job->particles));
   KP_TRY(kp_world_build(job->world));
+  KP_TRY(job->medium->start != NULL ? job->medium->start(job->world) : KP_OK);
   for (int s = 0; s < N_STEPS; ++s) {
     KP_TRY(kp_world_step(job->world, 1.0, NULL));
   }

@@ -16,6 +16,7 @@ kp_dam_break_def kp_kernel_world(size_t k, int64_t particles);
 typedef struct kp_kernel_medium {
   const char *name;
   kp_result (*add)(kp_world *world, int64_t particles);
+  kp_result (*start)(kp_world *world);  // after it was built; NULL: nothing
 } kp_kernel_medium;
 extern const kp_kernel_medium kp_kernel_media[];
 extern const size_t kp_n_kernel_media;
@@ -24,6 +25,7 @@ KP_NODISCARD kp_result kp_kernel_add_gas(kp_world *world, int64_t particles);
 
 // Fills an empty world with a flow of about so many cells and takes a few steps of it.
 KP_NODISCARD kp_result kp_kernel_add_solids(kp_world *world, int64_t particles);
+KP_NODISCARD kp_result kp_kernel_bend_solids(kp_world *world);
 KP_NODISCARD kp_result kp_kernel_flow(kp_world *world, int64_t cells);
 
 typedef struct kp_kernels_def {
