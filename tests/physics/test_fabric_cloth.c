@@ -174,6 +174,8 @@ static bench bench_make(kp_part *part, const kp_solids_def *solids) {
   b.env.parts.data = NULL;
   b.env.parts.count = b.env.parts.capacity = 0;
   b.env.simulation.gravity = vec(0, 0, 0);
+  // nothing stops what runs away
+  b.env.domain.boundary_x = b.env.domain.boundary_y = b.env.domain.boundary_z = KP_BOUNDARY_OPEN;
   assert_ok(kp_registry_create(b.env.backend, &b.env.registry));
   kp_part *parts[1] = { part };
   assert_ok(kp_deform_create(&b.env, solids, parts, 1, NULL, 0, &b.deform));

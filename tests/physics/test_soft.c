@@ -107,7 +107,7 @@ static const kp_soft_model all_models[] = { KP_SOFT_ELASTIC, KP_SOFT_ALTITUDE, K
 static void test_rest(void **state) {
   (void)state;
   for (size_t m = 0; m < sizeof all_models / sizeof all_models[0]; ++m) {
-    for (int scheme = 0; scheme < KP_SCHEME_COUNT; ++scheme) {
+    for (int scheme = 0; scheme <= KP_SCHEME_VELOCITY_VERLET; ++scheme) {
       if (scheme == KP_SCHEME_EULER) {
         continue;  // feeds any noise of its oscillators
       }
@@ -334,7 +334,7 @@ static kp_vec3 angular_momentum(kp_deform *d) {
 static void test_momentum(void **state) {
   (void)state;
   for (size_t m = 0; m < sizeof all_models / sizeof all_models[0]; ++m) {
-    for (int scheme = 0; scheme < KP_SCHEME_COUNT; ++scheme) {
+    for (int scheme = 0; scheme <= KP_SCHEME_VELOCITY_VERLET; ++scheme) {
       kp_test_settings s = space(0.0);
       kp_solids_def solids = kp_default_solids_def();
       bool is_implicit = scheme <= KP_SCHEME_BACKWARD_EULER;
