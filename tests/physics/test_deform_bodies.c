@@ -410,7 +410,7 @@ static void test_balance(void **state) {
     cloth.velocity = kp_vec3_make(0.3, -1.0, 0);
     assert_ok(kp_world_add_cloth(world, &cloth));
     kp_solids_def solids = kp_default_solids_def();
-    solids.tolerance = 1e-6;
+    solids.tolerance = KP_TOL(1e-6, 1e-10);
     assert_ok(kp_world_set_solids(world, &solids));
     assert_ok(kp_world_build(world));
     kp_population_stats first = kp_test_stats(world, "sheet");

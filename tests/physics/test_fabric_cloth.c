@@ -94,8 +94,9 @@ static void test_wind_on_the_normal(void **state) {
   kp_population_stats before = kp_test_stats(world, "sheet");
   kp_test_steps(world, 20);
   kp_population_stats after = kp_test_stats(world, "sheet");
-  assert_near(after.momentum.x, before.momentum.x, KP_TOL(1e-6, 1e-12));
-  assert_near(after.momentum.y, before.momentum.y, KP_TOL(1e-6, 1e-12));
+  // rims feel another drag per mass: the sheet bends a little, and its normals with it
+  assert_near(after.momentum.x, before.momentum.x, KP_TOL(1e-6, 1e-8));
+  assert_near(after.momentum.y, before.momentum.y, KP_TOL(1e-6, 1e-8));
   // all of it at the rate drag area / mass, 20 explicit steps
   double rate = 2.0 * 0.25 / before.mass;
   assert_near_relative(after.momentum.z, before.momentum.z * pow(1.0 - 1e-3 * rate, 20), 1e-4);
