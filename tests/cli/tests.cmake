@@ -15,7 +15,7 @@ if(Python3_Interpreter_FOUND)
   # every kernel of the library forwards and backwards, to the last bit
   kp_test_command(test_kernel_order
     COMMAND kelpie bench kernels --backend mirror
-    LABELS full TIMEOUT 300)
+    LABELS full TIMEOUT 900)
   kp_test_command(test_papers
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_papers.py
     LABELS full TIMEOUT 900)

@@ -14,6 +14,6 @@ hair "locks" {
   stiction = 1e-3, stiction_distance = 0.002, stiction_break = 0.005, stiction_links = 5,
   radius = 1.2e-4, color = {0.14, 0.06, 0.02},
 }
-force "gust" { on = "locks", acceleration = function(t) return {9 + 5 * math.sin(3 * t), 2 * math.sin(7 * t), -4} end }
+force "gust" { acceleration = function(t) return {9 + 5 * math.sin(3 * t), 2 * math.sin(7 * t), -4} end }
 render { camera_position = {0.55, 0.1, 0.85}, camera_target = {0, -0.07, 0}, box = false }
 output { frames = 96, fps = 24 }
