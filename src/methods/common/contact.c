@@ -121,7 +121,9 @@ static kp_result copy_mesh(kp_contact *c, const kp_contact_mesh *mesh) {
       c->wanted == NULL || c->used_colors == NULL) {
     return KP_ERROR_MEMORY;
   }
-  memcpy(c->triangles, mesh->triangles, (size_t)mesh->n_triangles * sizeof *c->triangles);
+  if (mesh->n_triangles > 0) {
+    memcpy(c->triangles, mesh->triangles, (size_t)mesh->n_triangles * sizeof *c->triangles);
+  }
   memcpy(c->object, mesh->object, n * sizeof *c->object);
   memcpy(c->objects, mesh->objects, (size_t)mesh->n_objects * sizeof *c->objects);
   memcpy(c->h, mesh->h, n * sizeof *c->h);
@@ -428,8 +430,10 @@ kp_result kp_contact_search(kp_contact *c, kp_contact_test_fn test, bool only_ma
   KP_TRY(kp_array_reserve(&c->spare, n));
   for (int k = 0; k < n_tasks; ++k) {
     size_t count = c->chunks[k].list.count - 1;
-    memcpy(c->found.data + c->found.count, c->chunks[k].list.data + 1,
-           count * sizeof(kp_contact_key));
+    if (count > 0) {
+      memcpy(c->found.data + c->found.count, c->chunks[k].list.data + 1,
+             count * sizeof(kp_contact_key));
+    }
     c->found.count += count;
   }
   kp_contact_sort(c->found.data, c->spare.data, n);

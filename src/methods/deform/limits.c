@@ -54,7 +54,9 @@ static kp_result put(kp_buffer *buffer, kp_type type, const void *items, size_t 
   KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * n));
   void *data;
   KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, &data));
-  memcpy(data, items, kp_type_size(type) * n);
+  if (n > 0) {
+    memcpy(data, items, kp_type_size(type) * n);
+  }
   return KP_OK;
 }
 

@@ -241,7 +241,10 @@ kp_result kp_rigid_broad_phase(kp_rigid *rigid, kp_env *env) {
       KP_TRY(meet_unbounded(rigid, (kp_index)p));
     }
   }
-  qsort(rigid->candidates.data, rigid->candidates.count, sizeof *rigid->candidates.data, by_parts);
+  if (rigid->candidates.count > 1) {
+    qsort(rigid->candidates.data, rigid->candidates.count, sizeof *rigid->candidates.data,
+          by_parts);
+  }
   return KP_OK;
 }
 
