@@ -1,6 +1,7 @@
 // Parameter table of cloth "name" { }.
 #include "base/param.h"
 #include "kelpie/types.h"
+#include "methods/deform/scheme_words.h"
 
 extern const kp_param_table kp_cloth_params;
 
@@ -11,9 +12,7 @@ extern const kp_param_table kp_cloth_params;
 
 static const char *const pattern_words[] = { "herring_bone", "regular", NULL };
 static const char *const model_words[] = { "edges", "grid", NULL };
-static const char *const scheme_words[] = { "newmark",    "backward_euler",  "euler",
-                                            "symplectic", "velocity_verlet", "position_verlet",
-                                            "kang",       "desbrun",         NULL };
+static const char *const scheme_words[] = { KP_SCHEME_WORDS, KP_SPRING_SCHEME_WORDS, NULL };
 
 static const kp_param rows[] = {
   ROW(width, REAL, "m", 1e-6, FAR, "Along x, before it is turned."),

@@ -111,7 +111,7 @@ KP_NODISCARD kp_result kp_particles_create(kp_deform *deform, kp_env *env);
 void kp_particles_free(kp_fabric_contact *contact);
 KP_NODISCARD kp_result kp_particles_forces(kp_deform *deform, kp_env *env);
 
-// Schemes (soft_schemes.c).
+// Schemes (spring_schemes.c).
 KP_NODISCARD kp_result kp_kang_predict(kp_deform *deform, kp_env *env,
                                        const kp_deform_group *group);
 KP_NODISCARD kp_result kp_desbrun_predict(kp_deform *deform, kp_env *env,

@@ -396,6 +396,31 @@ KP_FN bool fabric_joined(const fabric_web *w, int64_t i, int64_t j) {
   return false;
 }
 
+// Where spheres around p may meet elements of the cells.
+KP_FN void fabric_block(const kp_cells_view *c, const double p[3], double reach, int32_t lo[3],
+                        int32_t hi[3]) {
+  for (int axis = 0; axis < 3; ++axis) {
+    kp_cells_reach(c, axis, p[axis], reach, &lo[axis], &hi[axis]);
+  }
+}
+
+// The direction e from element j to p and their distance r; false where they do not meet, r >=
+// both, or lie on one place.
+KP_FN bool fabric_near(const kp_cells_view *c, int64_t j, const double p[3], kp_real both,
+                       kp_real e[3], kp_real *r) {
+  kp_real d[3] = { (kp_real)(p[0] - c->x[j]), (kp_real)(p[1] - c->y[j]),
+                   (kp_real)(p[2] - c->z[j]) };
+  kp_real r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+  if (r2 >= both * both || !(r2 > 0)) {
+    return false;
+  }
+  *r = (kp_real)sqrt((double)r2);
+  for (int k = 0; k < 3; ++k) {
+    e[k] = d[k] / *r;
+  }
+  return true;
+}
+
 // Node i against all nodes within the sum of radii that no spring joins to it; adds accelerations.
 typedef struct fabric_particles_args {
   kp_cells_view cells;
@@ -414,9 +439,7 @@ KP_FN void fabric_particles(int64_t i, const fabric_particles_args *g) {
   const kp_cells_view *c = &g->cells;
   const double p[3] = { c->x[i], c->y[i], c->z[i] };
   int32_t lo[3], hi[3];
-  for (int axis = 0; axis < 3; ++axis) {
-    kp_cells_reach(c, axis, p[axis], g->reach, &lo[axis], &hi[axis]);
-  }
+  fabric_block(c, p, g->reach, lo, hi);
   kp_real f[3] = { 0, 0, 0 };
   for (int32_t z = lo[2]; z <= hi[2]; ++z) {
     for (int32_t y = lo[1]; y <= hi[1]; ++y) {
@@ -424,16 +447,12 @@ KP_FN void fabric_particles(int64_t i, const fabric_particles_args *g) {
       kp_cells_range(c, lo[0], hi[0], y, z, &begin, &end);
       for (uint32_t s = begin; s < end; ++s) {
         int64_t j = c->order != NULL ? (int64_t)c->order[s] : (int64_t)s;
-        kp_real d[3] = { (kp_real)(p[0] - c->x[j]), (kp_real)(p[1] - c->y[j]),
-                         (kp_real)(p[2] - c->z[j]) };
-        kp_real r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
         kp_real both = g->radius[i] + g->radius[j];
-        if (j == i || !(g->radius[j] > 0) || r2 >= both * both || !(r2 > 0) ||
+        kp_real e[3], r;
+        if (j == i || !(g->radius[j] > 0) || !fabric_near(c, j, p, both, e, &r) ||
             fabric_joined(&g->web, i, j)) {
           continue;
         }
-        kp_real r = (kp_real)sqrt((double)r2);
-        kp_real e[3] = { d[0] / r, d[1] / r, d[2] / r };
         kp_real v[3] = { g->vx[i] - g->vx[j], g->vy[i] - g->vy[j], g->vz[i] - g->vz[j] };
         kp_real m_eff = g->mass[i] * g->mass[j] / (g->mass[i] + g->mass[j]);
         fabric_touch(&g->law, m_eff, both - r, e, v, f);
@@ -466,9 +485,7 @@ KP_FN void fabric_shell(int64_t i, const fabric_shell_args *g) {
   const kp_cells_view *c = &g->cells;
   const double p[3] = { g->x[i], g->y[i], g->z[i] };
   int32_t lo[3], hi[3];
-  for (int axis = 0; axis < 3; ++axis) {
-    kp_cells_reach(c, axis, p[axis], g->reach, &lo[axis], &hi[axis]);
-  }
+  fabric_block(c, p, g->reach, lo, hi);
   kp_real f[3] = { 0, 0, 0 };
   for (int32_t z = lo[2]; z <= hi[2]; ++z) {
     for (int32_t y = lo[1]; y <= hi[1]; ++y) {
@@ -476,15 +493,11 @@ KP_FN void fabric_shell(int64_t i, const fabric_shell_args *g) {
       kp_cells_range(c, lo[0], hi[0], y, z, &begin, &end);
       for (uint32_t s = begin; s < end; ++s) {
         int64_t j = c->order != NULL ? (int64_t)c->order[s] : (int64_t)s;
-        kp_real d[3] = { (kp_real)(p[0] - c->x[j]), (kp_real)(p[1] - c->y[j]),
-                         (kp_real)(p[2] - c->z[j]) };
-        kp_real r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
         kp_real both = g->radius[i] + g->shell;
-        if (r2 >= both * both || !(r2 > 0)) {
+        kp_real e[3], r;
+        if (!fabric_near(c, j, p, both, e, &r)) {
           continue;
         }
-        kp_real r = (kp_real)sqrt((double)r2);
-        kp_real e[3] = { d[0] / r, d[1] / r, d[2] / r };
         kp_real v[3] = { g->vx[i] - g->wx[j], g->vy[i] - g->wy[j], g->vz[i] - g->wz[j] };
         fabric_touch(&g->law, g->mass[i], both - r, e, v, f);
       }

@@ -1,6 +1,7 @@
 // Parameter table of hair "name" { }.
 #include "base/param.h"
 #include "kelpie/types.h"
+#include "methods/deform/scheme_words.h"
 
 extern const kp_param_table kp_hair_params;
 
@@ -10,8 +11,7 @@ extern const kp_param_table kp_hair_params;
 #define WORDS(member, words, text) KP_PARAM_WORDS(kp_hair_def, member, words, text)
 
 static const char *const limit_words[] = { "none", "biased", "momentum", NULL };
-static const char *const scheme_words[] = { "newmark",    "backward_euler",  "euler",
-                                            "symplectic", "velocity_verlet", NULL };
+static const char *const scheme_words[] = { KP_SCHEME_WORDS, NULL };
 
 static const kp_param rows[] = {
   ROW(on, TEXT, "", 0, 0,

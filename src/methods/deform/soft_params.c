@@ -1,6 +1,7 @@
 // Parameter table of soft "name" { }.
 #include "base/param.h"
 #include "kelpie/types.h"
+#include "methods/deform/scheme_words.h"
 
 extern const kp_param_table kp_soft_params;
 
@@ -11,8 +12,7 @@ extern const kp_param_table kp_soft_params;
 
 static const char *const model_words[] = { "elastic", "altitude", "point_face",
                                            "springs", "edges",    NULL };
-static const char *const scheme_words[] = { "newmark",    "backward_euler",  "euler",
-                                            "symplectic", "velocity_verlet", NULL };
+static const char *const scheme_words[] = { KP_SCHEME_WORDS, NULL };
 
 static const kp_param rows[] = {
   ROW(shape, SHAPE, "", 0, 0, "The solid, filled with tetrahedra."),
