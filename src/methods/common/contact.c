@@ -115,10 +115,11 @@ static kp_result copy_mesh(kp_contact *c, const kp_contact_mesh *mesh) {
   c->nodes = kp_alloc_zero(n * sizeof *c->nodes, KP_MEMORY_MESH);
   c->node_boxes = kp_alloc(n * sizeof *c->node_boxes, KP_MEMORY_MESH);
   c->wanted = kp_alloc(n * sizeof *c->wanted, KP_MEMORY_MESH);
+  c->way = kp_alloc(n * sizeof *c->way, KP_MEMORY_MESH);
   c->used_colors = kp_alloc_zero(n * sizeof *c->used_colors, KP_MEMORY_MESH);
   if (c->triangles == NULL || c->points == NULL || c->object == NULL || c->objects == NULL ||
       c->rest == NULL || c->h == NULL || c->nodes == NULL || c->node_boxes == NULL ||
-      c->wanted == NULL || c->used_colors == NULL) {
+      c->wanted == NULL || c->way == NULL || c->used_colors == NULL) {
     return KP_ERROR_MEMORY;
   }
   if (mesh->n_triangles > 0) {
@@ -190,6 +191,7 @@ void kp_contact_destroy(kp_contact **contact) {
   kp_free(c->nodes);
   kp_free(c->node_boxes);
   kp_free(c->wanted);
+  kp_free(c->way);
   kp_free(c->used_colors);
   kp_box_tree_destroy(&c->point_tree);
   kp_box_tree_destroy(&c->triangle_tree);

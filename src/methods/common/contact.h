@@ -12,11 +12,13 @@
 // What C guarantees: if no two triangles intersect at the start, none do at the end, and none
 // touched on the way, however far the nodes moved; cloth keeps a distance of `thickness`, or most
 // of what distance it had. After some rounds of impulses the nodes of what still collides move
-// rigidly together; such zones grow until nothing is left. The one exception are nodes that move as
-// told (inverse mass 0): where they leave no room, as two colliding bodies with cloth between them,
-// the nodes caught pass through what moves as told (and nothing else), are counted in `n_yielded`,
-// and are let out again: a triangle that intersects a led one at the start is not held by it. Hair
-// meets by edges alone, forms no zones and may be left colliding.
+// rigidly together; such zones grow until nothing is left. Nodes that move as told (inverse mass 0)
+// lead their zone. Where they leave it no rigid motion, as two ends of a strip that turn against
+// each other, the way is taken in up to 64 parts; where they leave no room at all, as two colliding
+// bodies with cloth between them, they wait and are counted in `n_late`. Two sides that are all
+// told cross when they are told to, counted in `n_led`. What intersects led triangles at the start
+// is not held by them, so that it can come free. Hair meets by edges alone, forms no zones and may
+// be left colliding.
 //
 // Everything that decides an answer is an argument: no state is kept from step to step. Pairs are
 // visited in the order of their numbers, so bits depend neither on threads nor on trees.
@@ -82,7 +84,9 @@ typedef struct kp_contact_report {
   int64_t n_rounds;                               // of C, the last one found nothing
   int64_t n_zones;                                // impact zones at the end
   int64_t largest_zone;                           // nodes
-  int64_t n_yielded;                              // nodes that gave way to what moves as told
+  int64_t n_pieces;                               // parts of ways that had to be cut
+  int64_t n_late;                                 // led nodes that are not where they were told
+  int64_t n_led;                                  // collisions of which all nodes are led
   int64_t n_left;                                 // collisions of hair that were left
   double find, repulse, boxes, traversal, apply;  // s of wall clock: A, B, and the parts of C
 } kp_contact_report;

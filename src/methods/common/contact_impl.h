@@ -30,17 +30,27 @@ typedef struct kp_contact_keys {
 typedef struct kp_contact_node {
   kp_vec3 from, to;
   double inverse_mass;
-  uint8_t is_moved;  // since the boxes were made
-  uint8_t is_touched;
-  uint8_t is_loose;  // gives way to what moves as told
+  uint8_t is_moved;    // since the boxes were made
+  uint8_t is_touched;  // in this part of the way
+  uint8_t is_changed;  // on the whole way
+  uint8_t is_loose;    // intersected what moves as told at the start: is not held by it
 } kp_contact_node;
+
+// How a zone moves, the next where one does not do: it turns, moves without turning, waits with
+// those of its nodes that move as told.
+enum { KP_CONTACT_TURNS, KP_CONTACT_SHIFTS, KP_CONTACT_WAITS };
+
+// A way that finds no rigid motion beside what moves as told is cut in halves as often as this.
+#define KP_CONTACT_HALVINGS 6
 
 typedef struct kp_contact_zones {
   kp_index *parent;                  // of nodes; of itself where it is in no zone
-  uint8_t *level;                    // of roots: 0 turns, 1 moves without turning
+  uint8_t *level;                    // of roots
   uint8_t *is_dirty;                 // of roots: to be moved again
   uint8_t *is_member;                // of nodes
   KP_ARRAY(kp_contact_key) members;  // root and node, sorted
+  bool may_wait;
+  bool is_stuck;  // a zone would have to wait
 } kp_contact_zones;
 
 struct kp_contact {
@@ -62,6 +72,7 @@ struct kp_contact {
   kp_contact_node *nodes;
   kp_box *node_boxes;
   kp_vec3 *wanted;  // `to` at the start of C
+  kp_vec3 *way;     // the node's displacement in C, were it to go on like now
   kp_contact_zones zones;
   kp_contact_keys *chunks;         // what each task of a search found
   KP_ARRAY(kp_contact_key) found;  // of a search, sorted

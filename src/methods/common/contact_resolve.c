@@ -23,8 +23,13 @@ static bool meets(const kp_contact *c, kp_contact_key key, const kp_index n[4], 
                                   : kp_ccd_point_triangle(x, u, c->def.thickness, hit);
 }
 
+static bool is_all_led(const kp_contact *c, const kp_index n[4]) {
+  return !(c->nodes[n[0]].inverse_mass > 0.0) && !(c->nodes[n[1]].inverse_mass > 0.0) &&
+         !(c->nodes[n[2]].inverse_mass > 0.0) && !(c->nodes[n[3]].inverse_mass > 0.0);
+}
+
 // Does this pair have to be free of collisions? Not where all nodes move as told, nor between those
-// and nodes that gave way to them.
+// and nodes that intersected them at the start.
 static bool is_bound(const kp_contact *c, const kp_index n[4]) {
   bool is_led = false;
   bool is_free = false;
@@ -43,15 +48,23 @@ static bool is_colliding(const kp_contact *c, kp_contact_key key, const kp_index
   return is_bound(c, n) && meets(c, key, n, NULL) && kp_contact_may_meet(c, key, n);
 }
 
-// With zones: hair is left alone, and what moves by one shift keeps its distances.
+// The same with pairs that are all led, which are told of.
+static bool is_colliding_at_first(const kp_contact *c, kp_contact_key key, const kp_index n[4]) {
+  return (is_bound(c, n) || is_all_led(c, n)) && meets(c, key, n, NULL) &&
+         kp_contact_may_meet(c, key, n);
+}
+
+// With zones: hair is left alone, and what moves by one shift, or waits, keeps its distances.
 static bool is_colliding_still(const kp_contact *c, kp_contact_key key, const kp_index n[4]) {
   if (!is_bound(c, n) || is_hair(c, n)) {
     return false;
   }
   kp_index root = kp_contact_zone(&c->zones, n[0]);
-  bool is_one = c->zones.is_member[n[0]] && c->zones.level[root] > 0;
+  bool is_one = c->zones.is_member[n[0]] && c->zones.level[root] > KP_CONTACT_TURNS;
+  bool waits = c->zones.level[root] == KP_CONTACT_WAITS;
   for (int k = 0; k < 4 && is_one; ++k) {
-    is_one = kp_contact_zone(&c->zones, n[k]) == root && c->nodes[n[k]].inverse_mass > 0.0;
+    is_one =
+        kp_contact_zone(&c->zones, n[k]) == root && (waits || c->nodes[n[k]].inverse_mass > 0.0);
   }
   return !is_one && meets(c, key, n, NULL) && kp_contact_may_meet(c, key, n);
 }
@@ -166,30 +179,55 @@ static void loosen(kp_contact *c) {
 
 // ---- the loop
 
+static void make_boxes(kp_contact *c, bool only_moved) {
+  double begin = kp_time_now();
+  // half the thickness each; a little more, for rounding
+  kp_contact_boxes(c, 0.500001 * c->def.thickness, 0.0, only_moved);
+  c->report.boxes += kp_time_now() - begin;
+}
+
 static kp_result begin(kp_contact *c, const kp_contact_motion *motion) {
+  double begin = kp_time_now();
   KP_TRY(kp_contact_load(c, motion->from, motion->x, motion->inverse_mass));
   for (kp_index i = 0; i < c->n_nodes; ++i) {
     c->wanted[i] = c->nodes[i].to;
+    c->way[i] = kp_vec3_sub(c->nodes[i].to, c->nodes[i].from);
   }
-  kp_contact_zones_clear(&c->zones);
-  c->found.count = 0;
-  // half the thickness each; a little more, for rounding
-  kp_contact_boxes(c, 0.500001 * c->def.thickness, 0.0, false);
+  c->report.boxes += kp_time_now() - begin;
+  make_boxes(c, false);
   loosen(c);
   return KP_OK;
+}
+
+// What two led sides do to each other is the script's affair: told, then forgotten.
+static void drop_led(kp_contact *c) {
+  size_t n = 0;
+  for (size_t k = 0; k < c->found.count; ++k) {
+    kp_index node[4];
+    kp_contact_nodes_of(c, c->found.data[k], node);
+    if (is_all_led(c, node)) {
+      ++c->report.n_led;
+    } else {
+      c->found.data[n++] = c->found.data[k];
+    }
+  }
+  c->found.count = n;
 }
 
 static kp_result one_round(kp_contact *c, const kp_contact_motion *motion, int round,
                            bool *is_done) {
   kp_contact_report *r = &c->report;
   bool has_zones = round >= c->def.attempts;
+  kp_contact_test_fn test = round == 0 ? is_colliding_at_first : is_colliding;
   double t0 = kp_time_now();
-  KP_TRY(kp_contact_search(c, has_zones ? is_colliding_still : is_colliding, round > 0,
-                           &r->n_candidates));
+  KP_TRY(kp_contact_search(c, has_zones ? is_colliding_still : test, round > 0, &r->n_candidates));
   double t1 = kp_time_now();
   r->traversal += t1 - t0;
   r->n_rounds += 1;
-  r->n_collisions += round == 0 ? (int64_t)c->found.count : 0;
+  if (round == 0) {
+    drop_led(c);
+    r->n_collisions += (int64_t)c->found.count;
+  }
   *is_done = c->found.count == 0;
   if (*is_done) {
     return KP_OK;
@@ -211,10 +249,8 @@ static kp_result one_round(kp_contact *c, const kp_contact_motion *motion, int r
       respond(c, c->found.data[k], motion);
     }
   }
-  double t2 = kp_time_now();
-  kp_contact_boxes(c, 0.500001 * c->def.thickness, 0.0, true);
-  r->apply += t2 - t1;
-  r->boxes += kp_time_now() - t2;
+  r->apply += kp_time_now() - t1;
+  make_boxes(c, true);
   return KP_OK;
 }
 
@@ -232,7 +268,7 @@ static kp_result count_left(kp_contact *c) {
 static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
   bool any = false;
   for (kp_index i = 0; i < c->n_nodes && !any; ++i) {
-    any = c->nodes[i].is_touched;
+    any = c->nodes[i].is_changed;
   }
   if (!any) {
     return KP_OK;
@@ -248,10 +284,11 @@ static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
   }
   for (kp_index i = 0; i < c->n_nodes; ++i) {
     const kp_contact_node *node = &c->nodes[i];
-    if (!node->is_touched) {
+    if (!node->is_changed) {
       continue;
     }
     kp_vec3 change = kp_vec3_scale(kp_vec3_sub(node->to, c->wanted[i]), 1.0 / motion->time);
+    c->report.n_late += !(node->inverse_mass > 0.0) && kp_vec3_dot(change, change) > 0.0 ? 1 : 0;
     x[0][i] = node->to.x;
     x[1][i] = node->to.y;
     x[2][i] = node->to.z;
@@ -262,28 +299,101 @@ static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
   return KP_OK;
 }
 
-kp_result kp_contact_resolve(kp_contact *c, const kp_contact_motion *motion) {
-  double t0 = kp_time_now();
-  KP_TRY(begin(c, motion));
-  c->report.boxes += kp_time_now() - t0;
-  // every round of zones joins two of them, takes the turn from one or lets a node give way: it
-  // ends
+// The part of the way between `from` and `to` of the nodes is made free of collisions; false in
+// `is_free` where only waiting of what moves as told could do it and this may not.
+static kp_result part_way(kp_contact *c, const kp_contact_motion *motion, bool may_wait,
+                          bool *is_free) {
+  kp_contact_zones_clear(&c->zones);
+  c->zones.may_wait = may_wait;
+  c->zones.is_stuck = false;
   bool is_done = false;
-  for (int round = 0; !is_done; ++round) {
+  // every round of zones joins two of them, takes the turn from one or lets one wait: it ends
+  for (int round = 0; !is_done && !c->zones.is_stuck; ++round) {
     if (round == c->def.attempts) {
       KP_TRY(count_left(c));
     }
     KP_TRY(one_round(c, motion, round, &is_done));
   }
+  *is_free = is_done;
+  return KP_OK;
+}
+
+// Nodes to `from` + `share` of the way that is left: led nodes towards where they are told to be,
+// the others as they moved last.
+static void aim(kp_contact *c, double share, double left) {
+  for (kp_index i = 0; i < c->n_nodes; ++i) {
+    kp_contact_node *node = &c->nodes[i];
+    bool is_led = !(node->inverse_mass > 0.0);
+    node->is_touched = 0;
+    node->is_moved = 1;
+    if (is_led && share == left) {
+      node->to = c->wanted[i];
+    } else if (is_led) {
+      node->to = kp_vec3_madd(node->from, share / left, kp_vec3_sub(c->wanted[i], node->from));
+    } else {
+      node->to = kp_vec3_madd(node->from, share, c->way[i]);
+    }
+  }
+}
+
+// A part of the way is done.
+static void arrive(kp_contact *c, double share) {
+  for (kp_index i = 0; i < c->n_nodes; ++i) {
+    kp_contact_node *node = &c->nodes[i];
+    if (node->is_touched) {
+      c->way[i] = kp_vec3_scale(kp_vec3_sub(node->to, node->from), 1.0 / share);
+    }
+    node->from = node->to;
+    node->is_changed = 1;
+  }
+}
+
+// Where what moves as told leaves no rigid motion for a zone, as two ends of a strip that turn
+// against each other, the way is taken in halves, quarters, ...: what is left to a part is small
+// against the gaps. In the smallest parts zones that find no way wait, with their led nodes.
+static kp_result part_in_pieces(kp_contact *c, const kp_contact_motion *motion) {
+  const double smallest = 1.0 / (1 << KP_CONTACT_HALVINGS);
+  double share = 0.5;
+  for (double done = 0.0; done < 1.0;) {
+    kp_contact_motion piece = *motion;
+    piece.time = share * motion->time;
+    aim(c, share, 1.0 - done);
+    make_boxes(c, false);
+    bool is_free;
+    KP_TRY(part_way(c, &piece, share <= smallest, &is_free));
+    if (!is_free) {
+      share *= 0.5;
+      continue;
+    }
+    arrive(c, share);
+    ++c->report.n_pieces;
+    done += share;
+    // both are multiples of powers of two: exact
+    if (share < 0.5 && fmod(done, 2.0 * share) == 0.0) {
+      share *= 2.0;
+    }
+  }
+  return KP_OK;
+}
+
+kp_result kp_contact_resolve(kp_contact *c, const kp_contact_motion *motion) {
+  KP_TRY(begin(c, motion));
+  bool is_free;
+  KP_TRY(part_way(c, motion, false, &is_free));
+  if (!is_free) {
+    KP_TRY(part_in_pieces(c, motion));
+  } else {
+    for (kp_index i = 0; i < c->n_nodes; ++i) {
+      c->nodes[i].is_changed = c->nodes[i].is_touched;
+    }
+  }
   return store(c, motion);
 }
 
 kp_result kp_contact_any(kp_contact *c, const kp_contact_motion *motion, bool *out) {
-  double t0 = kp_time_now();
   KP_TRY(begin(c, motion));
   double t1 = kp_time_now();
   KP_TRY(kp_contact_search(c, is_colliding, false, &c->report.n_candidates));
-  c->report.boxes += t1 - t0;
   c->report.traversal += kp_time_now() - t1;
   *out = c->found.count > 0;
   return KP_OK;

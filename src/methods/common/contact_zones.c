@@ -74,20 +74,14 @@ static void join(kp_contact_zones *z, kp_index a, kp_index b) {
 
 // A pair that collides though its zone moves rigidly: the turn is too large for a small gap, or
 // nodes that move as told do not move rigidly.
-static void tighten(kp_contact *c, kp_index root, const kp_index n[4]) {
+static void tighten(kp_contact *c, kp_index root) {
   kp_contact_zones *z = &c->zones;
-  if (z->level[root] == 0) {
-    z->level[root] = 1;
-    z->is_dirty[root] = 1;
+  if (z->level[root] == KP_CONTACT_SHIFTS && !z->may_wait) {
+    z->is_stuck = true;
     return;
   }
-  for (int k = 0; k < 4; ++k) {
-    kp_contact_node *node = &c->nodes[n[k]];
-    if (node->inverse_mass > 0.0 && !node->is_loose) {
-      node->is_loose = 1;
-      ++c->report.n_yielded;
-    }
-  }
+  ++z->level[root];
+  z->is_dirty[root] = 1;
 }
 
 static void take_in(kp_contact *c, kp_contact_key key) {
@@ -104,7 +98,7 @@ static void take_in(kp_contact *c, kp_contact_key key) {
     return;
   }
   if (is_one) {
-    tighten(c, root, n);
+    tighten(c, root);
     return;
   }
   for (int k = 1; k < 4; ++k) {
@@ -202,8 +196,20 @@ static rigid_motion fit(const kp_contact *c, const kp_contact_key *members, size
   return r;
 }
 
-static void move_zone(kp_contact *c, const kp_contact_key *members, size_t n, bool may_turn) {
-  rigid_motion r = fit(c, members, n, may_turn);
+static void hold_zone(kp_contact *c, const kp_contact_key *members, size_t n) {
+  for (size_t k = 0; k < n; ++k) {
+    kp_contact_node *node = &c->nodes[members[k] & 0x7fffffff];
+    node->is_moved = node->is_touched = 1;
+    node->to = node->from;
+  }
+}
+
+static void move_zone(kp_contact *c, const kp_contact_key *members, size_t n, uint8_t level) {
+  if (level == KP_CONTACT_WAITS) {
+    hold_zone(c, members, n);
+    return;
+  }
+  rigid_motion r = fit(c, members, n, level == KP_CONTACT_TURNS);
   double cosine = cos(r.angle);
   double sine = sin(r.angle);
   for (size_t k = 0; k < n; ++k) {
@@ -243,7 +249,7 @@ kp_result kp_contact_zones_grow(kp_contact *c, int round) {
       ++end;
     }
     if (z->is_dirty[root]) {
-      move_zone(c, z->members.data + begin, end - begin, z->level[root] == 0);
+      move_zone(c, z->members.data + begin, end - begin, z->level[root]);
       z->is_dirty[root] = 0;
     }
     ++n_zones;

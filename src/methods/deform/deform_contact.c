@@ -183,12 +183,29 @@ static kp_contact_motion motion_of(kp_deform *d, double time) {
   };
 }
 
+// The first time that pins ask for what cannot be.
+static void warn_of_pins(const kp_deform *d, const kp_contact_report *before) {
+  const kp_contact_report *now = kp_contact_told(d->meet.contact);
+  if (before->n_late == 0 && now->n_late > 0) {
+    kp_log(KP_LOG_WARN, "solids",
+           "at %.4f s pins leave no room for what is between them: %lld nodes do not follow",
+           d->time, (long long)now->n_late);
+  }
+  if (before->n_led == 0 && now->n_led > 0) {
+    kp_log(KP_LOG_WARN, "solids", "at %.4f s pins lead %lld pairs of surfaces through each other",
+           d->time, (long long)now->n_led);
+  }
+}
+
 kp_result kp_deform_part_collisions(kp_deform *d, double time) {
   if (d->meet.contact == NULL) {
     return KP_OK;
   }
   kp_contact_motion motion = motion_of(d, time);
-  return kp_contact_resolve(d->meet.contact, &motion);
+  kp_contact_report before = *kp_contact_told(d->meet.contact);
+  KP_TRY(kp_contact_resolve(d->meet.contact, &motion));
+  warn_of_pins(d, &before);
+  return KP_OK;
 }
 
 kp_result kp_deform_any_collision(kp_deform *d, double time, bool *out) {

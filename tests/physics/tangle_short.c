@@ -1,0 +1,3 @@
+#include "tangle_size.h"
+
+const int tangle_seeds = 1;

@@ -1,0 +1,201 @@
+#include "support/tangles.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "base/timer.h"
+
+static kp_cloth_def cloth_def(const char *name, int64_t columns, int64_t rows) {
+  kp_cloth_def def = kp_default_cloth_def();
+  snprintf(def.name, sizeof def.name, "%s", name);
+  def.columns = columns;
+  def.rows = rows;
+  def.density = 0.3;
+  def.stiffness = 300.0;
+  def.bend_stiffness = 1.0;
+  def.thickness = 0.01;
+  return def;
+}
+
+static void pin(kp_world *world, const char *name, const char *of, kp_vec3 lo, kp_vec3 hi) {
+  kp_pin_def def = kp_default_pin_def();
+  snprintf(def.name, sizeof def.name, "%s", name);
+  snprintf(def.of, sizeof def.of, "%s", of);
+  def.shape = kp_test_box(lo, hi);
+  assert_ok(kp_world_add_pin(world, &def));
+}
+
+// A sheet held at its corners, and a smaller one that falls into it, turned.
+static void add_hammock(kp_world *world, int64_t cells) {
+  kp_cloth_def net = cloth_def("net", cells, cells);
+  assert_ok(kp_world_add_cloth(world, &net));
+  for (int k = 0; k < 4; ++k) {
+    double x = k % 2 == 0 ? -0.5 : 0.5;
+    double z = k / 2 == 0 ? -0.5 : 0.5;
+    char name[16];
+    snprintf(name, sizeof name, "corner-%d", k);
+    pin(world, name, "net", kp_vec3_make(x - 0.01, -0.1, z - 0.01),
+        kp_vec3_make(x + 0.01, 0.05, z + 0.01));
+  }
+  kp_cloth_def sheet = cloth_def("sheet", cells, cells);
+  sheet.width = sheet.height = 0.8;
+  sheet.position = kp_vec3_make(0.05, 0.12, 0.02);
+  sheet.rotation_deg = kp_vec3_make(15.0, 35.0, 10.0);
+  sheet.position.y = 0.3;
+  sheet.velocity = kp_vec3_make(0.0, -2.0, 0.0);
+  assert_ok(kp_world_add_cloth(world, &sheet));
+}
+
+// Two ends led by functions of time: samples of {0, 0, 0} and `end`, over `duration`.
+static void lead(kp_world *world, const char *name, kp_vec3 lo, kp_vec3 hi, const double *shift,
+                 const double *turn) {
+  kp_pin_def def = kp_default_pin_def();
+  snprintf(def.name, sizeof def.name, "%s", name);
+  def.shape = kp_test_box(lo, hi);
+  if (turn != NULL) {
+    def.rotation_deg = (kp_curve){ .components = 3, .n = 2, .interval = 2.0, .samples = turn };
+  }
+  if (shift != NULL) {
+    def.position = (kp_curve){ .components = 3, .n = 2, .interval = 2.0, .samples = shift };
+  }
+  assert_ok(kp_world_add_pin(world, &def));
+}
+
+// A strip whose ends turn against each other, five times in two seconds, and come together.
+static void add_twist(kp_world *world, int64_t cells) {
+  static const double turn[2][6] = { { 0, 0, 0, 900, 0, 0 }, { 0, 0, 0, -900, 0, 0 } };
+  static const double shift[2][6] = { { 0, 0, 0, 0.3, 0, 0 }, { 0, 0, 0, -0.3, 0, 0 } };
+  kp_cloth_def strip = cloth_def("strip", cells, cells / 2);
+  strip.width = 0.8;
+  strip.height = 0.4;
+  assert_ok(kp_world_add_cloth(world, &strip));
+  lead(world, "left", kp_vec3_make(-0.41, -1, -1), kp_vec3_make(-0.39, 1, 1), shift[0], turn[0]);
+  lead(world, "right", kp_vec3_make(0.39, -1, -1), kp_vec3_make(0.41, 1, 1), shift[1], turn[1]);
+}
+
+// A sheet crushed by its own velocities: all nodes fly to the middle.
+static void add_crush(kp_world *world, int64_t cells) {
+  kp_cloth_def ball = cloth_def("ball", cells, cells);
+  ball.stiffness = 30.0;
+  ball.bend_stiffness = 0.1;
+  assert_ok(kp_world_add_cloth(world, &ball));
+}
+
+kp_world *kp_tangle_world(const kp_tangle *s) {
+  kp_test_settings settings =
+      kp_test_settings_make(3, kp_vec3_make(-3, -3, -3), kp_vec3_make(3, 3, 3));
+  settings.backend = s->backend;
+  settings.simulation.dt_max = 1.0 / 60.0;
+  settings.simulation.gravity = kp_vec3_make(0.0, s->kind == KP_HAMMOCK ? -9.81 : 0.0, 0.0);
+  kp_world *world = kp_test_world(&settings);
+  assert_ok(kp_world_set_solids(world, &s->solids));
+  if (s->kind == KP_HAMMOCK) {
+    add_hammock(world, s->cells);
+  } else if (s->kind == KP_TWIST) {
+    add_twist(world, s->cells);
+  } else {
+    add_crush(world, s->cells);
+  }
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+static kp_deform *deform_of(kp_world *world) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method == &kp_deform_method) {
+      return world->systems.data[s].self;
+    }
+  }
+  fail_msg("no deformables in this world");
+  return NULL;
+}
+
+static int64_t intersections(kp_deform *d) {
+  const double *x[3];
+  for (int c = 0; c < 3; ++c) {
+    x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
+    for (int64_t i = 0; i < d->set->space->n; ++i) {
+      assert_true(isfinite(x[c][i]));
+    }
+  }
+  kp_triangle_soup soup = { x[0], x[1], x[2], d->triangles.data[0].v, (kp_index)d->n_triangles };
+  kp_intersections met;
+  assert_ok(kp_soup_count(&soup, &met));
+  return met.count;
+}
+
+// Velocities to the middle with waves that fold.
+static void implode(kp_deform *d) {
+  kp_real *v[3];
+  const double *x[3];
+  for (int c = 0; c < 3; ++c) {
+    v[c] = kp_buffer_host(&d->set->velocity->buffers[c], KP_ACCESS_WRITE);
+    x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
+  }
+  for (int64_t i = 0; i < d->set->space->n; ++i) {
+    double wave = sin(23.0 * x[0][i]) * cos(17.0 * x[2][i] + 1.0);
+    v[0][i] = (kp_real)(-3.0 * x[0][i]);
+    v[1][i] = (kp_real)(1.5 * wave);
+    v[2][i] = (kp_real)(-3.0 * x[2][i]);
+  }
+}
+
+// Free nodes a little elsewhere, by 1 nm to 0.1 mm: what grows out of it is another run.
+static void disturb(kp_deform *d, uint64_t seed) {
+  kp_test_random random = kp_test_random_begin(seed);
+  double size = pow(10.0, kp_test_uniform(&random, -9.0, -4.0));
+  const uint8_t *hold = kp_buffer_host(&d->hold, KP_ACCESS_READ);
+  for (int c = 0; c < 3; ++c) {
+    double *x = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_WRITE);
+    for (int64_t i = 0; i < d->set->space->n; ++i) {
+      x[i] += hold[i] == 0 ? kp_test_uniform(&random, -size, size) : 0.0;
+    }
+  }
+}
+
+kp_tangle_outcome kp_tangle_run(const kp_tangle *s, bool look) {
+  kp_world *world = kp_tangle_world(s);
+  kp_deform *d = deform_of(world);
+  kp_tangle_outcome out = { .first = -1, .lowest = HUGE_VAL, .highest = -HUGE_VAL };
+  if (s->kind == KP_CRUSH) {
+    implode(d);
+  }
+  if (s->seed != 0) {
+    disturb(d, s->seed);
+  }
+  for (int64_t k = 0; k < s->steps; ++k) {
+    double begin = kp_time_now();
+    kp_test_steps(world, 1);
+    out.total += kp_time_now() - begin;
+    out.inner_steps += d->inner_steps;
+    if (look) {
+      out.intersections += intersections(d);
+      out.first = out.first < 0 && out.intersections > 0 ? k : out.first;
+    }
+  }
+  if (d->meet.contact != NULL) {
+    const kp_contact_report *told = kp_contact_told(d->meet.contact);
+    out.collisions = told->n_collisions;
+    out.zones = told->n_zones;
+    out.largest_zone = told->largest_zone;
+    out.rounds = told->n_rounds;
+    out.pieces = told->n_pieces;
+    out.late = told->n_late;
+    out.find = told->find;
+    out.repulse = told->repulse;
+    out.part = told->boxes + told->traversal + told->apply;
+  }
+  out.time = kp_world_time(world);
+  const double *y = kp_buffer_host(&d->set->position->buffers[1], KP_ACCESS_READ);
+  for (int64_t i = 0; i < d->set->space->n; ++i) {
+    out.lowest = fmin(out.lowest, y[i]);
+    out.highest = fmax(out.highest, y[i]);
+  }
+  kp_world_destroy(&world);
+  return out;
+}
+
+kp_tangle kp_tangle_make(kp_tangle_kind kind, int64_t cells, int64_t steps) {
+  return (kp_tangle){ kind, cells, steps, kp_default_solids_def(), "cpu", 0 };
+}
