@@ -7,7 +7,7 @@
 #include "io/export.h"
 
 static const kp_option options[] = {
-  { "to", 't', "FORMATS", "ply, vtu, csv, obj, vdb; several with commas between" },
+  { "to", 't', "FORMATS", "what to write, several with commas between; see below" },
   { "output", 'o', "DIR", "where to; <run>/export/<format> when missing" },
   { "frames", 0, "A:B", "only these frames: A:B, A:, :B or one number" },
   { "float", 0, NULL, "write positions with 7 digits instead of 16: half the size" },
@@ -17,10 +17,17 @@ static const kp_option options[] = {
 static const kp_command command = {
   "export",
   "DIR --to FORMATS [options]",
-  "Writes the frames of a run as files of other programs: ply (Blender, MeshLab), vtu with a\n"
-  ".pvd index (ParaView), csv (spreadsheets, scripts). Metres and m/s, with 64-bit ids.",
+  "Writes the frames of a run as files of other programs, in metres and m/s, with 64-bit ids:\n"
+  "  ply, obj, glb    Blender, MeshLab, browsers: one file per object and frame\n"
+  "  pc2, mdd         Blender's mesh cache: the motion of cloth in one file, with its OBJ\n"
+  "  vdb              volumes, for Blender, Houdini and renderers\n"
+  "  bgeo, usda       Houdini: particles; everything in one scene with time samples\n"
+  "  vtu, vtp         ParaView, with a .pvd index that knows the physical time\n"
+  "  pov              POV-Ray scenes, ready to render\n"
+  "  csv              spreadsheets, scripts",
   "  kelpie export out/dam_break --to ply,vtu\n"
-  "  kelpie export out/dam_break --to csv --frames 60 -o /tmp/tables",
+  "  kelpie export out/dam_break --to csv --frames 60 -o /tmp/tables\n"
+  "  kelpie export out/flag --to pc2,usda",
   options,
   sizeof options / sizeof options[0],
   1,
@@ -65,7 +72,7 @@ static kp_result export_frame(const kp_frame_list *frames, size_t index,
 static kp_result export_all(const kp_frame_list *frames, const kp_exporter *exporter,
                             const char *wanted, uint32_t flags) {
   char folder[KP_PATH_SIZE];
-  kp_export_list list = { 0 };
+  kp_export_list list = { .n_frames = frames->end - frames->begin };
   KP_TRY(target_folder(frames, wanted, exporter, folder));
   kp_result result = KP_OK;
   for (size_t i = frames->begin; result == KP_OK && i < frames->end; ++i) {
@@ -104,7 +111,7 @@ static kp_result export_formats(const kp_frame_list *frames, char *formats, cons
 static kp_result run_export(const kp_arguments *arguments) {
   const char *to = kp_arguments_get(arguments, "to");
   if (to == NULL) {
-    return kp_fail(KP_ERROR_ARGUMENT, "say which format: --to ply,vtu,csv");
+    return kp_fail(KP_ERROR_ARGUMENT, "say which format: --to ply,usda,vdb");
   }
   char formats[256];
   kp_frame_list frames;

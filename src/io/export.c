@@ -7,10 +7,11 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "io/files.h"
 
-static const kp_exporter *const exporters[] = { &kp_export_ply, &kp_export_vtu, &kp_export_csv,
-                                                &kp_export_obj, &kp_export_vdb };
+static const kp_exporter *const exporters[] = {
+  &kp_export_ply,  &kp_export_vtu, &kp_export_csv, &kp_export_obj, &kp_export_vdb,  &kp_export_vtp,
+  &kp_export_bgeo, &kp_export_pc2, &kp_export_mdd, &kp_export_glb, &kp_export_usda, &kp_export_pov,
+};
 
 const kp_exporter *const *kp_exporters(size_t *n) {
   *n = sizeof exporters / sizeof exporters[0];
@@ -59,30 +60,100 @@ kp_result kp_export_target_make(const kp_frame *frame, const char *folder, const
   return kp_path_join(out->path, sizeof out->path, folder, out->name);
 }
 
-kp_result kp_export_list_add(kp_export_list *list, const kp_frame *frame,
-                             const kp_export_target *target) {
-  KP_TRY(kp_array_reserve_raw((void **)&list->files, &list->capacity, list->count + 1,
-                              sizeof *list->files));
-  kp_export_file file = { .name = kp_strdup(target->name, KP_MEMORY_IO),
-                          .object = kp_strdup(target->object, KP_MEMORY_IO),
-                          .frame = frame->frame,
-                          .time = frame->time };
-  if (file.name == NULL || file.object == NULL) {
-    kp_free(file.name);
-    kp_free(file.object);
+static void free_file(kp_export_file *file) {
+  kp_free(file->name);
+  kp_free(file->object);
+  *file = (kp_export_file){ 0 };
+}
+
+static kp_result make_file(const kp_frame *frame, const char *name, const char *object,
+                           kp_export_file *out) {
+  *out = (kp_export_file){ .name = kp_strdup(name, KP_MEMORY_IO),
+                           .object = kp_strdup(object, KP_MEMORY_IO),
+                           .frame = frame->frame,
+                           .time = frame->time };
+  if (out->name == NULL || out->object == NULL) {
+    free_file(out);
     return KP_ERROR_MEMORY;
   }
-  list->files[list->count++] = file;
+  return KP_OK;
+}
+
+static kp_result reserve_file(kp_export_list *list) {
+  return kp_array_reserve_raw((void **)&list->files, &list->capacity, list->count + 1,
+                              sizeof *list->files);
+}
+
+kp_result kp_export_list_add(kp_export_list *list, const kp_frame *frame,
+                             const kp_export_target *target) {
+  KP_TRY(reserve_file(list));
+  KP_TRY(make_file(frame, target->name, target->object, &list->files[list->count]));
+  ++list->count;
   return KP_OK;
 }
 
 void kp_export_list_free(kp_export_list *list) {
   for (size_t i = 0; i < list->count; ++i) {
-    kp_free(list->files[i].name);
-    kp_free(list->files[i].object);
+    free_file(&list->files[i]);
   }
+  for (size_t i = 0; i < list->n_streams; ++i) {
+    kp_export_stream_discard(&list->streams[i]);
+  }
+  kp_free(list->streams);
   kp_free(list->files);
   *list = (kp_export_list){ 0 };
+}
+
+// ---- streams
+
+kp_export_stream *kp_export_stream_find(kp_export_list *list, const char *name) {
+  for (size_t i = 0; i < list->n_streams; ++i) {
+    if (list->streams[i].made.name != NULL && strcmp(list->streams[i].made.name, name) == 0) {
+      return &list->streams[i];
+    }
+  }
+  return NULL;
+}
+
+kp_result kp_export_stream_begin(kp_export_list *list, const kp_frame *frame, const char *folder,
+                                 const char *name, kp_export_stream **out) {
+  char path[4096], object[KP_SECTION_NAME_SIZE + 64];
+  KP_TRY(kp_path_join(path, sizeof path, folder, name));
+  KP_TRY(kp_array_reserve_raw((void **)&list->streams, &list->streams_capacity, list->n_streams + 1,
+                              sizeof *list->streams));
+  kp_text_copy(object, sizeof object, name);
+  char *dot = strrchr(object, '.');
+  if (dot != NULL) {
+    *dot = '\0';
+  }
+  kp_export_stream stream = { 0 };
+  KP_TRY(make_file(frame, name, object, &stream.made));
+  kp_result result = kp_file_begin(&stream.file, path);
+  if (result != KP_OK) {
+    free_file(&stream.made);
+    return result;
+  }
+  list->streams[list->n_streams] = stream;
+  *out = &list->streams[list->n_streams++];
+  return KP_OK;
+}
+
+kp_result kp_export_stream_commit(kp_export_list *list, kp_export_stream *stream) {
+  kp_result result = reserve_file(list);
+  if (result == KP_OK) {
+    result = kp_file_commit(&stream->file);
+  }
+  if (result == KP_OK) {
+    list->files[list->count++] = stream->made;
+    stream->made = (kp_export_file){ 0 };
+  }
+  kp_export_stream_discard(stream);
+  return result;
+}
+
+void kp_export_stream_discard(kp_export_stream *stream) {
+  kp_file_discard(&stream->file);
+  free_file(&stream->made);
 }
 
 // ---- objects
@@ -126,6 +197,7 @@ static kp_result view_set(const kp_frame_set *set, kp_export_object *object) {
   }
   KP_TRY(begin_object(object, set->name, "", set->fields.count));
   object->n_points = set->count;
+  object->set = set;
   object->fields[object->n_fields++] = kp_export_field_view(position);
   if (velocity != NULL) {
     object->fields[object->n_fields++] = kp_export_field_view(velocity);
@@ -195,6 +267,21 @@ void kp_export_objects_free(kp_export_objects *objects) {
   }
   kp_free(objects->items);
   *objects = (kp_export_objects){ 0 };
+}
+
+const kp_export_field *kp_export_find(const kp_export_object *object, const char *name,
+                                      int n_components) {
+  for (size_t i = 0; i < object->n_fields; ++i) {
+    if (object->fields[i].n_components == n_components &&
+        strcmp(object->fields[i].name, name) == 0) {
+      return &object->fields[i];
+    }
+  }
+  return NULL;
+}
+
+double kp_export_value(const kp_export_field *field, int component, uint64_t index) {
+  return kp_item_value(field->type, kp_export_item(field, component, index));
 }
 
 // ---- columns

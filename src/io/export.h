@@ -11,6 +11,7 @@
 // rounded or rescaled: metres, m/s, and the 64-bit ids of the simulation.
 #pragma once
 
+#include "io/files.h"
 #include "io/frame_data.h"
 
 typedef enum kp_export_flag {
@@ -25,10 +26,21 @@ typedef struct kp_export_file {
   double time;  // s
 } kp_export_file;
 
-// The files written so far, in order.
+// A file that grows from frame to frame, for formats that hold a whole run in one.
+typedef struct kp_export_stream {
+  kp_export_file made;  // its first frame
+  kp_file file;
+  uint64_t n_items;   // the exporter's own count, points of the first frame say
+  uint64_t n_frames;  // the exporter's own count
+} kp_export_stream;
+
+// The files written so far, in order, and those still open.
 typedef struct kp_export_list {
   kp_export_file *files;
   size_t count, capacity;
+  kp_export_stream *streams;
+  size_t n_streams, streams_capacity;
+  uint64_t n_frames;  // frames that will be written in all
 } kp_export_list;
 
 typedef struct kp_exporter {
@@ -38,9 +50,9 @@ typedef struct kp_exporter {
   // Writes the frame into the folder, which exists, and adds the files to the list.
   kp_result (*write)(const kp_frame *frame, const char *folder, uint32_t flags,
                      kp_export_list *list);
-  // Called once after the last frame with all files of this exporter: index files such as .pvd. May
-  // be NULL.
-  kp_result (*finish)(const char *folder, const kp_export_list *list);
+  // Called once after the last frame with all files of this exporter: index files such as .pvd, and
+  // streams to be closed. May be NULL.
+  kp_result (*finish)(const char *folder, kp_export_list *list);
 } kp_exporter;
 
 extern const kp_exporter kp_export_ply;
@@ -48,6 +60,13 @@ extern const kp_exporter kp_export_vtu;
 extern const kp_exporter kp_export_csv;
 extern const kp_exporter kp_export_obj;
 extern const kp_exporter kp_export_vdb;
+extern const kp_exporter kp_export_vtp;
+extern const kp_exporter kp_export_bgeo;
+extern const kp_exporter kp_export_pc2;
+extern const kp_exporter kp_export_mdd;
+extern const kp_exporter kp_export_glb;
+extern const kp_exporter kp_export_usda;
+extern const kp_exporter kp_export_pov;
 
 const kp_exporter *const *kp_exporters(size_t *n);
 
@@ -78,6 +97,7 @@ typedef struct kp_export_object {
   uint64_t n_curves;
   const uint64_t *offsets;  // NULL but for curves
   const void *vectors[6];   // components of positions and velocities that are vectors
+  const kp_frame_set *set;  // NULL but for particles
 } kp_export_object;
 
 typedef struct kp_export_objects {
@@ -91,6 +111,13 @@ void kp_export_objects_free(kp_export_objects *objects);
 
 // A frame's field, for objects that are neither of these.
 kp_export_field kp_export_field_view(const kp_frame_field *field);
+
+// By name and number of components; NULL when the object has no such field.
+const kp_export_field *kp_export_find(const kp_export_object *object, const char *name,
+                                      int n_components);
+
+// One number of a field.
+double kp_export_value(const kp_export_field *field, int component, uint64_t index);
 
 // An item of a field.
 KP_FN const void *kp_export_item(const kp_export_field *field, int component, uint64_t index) {
@@ -130,3 +157,18 @@ KP_NODISCARD kp_result kp_export_target_make(const kp_frame *frame, const char *
                                              kp_export_target *out);
 KP_NODISCARD kp_result kp_export_list_add(kp_export_list *list, const kp_frame *frame,
                                           const kp_export_target *target);
+
+// The open stream of this name ("<object>.<extension>"), NULL when there is none; and a new one.
+// Pointers are valid until the next stream is begun.
+kp_export_stream *kp_export_stream_find(kp_export_list *list, const char *name);
+KP_NODISCARD kp_result kp_export_stream_begin(kp_export_list *list, const kp_frame *frame,
+                                              const char *folder, const char *name,
+                                              kp_export_stream **out);
+
+// The stream becomes a file of the list, or is dropped with what was written. Both close it.
+KP_NODISCARD kp_result kp_export_stream_commit(kp_export_list *list, kp_export_stream *stream);
+void kp_export_stream_discard(kp_export_stream *stream);
+
+// A mesh of a frame as Wavefront OBJ: formats that hold motion alone need one to move.
+KP_NODISCARD kp_result kp_export_obj_mesh(const kp_frame *frame, const kp_frame_mesh *mesh,
+                                          const char *path);

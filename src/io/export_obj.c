@@ -6,7 +6,7 @@
 #include "io/files.h"
 #include "io/number.h"
 
-static kp_result write_mesh(const kp_frame *frame, const kp_frame_mesh *mesh, const char *path) {
+kp_result kp_export_obj_mesh(const kp_frame *frame, const kp_frame_mesh *mesh, const char *path) {
   const kp_frame_field *normal = kp_frame_find_field(&mesh->fields, "normal");
   bool has_normals =
       normal != NULL && normal->n_components == 3 && normal->count == mesh->n_vertices;
@@ -49,7 +49,7 @@ static kp_result write_obj(const kp_frame *frame, const char *folder, uint32_t f
     (void)snprintf(object, sizeof object, "%s_mesh", clean);
     kp_export_target target;
     KP_TRY(kp_export_target_make(frame, folder, object, "obj", &target));
-    KP_TRY(write_mesh(frame, &frame->meshes[i], target.path));
+    KP_TRY(kp_export_obj_mesh(frame, &frame->meshes[i], target.path));
     KP_TRY(kp_export_list_add(list, frame, &target));
   }
   return KP_OK;

@@ -1,5 +1,5 @@
-// VTK XML for ParaView: .vtu for particles, meshes and curves, .vti for volumes, and one .pvd per
-// object that gives every file its physical time.
+// VTK XML for ParaView: .vtu or .vtp for particles, meshes and curves, .vti for volumes, and one
+// .pvd per object that gives every file its physical time.
 #include <inttypes.h>
 #include <string.h>
 
@@ -58,7 +58,9 @@ static void fill_types(const kp_vtk_source *source, uint64_t first, size_t n, vo
   }
 }
 
-static void add_cells(kp_vtk *vtk, const kp_export_object *object) {
+// Connectivity and offsets, which both kinds of grid have; types belong to unstructured ones.
+static void add_cells(kp_vtk *vtk, const kp_export_object *object, const char *element,
+                      bool has_types) {
   kp_vtk_source source = { .name = "connectivity",
                            .unit = "",
                            .type = KP_ITEM_I64,
@@ -66,53 +68,88 @@ static void add_cells(kp_vtk *vtk, const kp_export_object *object) {
                            .n_tuples = count_corners(object),
                            .fill = fill_connectivity,
                            .data = object };
-  kp_vtk_text(vtk, "<Cells>\n");
+  kp_vtk_text(vtk, "<%s>\n", element);
   kp_vtk_array(vtk, &source);
   source.name = "offsets";
   source.n_tuples = count_cells(object);
   source.fill = fill_offsets;
   kp_vtk_array(vtk, &source);
-  source.name = "types";
-  source.type = KP_ITEM_U8;
-  source.fill = fill_types;
-  kp_vtk_array(vtk, &source);
-  kp_vtk_text(vtk, "</Cells>\n");
+  if (has_types) {
+    source.name = "types";
+    source.type = KP_ITEM_U8;
+    source.fill = fill_types;
+    kp_vtk_array(vtk, &source);
+  }
+  kp_vtk_text(vtk, "</%s>\n", element);
 }
 
 // ---- files
 
-static kp_result write_object(const kp_frame *frame, const kp_export_object *object, uint32_t flags,
-                              const char *path) {
-  kp_vtk vtk;
-  kp_vtk_begin(&vtk, "UnstructuredGrid", flags);
-  kp_vtk_text(&vtk, "<UnstructuredGrid>\n");
-  kp_vtk_frame_data(&vtk, frame);
-  kp_vtk_text(&vtk, "<Piece NumberOfPoints=\"%" PRIu64 "\" NumberOfCells=\"%" PRIu64 "\">\n",
-              object->n_points, count_cells(object));
-  kp_vtk_text(&vtk, "<Points>\n");
-  kp_vtk_field(&vtk, &object->fields[0], object->n_points);
-  kp_vtk_text(&vtk, "</Points>\n<PointData>\n");
+static void add_points(kp_vtk *vtk, const kp_export_object *object) {
+  kp_vtk_text(vtk, "<Points>\n");
+  kp_vtk_field(vtk, &object->fields[0], object->n_points);
+  kp_vtk_text(vtk, "</Points>\n<PointData>\n");
   for (size_t i = 1; i < object->n_fields; ++i) {
-    kp_vtk_field(&vtk, &object->fields[i], object->n_points);
+    kp_vtk_field(vtk, &object->fields[i], object->n_points);
   }
-  kp_vtk_text(&vtk, "</PointData>\n");
-  add_cells(&vtk, object);
-  kp_vtk_text(&vtk, "</Piece>\n</UnstructuredGrid>\n");
+  kp_vtk_text(vtk, "</PointData>\n");
+}
+
+static void add_grid(kp_vtk *vtk, const kp_export_object *object) {
+  kp_vtk_text(vtk, "<Piece NumberOfPoints=\"%" PRIu64 "\" NumberOfCells=\"%" PRIu64 "\">\n",
+              object->n_points, count_cells(object));
+  add_points(vtk, object);
+  add_cells(vtk, object, "Cells", true);
+}
+
+// Surfaces, lines and points of their own kind: fewer bytes, and filters that want polygons take
+// it.
+static void add_polygons(kp_vtk *vtk, const kp_export_object *object) {
+  bool is_mesh = object->triangles != NULL, is_lines = object->offsets != NULL;
+  uint64_t cells = count_cells(object);
+  kp_vtk_text(vtk, "<Piece NumberOfPoints=\"%" PRIu64 "\" NumberOfVerts=\"%" PRIu64 "\"",
+              object->n_points, is_mesh || is_lines ? 0 : cells);
+  kp_vtk_text(
+      vtk, " NumberOfLines=\"%" PRIu64 "\" NumberOfStrips=\"0\" NumberOfPolys=\"%" PRIu64 "\">\n",
+      is_lines ? cells : 0, is_mesh ? cells : 0);
+  add_points(vtk, object);
+  add_cells(vtk, object, is_mesh ? "Polys" : is_lines ? "Lines" : "Verts", false);
+}
+
+// The two kinds of file an object can be.
+typedef struct grid_kind {
+  const char *type, *extension;
+  void (*add)(kp_vtk *vtk, const kp_export_object *object);
+} grid_kind;
+
+static const grid_kind unstructured = { "UnstructuredGrid", "vtu", add_grid };
+static const grid_kind polygons = { "PolyData", "vtp", add_polygons };
+
+static kp_result write_object(const kp_frame *frame, const kp_export_object *object,
+                              const grid_kind *kind, uint32_t flags, const char *path) {
+  kp_vtk vtk;
+  kp_vtk_begin(&vtk, kind->type, flags);
+  kp_vtk_text(&vtk, "<%s>\n", kind->type);
+  kp_vtk_frame_data(&vtk, frame);
+  kind->add(&vtk, object);
+  kp_vtk_text(&vtk, "</Piece>\n</%s>\n", kind->type);
   kp_result result = kp_vtk_write(&vtk, path);
   kp_vtk_free(&vtk);
   return result;
 }
 
-static kp_result write_objects(const kp_frame *frame, const char *folder, uint32_t flags,
-                               kp_export_list *list) {
+static kp_result write_objects(const kp_frame *frame, const char *folder, const grid_kind *kind,
+                               uint32_t flags, kp_export_list *list) {
   kp_export_objects objects;
   KP_TRY(kp_export_objects_make(frame, &objects));
   kp_result result = KP_OK;
   for (size_t i = 0; i < objects.count && result == KP_OK; ++i) {
     kp_export_target target;
-    KP_TRY_GOTO(result, kp_export_target_make(frame, folder, objects.items[i].name, "vtu", &target),
-                done);
-    KP_TRY_GOTO(result, write_object(frame, &objects.items[i], flags, target.path), done);
+    KP_TRY_GOTO(
+        result,
+        kp_export_target_make(frame, folder, objects.items[i].name, kind->extension, &target),
+        done);
+    KP_TRY_GOTO(result, write_object(frame, &objects.items[i], kind, flags, target.path), done);
     result = kp_export_list_add(list, frame, &target);
   }
 done:
@@ -169,7 +206,13 @@ static kp_result write_volumes(const kp_frame *frame, const char *folder, uint32
 
 static kp_result write_vtu(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
-  KP_TRY(write_objects(frame, folder, flags, list));
+  KP_TRY(write_objects(frame, folder, &unstructured, flags, list));
+  return write_volumes(frame, folder, flags, list);
+}
+
+static kp_result write_vtp(const kp_frame *frame, const char *folder, uint32_t flags,
+                           kp_export_list *list) {
+  KP_TRY(write_objects(frame, folder, &polygons, flags, list));
   return write_volumes(frame, folder, flags, list);
 }
 
@@ -206,7 +249,7 @@ static kp_result write_series(const char *folder, const kp_export_list *list, co
   return kp_file_commit(&file);
 }
 
-static kp_result finish_vtu(const char *folder, const kp_export_list *list) {
+static kp_result finish_vtu(const char *folder, kp_export_list *list) {
   for (size_t i = 0; i < list->count; ++i) {
     if (!is_listed_before(list, i)) {
       KP_TRY(write_series(folder, list, list->files[i].object));
@@ -221,5 +264,13 @@ const kp_exporter kp_export_vtu = {
   .text =
       "VTK XML (.vtu, .vti) with a .pvd per object: everything, with physical time, for ParaView.",
   .write = write_vtu,
+  .finish = finish_vtu,
+};
+
+const kp_exporter kp_export_vtp = {
+  .name = "vtp",
+  .extension = "vtp",
+  .text = "The same with polygonal data (.vtp): smaller, for filters that want surfaces.",
+  .write = write_vtp,
   .finish = finish_vtu,
 };

@@ -1,7 +1,9 @@
 // Frames in memory: building, looking things up, converting. Files are in frame_file.c.
 #include "io/frame_data.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -275,4 +277,42 @@ void kp_frame_to_float(const kp_frame_field *field, int component, float *out) {
   for (uint64_t i = 0; i < field->count; ++i) {
     out[i] = (float)kp_frame_value(field, component, i);
   }
+}
+
+// ---- size of particles
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+static double nearest_distance(const kp_frame_field *position, uint64_t n, uint64_t i) {
+  double best = HUGE_VAL;
+  for (uint64_t j = 0; j < n; ++j) {
+    double square = 0.0;
+    for (int c = 0; c < 3; ++c) {
+      double d = kp_frame_value(position, c, j) - kp_frame_value(position, c, i);
+      square += d * d;
+    }
+    best = j != i && square > 0.0 && square < best ? square : best;
+  }
+  return sqrt(best);
+}
+
+double kp_frame_set_radius(const kp_frame_set *set) {
+  enum { PROBES = 31 };
+  const kp_frame_field *position = kp_frame_find_field(&set->fields, "position");
+  double nearest[PROBES];
+  size_t n = 0;
+  for (uint64_t k = 0; k < PROBES && position != NULL && set->count > 1; ++k) {
+    double distance = nearest_distance(position, set->count, k * (set->count - 1) / (PROBES - 1));
+    if (isfinite(distance)) {
+      nearest[n++] = distance;
+    }
+  }
+  if (n == 0) {
+    return 0.01;
+  }
+  qsort(nearest, n, sizeof nearest[0], compare_doubles);
+  return 0.5 * nearest[n / 2];
 }

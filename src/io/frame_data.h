@@ -115,6 +115,10 @@ double kp_frame_value(const kp_frame_field *field, int component, uint64_t index
 void kp_frame_to_double(const kp_frame_field *field, int component, double *out);
 void kp_frame_to_float(const kp_frame_field *field, int component, float *out);
 
+// Half the median distance to the nearest neighbour over a few particles spread through the set:
+// how large to draw them when nothing says it.
+double kp_frame_set_radius(const kp_frame_set *set);
+
 // Building a frame by hand. All memory belongs to the frame; new arrays are zero. A pointer
 // returned through `out` is valid until the next object or field of the same kind is added.
 KP_NODISCARD kp_result kp_frame_create(uint64_t frame_number, double time, kp_frame **out);

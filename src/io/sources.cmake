@@ -3,9 +3,14 @@ kp_sources(
   container_write.c
   curve_file.c
   export.c
+  export_bgeo.c
+  export_cache.c
   export_csv.c
+  export_glb.c
   export_obj.c
   export_ply.c
+  export_pov.c
+  export_usda.c
   export_vdb.c
   export_vtu.c
   files.c

@@ -140,35 +140,6 @@ static kp_result find_scalar(kp_frame_scene *s, const element *e, const kp_look_
   return field_as_scalar(s, e, field, out);
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
-// Half the median distance to the nearest neighbour over a few particles spread through the set.
-static double guess_radius(const kp_render_positions *p, uint64_t count) {
-  enum { PROBES = 31 };
-  double nearest[PROBES];
-  size_t n = 0;
-  for (uint64_t k = 0; k < PROBES && count > 1; ++k) {
-    uint64_t i = k * (count - 1) / (PROBES - 1);
-    double best = HUGE_VAL;
-    for (uint64_t j = 0; j < count; ++j) {
-      double dx = p->x[j] - p->x[i], dy = p->y[j] - p->y[i], dz = p->z[j] - p->z[i];
-      double square = dx * dx + dy * dy + dz * dz;
-      best = j != i && square > 0.0 && square < best ? square : best;
-    }
-    if (isfinite(best)) {
-      nearest[n++] = sqrt(best);
-    }
-  }
-  if (n == 0) {
-    return 0.01;
-  }
-  qsort(nearest, n, sizeof nearest[0], compare_doubles);
-  return 0.5 * nearest[n / 2];
-}
-
 static kp_result get_component(kp_frame_scene *s, const kp_frame_field *field, int c,
                                uint64_t count, const double **out) {
   if (field->type == KP_ITEM_F64) {
@@ -241,7 +212,7 @@ static kp_result add_set(kp_frame_scene *s, const kp_frame_set *set, const kp_lo
   if (radii != NULL) {
     return field_as_scalar(s, &e, radii, &points->radii);
   }
-  points->radius = radius > 0.0 ? radius : guess_radius(&points->positions, set->count);
+  points->radius = radius > 0.0 ? radius : kp_frame_set_radius(set);
   return KP_OK;
 }
 

@@ -1,0 +1,165 @@
+// POV-Ray 3.7, one scene per frame: meshes as mesh2, smooth where they have normals, particles as
+// spheres, curves as sphere sweeps, a camera that sees all of it, a light and a floor (Bayraktar
+// 2010, sections 4.4 and 7). POV-Ray's axes are left handed; the camera's `right` is negative, so
+// that nothing is mirrored.
+#include <math.h>
+#include <string.h>
+
+#include "io/export.h"
+
+static kp_aabb grow(kp_aabb box, const kp_export_object *object) {
+  const kp_export_field *x = &object->fields[0];
+  for (uint64_t i = 0; i < object->n_points; ++i) {
+    box = kp_aabb_grow(box, kp_vec3_make(kp_export_value(x, 0, i), kp_export_value(x, 1, i),
+                                         kp_export_value(x, 2, i)));
+  }
+  return box;
+}
+
+static void add_vectors(kp_file *file, const char *what, const kp_export_field *field, uint64_t n) {
+  kp_file_print(file, "  %s { %llu", what, (unsigned long long)n);
+  for (uint64_t i = 0; i < n; ++i) {
+    kp_file_print(file, ",\n    <%.9g,%.9g,%.9g>", kp_export_value(field, 0, i),
+                  kp_export_value(field, 1, i), kp_export_value(field, 2, i));
+  }
+  kp_file_print(file, " }\n");
+}
+
+static void add_mesh(kp_file *file, const kp_export_object *object) {
+  const kp_export_field *normal = kp_export_find(object, "normal", 3);
+  kp_file_print(file, "mesh2 {\n");
+  add_vectors(file, "vertex_vectors", &object->fields[0], object->n_points);
+  if (normal != NULL) {
+    add_vectors(file, "normal_vectors", normal, object->n_points);
+  }
+  kp_file_print(file, "  face_indices { %llu", (unsigned long long)object->n_triangles);
+  for (uint64_t t = 0; t < object->n_triangles; ++t) {
+    const uint32_t *v = object->triangles + 3 * t;
+    kp_file_print(file, ",\n    <%u,%u,%u>", v[0], v[1], v[2]);
+  }
+  kp_file_print(file, " }\n  kelpie_mesh(\"%s\")\n}\n", object->name);
+}
+
+static void add_spheres(kp_file *file, const kp_export_object *object) {
+  const kp_export_field *x = &object->fields[0], *radius = kp_export_find(object, "radius", 1);
+  double usual = radius == NULL ? kp_frame_set_radius(object->set) : 0.0;
+  kp_file_print(file, "union {\n");
+  for (uint64_t i = 0; i < object->n_points; ++i) {
+    kp_file_print(file, "  sphere { <%.9g,%.9g,%.9g>, %.6g }\n", kp_export_value(x, 0, i),
+                  kp_export_value(x, 1, i), kp_export_value(x, 2, i),
+                  radius != NULL ? kp_export_value(radius, 0, i) : usual);
+  }
+  kp_file_print(file, "  kelpie_points(\"%s\")\n}\n", object->name);
+}
+
+// Strands without a radius get that of thick hair times five, to be seen at all.
+static void add_strands(kp_file *file, const kp_export_object *object) {
+  const kp_export_field *x = &object->fields[0], *radius = kp_export_find(object, "radius", 1);
+  kp_file_print(file, "union {\n");
+  for (uint64_t c = 0; c < object->n_curves; ++c) {
+    uint64_t begin = object->offsets[c], end = object->offsets[c + 1];
+    if (end - begin < 2) {
+      continue;  // a sweep has two ends
+    }
+    kp_file_print(file, "  sphere_sweep { linear_spline, %llu", (unsigned long long)(end - begin));
+    for (uint64_t i = begin; i < end; ++i) {
+      kp_file_print(file, ",\n    <%.9g,%.9g,%.9g>, %.6g", kp_export_value(x, 0, i),
+                    kp_export_value(x, 1, i), kp_export_value(x, 2, i),
+                    radius != NULL ? kp_export_value(radius, 0, i) : 2.5e-4);
+    }
+    kp_file_print(file, " }\n");
+  }
+  kp_file_print(file, "  kelpie_curves(\"%s\")\n}\n", object->name);
+}
+
+// Macros come first and only where the user has none of his own: a declared kelpie_mesh and the
+// like before an #include of this file changes the looks.
+static void add_looks(kp_file *file) {
+  kp_file_print(
+      file,
+      "#ifndef (kelpie_mesh) #macro kelpie_mesh(Name)\n"
+      "  texture { pigment { rgb <0.55,0.65,0.8> } finish { ambient 0 diffuse 0.8 specular 0.2 } "
+      "}\n"
+      "#end #end\n"
+      "#ifndef (kelpie_points) #macro kelpie_points(Name)\n"
+      "  texture { pigment { rgb <0.25,0.5,0.85> } finish { ambient 0 diffuse 0.8 specular 0.4 } "
+      "}\n"
+      "#end #end\n"
+      "#ifndef (kelpie_curves) #macro kelpie_curves(Name)\n"
+      "  texture { pigment { rgb <0.35,0.2,0.1> } finish { ambient 0 diffuse 0.7 specular 0.5 } }\n"
+      "#end #end\n");
+}
+
+static void add_stage(kp_file *file, const kp_frame *frame, kp_aabb box) {
+  kp_vec3 centre = kp_vec3_scale(kp_vec3_add(box.min, box.max), 0.5);
+  kp_vec3 size = kp_vec3_sub(box.max, box.min);
+  double reach = fmax(kp_vec3_length(size), 1e-3);
+  const double up[3] = { frame->up_axis == 0, frame->up_axis == 1, frame->up_axis == 2 };
+  // looks from the front and above, along the axis behind the up axis
+  double eye[3] = { 0.5, 0.5, 0.5 };
+  eye[(frame->up_axis + 1) % 3] = 1.7;
+  double floor = frame->up_axis == 0 ? box.min.x : frame->up_axis == 1 ? box.min.y : box.min.z;
+  kp_file_print(file, "camera { perspective sky <%g,%g,%g> up <0,1,0> right <-16/9,0,0>\n", up[0],
+                up[1], up[2]);
+  kp_file_print(file, "  location <%.9g,%.9g,%.9g> look_at <%.9g,%.9g,%.9g> angle 40 }\n",
+                centre.x + reach * eye[0], centre.y + reach * eye[1], centre.z + reach * eye[2],
+                centre.x, centre.y, centre.z);
+  kp_file_print(file, "light_source { <%.9g,%.9g,%.9g> rgb 1 }\n",
+                centre.x + reach * (1.0 + 3.0 * up[0]), centre.y + reach * (1.0 + 3.0 * up[1]),
+                centre.z + reach * (1.0 + 3.0 * up[2]));
+  kp_file_print(file, "sky_sphere { pigment { rgb <0.75,0.82,0.9> } }\n");
+  kp_file_print(file, "plane { <%g,%g,%g>, %.9g pigment { rgb 0.6 } }\n", up[0], up[1], up[2],
+                floor - 1e-3 * reach);
+}
+
+static kp_result write_frame(const kp_frame *frame, const kp_export_objects *objects,
+                             const char *path) {
+  kp_aabb box = kp_aabb_empty();
+  for (size_t i = 0; i < objects->count; ++i) {
+    box = grow(box, &objects->items[i]);
+  }
+  if (!(box.min.x <= box.max.x)) {
+    box = frame->domain;
+  }
+  kp_file file;
+  KP_TRY(kp_file_begin(&file, path));
+  kp_file_print(&file, "// Kelpie %s, frame %llu, time %.9g s, metres\n#version 3.7;\n",
+                KP_VERSION_STRING, (unsigned long long)frame->frame, frame->time);
+  kp_file_print(&file, "global_settings { assumed_gamma 1 ambient_light 1 }\n");
+  add_looks(&file);
+  add_stage(&file, frame, box);
+  for (size_t i = 0; i < objects->count; ++i) {
+    const kp_export_object *object = &objects->items[i];
+    if (object->n_points == 0) {
+      continue;
+    }
+    if (object->triangles != NULL && object->n_triangles > 0) {
+      add_mesh(&file, object);
+    } else if (object->offsets != NULL) {
+      add_strands(&file, object);
+    } else if (object->set != NULL && strcmp(object->set->name, "bodies") != 0) {
+      // bodies are there as meshes
+      add_spheres(&file, object);
+    }
+  }
+  return kp_file_commit(&file);
+}
+
+static kp_result write_pov(const kp_frame *frame, const char *folder, uint32_t flags,
+                           kp_export_list *list) {
+  (void)flags;
+  kp_export_objects objects;
+  kp_export_target target;
+  KP_TRY(kp_export_target_make(frame, folder, "scene", "pov", &target));
+  KP_TRY(kp_export_objects_make(frame, &objects));
+  kp_result result = write_frame(frame, &objects, target.path);
+  kp_export_objects_free(&objects);
+  return result == KP_OK ? kp_export_list_add(list, frame, &target) : result;
+}
+
+const kp_exporter kp_export_pov = {
+  .name = "pov",
+  .extension = "pov",
+  .text = "POV-Ray scenes, one per frame with camera and light: meshes, particles, curves.",
+  .write = write_pov,
+};
