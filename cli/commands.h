@@ -12,6 +12,7 @@ int cmd_export(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_measure(int argc, char **argv);
 int cmd_params(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
 int cmd_scenes(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_study(int argc, char **argv);

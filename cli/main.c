@@ -20,6 +20,7 @@ static const entry entries[] = {
   { "info", cmd_info, "what a run holds; what this program was built with" },
   { "measure", cmd_measure, "compare what the probes of runs saw" },
   { "params", cmd_params, "every parameter of a scene, with unit, range and default" },
+  { "plot", cmd_plot, "draw the tables of runs as curves" },
   { "scenes", cmd_scenes, "the scenes that come with the program" },
   { "bench", cmd_bench, "measure speed" },
   { "study", cmd_study, "comparisons that end in a table" },

@@ -5,6 +5,7 @@ kp_sources(
   cmd_info.c
   cmd_measure.c
   cmd_params.c
+  cmd_plot.c
   cmd_render.c
   cmd_resume.c
   cmd_run.c

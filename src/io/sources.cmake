@@ -20,6 +20,7 @@ kp_sources(
   mesh_file.c
   number.c
   obj.c
+  plot.c
   ply.c
   png.c
   table.c

@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from program import PROGRAM, SCENES, Case, has_backend, main, read, rows, write  # noqa: E402
 
-COMMANDS = ["run", "resume", "check", "render", "export", "info", "params", "scenes", "study"]
+COMMANDS = ["run", "resume", "check", "render", "export", "info", "params", "plot", "scenes", "study"]
 
 
 class Help(Case):
@@ -471,6 +471,12 @@ class Export(Case):
         self.assertTrue(any(name.endswith(".pvd") for name in names), names)
         head = read(self.folder, "out/export/csv/water_000002.csv").splitlines()[0]
         self.assertRegex(head, "id")
+
+    def test_plots(self):
+        self.call("plot", "out")
+        self.assertIn("</svg>", read(self.folder, "out/stats.svg"))
+        self.call("plot", "out", "--table", "perf", "-o", "perf.png")
+        self.refuse(2, "nothing_like_it", "plot", "out", "--columns", "nothing_like_it")
 
     def test_frames_and_folder(self):
         self.call("export", "out", "--to", "csv", "--frames", "1", "-o", "tables")

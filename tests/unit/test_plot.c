@@ -1,0 +1,106 @@
+// Charts: axes that hold their numbers, the same curves as text and as pixels, gaps, letters.
+#include "support/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "io/plot.h"
+
+static void axes_hold_what_they_show(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 20000; ++i) {
+    double u = kp_rng_uniform(7, 0, i, 0), v = kp_rng_uniform(7, 0, i, 1),
+           w = kp_rng_uniform(7, 0, i, 2);
+    double lo = (u - 0.5) * pow(10.0, 24.0 * v - 12.0), hi = lo + w * pow(10.0, 24.0 * v - 12.0);
+    kp_plot_axis axis = kp_plot_axis_make(lo, hi);
+    double ticks = (axis.hi - axis.lo) / axis.step;
+    double slack = 1e-6 * axis.step;
+    assert_true(axis.lo <= lo + slack && axis.hi >= hi - slack);
+    assert_true(ticks > 2.5 && ticks < 9.5);
+    assert_true(fabs(ticks - round(ticks)) < 1e-6);
+    double digits = axis.step / pow(10.0, floor(log10(axis.step) + 1e-9));
+    assert_true(fabs(digits - 1) < 1e-6 || fabs(digits - 2) < 1e-6 || fabs(digits - 5) < 1e-6);
+  }
+  kp_plot_axis none = kp_plot_axis_make(1.0, -1.0), one = kp_plot_axis_make(3.0, 3.0);
+  assert_true(none.lo < none.hi && one.lo < 3.0 && one.hi > 3.0);
+}
+
+static size_t count(const char *text, const char *word) {
+  size_t n = 0;
+  for (const char *p = text; (p = strstr(p, word)) != NULL; ++p) {
+    ++n;
+  }
+  return n;
+}
+
+// The first colour of curves.
+static size_t count_blue(const kp_image *image) {
+  size_t n = 0;
+  for (int y = 0; y < image->height; ++y) {
+    for (int x = 0; x < 740; ++x) {  // left of the names
+      const uint8_t *p = image->pixels + 3 * ((size_t)y * (size_t)image->width + (size_t)x);
+      n += p[2] > p[0] + 60 ? 1 : 0;
+    }
+  }
+  return n;
+}
+
+static void a_gap_cuts_a_curve(void **state) {
+  (void)state;
+  enum { N = 900 };
+  double x[N], y[N];
+  for (int i = 0; i < N; ++i) {
+    x[i] = 0.01 * i;
+    y[i] = sin(x[i]);
+  }
+  kp_plot_curve curve = { "a < b & c", x, y, N };
+  kp_plot_panel panel = { "sine", &curve, 1 };
+  kp_plot plot = { "x [m]", &panel, 1 };
+  size_t pieces[2], inked[2];
+  for (int k = 0; k < 2; ++k) {
+    kp_text text = { 0 };
+    kp_image image;
+    assert_ok(kp_plot_svg(&plot, &text));
+    assert_ok(kp_plot_image(&plot, &image));
+    assert_non_null(strstr(text.data, "a &lt; b &amp; c"));
+    assert_non_null(strstr(text.data, "</svg>"));
+    pieces[k] = count(text.data, "stroke=\"#1f5fa8\" stroke-width=\"1.6\"");
+    inked[k] = count_blue(&image);
+    kp_text_free(&text);
+    kp_image_free(&image);
+    for (int i = 300; i < 500; ++i) {
+      y[i] = NAN;
+    }
+  }
+  // 900 points are two pieces of 512; the gap leaves 300 and 400 points
+  assert_int_equal(pieces[0], 2);
+  assert_int_equal(pieces[1], 2);
+  assert_true(inked[0] > 700);
+  assert_true((double)inked[1] < 0.85 * (double)inked[0] && inked[1] > 300);
+}
+
+static void every_name_is_drawn(void **state) {
+  (void)state;
+  double x[2] = { 0, 1 }, y[2] = { 0, 0 };
+  char all[96] = "";
+  for (int c = 33; c < 127; ++c) {
+    all[c - 33] = (char)c;
+  }
+  kp_plot_curve curve = { "", x, y, 2 };
+  memcpy(curve.name, all, sizeof all);
+  kp_plot_panel panel = { "", &curve, 1 };
+  kp_plot plot = { "", &panel, 1 };
+  kp_image image;
+  assert_ok(kp_plot_image(&plot, &image));
+  kp_image_free(&image);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(axes_hold_what_they_show),
+    cmocka_unit_test(a_gap_cuts_a_curve),
+    cmocka_unit_test(every_name_is_drawn),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
