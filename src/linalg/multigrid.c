@@ -20,6 +20,7 @@ typedef struct level {
   bool is_periodic[3];
   kp_real scale;
   kp_buffer faces[3], own, mass, inverse, b, x, share, lower[3], list;
+  kp_buffer runs;  // the parts of its rows that hold unknowns
   // those of the level, or the caller's at the finest
   kp_buffer *c[3], *at_own, *at_mass, *at_inverse, *at_b, *at_x, *segments;
   int64_t n_segments;
@@ -56,6 +57,7 @@ kp_result kp_multigrid_create(kp_backend *backend, kp_multigrid **out) {
       all[i]->type = KP_TYPE_REAL;
     }
     kp_buffer_init(&m->levels[k].list, backend);
+    kp_buffer_init(&m->levels[k].runs, backend);
   }
   return KP_OK;
 }
@@ -72,6 +74,7 @@ void kp_multigrid_destroy(kp_multigrid **multigrid) {
       kp_buffer_free(all[i]);
     }
     kp_buffer_free(&m->levels[k].list);
+    kp_buffer_free(&m->levels[k].runs);
   }
   kp_free(m);
   *multigrid = NULL;
@@ -89,7 +92,7 @@ double kp_multigrid_bytes(const kp_multigrid *m) {
     for (int i = 0; i < N_ARRAYS; ++i) {
       bytes += (double)all[i]->capacity;
     }
-    bytes += (double)m->levels[k].list.capacity;
+    bytes += (double)m->levels[k].list.capacity + (double)m->levels[k].runs.capacity;
   }
   return bytes;
 }
@@ -179,6 +182,10 @@ static kp_result rows(kp_multigrid *m, const level *l, kp_call *call) {
   return kp_call_rows(m->backend, call, l->segments, l->n_segments);
 }
 
+static kp_result runs(kp_multigrid *m, level *l, kp_call *call) {
+  return kp_call_rows(m->backend, call, &l->runs, l->n_segments);
+}
+
 // Images across the periodic axes of a level.
 static kp_result wrap(kp_multigrid *m, level *l, poisson_border_kind kind, kp_buffer *values,
                       int only) {
@@ -250,6 +257,27 @@ static kp_result coarsen(kp_multigrid *m, level *fine, level *l) {
   return wrap(m, l, POISSON_BORDER_IMAGE, &l->share, -1);
 }
 
+// Finds the runs of a level; what a cycle writes there is 0 elsewhere.
+static kp_result trim(kp_multigrid *m, level *l) {
+  KP_TRY(kp_buffer_resize(&l->runs, (size_t)l->n_segments * sizeof(kp_row_segment)));
+  multigrid_trim_args a = { .grid = l->grid };
+  kp_call call;
+  kp_call_init(&call, &multigrid_trim_kernel, &a);
+  KP_BIND(&call, &a, rows, l->segments, KP_ACCESS_READ);
+  KP_BIND(&call, &a, inverse, l->at_inverse, KP_ACCESS_READ);
+  KP_BIND(&call, &a, runs, &l->runs, KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(m->backend, &call, l->n_segments));
+  kp_buffer *written[] = { &l->b, &l->x, &l->lower[0], &l->lower[1], &l->lower[2] };
+  for (size_t k = 0; k < sizeof written / sizeof written[0] && l != m->levels; ++k) {
+    KP_TRY(kp_vector_fill((int64_t)(written[k]->used / sizeof(kp_real)), 0.0, written[k]));
+  }
+  return KP_OK;
+}
+
+kp_buffer *kp_multigrid_runs(kp_multigrid *m) {
+  return &m->levels[0].runs;
+}
+
 kp_result kp_multigrid_build(kp_multigrid *m, const kp_multigrid_fine *fine) {
   level *l = &m->levels[0];
   bool is_same = m->n_levels > 0 && m->revision == fine->revision &&
@@ -272,8 +300,10 @@ kp_result kp_multigrid_build(kp_multigrid *m, const kp_multigrid_fine *fine) {
   if (!is_same) {
     KP_TRY(lay_out_all(m));
   }
+  KP_TRY(trim(m, l));
   for (int k = 1; k < m->n_levels; ++k) {
     KP_TRY(coarsen(m, &m->levels[k - 1], &m->levels[k]));
+    KP_TRY(trim(m, &m->levels[k]));
   }
   return KP_OK;
 }
@@ -287,7 +317,7 @@ static kp_result smooth_first(kp_multigrid *m, level *l) {
   BIND_MATRIX(&call, &a, m, l);
   KP_BIND(&call, &a, b, l->at_b, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, l->at_x, KP_ACCESS_WRITE);
-  return rows(m, l, &call);
+  return runs(m, l, &call);
 }
 
 static kp_result relax(kp_multigrid *m, level *l, int colour) {
@@ -298,7 +328,7 @@ static kp_result relax(kp_multigrid *m, level *l, int colour) {
   KP_BIND(&call, &a, b, l->at_b, KP_ACCESS_READ);
   KP_BIND(&call, &a, from, l->at_x, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, l->at_x, KP_ACCESS_WRITE);
-  return rows(m, l, &call);
+  return runs(m, l, &call);
 }
 
 static void bind_weights(kp_call *call, multigrid_weights *w, const level *l, level *coarse) {
@@ -328,7 +358,7 @@ static kp_result restrict_residual(kp_multigrid *m, level *l, level *coarse) {
   KP_BIND(&call, &a, lower_x, &coarse->lower[0], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, lower_y, &coarse->lower[1], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, lower_z, lower_z, KP_ACCESS_WRITE);
-  KP_TRY(rows(m, coarse, &call));
+  KP_TRY(runs(m, coarse, &call));
   KP_TRY(wrap(m, coarse, POISSON_BORDER_IMAGE, coarse->at_x, -1));
   for (int c = 0; c < 3; ++c) {
     KP_TRY(wrap(m, coarse, POISSON_BORDER_IMAGE, &coarse->lower[c], c));
@@ -341,7 +371,7 @@ static kp_result restrict_residual(kp_multigrid *m, level *l, level *coarse) {
   KP_BIND(&call, &g, lower_y, &coarse->lower[1], KP_ACCESS_READ);
   KP_BIND(&call, &g, lower_z, lower_z, KP_ACCESS_READ);
   KP_BIND(&call, &g, b, coarse->at_b, KP_ACCESS_WRITE);
-  return rows(m, coarse, &call);
+  return runs(m, coarse, &call);
 }
 
 static kp_result prolong(kp_multigrid *m, level *l, level *coarse) {
@@ -354,7 +384,7 @@ static kp_result prolong(kp_multigrid *m, level *l, level *coarse) {
   KP_BIND(&call, &a, inverse, l->at_inverse, KP_ACCESS_READ);
   KP_BIND(&call, &a, coarse, coarse->at_x, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, l->at_x, KP_ACCESS_WRITE);
-  return rows(m, coarse, &call);
+  return runs(m, coarse, &call);
 }
 
 // Couplings c across periodic sides are left out by the smoothing before and hold still during the

@@ -38,6 +38,9 @@ void kp_multigrid_destroy(kp_multigrid **multigrid);
 // Coefficients of all levels. Nothing is allocated while sizes and the window stay.
 KP_NODISCARD kp_result kp_multigrid_build(kp_multigrid *multigrid, const kp_multigrid_fine *fine);
 // x = M b
+// Of the finest level, as many as rows were given: the part of each that holds unknowns. Vectors
+// are 0 outside.
+kp_buffer *kp_multigrid_runs(kp_multigrid *multigrid);
 KP_NODISCARD kp_result kp_multigrid_cycle(kp_multigrid *multigrid, kp_buffer *b, kp_buffer *x);
 int kp_multigrid_n_levels(const kp_multigrid *multigrid);  // the finest included
 double kp_multigrid_bytes(const kp_multigrid *multigrid);  // of the coarse levels

@@ -7,6 +7,7 @@
 #include "linalg/poisson_kernels.h"
 
 #define MULTIGRID_KERNELS(POINT, REDUCE, ROW, PAIR)                                                \
+  POINT(multigrid, trim)                                                                           \
   ROW(multigrid, coarsen)                                                                          \
   ROW(multigrid, invert)                                                                           \
   ROW(multigrid, first)                                                                            \
@@ -167,6 +168,40 @@ KP_FN void multigrid_invert(int64_t j, int64_t k, int64_t i0, int64_t i1,
     a->inverse[at] = sum > 0 ? 1 / sum : (kp_real)0;
     a->share[at] = most > 0 ? (kp_real)0.25 / most : (kp_real)0;
   }
+}
+
+// ---- where unknowns are
+
+// Of each row of a level the run from its first unknown to its last, a whole number of registers
+// where there is room: a liquid fills a part of its grid, and everything outside its runs is 0 and
+// stays so.
+#define MULTIGRID_RUN 16
+
+typedef struct multigrid_trim_args {
+  poisson_grid grid;
+  const kp_row_segment *rows;
+  const kp_real *inverse;  // 0: no unknown
+  kp_row_segment *runs;
+} multigrid_trim_args;
+
+KP_FN void multigrid_trim(int64_t s, const multigrid_trim_args *a) {
+  kp_row_segment run = a->rows[s];
+  const kp_real *inverse = a->inverse + poisson_at(&a->grid, 0, run.j, run.k);
+  int32_t first = run.i0;
+  int32_t last = run.i1;
+  while (first < last && !(inverse[first] > 0)) {
+    ++first;
+  }
+  while (last > first && !(inverse[last - 1] > 0)) {
+    --last;
+  }
+  int32_t start = first - (first - run.i0) % MULTIGRID_RUN;
+  int32_t n_runs = (last - start + MULTIGRID_RUN - 1) / MULTIGRID_RUN;
+  int32_t end = start + n_runs * MULTIGRID_RUN;
+  bool is_empty = first == last;
+  run.i1 = is_empty ? run.i0 : (end < run.i1 ? end : run.i1);
+  run.i0 = is_empty ? run.i0 : start;
+  a->runs[s] = run;
 }
 
 // ---- smoothing

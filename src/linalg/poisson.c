@@ -27,7 +27,9 @@ struct kp_poisson {
   kp_buffer low;                // what the answer cannot hold of p
   kp_buffer inverse_diagonal;   // of A, or of the incomplete factor
   kp_buffer work[2];            // of SOR: residual and correction
-  const kp_poisson_system *of;  // the system of the present solve
+  kp_poisson_system system;     // of the last solve
+  const kp_poisson_system *of;  // that of the present one
+  bool has_matrix;              // diagonal, factor or levels are those of the system
   poisson_grid grid;            // all items
   poisson_grid box;             // those inside the window
   int64_t first, n;             // flat range of the window
@@ -71,6 +73,15 @@ static kp_result rows(kp_poisson *p, kp_call *call) {
   return kp_mac_rows(p->mac, p->def.lattice, call);
 }
 
+// Only where unknowns are, once that is known.
+static kp_result runs(kp_poisson *p, kp_call *call) {
+  if (p->multigrid == NULL || !p->has_matrix) {
+    return rows(p, call);
+  }
+  return kp_call_rows(p->mac->backend, call, kp_multigrid_runs(p->multigrid),
+                      p->mac->n_segments[p->def.lattice]);
+}
+
 // One layer around the window across an axis.
 static kp_result border(kp_poisson *p, int axis, poisson_border_kind kind, kp_buffer *values) {
   poisson_border_args a = { .grid = p->box, .axis = axis, .kind = (int32_t)kind };
@@ -111,7 +122,7 @@ static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
   BIND_MATRIX(&call, &a, p->of);
   KP_BIND(&call, &a, x, x, KP_ACCESS_READ);
   KP_BIND(&call, &a, y, y, KP_ACCESS_WRITE);
-  return rows(p, &call);
+  return runs(p, &call);
 }
 
 // r = b - A (answer + low). The iteration adds to low alone; here it goes over to the answer.
@@ -132,7 +143,7 @@ static kp_result residual(void *self, kp_buffer *b, kp_buffer *low, kp_buffer *r
   KP_BIND(&call, &a, x, p->of->answer, KP_ACCESS_READ);
   KP_BIND(&call, &a, low, low, KP_ACCESS_READ);
   KP_BIND(&call, &a, r, r, KP_ACCESS_WRITE);
-  KP_TRY(rows(p, &call));
+  KP_TRY(runs(p, &call));
   // rounding leaves a little of the null space, which the preconditioner would blow up
   return kp_pockets_project(&p->pockets, r, NULL);
 }
@@ -207,10 +218,19 @@ static kp_result prepare(kp_poisson *p) {
     p->window_revision = mac->window_revision;
   }
   for (int axis = 0; axis < mac->view.dimension; ++axis) {
-    bool is_periodic = mac->view.is_periodic[axis];
-    if (is_periodic) {
+    if (mac->view.is_periodic[axis]) {
       KP_TRY(border(p, axis, POISSON_BORDER_UPPER, s->faces[axis]));
-    } else {
+    }
+  }
+  return KP_OK;
+}
+
+// The first guess: nothing where there is no unknown.
+static kp_result begin_answer(kp_poisson *p) {
+  kp_mac *mac = p->mac;
+  const kp_poisson_system *s = p->of;
+  for (int axis = 0; axis < mac->view.dimension; ++axis) {
+    if (!mac->view.is_periodic[axis]) {
       KP_TRY(border(p, axis, POISSON_BORDER_ZERO, s->answer));
     }
   }
@@ -280,22 +300,23 @@ static kp_result sweep(kp_poisson *p, int n_sweeps) {
 }
 
 // work[0] = r, and |r| over |b|.
-static kp_result look_at_residual(kp_poisson *p, double right, kp_poisson_report *report) {
+static kp_result look_at_residual(kp_poisson *p, double tolerance, double right,
+                                  kp_poisson_report *report) {
   KP_TRY(residual(p, p->of->right, &p->low, &p->work[0]));
   double rr;
   KP_TRY(kp_vector_dot(p->mac->view.count, &p->work[0], &p->work[0], &rr));
   report->residual = sqrt(rr) / right;
-  report->is_converged = report->residual <= p->def.tolerance;
+  report->is_converged = report->residual <= tolerance;
   return isfinite(rr) ? KP_OK
                       : kp_fail(KP_ERROR_PHYSICS, "%s: the residual is not finite", p->name);
 }
 
 // A few sweeps at a time on what is left to solve for: the same as sweeps on the answer, but for
 // rounding.
-static kp_result relax(kp_poisson *p, double right, kp_poisson_report *report) {
+static kp_result relax(kp_poisson *p, double tolerance, double right, kp_poisson_report *report) {
   int64_t count = p->mac->view.count;
   KP_TRY(make_diagonal(p));
-  KP_TRY(look_at_residual(p, right, report));
+  KP_TRY(look_at_residual(p, tolerance, right, report));
   while (!report->is_converged && report->iterations < p->def.max_iterations) {
     int left = p->def.max_iterations - report->iterations;
     int n_sweeps = left < SOR_SWEEPS ? left : SOR_SWEEPS;
@@ -303,7 +324,7 @@ static kp_result relax(kp_poisson *p, double right, kp_poisson_report *report) {
     KP_TRY(sweep(p, n_sweeps));
     KP_TRY(kp_vector_axpy(count, 1.0, &p->work[1], &p->low));
     report->iterations += n_sweeps;
-    KP_TRY(look_at_residual(p, right, report));
+    KP_TRY(look_at_residual(p, tolerance, right, report));
   }
   return KP_OK;
 }
@@ -334,7 +355,31 @@ static kp_result build_levels(kp_poisson *p) {
   return kp_multigrid_build(p->multigrid, &fine);
 }
 
-static kp_result conjugate_gradients(kp_poisson *p, double right, kp_poisson_report *report) {
+// What the preconditioner needs of the matrix.
+static kp_result make_matrix(kp_poisson *p) {
+  if (p->has_matrix) {
+    return KP_OK;
+  }
+  p->has_matrix = true;
+  if (p->def.solver == KP_POISSON_IC) {
+    return factorise(p);
+  }
+  if (p->def.solver != KP_POISSON_CG) {
+    KP_TRY(make_diagonal(p));
+  }
+  if (p->multigrid == NULL) {
+    return KP_OK;
+  }
+  // what an earlier solve left outside the runs of this one
+  kp_buffer *written[] = { &p->pcg.u, &p->pcg.w };
+  for (int k = 0; k < 2; ++k) {
+    KP_TRY(kp_vector_fill((int64_t)(written[k]->used / sizeof(kp_real)), 0.0, written[k]));
+  }
+  return build_levels(p);
+}
+
+static kp_result conjugate_gradients(kp_poisson *p, double tolerance, double right,
+                                     kp_poisson_report *report) {
   kp_pcg_def def = kp_default_pcg_def();
   def.name = p->name;
   def.first = p->first;
@@ -343,19 +388,17 @@ static kp_result conjugate_gradients(kp_poisson *p, double right, kp_poisson_rep
   def.apply = apply;
   def.apply_self = p;
   def.residual = residual;
-  def.tolerance = p->def.tolerance;
+  def.tolerance = tolerance;
   def.max_iterations = p->def.max_iterations;
   def.right = right;
   def.precondition_self = p;
+  KP_TRY(make_matrix(p));
   if (p->def.solver == KP_POISSON_IC) {
-    KP_TRY(factorise(p));
     def.precondition = precondition_ic;
   } else if (p->def.solver != KP_POISSON_CG) {
-    KP_TRY(make_diagonal(p));
     def.inverse_diagonal = &p->inverse_diagonal;
   }
   if (p->multigrid != NULL) {
-    KP_TRY(build_levels(p));
     def.precondition = precondition;
   }
   KP_TRY(kp_pcg_solve(&p->pcg, &def, p->of->right, &p->low));
@@ -375,12 +418,9 @@ static kp_result find_worst(kp_poisson *p, double *worst) {
   return kp_call_reduce(p->mac->backend, &call, p->n, worst);
 }
 
-kp_result kp_poisson_solve(kp_poisson *p, const kp_poisson_system *system,
-                           kp_poisson_report *report) {
-  *report = (kp_poisson_report){ 0 };
-  p->of = system;
-  KP_TRY(prepare(p));
-  KP_TRY(find_pockets(p));
+static kp_result solve_right(kp_poisson *p, double tolerance, kp_poisson_report *report) {
+  const kp_poisson_system *system = p->of;
+  KP_TRY(begin_answer(p));
   double before;
   double right2;
   double n;
@@ -398,10 +438,31 @@ kp_result kp_poisson_solve(kp_poisson *p, const kp_poisson_system *system,
     report->is_converged = true;
     return kp_vector_fill(p->mac->view.count, 0.0, system->answer);
   }
-  bool is_sor = p->def.solver == KP_POISSON_SOR;
-  KP_TRY(is_sor ? relax(p, sqrt(right2), report) : conjugate_gradients(p, sqrt(right2), report));
+  double right = sqrt(right2);
+  KP_TRY(p->def.solver == KP_POISSON_SOR ? relax(p, tolerance, right, report)
+                                         : conjugate_gradients(p, tolerance, right, report));
   KP_TRY(find_worst(p, &report->worst));
   return kp_pockets_project(&p->pockets, system->answer, &p->low);
+}
+
+kp_result kp_poisson_solve(kp_poisson *p, const kp_poisson_system *system,
+                           kp_poisson_report *report) {
+  *report = (kp_poisson_report){ 0 };
+  p->system = *system;
+  p->of = &p->system;
+  p->has_matrix = false;
+  KP_TRY(prepare(p));
+  KP_TRY(find_pockets(p));
+  return solve_right(p, p->def.tolerance, report);
+}
+
+kp_result kp_poisson_solve_next(kp_poisson *p, kp_buffer *right, kp_buffer *answer,
+                                double tolerance, kp_poisson_report *report) {
+  *report = (kp_poisson_report){ 0 };
+  KP_ASSERT(p->of != NULL);
+  p->system.right = right;
+  p->system.answer = answer;
+  return solve_right(p, tolerance, report);
 }
 
 kp_buffer *kp_poisson_rest(kp_poisson *p) {

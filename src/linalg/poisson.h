@@ -68,6 +68,11 @@ void kp_poisson_destroy(kp_poisson **poisson);
 // Not reaching the tolerance is no error: the report tells.
 KP_NODISCARD kp_result kp_poisson_solve(kp_poisson *poisson, const kp_poisson_system *system,
                                         kp_poisson_report *report);
+// Another right side and answer with the matrix of the last solve, which nobody has touched since:
+// what was made of it is used again. Its tolerance may be another one.
+KP_NODISCARD kp_result kp_poisson_solve_next(kp_poisson *poisson, kp_buffer *right,
+                                             kp_buffer *answer, double tolerance,
+                                             kp_poisson_report *report);
 // What the answer of the last solve cannot hold of p: p is the sum of both. grad p taken from each
 // and added is good to the tolerance; from the answer alone it is good to rounding of p.
 kp_buffer *kp_poisson_rest(kp_poisson *poisson);

@@ -20,6 +20,10 @@
 
 #ifdef __CUDACC__
 
+#define KP_W_LANES 1
+#define KP_W_PARTS 1
+#define KP_WIDE_FN KP_FN
+
 typedef kp_real kp_w;
 typedef bool kp_wmask;
 
@@ -56,6 +60,13 @@ KP_FN kp_real kp_w_sum(kp_w a) {
 }
 KP_FN kp_real kp_w_largest(kp_w a) {
   return a;
+}
+KP_FN kp_w kp_w_some(const kp_real *from, int n) {
+  (void)n;
+  return *from;
+}
+KP_FN kp_w kp_w_first(int n) {
+  return n > 0 ? (kp_w)1 : (kp_w)0;
 }
 
 #else
@@ -163,6 +174,29 @@ KP_WIDE_FN kp_w kp_w_root(kp_w a) {
 
 // Sum of the lanes in one fixed tree: halves are folded onto each other.
 KP_WIDE_FN kp_real kp_w_sum(kp_w a) {
+#if defined(__AVX__) && defined(KELPIE_DOUBLE)
+#if defined(__AVX512F__)
+  __m256d b =
+      _mm256_add_pd(_mm512_castpd512_pd256((__m512d)a), _mm512_extractf64x4_pd((__m512d)a, 1));
+#else
+  __m256d b = (__m256d)a;
+#endif
+  __m128d c = _mm_add_pd(_mm256_castpd256_pd128(b), _mm256_extractf128_pd(b, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(c, _mm_unpackhi_pd(c, c)));
+#elif defined(__SSE2__) && !defined(KELPIE_DOUBLE)
+#if defined(__AVX512F__)
+  __m512d halves = _mm512_castps_pd((__m512)a);
+  __m256 b = _mm256_add_ps(_mm512_castps512_ps256((__m512)a),
+                           _mm256_castpd_ps(_mm512_extractf64x4_pd(halves, 1)));
+  __m128 c = _mm_add_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
+#elif defined(__AVX__)
+  __m128 c = _mm_add_ps(_mm256_castps256_ps128((__m256)a), _mm256_extractf128_ps((__m256)a, 1));
+#else
+  __m128 c = (__m128)a;
+#endif
+  c = _mm_add_ps(c, _mm_movehl_ps(c, c));
+  return _mm_cvtss_f32(_mm_add_ss(c, _mm_shuffle_ps(c, c, 1)));
+#else
   union {
     kp_w w;
     kp_real lane[KP_W_LANES];
@@ -174,6 +208,7 @@ KP_WIDE_FN kp_real kp_w_sum(kp_w a) {
     }
   }
   return u.lane[0];
+#endif
 }
 
 KP_WIDE_FN kp_real kp_w_largest(kp_w a) {
@@ -182,6 +217,37 @@ KP_WIDE_FN kp_real kp_w_largest(kp_w a) {
     largest = a[k] > largest ? a[k] : largest;
   }
   return largest;
+}
+
+// 1 in the first n lanes, 0 in the others.
+KP_WIDE_FN kp_w kp_w_first(int n) {
+  kp_w w;
+  for (int k = 0; k < KP_W_LANES; ++k) {
+    w[k] = k < n ? (kp_real)1 : (kp_real)0;
+  }
+  return w;
+}
+
+// The first n numbers at `from`, which need not be aligned, and 0 in the other lanes; n is 1 to
+// KP_W_LANES. Nothing behind them is touched.
+KP_WIDE_FN kp_w kp_w_some(const kp_real *from, int n) {
+#if defined(__AVX512F__) && defined(KELPIE_DOUBLE)
+  return (kp_w)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1u), from);
+#elif defined(__AVX512F__)
+  return (kp_w)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1u), from);
+#elif defined(__AVX2__) && defined(KELPIE_DOUBLE)
+  __m256i lane = _mm256_setr_epi64x(0, 1, 2, 3);
+  return (kp_w)_mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), lane));
+#elif defined(__AVX2__)
+  __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return (kp_w)_mm256_maskload_ps(from, _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane));
+#else
+  kp_w w = kp_w_splat(0);
+  for (int k = 0; k < n; ++k) {
+    w[k] = from[k];
+  }
+  return w;
+#endif
 }
 
 // KP_W_LANES numbers, aligned to KP_W_BYTES.

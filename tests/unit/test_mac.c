@@ -9,6 +9,7 @@ static int64_t occluded_visits;
 
 #include "data/mac.h"
 #include "data/mac_sample.h"
+#include "data/mac_spot.h"
 
 typedef struct grid {
   kp_backend *backend;
@@ -350,13 +351,55 @@ static void test_derivatives(void **state) {
   done(&g);
 }
 
+// Single points read the bits that loops over points read, beyond the ends too.
+static void test_spots(void **state) {
+  (void)state;
+  kp_test_random random = kp_test_random_begin(7);
+  for (int k = 0; k < 4; ++k) {
+    int dimension = 2 + k % 2;
+    grid g = make(KP_BACKEND_CPU, dimension, k < 2 ? KP_MAC_WALL : KP_MAC_PERIODIC, 7, 5, 3);
+    const kp_mac_view *v = &g.mac->view;
+    kp_buffer faces[3];
+    kp_real *f[3];
+    for (int c = 0; c < 3; ++c) {
+      assert_ok(kp_mac_scratch(g.mac, KP_TYPE_REAL, &faces[c]));
+      f[c] = kp_buffer_host(&faces[c], KP_ACCESS_OVERWRITE);
+      for (int64_t at = 0; at < v->count; ++at) {
+        f[c][at] = (kp_real)kp_test_uniform(&random, -1.0, 1.0);
+      }
+    }
+    kp_mac_velocity u = { f[0], f[1], f[2] };
+    for (int n = 0; n < 2000; ++n) {
+      int32_t item[3] = { 0, 0, 0 };
+      kp_real d[3] = { 0, 0, 0 };
+      for (int c = 0; c < dimension; ++c) {
+        item[c] = (int32_t)kp_test_uniform(&random, 0.0, v->n[c] - 0.01);
+        d[c] = (kp_real)kp_test_uniform(&random, -1.5 * v->n[c], 1.5 * v->n[c]);
+        d[c] = n % 5 == 0 ? (kp_real)floor((double)d[c]) : d[c];
+        d[c] = n % 400 == 7 ? (kp_real)NAN : d[c];
+      }
+      kp_real near[3];
+      kp_real here[3];
+      kp_mac_spot spot;
+      kp_mac_velocity_near(v, u, KP_MAC_NODE, item, d, near);
+      kp_mac_spot_near(v, item, d, &spot);
+      kp_mac_velocity_spot(v, u, &spot, here);
+      assert_memory_equal(near, here, sizeof near);
+    }
+    for (int c = 0; c < 3; ++c) {
+      kp_buffer_free(&faces[c]);
+    }
+    done(&g);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_layout),      cmocka_unit_test(test_linear),
     cmocka_unit_test(test_limits),      cmocka_unit_test(test_cubic),
     cmocka_unit_test(test_ghosts),      cmocka_unit_test(test_velocity_sides),
     cmocka_unit_test(test_window),      cmocka_unit_test(test_occluded),
-    cmocka_unit_test(test_derivatives),
+    cmocka_unit_test(test_derivatives), cmocka_unit_test(test_spots),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -664,6 +664,82 @@ static void test_spiral(void **state) {
   end(&t);
 }
 
+// ---- what earlier solves leave behind
+
+// Answer and rest of a solver that has never seen another system.
+static void expect_fresh(bench *t, int solver, const kp_real *guess, kp_real *x, kp_real *rest) {
+  size_t bytes = (size_t)t->mac->view.count * sizeof(kp_real);
+  kp_poisson_def def = def_of(t, solver);
+  kp_poisson_system system = system_of(t);
+  kp_poisson_report report;
+  kp_poisson *poisson;
+  memcpy(host(&t->answer), guess, bytes);
+  assert_ok(kp_poisson_create(t->mac, &def, &poisson));
+  assert_ok(kp_poisson_solve(poisson, &system, &report));
+  memcpy(x, host(&t->answer), bytes);
+  memcpy(rest, host(kp_poisson_rest(poisson)), bytes);
+  kp_poisson_destroy(&poisson);
+}
+
+static void check_memory(kp_backend_kind kind, int solver) {
+  // rows longer than a run; liquid that comes, goes and breaks up
+  const recipe liquids[] = {
+    { .shape = { .n = { 37, 5, 6 }, .lattice = KP_MAC_CELL }, .airs = 0.2 },
+    { .shape = { .n = { 37, 5, 6 }, .lattice = KP_MAC_CELL }, .airs = 0.97, .has_thetas = true },
+    { .shape = { .n = { 37, 5, 6 }, .lattice = KP_MAC_CELL }, .airs = 0.5, .solids = 0.2 },
+    { .shape = { .n = { 37, 5, 6 }, .lattice = KP_MAC_CELL }, .airs = 0.99 },
+  };
+  bench t;
+  begin(&t, kind, &liquids[0].shape);
+  size_t bytes = (size_t)t.mac->view.count * sizeof(kp_real);
+  kp_real *memory = kp_alloc(5 * bytes, KP_MEMORY_FIELD);
+  assert_non_null(memory);
+  kp_real *part[5];
+  for (int k = 0; k < 5; ++k) {
+    part[k] = memory + (size_t)k * bytes / sizeof(kp_real);
+  }
+  kp_poisson_def def = def_of(&t, solver);
+  kp_poisson *poisson;
+  kp_poisson_report report;
+  assert_ok(kp_poisson_create(t.mac, &def, &poisson));
+  kp_test_random random = kp_test_random_begin(4711);
+  for (size_t k = 0; k < sizeof liquids / sizeof liquids[0]; ++k) {
+    fill(&t, &liquids[k], &random);
+    kp_poisson_system system = system_of(&t);
+    memcpy(part[0], host(&t.answer), bytes);
+    memcpy(part[1], host(&t.right), bytes);
+    assert_ok(kp_poisson_solve(poisson, &system, &report));
+    memcpy(part[2], host(&t.answer), bytes);
+    memcpy(host(&t.right), part[1], bytes);
+    expect_fresh(&t, solver, part[0], part[3], part[4]);
+    assert_memory_equal(part[2], part[3], bytes);
+    // another right side for the same matrix
+    kp_real *right = host(&t.right);
+    for (int64_t i = 0; i < t.mac->view.count; ++i) {
+      right[i] = (kp_real)kp_test_uniform(&random, -1, 1);
+    }
+    memcpy(part[1], right, bytes);
+    memcpy(host(&t.answer), part[0], bytes);
+    assert_ok(kp_poisson_solve_next(poisson, &t.right, &t.answer, def.tolerance, &report));
+    memcpy(part[2], host(&t.answer), bytes);
+    memcpy(host(&t.right), part[1], bytes);
+    expect_fresh(&t, solver, part[0], part[3], part[4]);
+    assert_memory_equal(part[2], part[3], bytes);
+    assert_memory_equal(host(kp_poisson_rest(poisson)), part[4], bytes);
+  }
+  kp_poisson_destroy(&poisson);
+  kp_free(memory);
+  end(&t);
+}
+
+static void test_memory(void **state) {
+  (void)state;
+  check_memory(KP_BACKEND_CPU, KP_POISSON_MULTIGRID);
+  check_memory(KP_BACKEND_MIRROR, KP_POISSON_MULTIGRID);
+  check_memory(KP_BACKEND_CPU, KP_POISSON_JACOBI);
+  check_memory(KP_BACKEND_CPU, KP_POISSON_IC);
+}
+
 static void test_mirror(void **state) {
   (void)state;
   check_recipes(KP_BACKEND_MIRROR, KP_POISSON_JACOBI);
@@ -681,6 +757,7 @@ int main(void) {
     cmocka_unit_test(test_over_relaxation),
     cmocka_unit_test(test_symmetry),
     cmocka_unit_test(test_spiral),
+    cmocka_unit_test(test_memory),
     cmocka_unit_test(test_mirror),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,6 @@ static void flip_destroy(void **self) {
   }
   kp_flip_band_free(&flip->band);
   kp_flip_tension_free(&flip->tension);
-  kp_poisson_destroy(&flip->spreader);
   kp_flow_free(&flip->flow);
   kp_array_free(&flip->floaters);
   kp_array_free(&flip->liquids);
@@ -121,14 +120,7 @@ static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *set
   for (size_t k = 0; k < n; ++k) {
     KP_TRY(kp_mac_scratch(flip->flow.mac, KP_TYPE_REAL, scratch[k]));
   }
-  kp_poisson_def poisson = kp_default_poisson_def();
-  poisson.name = "volume";
-  poisson.solver = setup->grid->solver;
-  poisson.tolerance = flip->def.volume_tolerance;
-  poisson.max_iterations = (int)setup->grid->iterations;
-  poisson.relaxation = setup->grid->relaxation;
-  return flip->def.volume > 0.0 ? kp_poisson_create(flip->flow.mac, &poisson, &flip->spreader)
-                                : KP_OK;
+  return KP_OK;
 }
 
 static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setup) {

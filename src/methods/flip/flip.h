@@ -87,7 +87,6 @@ typedef struct kp_flip {
   kp_buffer open, room;  // share of each cell, and of the tent around its centre, without solids
   kp_buffer distance;    // m, to the surface
   kp_buffer excess, push;
-  kp_poisson *spreader;
   kp_poisson_report spread;  // of the last sub-step
   bool knows_room;
   kp_flip_band band;

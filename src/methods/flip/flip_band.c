@@ -243,6 +243,11 @@ static kp_result measure_depth(kp_flip *flip, int *last) {
   return KP_OK;
 }
 
+// A band has one liquid, so the weights of several are free: the ways of the cells.
+static kp_buffer *ways_of(kp_flip *flip) {
+  return flip->weight;
+}
+
 static kp_result trace_depth(kp_flip *flip, kp_env *env, kp_buffer *from) {
   kp_flow *flow = &flip->flow;
   kp_buffer *carrier = flip->def.volume > 0.0 ? flip->carrier : flow->velocity->buffers;
@@ -257,25 +262,29 @@ static kp_result trace_depth(kp_flip *flip, kp_env *env, kp_buffer *from) {
   KP_BIND(&call, &a, in, from, KP_ACCESS_READ);
   KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, out, depth_of(&flip->band), KP_ACCESS_WRITE);
-  return kp_mac_rows(flow->mac, KP_MAC_CELL, &call);
+  for (int c = 0; c < 3; ++c) {
+    KP_BIND(&call, &a, way[c], &ways_of(flip)[c], KP_ACCESS_WRITE);
+  }
+  KP_TRY(kp_mac_rows(flow->mac, KP_MAC_CELL, &call));
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(kp_mac_fill_periodic(flow->mac, &ways_of(flip)[c]));
+  }
+  return KP_OK;
 }
 
-// By one trace: only where the liquid is deep.
-static kp_result carry_deep(kp_flip *flip, kp_env *env, int axis) {
-  kp_flow *flow = &flip->flow;
-  kp_buffer *velocity = flow->velocity->buffers;
-  flip_band_carry_args a = {
-    .carry = { .grid = flow->mac->view, .dt = -env->dt, .trace = flow->grid.trace }, .axis = axis
-  };
+// Along the ways of the cells: only where the liquid is deep.
+static kp_result carry_deep(kp_flip *flip, int axis) {
+  kp_mac *mac = flip->flow.mac;
+  flip_band_carry_args a = { .grid = mac->view, .axis = axis };
   kp_call call;
   kp_call_init(&call, &flip_band_carry_kernel, &a);
-  KP_BIND(&call, &a, carry.carrier.u, &velocity[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, carry.carrier.v, &velocity[1], KP_ACCESS_READ);
-  KP_BIND(&call, &a, carry.carrier.w, &velocity[2], KP_ACCESS_READ);
   KP_BIND(&call, &a, depth, depth_of(&flip->band), KP_ACCESS_READ);
-  KP_BIND(&call, &a, values, &velocity[axis], KP_ACCESS_READ);
+  for (int c = 0; c < 3; ++c) {
+    KP_BIND(&call, &a, way[c], &ways_of(flip)[c], KP_ACCESS_READ);
+  }
+  KP_BIND(&call, &a, values, &flip->flow.velocity->buffers[axis], KP_ACCESS_READ);
   KP_BIND(&call, &a, out, &flip->band.inner->buffers[axis], KP_ACCESS_WRITE);
-  return kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call);
+  return kp_mac_rows(mac, (kp_mac_kind)axis, &call);
 }
 
 // The velocity of the liquid that the grid holds goes along itself.
@@ -288,7 +297,7 @@ static kp_result carry_velocity(kp_flip *flip, kp_env *env) {
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     kp_buffer *inner = &flip->band.inner->buffers[axis];
     if (how.scheme == KP_ADVECT_SEMI_LAGRANGIAN) {
-      KP_TRY(carry_deep(flip, env, axis));
+      KP_TRY(carry_deep(flip, axis));
       continue;
     }
     KP_TRY(kp_buffer_copy(inner, &flow->velocity->buffers[axis]));

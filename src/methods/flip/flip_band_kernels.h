@@ -227,19 +227,26 @@ KP_FN kp_real flip_band_least(const kp_real *v, int64_t at) {
   return a < v[at + 1] ? a : v[at + 1];
 }
 
+KP_FN kp_real flip_band_least_layer(const kp_real *v, int64_t at, int64_t row) {
+  kp_real a = flip_band_least(v, at);
+  kp_real b = flip_band_least(v, at - row);
+  kp_real c = flip_band_least(v, at + row);
+  a = b < a ? b : a;
+  return c < a ? c : a;
+}
+
 KP_FN void flip_band_deepen(int64_t j, int64_t k, int64_t i0, int64_t i1,
                             const flip_band_deepen_args *a) {
   const kp_mac_view *g = &a->grid;
   int64_t end = kp_mac_at(g, i1, j, k);
   int64_t slab = g->dimension == 3 ? g->slab : 0;
+  KP_INDEPENDENT
   for (int64_t at = kp_mac_at(g, i0, j, k); at < end; ++at) {
-    kp_real least = a->in[at];
-    for (int64_t layer = -slab; layer <= slab; layer += slab > 0 ? slab : 1) {
-      for (int64_t row = -g->row; row <= g->row; row += g->row) {
-        kp_real here = flip_band_least(a->in, at + layer + row);
-        least = here < least ? here : least;
-      }
-    }
+    kp_real least = flip_band_least_layer(a->in, at, g->row);
+    kp_real below = flip_band_least_layer(a->in, at - slab, g->row);
+    kp_real above = flip_band_least_layer(a->in, at + slab, g->row);
+    least = below < least ? below : least;
+    least = above < least ? above : least;
     kp_real own = a->in[at];
     kp_real next = least + 1 < a->most ? least + 1 : a->most;
     a->out[at] = own == 0 || own == a->most ? own : next;
@@ -252,52 +259,76 @@ typedef struct flip_band_trace_args {
   const kp_real *in;      // ghosts filled
   const uint8_t *flags;
   kp_real *out;
+  kp_real *way[3];  // cells, from the cell to where it was
 } flip_band_trace_args;
 
-KP_FN void flip_band_trace(int64_t j, int64_t k, int64_t i0, int64_t i1,
-                           const flip_band_trace_args *a) {
-  const kp_mac_view *g = &a->carry.grid;
+KP_MAC_READER void flip_band_trace_in(int64_t j, int64_t k, const int64_t run[2],
+                                      const kp_mac_view *g, const flip_band_trace_args *a) {
   const kp_real half = (kp_real)0.5;
-  for (int64_t i = i0; i < i1; ++i) {
+  for (int64_t i = run[0]; i < run[1]; ++i) {
     int64_t at = kp_mac_at(g, i, j, k);
     const int32_t item[3] = { (int32_t)i, (int32_t)j, (int32_t)k };
     const kp_real f[3] = { half, half, half };
-    kp_real way[3];
-    flip_way(&a->carry, item, f, way);
-    kp_mac_point p = kp_mac_move(g, 3, item[0], item[1], item[2], way[0] * g->inverse_h,
-                                 way[1] * g->inverse_h, way[2] * g->inverse_h);
-    int is_solid = (a->flags[at] & KP_CELL_KIND) == KP_CELL_SOLID;
-    a->out[at] = is_solid ? (kp_real)0 : kp_mac_linear(g, a->in, p);
+    kp_real start[3];
+    kp_real way[3] = { 0, 0, 0 };
+    kp_real depth = a->in[at];
+    kp_mac_velocity_of_cell(g, a->carry.carrier, at, start);
+    // air that no velocity was spread to stays where it is
+    if (start[0] != 0 || start[1] != 0 || start[2] != 0) {
+      flip_way(g, &a->carry, item, f, start, way);
+      depth = kp_mac_linear(g, a->in,
+                            kp_mac_move(g, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
+    }
+    a->out[at] = (a->flags[at] & KP_CELL_KIND) == KP_CELL_SOLID ? (kp_real)0 : depth;
+    for (int c = 0; c < 3; ++c) {
+      a->way[c][at] = way[c];
+    }
   }
 }
 
-// The velocity of the faces of cells below the surface from where they were; no others are asked.
+KP_FN void flip_band_trace(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                           const flip_band_trace_args *a) {
+  const int64_t run[2] = { i0, i1 };
+  if (a->carry.grid.dimension == 3 && a->carry.grid.occluded == NULL) {
+    kp_mac_view plain = flip_plain_view(&a->carry.grid);
+    flip_band_trace_in(j, k, run, &plain, a);
+  } else {
+    flip_band_trace_in(j, k, run, &a->carry.grid, a);
+  }
+}
+
+// The velocity of the faces of cells below the surface from where they were; no others are asked. A
+// face has gone the mean way of the cells beside it.
 typedef struct flip_band_carry_args {
-  flip_carry_args carry;  // its grid, carrier and trace; dt is negative
+  kp_mac_view grid;
   int32_t axis;
   const kp_real *depth;   // cells, after the step
+  const kp_real *way[3];  // images filled
   const kp_real *values;  // ghosts filled
   kp_real *out;
 } flip_band_carry_args;
 
 KP_FN void flip_band_carry(int64_t j, int64_t k, int64_t i0, int64_t i1,
                            const flip_band_carry_args *a) {
-  const kp_mac_view *g = &a->carry.grid;
-  const kp_real half = (kp_real)0.5;
-  const kp_real f[3] = { a->axis == 0 ? (kp_real)0 : half, a->axis == 1 ? (kp_real)0 : half,
-                         a->axis == 2 ? (kp_real)0 : half };
+  const kp_mac_view *g = &a->grid;
   int64_t back = kp_mac_stride(g, a->axis);
   for (int64_t i = i0; i < i1; ++i) {
     int64_t at = kp_mac_at(g, i, j, k);
     kp_real value = 0;
     if (a->depth[at] >= (kp_real)FLIP_INSIDE || a->depth[at - back] >= (kp_real)FLIP_INSIDE) {
       const int32_t item[3] = { (int32_t)i, (int32_t)j, (int32_t)k };
+      // no cell is beyond a wall: its face goes with the one there is
+      int64_t along = item[a->axis];
+      int is_first = !g->is_periodic[a->axis] && along == 0;
+      int is_last = !g->is_periodic[a->axis] && along == g->n[a->axis];
+      int64_t low = is_first ? at : at - back;
+      int64_t high = is_last ? at - back : at;
       kp_real way[3];
-      flip_way(&a->carry, item, f, way);
-      value =
-          kp_mac_linear(g, a->values,
-                        kp_mac_move(g, a->axis, item[0], item[1], item[2], way[0] * g->inverse_h,
-                                    way[1] * g->inverse_h, way[2] * g->inverse_h));
+      for (int c = 0; c < 3; ++c) {
+        way[c] = (kp_real)0.5 * (a->way[c][low] + a->way[c][high]);
+      }
+      value = kp_mac_linear(
+          g, a->values, kp_mac_move(g, a->axis, item[0], item[1], item[2], way[0], way[1], way[2]));
     }
     a->out[at] = value;
   }

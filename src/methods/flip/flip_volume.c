@@ -87,12 +87,8 @@ kp_result kp_flip_spread(kp_flip *flip, kp_env *env) {
   kp_mac *mac = flow->mac;
   KP_TRY(find_excess(flip));
   KP_TRY(clear(&flip->push));
-  kp_poisson_system system = { .flags = &flow->flags->buffers[0],
-                               .faces = { &flow->coefficient[0], &flow->coefficient[1],
-                                          &flow->coefficient[2] },
-                               .right = &flip->excess,
-                               .answer = &flip->push };
-  KP_TRY(kp_poisson_solve(flip->spreader, &system, &flip->spread));
+  KP_TRY(kp_poisson_solve_next(flow->poisson, &flip->excess, &flip->push,
+                               flip->def.volume_tolerance, &flip->spread));
   flip->totals.volume_iterations += flip->spread.iterations;
   KP_TRY(kp_mac_fill_periodic(mac, &flip->push));
   for (int axis = 0; axis < mac->view.dimension; ++axis) {
