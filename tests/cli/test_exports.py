@@ -2,8 +2,8 @@
 """Files for other programs against the CSV of the same frames, value by value.
 
 The readers here are written from the descriptions of the formats and share nothing with the
-writers: BGEO version 5, USD ASCII, PC2, MDD, binary glTF, VTK polygons. POV-Ray itself reads its
-scenes where it is installed."""
+writers: BGEO version 5, USD ASCII, PC2, MDD, binary glTF, VTK polygons. POV-Ray and Blender read
+what is meant for them where they are installed."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from program import PROGRAM, Case, main, write  # noqa: E402
+from program import PROGRAM, SOURCE, Case, main, write  # noqa: E402
 
 SCENE = """
 domain { min = {-0.4, 0, -0.4}, max = {0.4, 0.8, 0.4} }
@@ -37,6 +37,22 @@ source "vent" { into = "plume", shape = sphere { center = {0.25, 0.25, 0.2}, rad
 output { frames = 1, fps = 24 }
 """
 FRAMES = 4  # 0 to 3
+ASK_BLENDER = """
+import json
+import bpy
+told = {}
+for frame in (1, 3):
+    bpy.context.scene.frame_set(frame)
+    graph = bpy.context.evaluated_depsgraph_get()
+    for name in ("water", "sheet_mesh", "tuft_curves"):
+        there = bpy.data.objects[name].evaluated_get(graph)
+        if there.type == "CURVE":
+            points = [p.co.xyz for spline in bpy.data.objects[name].data.splines for p in spline.points]
+        else:
+            points = [v.co for v in there.data.vertices]
+        told["%s %d" % (name, frame)] = [x for p in points for x in there.matrix_world @ p]
+print("TOLD " + json.dumps(told))
+"""
 
 
 def numbers(path):
@@ -277,6 +293,28 @@ class Exports(Case):
         self.assertIn("2 files of 1 frames", out)
         _, samples = read_cache(self.path("one", "sheet_mesh.mdd"))
         self.near(samples[0], self.truth("sheet_mesh", 2), ["x", "y", "z"])
+
+
+    def test_blender(self):
+        """The bridge builds a scene; every object of a later frame is where the run has it."""
+        if shutil.which("blender") is None:
+            self.skipTest("blender is not installed: its scene was not built")
+        write(ASK_BLENDER, self.folder, "ask.py")
+        done = subprocess.run(
+            ["blender", "-b", "--python-exit-code", "3", "--python",
+             os.path.join(SOURCE, "tools", "blender", "kelpie_import.py"), "--python", self.path("ask.py"),
+             "--", self.path("out"),
+             "--kelpie", PROGRAM, "--save", self.path("scene.blend")], cwd=self.folder, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=200, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue(os.path.exists(self.path("scene.blend")))
+        told = json.loads(re.search("^TOLD (.*)$", done.stdout, re.M).group(1))
+        for name in ("water", "sheet_mesh", "tuft_curves"):
+            for frame in (1, 3):
+                truth = self.truth(name, frame)
+                # Blender's z is our y
+                turned = {"x": truth["x"], "y": [-z for z in truth["z"]], "z": truth["y"]}
+                self.near(told["%s %d" % (name, frame)], turned, ["x", "y", "z"], 5)
 
 
 class Volumes(Case):
