@@ -349,6 +349,7 @@ static kp_result run_vectors(void *user) {
   def.tolerance = 1e-4;
   KP_TRY(kp_pcg_solve(&job->pcg, &def, &job->b, &job->x));
   KP_TRY(kp_vector_xpay(job->n, &job->b, -0.25, &job->x));
+  KP_TRY(kp_vector_scale(job->n, 0.5, &job->x));
   return kp_vector_dot(job->n, &job->b, &job->x, &sum);
 }
 

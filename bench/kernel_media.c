@@ -336,6 +336,7 @@ const kp_kernel_medium kp_kernel_media[] = {
   { "plasma, 27 cells", add_plasma_near, NULL },
   { "fire", add_fire, NULL },
   { "solids", kp_kernel_add_solids, kp_kernel_bend_solids },
+  { "sheets", kp_kernel_add_sheets, kp_kernel_bend_solids },
   { "fire of vortices", add_vortex_fire, NULL },
   { "burning gas", kp_kernel_add_gas, NULL },
   { "stf", add_stf, NULL },

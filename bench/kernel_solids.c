@@ -127,6 +127,25 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
   return add_hairs(world, particles);
 }
 
+// Springs alone: such groups are solved by sweeps.
+kp_result kp_kernel_add_sheets(kp_world *world, int64_t particles) {
+  kp_domain_def domain = kp_default_domain_def();
+  domain.min = kp_vec3_make(-2, -2, -2);
+  domain.max = kp_vec3_make(2, 2, 2);
+  KP_TRY(kp_world_set_domain(world, &domain));
+  double cells = fmax(sqrt((double)particles / 2.0), 4.0);
+  for (int scheme = KP_SCHEME_NEWMARK; scheme <= KP_SCHEME_BACKWARD_EULER; ++scheme) {
+    kp_cloth_def cloth = kp_default_cloth_def();
+    snprintf(cloth.name, sizeof cloth.name, "sheet-%d", scheme);
+    cloth.columns = (int64_t)cells;
+    cloth.rows = (int64_t)cells;
+    cloth.scheme = scheme;
+    cloth.position = kp_vec3_make(0.0, 0.3 * scheme, 0.0);
+    KP_TRY(kp_world_add_cloth(world, &cloth));
+  }
+  return add_bodies(world);
+}
+
 // How far hairs are stretched is asked by nobody in a step.
 static kp_result measure_hairs(kp_world *world) {
   for (size_t s = 0; s < world->systems.count; ++s) {

@@ -1,5 +1,8 @@
 // Scene E: a square of cloth of 2 m, size x size vertices, 0.03 m above a ball of radius 0.5 m;
 // frames of 1/24 s, five inner steps each, thickness 0.01 m. A step of the world is a frame.
+//
+// Steps are backward Euler's, as in the peer it is compared with: with five steps per frame the
+// trapezoidal half of Newmark's variant makes 1.5 kJ of elastic energy out of 6 J in two seconds.
 #include <stdio.h>
 
 #include "cases/cases.h"
@@ -32,5 +35,6 @@ kp_result kp_case_cloth_e(kp_world *world, int64_t size) {
   cloth.columns = cloth.rows = size > 2 ? size - 1 : 1;
   cloth.position = kp_vec3_make(0.0, 0.53, 0.0);
   cloth.thickness = 0.01;
+  cloth.scheme = KP_SCHEME_BACKWARD_EULER;
   return kp_world_add_cloth(world, &cloth);
 }

@@ -27,6 +27,7 @@ typedef struct solve {
   bool is_first;       // no direction yet
   double rr_true;      // r.r when the residual was last evaluated
   bool is_stale;       // it has fallen far since
+  bool fits;           // the guess is yet to be scaled
 } solve;
 
 kp_pcg_def kp_default_pcg_def(void) {
@@ -154,6 +155,20 @@ static kp_result subtract(solve *s, kp_buffer *b, kp_buffer *q) {
   return kp_call_run(pcg->backend, &call, s->def->n);
 }
 
+// x and w = A x by the factor that makes x the best of its line: x.b / x.w.
+static kp_result fit_guess(solve *s) {
+  kp_pcg *pcg = s->pcg;
+  int64_t length = length_of(s->def);
+  double with_b, with_a;
+  s->fits = false;
+  KP_TRY(kp_vector_dot(length, s->x, s->b, &with_b));
+  KP_TRY(kp_vector_dot(length, s->x, &pcg->w, &with_a));
+  double factor = with_a > 0.0 ? with_b / with_a : 0.0;
+  factor = isfinite(factor) ? factor : 0.0;
+  KP_TRY(kp_vector_scale(length, factor, s->x));
+  return kp_vector_scale(length, factor, &pcg->w);
+}
+
 // r = b - A x across the null vector, and u = M r where M is a diagonal.
 static kp_result evaluate_residual(solve *s) {
   kp_pcg *pcg = s->pcg;
@@ -163,13 +178,15 @@ static kp_result evaluate_residual(solve *s) {
     return subtract(s, &pcg->w, NULL);
   }
   KP_TRY(apply(s, s->x, &pcg->w));
+  if (s->fits) {
+    KP_TRY(fit_guess(s));
+  }
   return subtract(s, s->b, &pcg->w);
 }
 
-// The same with r.r.
-static kp_result true_residual(solve *s) {
+// r.r of a residual that was evaluated.
+static kp_result measure_residual(solve *s) {
   kp_pcg *pcg = s->pcg;
-  KP_TRY(evaluate_residual(s));
   vector_cg_true_args t = { .first = s->def->first };
   kp_call call;
   kp_call_init(&call, &vector_cg_true_kernel, &t);
@@ -186,6 +203,11 @@ static kp_result true_residual(solve *s) {
   s->rr_true = s->rr;
   s->is_stale = false;
   return KP_OK;
+}
+
+static kp_result true_residual(solve *s) {
+  KP_TRY(evaluate_residual(s));
+  return measure_residual(s);
 }
 
 static kp_result step(solve *s) {
@@ -315,10 +337,26 @@ static kp_result project_answer(solve *s) {
   return kp_vector_axpy(s->def->n, -along / s->null2, s->def->null_vector, s->x);
 }
 
+// From zero to what the recursion calls done.
+static kp_result correct(solve *s) {
+  kp_pcg_report *report = &s->pcg->report;
+  KP_TRY(kp_vector_fill(length_of(s->def), 0.0, s->x));
+  KP_TRY(subtract(s, s->b, NULL));
+  KP_TRY(measure_residual(s));
+  remember(s);
+  if (!is_small(s)) {
+    KP_TRY(iterate(s));
+  }
+  report->residual = sqrt(s->rr) / report->right;
+  report->is_converged = is_small(s);
+  return KP_OK;
+}
+
 kp_result kp_pcg_solve(kp_pcg *pcg, const kp_pcg_def *def, kp_buffer *b, kp_buffer *x) {
   KP_ASSERT(def->apply != NULL && def->tolerance > 0.0);
   KP_ASSERT(def->null_vector == NULL || length_of(def) == def->n);
-  solve s = { .pcg = pcg, .def = def, .b = b, .x = x };
+  KP_ASSERT(!def->fits_guess || def->residual == NULL);
+  solve s = { .pcg = pcg, .def = def, .b = b, .x = x, .fits = def->fits_guess };
   pcg->report = (kp_pcg_report){ 0 };
   KP_TRY(make_room(pcg, def));
   pcg->report.right = def->right;
@@ -328,6 +366,9 @@ kp_result kp_pcg_solve(kp_pcg *pcg, const kp_pcg_def *def, kp_buffer *b, kp_buff
   if (pcg->report.right == 0.0) {
     pcg->report.is_converged = true;
     return kp_vector_fill(length_of(def), 0.0, x);
+  }
+  if (def->is_correction) {
+    return correct(&s);
   }
   KP_TRY(true_residual(&s));
   remember(&s);

@@ -17,6 +17,10 @@
 // A singular A (a closed box of liquid) is solved on the space across its null vector: b, the
 // residuals and the answer are projected onto it.
 //
+// A first guess from elsewhere, such as the answer of the last step, may be worse than none. With
+// `fits_guess` it is scaled by x.b / x.Ax, which makes it the best of its line in the norm of A and
+// never worse than zero, for the product that the first residual needs anyway.
+//
 // Vectors may be a range of longer arrays (the window of a grid with its ghosts): the iteration
 // reads and writes only the items first..first+n-1, and A and M may read what lies around.
 #pragma once
@@ -45,6 +49,8 @@ typedef struct kp_pcg_def {
   kp_buffer *null_vector;       // A null_vector = 0; NULL: A is definite
   double tolerance;             // of |b - A x| over |b|, Euclidean
   double right;                 // |b| where the caller knows it; 0: to be measured
+  bool fits_guess;              // the first guess is scaled to the best of its line, see above
+  bool is_correction;           // x starts at zero, and the caller checks the residual himself
   int max_iterations;
 } kp_pcg_def;
 

@@ -19,6 +19,14 @@ kp_result kp_vector_fill(int64_t n, double a, kp_buffer *y) {
   return kp_call_run(y->backend, &call, n);
 }
 
+kp_result kp_vector_scale(int64_t n, double a, kp_buffer *y) {
+  vector_scale_args args = { .a = (kp_real)a };
+  kp_call call;
+  kp_call_init(&call, &vector_scale_kernel, &args);
+  KP_BIND(&call, &args, y, y, KP_ACCESS_WRITE);
+  return kp_call_run(y->backend, &call, n);
+}
+
 kp_result kp_vector_axpy(int64_t n, double a, kp_buffer *x, kp_buffer *y) {
   vector_axpy_args args = { .a = (kp_real)a };
   kp_call call;

@@ -10,6 +10,8 @@ KP_NODISCARD kp_result kp_vector_resize(kp_buffer *x, int64_t n);
 
 // y = a
 KP_NODISCARD kp_result kp_vector_fill(int64_t n, double a, kp_buffer *y);
+// y = a y
+KP_NODISCARD kp_result kp_vector_scale(int64_t n, double a, kp_buffer *y);
 // y += a x
 KP_NODISCARD kp_result kp_vector_axpy(int64_t n, double a, kp_buffer *x, kp_buffer *y);
 // y = x + a y

@@ -12,6 +12,7 @@
 
 #define VECTOR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   POINT(vector, fill)                                                                              \
+  POINT(vector, scale)                                                                             \
   POINT(vector, axpy)                                                                              \
   POINT(vector, xpay)                                                                              \
   POINT(vector, multiply)                                                                          \
@@ -30,6 +31,16 @@ typedef struct vector_fill_args {
 
 KP_FN void vector_fill(int64_t i, const vector_fill_args *a) {
   a->y[i] = a->a;
+}
+
+// y = a y
+typedef struct vector_scale_args {
+  kp_real a;
+  kp_real *y;
+} vector_scale_args;
+
+KP_FN void vector_scale(int64_t i, const vector_scale_args *a) {
+  a->y[i] *= a->a;
 }
 
 // y += a x

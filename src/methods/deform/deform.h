@@ -135,6 +135,8 @@ typedef struct kp_deform_meet {
   KP_ARRAY(kp_index) linked;  // pairs of segments that stick
 } kp_deform_meet;
 
+typedef struct kp_sweep kp_sweep;  // deform_sweep.h
+
 struct kp_deform {
   kp_solids_def def;
   kp_set *set;  // "nodes"
@@ -151,6 +153,9 @@ struct kp_deform {
   kp_vector3 wind;      // m/s
   kp_field *extra;      // m/s^2, of force fields
   bool has_drag;
+  // changes of velocity the two solves of a step gave last, first guesses of the next ones; NULL
+  // where no scheme is implicit
+  kp_field *answer[2];
 
   kp_deform_bodies bodies;
   kp_deform_springs springs;
@@ -177,8 +182,9 @@ struct kp_deform {
   kp_vector3 moving;                 // w
   kp_buffer right, change, inverse;  // of the linear system, 3 n
   kp_pcg pcg;
-  double strain_rate;               // 1/s, largest, at the start of the sub-step
-  int64_t inner_steps, iterations;  // of the last sub-step, for reports
+  kp_sweep *sweeps[KP_SCHEME_COUNT];  // of groups that springs alone hold together; NULL: others
+  double strain_rate;                 // 1/s, largest, at the start of the sub-step
+  int64_t inner_steps, iterations;    // of the last sub-step, for reports
 };
 
 // Parts are read during the call only and may be of any order; groups are made of them.
@@ -213,10 +219,10 @@ KP_NODISCARD kp_result kp_deform_impulse(kp_deform *deform, kp_env *env,
                                          const kp_deform_group *group, kp_buffer v[3], double h,
                                          bool whole);
 
-// out = v + dv with (M - h D) dv = h F(x, v), after evaluate. `v` and `out` may be one. With a
-// guess of the answer in `moving` fewer iterations are needed.
+// out = v + dv with (M - h D) dv = h F(x, v), after evaluate. `v` and `out` may be one. `which`
+// solve of an inner step it is (0, 1): the answer of the same one of the last step is the guess.
 KP_NODISCARD kp_result kp_deform_solve(kp_deform *deform, kp_env *env, const kp_deform_group *group,
-                                       kp_buffer v[3], double h, bool has_guess, kp_buffer out[3]);
+                                       kp_buffer v[3], double h, int which, kp_buffer out[3]);
 
 // out = v + h F(x, v)/m, after evaluate.
 KP_NODISCARD kp_result kp_deform_explicit(kp_deform *deform, kp_env *env,

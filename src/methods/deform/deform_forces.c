@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "methods/common/force_field.h"
+#include "methods/deform/deform_sweep.h"
 #include "methods/deform/fabric.h"
 #include "par/kernel_define.h"
 
@@ -241,24 +242,31 @@ static kp_result fill_rows(const system_of *s) {
   return kp_call_run(s->env->backend, &call, s->group->entries.n);
 }
 
-// The first guess of the change: none, or that of the velocity in `moving`.
-static kp_result guess(const system_of *s, kp_buffer v[3], bool has_guess) {
+// The first guess of the change: what the same solve of the last step gave, as far as nodes are
+// free.
+static kp_result guess(const system_of *s, int which) {
   kp_deform *d = s->deform;
-  if (!has_guess) {
-    return kp_vector_fill(3 * s->group->nodes.n, 0.0, &d->change);
-  }
   deform_guess_args a = { .first = s->group->nodes.first, .d = solver_out(s->group) };
   kp_call call;
   kp_call_init(&call, &deform_guess_kernel, &a);
   KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
-  KP_BIND(&call, &a, vx, &v[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_READ);
-  KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_READ);
-  KP_BIND_VECTOR3(&call, &a, w, &d->moving, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, w, d->answer[which], KP_ACCESS_READ);
   KP_BIND(&call, &a, d.x, &d->change, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, d.y, &d->change, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, d.z, &d->change, KP_ACCESS_WRITE);
+  return kp_call_run(s->env->backend, &call, s->group->nodes.n);
+}
+
+static kp_result keep_answer(const system_of *s, int which) {
+  kp_deform *d = s->deform;
+  deform_keep_args a = { .first = s->group->nodes.first, .d = solver_in(s->group) };
+  kp_call call;
+  kp_call_init(&call, &deform_keep_kernel, &a);
+  KP_BIND(&call, &a, d.x, &d->change, KP_ACCESS_READ);
+  KP_BIND(&call, &a, d.y, &d->change, KP_ACCESS_READ);
+  KP_BIND(&call, &a, d.z, &d->change, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, w, d->answer[which], KP_ACCESS_WRITE);
   return kp_call_run(s->env->backend, &call, s->group->nodes.n);
 }
 
@@ -324,29 +332,43 @@ static kp_result precondition(void *self, kp_buffer *r, kp_buffer *u) {
   return kp_hair_precondition(s->deform, s->group, r, u);
 }
 
-kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer v[3],
-                          double h, bool has_guess, kp_buffer out[3]) {
-  system_of s = { d, env, group, h };
-  KP_TRY(fill_rows(&s));
-  KP_TRY(kp_deform_impulse(d, env, group, v, h, false));
-  KP_TRY(diagonal(&s));
-  KP_TRY(guess(&s, v, has_guess));
+// By conjugate gradients with the diagonal, or with hairs solved one by one.
+static kp_result solve_plainly(system_of *s) {
+  kp_deform *d = s->deform;
+  KP_TRY(diagonal(s));
   kp_pcg_def how = kp_default_pcg_def();
   how.name = "solids";
-  how.n = 3 * group->nodes.n;
+  how.n = 3 * s->group->nodes.n;
   how.apply = apply;
-  how.apply_self = &s;
+  how.apply_self = s;
   how.inverse_diagonal = &d->inverse;
   bool has_hair;
-  KP_TRY(kp_hair_factor(d, group, h, &has_hair));
+  KP_TRY(kp_hair_factor(d, s->group, s->h, &has_hair));
   if (has_hair) {
     how.precondition = precondition;
-    how.precondition_self = &s;
+    how.precondition_self = s;
   }
+  how.fits_guess = true;
   how.tolerance = d->def.tolerance;
   how.max_iterations = (int)d->def.iterations;
-  KP_TRY(kp_pcg_solve(&d->pcg, &how, &d->right, &d->change));
+  return kp_pcg_solve(&d->pcg, &how, &d->right, &d->change);
+}
+
+kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer v[3],
+                          double h, int which, kp_buffer out[3]) {
+  system_of s = { d, env, group, h };
+  kp_sweep *sweep = d->sweeps[group->scheme];
+  KP_TRY(fill_rows(&s));
+  KP_TRY(kp_deform_impulse(d, env, group, v, h, false));
+  KP_TRY(guess(&s, which));
+  if (sweep != NULL) {
+    KP_TRY(kp_sweep_factor(d, sweep, h));
+    KP_TRY(kp_sweep_solve(d, sweep, apply, &s));
+  } else {
+    KP_TRY(solve_plainly(&s));
+  }
   d->iterations += d->pcg.report.iterations;
+  KP_TRY(keep_answer(&s, which));
   return kp_deform_kick(d, group, v, &d->change, out);
 }
 

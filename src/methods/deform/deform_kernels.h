@@ -382,24 +382,37 @@ KP_FN void deform_diagonal(int64_t e, const deform_diagonal_args *g) {
   g->inverse.z[g->inverse.q + i] = 1 / d[2];
 }
 
-// First guess of a change of velocity: d = P (w - v).
+// First guess of a change of velocity: d = P w.
 typedef struct deform_guess_args {
   int64_t first;
   const uint8_t *hold;
   const kp_real *cx, *cy, *cz;
-  const kp_real *vx, *vy, *vz;
   const kp_real *wx, *wy, *wz;
   deform_out d;
 } deform_guess_args;
 
 KP_FN void deform_guess(int64_t e, const deform_guess_args *g) {
   int64_t i = g->first + e;
-  kp_real d[3] = { g->wx[i] - g->vx[i], g->wy[i] - g->vy[i], g->wz[i] - g->vz[i] };
+  kp_real d[3] = { g->wx[i], g->wy[i], g->wz[i] };
   kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
   deform_free(g->hold[i], n, d);
   g->d.x[g->d.o + i] = d[0];
   g->d.y[g->d.p + i] = d[1];
   g->d.z[g->d.q + i] = d[2];
+}
+
+// w = d
+typedef struct deform_keep_args {
+  int64_t first;
+  deform_in d;
+  kp_real *wx, *wy, *wz;
+} deform_keep_args;
+
+KP_FN void deform_keep(int64_t e, const deform_keep_args *g) {
+  int64_t i = g->first + e;
+  g->wx[i] = g->d.x[g->d.o + i];
+  g->wy[i] = g->d.y[g->d.p + i];
+  g->wz[i] = g->d.z[g->d.q + i];
 }
 
 // ---- steps of nodes
@@ -646,6 +659,7 @@ KP_FN void deform_give(int64_t i, const deform_give_args *g) {
   POINT(deform, push)                                                                              \
   POINT(deform, fill)                                                                              \
   POINT(deform, guess)                                                                             \
+  POINT(deform, keep)                                                                              \
   ROW(deform, apply)                                                                               \
   POINT(deform, diagonal)                                                                          \
   POINT(deform, kick)                                                                              \

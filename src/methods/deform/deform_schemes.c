@@ -63,15 +63,14 @@ static kp_result copy(kp_env *env, const kp_deform_group *group, kp_buffer from[
 static kp_result newmark_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
   double half = 0.5 * d->dt;
   KP_TRY(kp_deform_evaluate(d, group, position(d), d->def.implicit ? half : 0.0));
-  return kp_deform_solve(d, env, group, velocity(d), half, false, d->moving.c);
+  return kp_deform_solve(d, env, group, velocity(d), half, 0, d->moving.c);
 }
 
 static kp_result newmark_finish(kp_deform *d, kp_env *env, const kp_deform_group *group) {
   double half = 0.5 * d->dt;
   KP_TRY(middle(d, env, group));
   KP_TRY(kp_deform_evaluate(d, group, d->middle.c, d->def.implicit ? half : 0.0));
-  // what moved the nodes is near the answer
-  KP_TRY(kp_deform_solve(d, env, group, velocity(d), half, true, d->moving.c));
+  KP_TRY(kp_deform_solve(d, env, group, velocity(d), half, 1, d->moving.c));
   KP_TRY(kp_deform_recover(d, env, group, half));
   KP_TRY(extrapolate(d, env, group));
   return copy(env, group, d->moving.c, velocity(d));
@@ -81,7 +80,7 @@ static kp_result newmark_finish(kp_deform *d, kp_env *env, const kp_deform_group
 
 static kp_result backward_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
   KP_TRY(kp_deform_evaluate(d, group, position(d), d->dt));
-  return kp_deform_solve(d, env, group, velocity(d), d->dt, false, d->moving.c);
+  return kp_deform_solve(d, env, group, velocity(d), d->dt, 0, d->moving.c);
 }
 
 // The velocity that moved the nodes is the new one, unless bodies are in the way: the solve did not
@@ -89,7 +88,7 @@ static kp_result backward_predict(kp_deform *d, kp_env *env, const kp_deform_gro
 static kp_result backward_finish(kp_deform *d, kp_env *env, const kp_deform_group *group) {
   if (d->bodies.n_contacts > 0) {
     KP_TRY(kp_deform_evaluate(d, group, d->old.c, d->dt));
-    KP_TRY(kp_deform_solve(d, env, group, velocity(d), d->dt, true, d->moving.c));
+    KP_TRY(kp_deform_solve(d, env, group, velocity(d), d->dt, 1, d->moving.c));
     KP_TRY(kp_deform_recover(d, env, group, d->dt));
   }
   return copy(env, group, d->moving.c, velocity(d));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "methods/deform/deform_sweep.h"
 #include "methods/deform/fabric.h"
 
 kp_result kp_vector3_resize(kp_vector3 *v, kp_type type, int64_t n) {
@@ -113,6 +114,9 @@ void kp_deform_free_model(kp_deform *deform) {
   kp_array_free(&deform->springs.kinds);
   kp_array_free(&deform->meet.linked);
   kp_pcg_free(&deform->pcg);
+  for (int g = 0; g < KP_SCHEME_COUNT; ++g) {
+    kp_sweep_destroy(&deform->sweeps[g]);
+  }
   kp_array_free(&deform->parts);
   kp_array_free(&deform->groups);
   kp_array_free(&deform->pins);
@@ -471,12 +475,28 @@ static kp_result fill(kp_deform *d, const kp_part **order) {
   return KP_OK;
 }
 
+// Guesses are state: a resumed run iterates from where the first one did.
+static kp_result add_answers(kp_deform *d, kp_part *const *parts, size_t n_parts) {
+  static const char *const names[2] = { "change_first", "change_last" };
+  bool is_implicit = false;
+  for (size_t p = 0; p < n_parts; ++p) {
+    is_implicit = is_implicit || parts[p]->scheme == KP_SCHEME_NEWMARK ||
+                  parts[p]->scheme == KP_SCHEME_BACKWARD_EULER;
+  }
+  for (int k = 0; k < 2 && is_implicit; ++k) {
+    kp_field_desc desc = { names[k], KP_TYPE_REAL, 3, "m/s", KP_FIELD_STATE, 0.0 };
+    KP_TRY(kp_space_add_field(d->set->space, &desc, &d->answer[k]));
+  }
+  return KP_OK;
+}
+
 kp_result kp_deform_join(kp_deform *d, kp_env *env, kp_part *const *parts, size_t n_parts) {
   each_buffer(d, init_one, env->backend);
   kp_pcg_init(&d->pcg, env->backend);
   KP_TRY(kp_set_create(env->registry, "nodes", KP_SET_TIED, 3, &d->set));
   kp_field_desc extra = { "acceleration", KP_TYPE_REAL, 3, "m/s^2", 0, 0.0 };
   KP_TRY(kp_space_add_field(d->set->space, &extra, &d->extra));
+  KP_TRY(add_answers(d, parts, n_parts));
   KP_ARRAY(const kp_part *) order = { 0 };
   KP_TRY(kp_array_reserve(&order, n_parts));
   kp_result result = place_parts(d, parts, n_parts, order.data);
@@ -485,6 +505,10 @@ kp_result kp_deform_join(kp_deform *d, kp_env *env, kp_part *const *parts, size_
   }
   if (result == KP_OK) {
     result = kp_hair_join(d, env, order.data);
+  }
+  for (size_t g = 0; g < d->groups.count && result == KP_OK; ++g) {
+    const kp_deform_group *group = &d->groups.data[g];
+    result = kp_sweep_make(d, group, env->backend, &d->sweeps[group->scheme]);
   }
   kp_array_free(&order);
   return result;

@@ -1,0 +1,46 @@
+// The solver of implicit steps for groups of nodes that springs alone hold together (cloth, bodies
+// of edges): conjugate gradients between Gauss-Seidel sweeps by colours (deform_sweep_kernels.h).
+//
+// The sweeps know the sums of stiffness at a node, from which the small mass does not come back
+// exactly in kp_real. So they only correct: the residual is that of kp_deform's own product, which
+// sees differences of velocities and keeps what moves as a whole, and a correction is followed by
+// another one until that residual is small.
+#pragma once
+
+#include "methods/deform/deform.h"
+
+typedef struct kp_sweep_colour {
+  kp_buffer segments;  // kp_row_segment: a slice each
+  int64_t n;
+} kp_sweep_colour;
+
+struct kp_sweep {
+  int64_t rows, n_entries;
+  kp_range nodes;
+  KP_ARRAY(kp_sweep_colour) colours;
+  // constant, I32
+  kp_buffer node, row;  // of a row; of a node of the group
+  kp_buffer start, other, pair;
+  kp_buffer pair_start, pair_springs;
+  // of a system
+  kp_vector3 root;
+  kp_buffer side;
+  kp_buffer block, inverse;
+  // vectors of rows
+  kp_buffer t, minus, w;
+  kp_buffer right, change;
+  kp_buffer product;  // of nodes
+};
+
+// For a group whose springs are known; *out stays NULL where something else holds it together too.
+KP_NODISCARD kp_result kp_sweep_make(kp_deform *deform, const kp_deform_group *group,
+                                     kp_backend *backend, kp_sweep **out);
+void kp_sweep_destroy(kp_sweep **sweep);
+
+// Blocks and entries of the system (M - h D), after evaluate.
+KP_NODISCARD kp_result kp_sweep_factor(kp_deform *deform, kp_sweep *sweep, double h);
+
+// deform->change: from a guess to the answer for deform->right. `apply` is the product with the
+// matrix for vectors of nodes.
+KP_NODISCARD kp_result kp_sweep_solve(kp_deform *deform, kp_sweep *sweep, kp_linear_fn apply,
+                                      void *self);
