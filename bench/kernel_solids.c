@@ -62,6 +62,7 @@ static kp_result add_fabrics(kp_world *world) {
     snprintf(limit.name, sizeof limit.name, "limit-%d", k);
     snprintf(limit.of, sizeof limit.of, "cloth-%d", KP_SCHEME_POSITION_VERLET);
     limit.method = k;
+    limit.rebuild = k == 0 ? 0.2 : 0.0;
     limit.when = k == 0 ? kp_curve_constant(0.0)
                         : (kp_curve){ .n = 2, .components = 1, .interval = 1e-3, .samples = wants };
     KP_TRY(kp_world_add_limit(world, &limit));

@@ -136,6 +136,13 @@ static kp_result add_entity_looks(render_job *job) {
       KP_TRY(add_look(job, def->name, &look));
     }
   }
+  for (size_t i = 0; i < spec->softs.count; ++i) {
+    const kp_soft_def *def = &spec->softs.data[i];
+    kp_look_def look = plain_look(def->color);
+    if (!has_look(job, def->name)) {
+      KP_TRY(add_look(job, def->name, &look));
+    }
+  }
   for (size_t i = 0; i < spec->bodies.count; ++i) {
     const kp_body_def *def = &spec->bodies.data[i];
     kp_look_def look = plain_look(def->color);

@@ -936,7 +936,11 @@ typedef struct kp_limit_def {
   int64_t visits;         // how often a node may be moved in a pass
   double compensation;    // share of a correction that the node it came from feels
   kp_shape_def shape;     // nodes in it are fixed too, beside pinned ones
-  kp_curve when;          // of the maps of one deformable, that with the highest value is used
+  kp_curve when;  // of the maps of one deformable, that with the highest value is used
+  // share by which the nodes that are held or touch bodies may differ from those the list starts
+  // from before it is made anew; 0: never
+  double rebuild;
+  int64_t patience;  // steps that a node touches, or no longer does, before it counts
 } kp_limit_def;
 
 typedef struct kp_collider_def {

@@ -486,6 +486,7 @@ kp_limit_def kp_default_limit_def(void) {
     .compensation = 0.9,
     .shape = no_shape(),
     .when = kp_curve_constant(1.0),
+    .patience = 10,
   };
 }
 

@@ -485,11 +485,27 @@ static kp_result list_movers(const kp_spec *spec, name_list *out) {
   return KP_OK;
 }
 
-// `key` of the entity must be the name of a population or a free body.
+static kp_result list_deformables(const kp_spec *spec, name_list *out) {
+#define ADD(plural)                                                                                \
+  for (size_t i = 0; i < spec->plural.count; ++i) {                                                \
+    KP_TRY(kp_array_push(out, (const char *)spec->plural.data[i].name));                           \
+  }
+  ADD(cloths)
+  ADD(softs)
+  ADD(hairs)
+#undef ADD
+  return KP_OK;
+}
+
+// `key` of the entity must be the name of a population or a free body, or of a deformable where
+// those count.
 static kp_result check_mover(const kp_spec *spec, const char *entity, const char *key,
-                             const char *name) {
+                             const char *name, bool deformables) {
   name_list names = { 0 };
   kp_result result = list_movers(spec, &names);
+  if (result == KP_OK && deformables) {
+    result = list_deformables(spec, &names);
+  }
   bool is_known = false;
   for (size_t i = 0; i < names.count; ++i) {
     is_known = is_known || strcmp(names.data[i], name) == 0;
@@ -515,7 +531,7 @@ static kp_result check_force(const kp_spec *spec, const census *c, const kp_forc
                    def->stop, def->start);
   }
   if (def->on[0] != '\0') {
-    KP_TRY(check_mover(spec, entity, "on", def->on));
+    KP_TRY(check_mover(spec, entity, "on", def->on, true));
   }
   return check_flat_curve(c, "acceleration", def->name, &def->acceleration);
 }
@@ -538,7 +554,7 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
   if (def->of[0] == '\0') {
     return kp_fail(KP_ERROR_SCENE, "%s: of = \"what it looks at\" is missing", entity);
   }
-  KP_TRY(check_mover(spec, entity, "of", def->of));
+  KP_TRY(check_mover(spec, entity, "of", def->of, false));
   if (def->kind == KP_PROBE_TRACK) {
     return KP_OK;
   }

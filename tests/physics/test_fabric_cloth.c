@@ -131,6 +131,37 @@ static void test_hand(void **state) {
 
 // Damping takes energy from a ringing cloth; none is left free to grow (the printed sign of Eq. 4.2
 // feeds it).
+// A force field acts on the deformable it names and on no other one of the same set.
+static void test_force_on_one(void **state) {
+  (void)state;
+  static const char *const names[] = { "a", "b", "c" };
+  for (int who = -1; who < 3; ++who) {
+    kp_test_settings s = kp_test_settings_make(3, vec(-5, -5, -5), vec(5, 5, 5));
+    s.simulation.gravity = vec(0, 0, 0);
+    kp_world *world = kp_test_world(&s);
+    for (int k = 0; k < 3; ++k) {
+      kp_cloth_def sheet = kp_test_sheet(3, 3, 0.1);
+      snprintf(sheet.name, sizeof sheet.name, "%s", names[k]);
+      sheet.position = vec(k, 0, 0);
+      sheet.scheme = k == 1 ? KP_SCHEME_NEWMARK : KP_SCHEME_SYMPLECTIC;
+      assert_ok(kp_world_add_cloth(world, &sheet));
+    }
+    kp_force_def push = kp_default_force_def();
+    snprintf(push.name, sizeof push.name, "push");
+    snprintf(push.on, sizeof push.on, "%s", who >= 0 ? names[who] : "");
+    push.acceleration = kp_curve_constant3(vec(0, 3, 0));
+    assert_ok(kp_world_add_force(world, &push));
+    assert_ok(kp_world_build(world));
+    assert_ok(kp_world_advance(world, 0.1, NULL));
+    for (int k = 0; k < 3; ++k) {
+      kp_population_stats stats = kp_test_stats(world, names[k]);
+      double wanted = who == k || who < 0 ? 0.3 : 0.0;
+      assert_near(stats.momentum.y / stats.mass, wanted, 1e-5);
+    }
+    kp_world_destroy(&world);
+  }
+}
+
 static void test_damping(void **state) {
   (void)state;
   double left[2];
@@ -397,11 +428,17 @@ static void test_bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_connectivity),   cmocka_unit_test(test_constants),
-    cmocka_unit_test(test_hanging_spring), cmocka_unit_test(test_wind_on_the_normal),
-    cmocka_unit_test(test_hand),           cmocka_unit_test(test_damping),
-    cmocka_unit_test(test_step_bounds),    cmocka_unit_test(test_full_cloth),
-    cmocka_unit_test(test_large_steps),    cmocka_unit_test(test_implicit_momentum),
+    cmocka_unit_test(test_connectivity),
+    cmocka_unit_test(test_constants),
+    cmocka_unit_test(test_hanging_spring),
+    cmocka_unit_test(test_wind_on_the_normal),
+    cmocka_unit_test(test_hand),
+    cmocka_unit_test(test_force_on_one),
+    cmocka_unit_test(test_damping),
+    cmocka_unit_test(test_step_bounds),
+    cmocka_unit_test(test_full_cloth),
+    cmocka_unit_test(test_large_steps),
+    cmocka_unit_test(test_implicit_momentum),
     cmocka_unit_test(test_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

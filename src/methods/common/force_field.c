@@ -86,10 +86,10 @@ kp_result kp_force_fields_write(kp_force_fields *fields, const char *name, doubl
   return KP_OK;
 }
 
-kp_result kp_force_fields_add(kp_force_fields *fields, const kp_env *env, kp_set *set,
-                              kp_field *acceleration) {
-  force_field_add_args a = { 0 };
-  KP_TRY(kp_force_fields_write(fields, set->space->name, env->time, &a.n));
+kp_result kp_force_fields_add_to(kp_force_fields *fields, const kp_env *env, const char *name,
+                                 kp_set *set, int64_t first, int64_t n, kp_field *acceleration) {
+  force_field_add_args a = { .first = first };
+  KP_TRY(kp_force_fields_write(fields, name, env->time, &a.n));
   if (a.n == 0) {
     return KP_OK;
   }
@@ -98,7 +98,12 @@ kp_result kp_force_fields_add(kp_force_fields *fields, const kp_env *env, kp_set
   KP_BIND(&call, &a, records, &fields->records, KP_ACCESS_READ);
   KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
   KP_BIND3(&call, &a, a, acceleration, KP_ACCESS_WRITE);
-  return kp_call_run(env->backend, &call, set->space->n);
+  return kp_call_run(env->backend, &call, n);
+}
+
+kp_result kp_force_fields_add(kp_force_fields *fields, const kp_env *env, kp_set *set,
+                              kp_field *acceleration) {
+  return kp_force_fields_add_to(fields, env, set->space->name, set, 0, set->space->n, acceleration);
 }
 
 kp_vec3 kp_force_fields_at(const kp_force_fields *fields, const char *name, double time,

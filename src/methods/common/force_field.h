@@ -26,6 +26,12 @@ KP_NODISCARD kp_result kp_force_fields_write(kp_force_fields *fields, const char
 KP_NODISCARD kp_result kp_force_fields_add(kp_force_fields *fields, const kp_env *env, kp_set *set,
                                            kp_field *acceleration);
 
+// The same for n elements of a set from `first` on, which are what `name` stands for: one of the
+// deformables that share a set.
+KP_NODISCARD kp_result kp_force_fields_add_to(kp_force_fields *fields, const kp_env *env,
+                                              const char *name, kp_set *set, int64_t first,
+                                              int64_t n, kp_field *acceleration);
+
 // The same for one point, for bodies [m/s^2].
 kp_vec3 kp_force_fields_at(const kp_force_fields *fields, const char *name, double time, kp_vec3 p);
 

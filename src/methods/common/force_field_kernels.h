@@ -9,6 +9,7 @@
 typedef struct force_field_add_args {
   const double *records;  // FORCE_FIELD_RECORD numbers of each field that is on
   int32_t n;
+  int64_t first;  // of the elements
   const kp_pos *x, *y, *z;
   kp_real *ax, *ay, *az;
 } force_field_add_args;
@@ -24,7 +25,8 @@ KP_FN int force_field_holds(const double *r, double x, double y, double z) {
 }
 
 // a_i += sum of the fields that hold x_i, in their order
-KP_FN void force_field_add(int64_t i, const force_field_add_args *a) {
+KP_FN void force_field_add(int64_t e, const force_field_add_args *a) {
+  int64_t i = a->first + e;
   double sum[3] = { 0.0, 0.0, 0.0 };
   int met = 0;
   for (int32_t f = 0; f < a->n; ++f) {

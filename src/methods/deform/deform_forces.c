@@ -408,8 +408,10 @@ static kp_result gather_extra(kp_deform *d, kp_env *env) {
   for (int c = 0; c < 3; ++c) {
     KP_TRY(kp_vector_fill(d->set->space->n, 0.0, &d->extra->buffers[c]));
   }
-  if (env->fields != NULL) {
-    KP_TRY(kp_force_fields_add(env->fields, env, d->set, d->extra));
+  for (size_t p = 0; env->fields != NULL && p < d->parts.count; ++p) {
+    const kp_deform_part *part = &d->parts.data[p];
+    KP_TRY(kp_force_fields_add_to(env->fields, env, part->name, d->set, part->nodes.first,
+                                  part->nodes.n, d->extra));
   }
   if (env->force != NULL) {
     KP_TRY(add_user_force(d, env));

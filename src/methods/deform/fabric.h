@@ -32,6 +32,13 @@ typedef struct kp_immersion {
 
 // ---- limits.c -----------------------------------------------------------------------------------
 
+// Structural and shear springs of a part, by nodes of the part.
+typedef struct kp_limit_sketch {
+  kp_links links;
+  KP_ARRAY(double) lengths;
+  KP_ARRAY(double) depth;  // along gravity at the start, or from the fixed nodes
+} kp_limit_sketch;
+
 // A correction map: an ordered list, or the colours of passes over all edges.
 typedef struct kp_limit {
   kp_limit_def def;
@@ -42,6 +49,12 @@ typedef struct kp_limit {
   kp_vector3 shift;                 // of an edge
   KP_ARRAY(uint8_t) fixed;          // per node of the part
   KP_ARRAY(kp_ordered_edge) edges;  // for pictures and tests
+  kp_limit_sketch sketch;           // what it is made from
+  // what a list that is made anew has seen: one element per node of the part, saved
+  kp_space *seen;          // NULL: it stays as it is
+  kp_field *held, *away;   // U8: the list starts there; U32: steps since that is wrong
+  uint64_t seen_revision;  // of the list as it is
+  int64_t rebuilds;
 } kp_limit;
 
 // All maps of one part.
@@ -90,6 +103,8 @@ KP_NODISCARD kp_result kp_fabric_recall(kp_deform *deform, const kp_deform_group
 // `moving` so that edges keep their lengths.
 KP_NODISCARD kp_result kp_fabric_limit(kp_deform *deform, kp_env *env,
                                        const kp_deform_group *group);
+// After bodies were met: lists whose fixed nodes are no longer those that are held are made anew.
+KP_NODISCARD kp_result kp_fabric_watch(kp_deform *deform, kp_env *env);
 // S of a part; NaN without a memory.
 double kp_fabric_gain(const kp_deform *deform, const kp_deform_part *part);
 

@@ -215,6 +215,42 @@ KP_FN void fabric_settle(int64_t e, const fabric_settle_args *g) {
   g->wz[i] = (kp_real)((g->pz[i] - g->z[i]) * g->inverse_dt);
 }
 
+// Whether a pin holds a node, or a body that it touches.
+KP_FN uint8_t fabric_is_held(uint8_t hold, const int32_t *contact, int64_t i) {
+  return hold != 0 || (contact != NULL && contact[i] >= 0);
+}
+
+// For how long that is not what the list was made for: at `patience` steps it counts as changed.
+typedef struct fabric_watch_args {
+  int64_t first;
+  uint32_t patience;
+  const uint8_t *hold;
+  const int32_t *contact;  // NULL: there are no bodies
+  const uint8_t *held;     // of the list
+  uint32_t *away;
+} fabric_watch_args;
+
+KP_FN void fabric_watch(int64_t e, const fabric_watch_args *g) {
+  int64_t i = g->first + e;
+  bool differs = fabric_is_held(g->hold[i], g->contact, i) != g->held[e];
+  uint32_t next = g->away[e] < g->patience ? g->away[e] + 1 : g->patience;
+  g->away[e] = differs ? next : 0;
+}
+
+// Changed nodes, and those that are held by the list or now: their ratio is the distance of Jaccard
+// between the two sets.
+typedef struct fabric_changed_args {
+  uint32_t patience;
+  const uint8_t *held;
+  const uint32_t *away;
+} fabric_changed_args;
+
+KP_FN void fabric_changed(int64_t e, const fabric_changed_args *g, double *value) {
+  bool is_changed = g->away[e] >= g->patience;
+  value[0] = is_changed ? 1.0 : 0.0;
+  value[1] = is_changed || g->held[e] != 0 ? 1.0 : 0.0;
+}
+
 // v = (x - old)/dt + lag: the velocity of position Verlet (Eq. 6.2).
 typedef struct fabric_verlet_args {
   int64_t first;
@@ -519,6 +555,8 @@ KP_FN void fabric_shell(int64_t i, const fabric_shell_args *g) {
   POINT(fabric, provot)                                                                            \
   POINT(fabric, settle)                                                                            \
   POINT(fabric, verlet)                                                                            \
+  POINT(fabric, watch)                                                                             \
+  REDUCE(fabric, changed, KP_REDUCE_SUM, KP_REDUCE_SUM)                                            \
   POINT(fabric, foresee)                                                                           \
   POINT(fabric, kang)                                                                              \
   POINT(fabric, filter)                                                                            \

@@ -83,6 +83,11 @@ static const kp_param limit_rows[] = {
   ROW(when, CURVE, "", -1e9, 1e9,
       "Of several limits of one cloth, that with the highest value is used; may be a function of "
       "time."),
+  ROW(rebuild, REAL, "", 0, 1,
+      "The list is made anew when the nodes that are pinned or touch bodies differ from those it "
+      "starts from by more than this share; 0: never."),
+  ROW(patience, INT, "", 1, 1000000,
+      "Inner steps that a node must touch a body, or no longer touch it, before that counts."),
 };
 
 static void set_limit(void *def) {

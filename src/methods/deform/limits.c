@@ -2,6 +2,7 @@
 // enforcement, Ozgen 2013, chapter 6) and passes over all edges that move both (Provot 1995). A
 // part may have several maps; the one that is wanted most in a step is used.
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "methods/deform/fabric_kernels.h"
 
 extern const kp_kernel fabric_propose_kernel, fabric_tighten_kernel, fabric_provot_kernel,
-    fabric_settle_kernel;
+    fabric_settle_kernel, fabric_watch_kernel, fabric_changed_kernel;
 
 // ---- life ---------------------------------------------------------------------------------------
 
@@ -38,6 +39,9 @@ static void free_map(kp_limit *m) {
   kp_array_free(&m->waves);
   kp_array_free(&m->fixed);
   kp_array_free(&m->edges);
+  kp_array_free(&m->sketch.links);
+  kp_array_free(&m->sketch.lengths);
+  kp_array_free(&m->sketch.depth);
 }
 
 void kp_limited_destroy(kp_limited **limited) {
@@ -62,20 +66,7 @@ static kp_result put(kp_buffer *buffer, kp_type type, const void *items, size_t 
 
 // ---- what a map is made from --------------------------------------------------------------------
 
-// Structural and shear springs of the part, by nodes of the part.
-typedef struct sketch {
-  kp_links links;
-  KP_ARRAY(double) lengths;
-  KP_ARRAY(double) depth;
-} sketch;
-
-static void sketch_free(sketch *s) {
-  kp_array_free(&s->links);
-  kp_array_free(&s->lengths);
-  kp_array_free(&s->depth);
-}
-
-static kp_result collect(const kp_deform *d, const kp_deform_part *part, sketch *s) {
+static kp_result collect(const kp_deform *d, const kp_deform_part *part, kp_limit_sketch *s) {
   const int32_t *a, *b;
   const kp_real *rest;
   kp_deform_springs *springs = (kp_deform_springs *)&d->springs;
@@ -129,20 +120,22 @@ static kp_result find_fixed(kp_limit *m, kp_deform *d, kp_env *env, const kp_def
   return KP_OK;
 }
 
-static kp_result find_depth(const kp_limit *m, kp_deform *d, const kp_env *env,
-                            const kp_deform_part *part, sketch *s) {
-  KP_TRY(kp_array_resize(&s->depth, (size_t)part->nodes.n));
+// Along gravity where nodes were at the start, however they hang when a list is made anew.
+static kp_result find_depth(const kp_limit *m, kp_deform *d, const kp_env *env, kp_range nodes,
+                            kp_limit_sketch *s) {
+  bool is_first = s->depth.count == 0;
+  KP_TRY(kp_array_resize(&s->depth, (size_t)nodes.n));
   if (m->def.down == KP_DOWN_DISTANCE) {
-    return kp_edge_depths(part->nodes.n, s->links.data, s->lengths.data, s->links.count,
-                          m->fixed.data, s->depth.data);
+    return kp_edge_depths(nodes.n, s->links.data, s->lengths.data, s->links.count, m->fixed.data,
+                          s->depth.data);
   }
   kp_vec3 g = kp_vec3_normalize(env->simulation.gravity);
   const kp_pos *x[3];
   for (int c = 0; c < 3; ++c) {
     x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
   }
-  for (int64_t e = 0; e < part->nodes.n; ++e) {
-    int64_t i = part->nodes.first + e;
+  for (int64_t e = 0; e < nodes.n && is_first; ++e) {
+    int64_t i = nodes.first + e;
     s->depth.data[e] = g.x * x[0][i] + g.y * x[1][i] + g.z * x[2][i];
   }
   return KP_OK;
@@ -174,7 +167,7 @@ static length_of pair_of(kp_index a, kp_index b, double length) {
   return (length_of){ a < b ? a : b, a < b ? b : a, length };
 }
 
-static kp_result put_lengths(kp_limit *m, const sketch *s) {
+static kp_result put_lengths(kp_limit *m, const kp_limit_sketch *s) {
   KP_ARRAY(length_of) table = { 0 };
   KP_ARRAY(kp_real) rest = { 0 };
   kp_result result = kp_array_resize(&table, s->links.count);
@@ -232,7 +225,7 @@ static kp_result put_edges(kp_limit *m, int64_t n) {
   return result;
 }
 
-static kp_result make_list(kp_limit *m, int64_t n, const sketch *s) {
+static kp_result make_list(kp_limit *m, int64_t n, const kp_limit_sketch *s) {
   kp_edge_graph graph;
   KP_TRY(kp_edge_graph_make(n, s->links.data, s->links.count, s->depth.data, &graph));
   kp_walk_def walk = { .walk = (kp_walk)m->def.walk,
@@ -256,7 +249,7 @@ static kp_result make_list(kp_limit *m, int64_t n, const sketch *s) {
 }
 
 // Provot's passes: all edges, colour by colour.
-static kp_result make_colors(kp_limit *m, int64_t n, const sketch *s) {
+static kp_result make_colors(kp_limit *m, int64_t n, const kp_limit_sketch *s) {
   KP_ARRAY(int32_t) colors = { 0 };
   KP_ARRAY(int32_t) by_color = { 0 };
   int32_t n_colors = 0;
@@ -290,20 +283,50 @@ static kp_result make_colors(kp_limit *m, int64_t n, const sketch *s) {
   return result;
 }
 
-static kp_result make_map(kp_limit *m, kp_deform *d, kp_env *env, const kp_deform_part *part,
-                          sketch *s) {
-  int64_t n = part->nodes.n;
-  KP_TRY(collect(d, part, s));
-  KP_TRY(find_fixed(m, d, env, part));
+// The list of the fixed nodes, or the colours of passes.
+static kp_result make_edges(kp_limit *m, kp_deform *d, const kp_env *env, kp_range nodes) {
+  kp_limit_sketch *s = &m->sketch;
+  m->waves.count = m->edges.count = 0;
   if (m->def.method == KP_LIMIT_PROVOT) {
-    KP_TRY(make_colors(m, n, s));
+    KP_TRY(make_colors(m, nodes.n, s));
   } else {
-    KP_TRY(find_depth(m, d, env, part, s));
-    KP_TRY(make_list(m, n, s));
+    KP_TRY(find_depth(m, d, env, nodes, s));
+    KP_TRY(make_list(m, nodes.n, s));
   }
   KP_TRY(put_lengths(m, s));
-  KP_TRY(put_edges(m, n));
+  KP_TRY(put_edges(m, nodes.n));
   return kp_vector3_resize(&m->shift, KP_TYPE_REAL, m->n_edges);
+}
+
+// What the list is watched by. The first list is that of the pins.
+static kp_result make_seen(kp_limit *m, kp_env *env, int64_t n) {
+  const kp_field_desc fields[] = {
+    { "held", KP_TYPE_U8, 1, "", KP_FIELD_STATE, 0.0 },
+    { "away", KP_TYPE_U32, 1, "", KP_FIELD_STATE, 0.0 },
+  };
+  char name[KP_NAME_SIZE];
+  (void)snprintf(name, sizeof name, "%.30s.seen", m->def.name);
+  KP_TRY(kp_registry_add_space(env->registry, name, KP_SPACE_VERTICES, &m->seen));
+  KP_TRY(kp_space_add_field(m->seen, &fields[0], &m->held));
+  KP_TRY(kp_space_add_field(m->seen, &fields[1], &m->away));
+  KP_TRY(kp_space_append(m->seen, n, NULL, 0));
+  m->seen_revision = m->seen->revision;
+  return put(&m->held->buffers[0], KP_TYPE_U8, m->fixed.data, (size_t)n);
+}
+
+static kp_result make_map(kp_limit *m, kp_deform *d, kp_env *env, const kp_deform_part *part) {
+  KP_TRY(collect(d, part, &m->sketch));
+  KP_TRY(find_fixed(m, d, env, part));
+  KP_TRY(make_edges(m, d, env, part->nodes));
+  if (!(m->def.rebuild > 0.0)) {
+    return KP_OK;
+  }
+  if (m->def.method != KP_LIMIT_DIRECT) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "limit \"%s\": rebuild makes lists anew, and method = \"provot\" has none",
+                   m->def.name);
+  }
+  return make_seen(m, env, part->nodes.n);
 }
 
 // The maps of the part, new if it has none.
@@ -338,9 +361,7 @@ kp_result kp_limits_add(kp_deform *d, kp_env *env, const kp_limit_def *def) {
   KP_TRY(limited_of(d->fabric, part, &limited));
   kp_limit map = { .def = *def };
   each_buffer(&map, init_one, env->backend);
-  sketch s = { 0 };
-  kp_result result = make_map(&map, d, env, part, &s);
-  sketch_free(&s);
+  kp_result result = make_map(&map, d, env, part);
   if (result == KP_OK) {
     result = kp_array_push(&limited->maps, map);
   }
@@ -433,14 +454,94 @@ static kp_result settle(kp_limit *m, kp_deform *d, kp_range nodes) {
   return kp_call_run(d->set->space->backend, &call, nodes.n);
 }
 
+// ---- lists that follow what is held (M4.7 of the notes in fabric.md)
+// -----------------------------
+
+static kp_result make_anew(kp_limit *m, kp_deform *d, kp_env *env, kp_range nodes) {
+  const uint8_t *held = kp_buffer_host(&m->held->buffers[0], KP_ACCESS_READ);
+  m->seen_revision = m->seen->revision;
+  if (held == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  bool differs = false;
+  for (int64_t e = 0; e < nodes.n; ++e) {
+    uint8_t fixed = held[e] != 0;
+    differs = differs || fixed != m->fixed.data[e];
+    m->fixed.data[e] = fixed;
+  }
+  m->rebuilds += differs;
+  return differs ? make_edges(m, d, env, nodes) : KP_OK;
+}
+
+static kp_result count_changed(kp_limit *m, kp_deform *d, kp_range nodes, double *share) {
+  kp_deform_bodies *b = &d->bodies;
+  uint32_t patience = (uint32_t)m->def.patience;
+  fabric_watch_args a = { .first = nodes.first, .patience = patience };
+  kp_call call;
+  kp_call_init(&call, &fabric_watch_kernel, &a);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND(&call, &a, contact, b->solids.count > 0 ? &b->contact : NULL, KP_ACCESS_READ);
+  KP_BIND(&call, &a, held, &m->held->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, away, &m->away->buffers[0], KP_ACCESS_WRITE);
+  KP_TRY(kp_call_run(d->set->space->backend, &call, nodes.n));
+  fabric_changed_args c = { .patience = patience };
+  kp_call_init(&call, &fabric_changed_kernel, &c);
+  KP_BIND(&call, &c, held, &m->held->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &c, away, &m->away->buffers[0], KP_ACCESS_READ);
+  double sums[2];
+  KP_TRY(kp_call_reduce(d->set->space->backend, &call, nodes.n, sums));
+  *share = sums[1] > 0.0 ? sums[0] / sums[1] : 0.0;
+  return KP_OK;
+}
+
+static kp_result watch(kp_limit *m, kp_deform *d, kp_env *env, kp_range nodes) {
+  double share;
+  KP_TRY(count_changed(m, d, nodes, &share));
+  if (share <= m->def.rebuild) {
+    return KP_OK;
+  }
+  uint8_t *held = kp_buffer_host(&m->held->buffers[0], KP_ACCESS_WRITE);
+  uint32_t *away = kp_buffer_host(&m->away->buffers[0], KP_ACCESS_WRITE);
+  const uint8_t *hold = kp_buffer_host(&d->hold, KP_ACCESS_READ);
+  bool has_solids = d->bodies.solids.count > 0;
+  const int32_t *contact = has_solids ? kp_buffer_host(&d->bodies.contact, KP_ACCESS_READ) : NULL;
+  if (held == NULL || away == NULL || hold == NULL || (has_solids && contact == NULL)) {
+    return KP_ERROR_MEMORY;
+  }
+  for (int64_t e = 0; e < nodes.n; ++e) {
+    if (away[e] >= (uint32_t)m->def.patience) {
+      held[e] = fabric_is_held(hold[nodes.first + e], contact, nodes.first + e);
+      away[e] = 0;
+    }
+  }
+  return make_anew(m, d, env, nodes);
+}
+
+kp_result kp_fabric_watch(kp_deform *d, kp_env *env) {
+  kp_fabric *f = d->fabric;
+  for (size_t k = 0; f != NULL && k < f->limited.count; ++k) {
+    kp_limited *l = f->limited.data[k];
+    for (size_t m = 0; m < l->maps.count; ++m) {
+      if (l->maps.data[m].seen != NULL) {
+        KP_TRY(watch(&l->maps.data[m], d, env, l->nodes));
+      }
+    }
+  }
+  return KP_OK;
+}
+
+// ---- a step of limits ---------------------------------------------------------------------------
+
 kp_result kp_fabric_limit(kp_deform *d, kp_env *env, const kp_deform_group *group) {
-  (void)env;
   (void)group;
   kp_fabric *f = d->fabric;
   for (size_t k = 0; f != NULL && k < f->limited.count; ++k) {
     kp_limited *l = f->limited.data[k];
     choose(l, d->time);
     kp_limit *m = &l->maps.data[l->active];
+    if (m->seen != NULL && m->seen_revision != m->seen->revision) {
+      KP_TRY(make_anew(m, d, env, l->nodes));  // the world was rewound or loaded
+    }
     KP_TRY(propose(d, l->nodes));
     KP_TRY(m->def.method == KP_LIMIT_DIRECT ? tighten(m, d, l->nodes) : provot(m, d, l->nodes));
     KP_TRY(settle(m, d, l->nodes));

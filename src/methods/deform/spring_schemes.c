@@ -118,5 +118,6 @@ kp_result kp_position_verlet_finish(kp_deform *d, kp_env *env, const kp_deform_g
   KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, l, &d->fabric->lag, KP_ACCESS_READ);
   KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_WRITE);
-  return kp_call_run(env->backend, &call, group->nodes.n);
+  KP_TRY(kp_call_run(env->backend, &call, group->nodes.n));
+  return kp_fabric_watch(d, env);
 }
