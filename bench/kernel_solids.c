@@ -147,6 +147,22 @@ kp_result kp_kernel_add_sheets(kp_world *world, int64_t particles) {
   return add_bodies(world);
 }
 
+// In a step of this world hairs never have a scheme for themselves and so are not solved alone.
+static kp_result solve_hairs(kp_world *world, kp_deform *d) {
+  for (size_t g = 0; g < d->groups.count; ++g) {
+    const kp_deform_group *group = &d->groups.data[g];
+    kp_deform_stage stage = { .x = d->set->position->buffers,
+                              .v = d->set->velocity->buffers,
+                              .out = d->moving.c,
+                              .h = 1e-3,
+                              .implicit = 1e-3 };
+    if (d->hair.locks[group->scheme].n > 0) {
+      KP_TRY(kp_hair_solve(d, &world->env, group, &stage));
+    }
+  }
+  return KP_OK;
+}
+
 // How far hairs are stretched is asked by nobody in a step.
 static kp_result measure_hairs(kp_world *world) {
   for (size_t s = 0; s < world->systems.count; ++s) {
@@ -156,6 +172,7 @@ static kp_result measure_hairs(kp_world *world) {
       double strain;
       KP_TRY(d->parts.data[p].segments.n > 0 ? kp_hair_strain(d, p, &strain) : KP_OK);
     }
+    KP_TRY(is_it ? solve_hairs(world, d) : KP_OK);
   }
   return KP_OK;
 }

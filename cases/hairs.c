@@ -15,6 +15,8 @@ kp_result kp_case_hair_e(kp_world *world, int64_t strands) {
   kp_solids_def solids = kp_default_solids_def();
   solids.dt = 1.0 / 120.0;
   solids.inner = 5;
+  solids.contact = false;
+  solids.bodies = false;
   kp_collider_def ball = kp_default_collider_def();
   snprintf(ball.name, sizeof ball.name, "ball");
   ball.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE, .radius = 0.5 };

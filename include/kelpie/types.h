@@ -714,6 +714,7 @@ typedef struct kp_solids_def {
   bool history;            // pairs remember their side
   int64_t attempts;        // passes over collisions before zones are made rigid
   bool contact;            // surfaces meet
+  bool bodies;             // nodes meet bodies and the closed faces of the domain
   bool rewind;             // go back and halve the steps when something collides (Bridson 2002)
   double edge_share;       // thickness is at most this part of the shortest edge at a node
   int friction;            // kp_body_friction

@@ -15,6 +15,13 @@
 
 #include "kelpie/vec.h"
 
+// Loops over lanes of many tetrahedra are vectorised only when all of it stands in them.
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define KP_ALTITUDE_FN static inline __attribute__((always_inline))
+#else
+#define KP_ALTITUDE_FN KP_FN
+#endif
+
 #define KP_ALTITUDES 7
 #define KP_ALTITUDE_EDGES 6
 #define KP_ALTITUDE_FACES 4         // the first of them are from a corner to a face
@@ -51,80 +58,107 @@ KP_FN void kp_altitude_vectors(const kp_vec3 x[4], int number, kp_vec3 u[2], int
   edges[1] = is_face ? kp_altitude_edge(q, r) : kp_altitude_edge(r, s);
 }
 
-// The altitude of a given number. Weights are where they are, also outside face and edges.
-KP_FN kp_altitude kp_altitude_make(const kp_vec3 x[4], int number) {
-  kp_altitude out = { -1, { 0.0, 0.0, 0.0 }, { 0.0, 0.0, 0.0, 0.0 }, 0.0 };
-  kp_vec3 u[2];
-  int edges[2];
-  kp_altitude_vectors(x, number, u, edges);
-  kp_vec3 n = kp_vec3_cross(u[0], u[1]);
+// Slopes of 6 V at the corners. They add up to nothing, and with them all seven are one: the normal
+// of an altitude is the sum of the slopes on the side of p, and corner c has the weight g_c.n/n^2,
+// because sum (g_c.n) x_c = 6 V n for any n.
+KP_ALTITUDE_FN void kp_altitude_slopes(const kp_vec3 x[4], kp_vec3 g[4]) {
+  kp_vec3 u = kp_vec3_sub(x[1], x[0]), v = kp_vec3_sub(x[2], x[0]), w = kp_vec3_sub(x[3], x[0]);
+  g[1] = kp_vec3_cross(v, w);
+  g[2] = kp_vec3_cross(w, u);
+  g[3] = kp_vec3_cross(u, v);
+  g[0].x = -(g[1].x + g[2].x + g[3].x);
+  g[0].y = -(g[1].y + g[2].y + g[3].y);
+  g[0].z = -(g[1].z + g[2].z + g[3].z);
+}
+
+// Along the normal n of that number. Weights are where they are, also outside face and edges.
+KP_ALTITUDE_FN kp_altitude kp_altitude_along(const kp_vec3 x[4], const kp_vec3 g[4], int number,
+                                             kp_vec3 n) {
   double n2 = kp_vec3_dot(n, n);
-  if (!(n2 > 0.0)) {
-    return out;
-  }
-  int p = kp_altitude_corner(number, 0), q = kp_altitude_corner(number, 1);
-  int r = kp_altitude_corner(number, 2), s = kp_altitude_corner(number, 3);
+  double inverse = 1.0 / n2, root = sqrt(n2);
+  kp_altitude out;
   out.number = number;
-  out.n = kp_vec3_scale(n, 1.0 / sqrt(n2));
-  if (number < KP_ALTITUDE_FACES) {
-    // p over q + beta (r - q) + gamma (s - q)
-    kp_vec3 d = kp_vec3_sub(x[p], x[q]);
-    double beta = kp_vec3_dot(kp_vec3_cross(u[0], d), n) / n2;
-    double gamma = kp_vec3_dot(kp_vec3_cross(d, u[1]), n) / n2;
-    out.w[p] = 1.0;
-    out.w[q] = -(1.0 - beta - gamma);
-    out.w[r] = -beta;
-    out.w[s] = -gamma;
-    out.length = kp_vec3_dot(d, out.n);
-  } else {
-    // p + alpha (q - p) over r + beta (s - r)
-    kp_vec3 d = kp_vec3_sub(x[r], x[p]);
-    double alpha = kp_vec3_dot(kp_vec3_cross(d, u[1]), n) / n2;
-    double beta = kp_vec3_dot(kp_vec3_cross(d, u[0]), n) / n2;
-    out.w[p] = 1.0 - alpha;
-    out.w[q] = alpha;
-    out.w[r] = -(1.0 - beta);
-    out.w[s] = -beta;
-    out.length = -kp_vec3_dot(d, out.n);
-  }
+  out.n = kp_vec3_scale(n, 1.0 / root);
+  out.w[0] = kp_vec3_dot(g[0], n) * inverse;
+  out.w[1] = kp_vec3_dot(g[1], n) * inverse;
+  out.w[2] = kp_vec3_dot(g[2], n) * inverse;
+  out.w[3] = kp_vec3_dot(g[3], n) * inverse;
+  out.length = kp_vec3_dot(kp_vec3_sub(x[1], x[0]), g[1]) / root;
   return out;
 }
 
-// The number of the shortest: the one with the longest normal; the first of equal ones.
-KP_FN int kp_altitude_shortest(const kp_vec3 x[4]) {
-  int best = 0;
-  double most = -1.0;
-  for (int c = 0; c < KP_ALTITUDES; ++c) {
-    kp_vec3 u[2];
-    int edges[2];
-    kp_altitude_vectors(x, c, u, edges);
-    kp_vec3 n = kp_vec3_cross(u[0], u[1]);
-    double n2 = kp_vec3_dot(n, n);
-    best = n2 > most ? c : best;
-    most = n2 > most ? n2 : most;
-  }
+// The altitude of a given number.
+KP_FN kp_altitude kp_altitude_make(const kp_vec3 x[4], int number) {
+  kp_altitude none = { -1, { 0.0, 0.0, 0.0 }, { 0.0, 0.0, 0.0, 0.0 }, 0.0 };
+  kp_vec3 g[4];
+  kp_altitude_slopes(x, g);
+  kp_vec3 n = number < KP_ALTITUDE_FACES ? g[number] : kp_vec3_add(g[0], g[number - 3]);
+  return kp_vec3_dot(n, n) > 0.0 ? kp_altitude_along(x, g, number, n) : none;
+}
+
+// The longest normal so far, with the squared lengths of the two edges whose product it is.
+typedef struct kp_altitude_best {
+  double number;  // as wide as the rest
+  kp_vec3 n;
+  double n2, a2, b2;
+} kp_altitude_best;
+
+KP_ALTITUDE_FN void kp_altitude_take(kp_altitude_best *best, double number, kp_vec3 n, double a2,
+                                     double b2) {
+  double n2 = kp_vec3_dot(n, n);
+  bool longer = n2 > best->n2;
+  best->number = longer ? number : best->number;
+  best->n.x = longer ? n.x : best->n.x;
+  best->n.y = longer ? n.y : best->n.y;
+  best->n.z = longer ? n.z : best->n.z;
+  best->n2 = longer ? n2 : best->n2;
+  best->a2 = longer ? a2 : best->a2;
+  best->b2 = longer ? b2 : best->b2;
+}
+
+KP_ALTITUDE_FN double kp_altitude_square(kp_vec3 a, kp_vec3 b) {
+  double x = b.x - a.x, y = b.y - a.y, z = b.z - a.z;
+  return x * x + y * y + z * z;
+}
+
+// The shortest altitude has the longest normal; the first of equal ones. Nothing here branches, so
+// that lanes of many tetrahedra go together.
+KP_ALTITUDE_FN kp_altitude_best kp_altitude_longest(const kp_vec3 x[4], const kp_vec3 g[4]) {
+  double ab = kp_altitude_square(x[0], x[1]), ac = kp_altitude_square(x[0], x[2]);
+  double ad = kp_altitude_square(x[0], x[3]), bc = kp_altitude_square(x[1], x[2]);
+  double bd = kp_altitude_square(x[1], x[3]), cd = kp_altitude_square(x[2], x[3]);
+  kp_altitude_best best = { 0.0, g[0], kp_vec3_dot(g[0], g[0]), bd, bc };
+  kp_altitude_take(&best, 1.0, g[1], ac, ad);
+  kp_altitude_take(&best, 2.0, g[2], bd, ad);
+  kp_altitude_take(&best, 3.0, g[3], ac, bc);
+  kp_altitude_take(&best, 4.0, kp_vec3_add(g[0], g[1]), ab, cd);
+  kp_altitude_take(&best, 5.0, kp_vec3_add(g[0], g[2]), ac, bd);
+  kp_altitude_take(&best, 6.0, kp_vec3_add(g[0], g[3]), ad, bc);
   return best;
 }
 
-// Round-off leaves weights a hair outside; the two sides keep their sums of 1 and -1.
-KP_FN void kp_altitude_clamp(kp_altitude *altitude) {
-  bool is_face = altitude->number < KP_ALTITUDE_FACES;
-  int first = is_face ? 1 : 0;
-  for (int side = first; side < 2; ++side) {
-    int from = side == 0 ? 0 : (is_face ? 1 : 2), to = side == 0 ? 2 : 4;
-    double sign = side == 0 ? 1.0 : -1.0;
-    double sum = 0.0;
-    for (int k = from; k < to; ++k) {
-      int c = kp_altitude_corner(altitude->number, k);
-      double w = sign * altitude->w[c];
-      altitude->w[c] = w > 0.0 ? w : 0.0;
-      sum += altitude->w[c];
-    }
-    for (int k = from; k < to; ++k) {
-      int c = kp_altitude_corner(altitude->number, k);
-      altitude->w[c] *= sign / sum;
-    }
-  }
+KP_FN int kp_altitude_shortest(const kp_vec3 x[4]) {
+  kp_vec3 g[4];
+  kp_altitude_slopes(x, g);
+  return (int)kp_altitude_longest(x, g).number;
+}
+
+KP_ALTITUDE_FN double kp_altitude_positive(double w) {
+  return w > 0.0 ? w : 0.0;
+}
+
+// Along the shortest altitude the weights of one side are positive, of the other negative. Both
+// sides keep their sums of 1 and -1 whatever rounding left.
+KP_ALTITUDE_FN void kp_altitude_balance(kp_altitude *altitude) {
+  double *w = altitude->w;
+  double a = kp_altitude_positive(w[0]), b = kp_altitude_positive(w[1]);
+  double c = kp_altitude_positive(w[2]), d = kp_altitude_positive(w[3]);
+  double near = 1.0 / (a + b + c + d);
+  double far = 1.0 / ((a - w[0]) + (b - w[1]) + (c - w[2]) + (d - w[3]));
+  w[0] = a * near - (a - w[0]) * far;
+  w[1] = b * near - (b - w[1]) * far;
+  w[2] = c * near - (c - w[2]) * far;
+  w[3] = d * near - (d - w[3]) * far;
 }
 
 // A direction across t.
@@ -176,25 +210,64 @@ KP_FN kp_altitude kp_altitude_on_line(const kp_vec3 x[4], kp_vec3 along) {
   return out;
 }
 
-// The altitude a spring acts along; rest2 holds the squared rest lengths of the edges. None
-// (number -1) where one of its edges has vanished: springs along edges open it again.
-KP_FN kp_altitude kp_altitude_choose(const kp_vec3 x[4], const double rest2[KP_ALTITUDE_EDGES]) {
-  int number = kp_altitude_shortest(x);
-  kp_vec3 u[2];
-  int edges[2];
-  kp_altitude_vectors(x, number, u, edges);
-  double a2 = kp_vec3_dot(u[0], u[0]), b2 = kp_vec3_dot(u[1], u[1]);
-  if (a2 < KP_ALTITUDE_SHORT * rest2[edges[0]] || b2 < KP_ALTITUDE_SHORT * rest2[edges[1]]) {
+// Edges whose product a normal is, as kp_altitude_vectors has them.
+KP_ALTITUDE_FN int kp_altitude_first_edge(int number) {
+  return (0x2101414 >> (4 * number)) & 7;
+}
+
+KP_ALTITUDE_FN int kp_altitude_second_edge(int number) {
+  return (0x3453223 >> (4 * number)) & 7;
+}
+
+// The altitude a spring acts along, and what tells whether it is one: the squared lengths of the
+// two edges its normal is made of.
+typedef struct kp_altitude_choice {
+  kp_altitude altitude;
+  double n2, a2, b2;
+} kp_altitude_choice;
+
+KP_ALTITUDE_FN kp_altitude_choice kp_altitude_look(const kp_vec3 x[4]) {
+  kp_altitude_choice out;
+  kp_vec3 g[4];
+  kp_altitude_slopes(x, g);
+  kp_altitude_best best = kp_altitude_longest(x, g);
+  out.n2 = best.n2;
+  out.a2 = best.a2;
+  out.b2 = best.b2;
+  out.altitude = kp_altitude_along(x, g, (int)best.number, best.n);
+  kp_altitude_balance(&out.altitude);
+  return out;
+}
+
+KP_ALTITUDE_FN bool kp_altitude_is_plain(const kp_altitude_choice *choice, double rest_a2,
+                                         double rest_b2) {
+  return !(choice->a2 < KP_ALTITUDE_SHORT * rest_a2 || choice->b2 < KP_ALTITUDE_SHORT * rest_b2 ||
+           choice->n2 < KP_ALTITUDE_LINE * choice->a2 * choice->b2);
+}
+
+// What it was found to be: a vanished edge, squared rest lengths of the two given, leaves none
+// (number -1), springs along edges open it again; four corners on a line are pushed apart across.
+KP_FN kp_altitude kp_altitude_judge(const kp_vec3 x[4], const kp_altitude_choice *choice,
+                                    double rest_a2, double rest_b2) {
+  if (choice->a2 < KP_ALTITUDE_SHORT * rest_a2 || choice->b2 < KP_ALTITUDE_SHORT * rest_b2) {
     kp_altitude none = { -1, { 0.0, 0.0, 0.0 }, { 0.0, 0.0, 0.0, 0.0 }, 0.0 };
     return none;
   }
-  kp_vec3 n = kp_vec3_cross(u[0], u[1]);
-  if (kp_vec3_dot(n, n) < KP_ALTITUDE_LINE * a2 * b2) {
-    return kp_altitude_on_line(x, kp_vec3_normalize(a2 > b2 ? u[0] : u[1]));
+  if (choice->n2 < KP_ALTITUDE_LINE * choice->a2 * choice->b2) {
+    kp_vec3 u[2];
+    int edges[2];
+    kp_altitude_vectors(x, choice->altitude.number, u, edges);
+    return kp_altitude_on_line(x, kp_vec3_normalize(choice->a2 > choice->b2 ? u[0] : u[1]));
   }
-  kp_altitude out = kp_altitude_make(x, number);
-  kp_altitude_clamp(&out);
-  return out;
+  return choice->altitude;
+}
+
+// The same; rest2 holds the squared rest lengths of the edges.
+KP_FN kp_altitude kp_altitude_choose(const kp_vec3 x[4], const double rest2[KP_ALTITUDE_EDGES]) {
+  kp_altitude_choice choice = kp_altitude_look(x);
+  int number = choice.altitude.number;
+  return kp_altitude_judge(x, &choice, rest2[kp_altitude_first_edge(number)],
+                           rest2[kp_altitude_second_edge(number)]);
 }
 
 // 6 V

@@ -334,6 +334,7 @@ kp_solids_def kp_default_solids_def(void) {
     .history = true,
     .attempts = 4,
     .contact = true,
+    .bodies = true,
     .rewind = false,
     .edge_share = 0.3,
     .friction = KP_FRICTION_AFTER,

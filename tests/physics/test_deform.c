@@ -227,8 +227,10 @@ static void test_solve(void **state) {
   double h = 2e-3;
   kp_buffer *v = d->set->velocity->buffers;
   assert_ok(kp_deform_weather(d, &world->env));
-  assert_ok(kp_deform_evaluate(d, group, d->set->position->buffers, h));
-  assert_ok(kp_deform_solve(d, &world->env, group, v, h, false, d->moving.c));
+  kp_deform_stage stage = {
+    .x = d->set->position->buffers, .v = v, .out = d->moving.c, .h = h, .implicit = h
+  };
+  assert_ok(kp_deform_solve(d, &world->env, group, &stage));
   assert_ok(kp_deform_impulse(d, &world->env, group, d->moving.c, h, false));
   const kp_real *mass = kp_buffer_host(&d->mass, KP_ACCESS_READ);
   const kp_real *impulse = kp_buffer_host(&d->right, KP_ACCESS_READ);

@@ -34,11 +34,6 @@
 typedef struct kp_deform kp_deform;
 typedef struct kp_fabric kp_fabric;  // fabric.h
 
-// Consecutive elements of one kind.
-typedef struct kp_range {
-  int64_t first, n;
-} kp_range;
-
 // A part after it was joined: everything of it lies side by side.
 typedef struct kp_deform_part {
   char name[KP_NAME_SIZE];
@@ -219,10 +214,18 @@ KP_NODISCARD kp_result kp_deform_impulse(kp_deform *deform, kp_env *env,
                                          const kp_deform_group *group, kp_buffer v[3], double h,
                                          bool whole);
 
-// out = v + dv with (M - h D) dv = h F(x, v), after evaluate. `v` and `out` may be one. `which`
-// solve of an inner step it is (0, 1): the answer of the same one of the last step is the guess.
+// out = v + dv with (M - h D) dv = h F(x, v), D with `implicit` [s] times the stiffness. `v` and
+// `out` may be one. `which` solve of an inner step it is (0, 1): the answer of the same one of the
+// last step is the guess.
+typedef struct kp_deform_stage {
+  kp_buffer *x, *v, *out;  // three each
+  double h, implicit;
+  int which;
+} kp_deform_stage;
+
+// Evaluates, and solves.
 KP_NODISCARD kp_result kp_deform_solve(kp_deform *deform, kp_env *env, const kp_deform_group *group,
-                                       kp_buffer v[3], double h, int which, kp_buffer out[3]);
+                                       const kp_deform_stage *stage);
 
 // out = v + h F(x, v)/m, after evaluate.
 KP_NODISCARD kp_result kp_deform_explicit(kp_deform *deform, kp_env *env,

@@ -119,6 +119,9 @@ kp_result kp_deform_bodies_create(kp_deform *deform, kp_env *env) {
   b->breezes.type = KP_TYPE_F64;
   b->start.type = KP_TYPE_I32;
   b->list.type = KP_TYPE_I32;
+  if (!deform->def.bodies) {
+    return KP_OK;
+  }
   KP_TRY(add_faces(b, env, deform->def.domain_friction));
   // those without bounds before the others, each in the order of the scene
   for (int wide = 1; wide >= 0; --wide) {

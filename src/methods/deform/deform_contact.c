@@ -83,10 +83,23 @@ static kp_result create(kp_deform *d, kp_env *env, mesh_arrays *arrays) {
   return kp_contact_create(env->backend, &def, &mesh, &d->meet.contact);
 }
 
+// Something meets itself, or something else.
+static bool can_meet(const kp_deform *d) {
+  size_t n = 0;
+  bool self = false;
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    const kp_deform_part *part = &d->parts.data[p];
+    bool is_there = part->triangles.n + part->segments.n > 0;
+    n += is_there;
+    self = self || (is_there && part->surface.self);
+  }
+  return d->def.contact && (self || n > 1);
+}
+
 kp_result kp_deform_make_contact(kp_deform *d, kp_env *env) {
   kp_deform_meet *meet = &d->meet;
   int64_t n = d->set->space->n;
-  if (!d->def.contact || d->n_triangles + d->n_segments == 0) {
+  if (!can_meet(d)) {
     return KP_OK;
   }
   mesh_arrays arrays = { 0 };

@@ -333,7 +333,7 @@ static kp_result precondition(void *self, kp_buffer *r, kp_buffer *u) {
 }
 
 // By conjugate gradients with the diagonal, or with hairs solved one by one.
-static kp_result solve_plainly(system_of *s) {
+static kp_result solve_plainly(system_of *s, const kp_deform_stage *stage) {
   kp_deform *d = s->deform;
   KP_TRY(diagonal(s));
   kp_pcg_def how = kp_default_pcg_def();
@@ -343,7 +343,7 @@ static kp_result solve_plainly(system_of *s) {
   how.apply_self = s;
   how.inverse_diagonal = &d->inverse;
   bool has_hair;
-  KP_TRY(kp_hair_factor(d, s->group, s->h, &has_hair));
+  KP_TRY(kp_hair_factor(d, s->env, s->group, stage, &has_hair));
   if (has_hair) {
     how.precondition = precondition;
     how.precondition_self = s;
@@ -354,22 +354,32 @@ static kp_result solve_plainly(system_of *s) {
   return kp_pcg_solve(&d->pcg, &how, &d->right, &d->change);
 }
 
-kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer v[3],
-                          double h, int which, kp_buffer out[3]) {
-  system_of s = { d, env, group, h };
-  kp_sweep *sweep = d->sweeps[group->scheme];
-  KP_TRY(fill_rows(&s));
-  KP_TRY(kp_deform_impulse(d, env, group, v, h, false));
-  KP_TRY(guess(&s, which));
+static kp_result solve_evaluated(system_of *s, const kp_deform_stage *stage) {
+  kp_deform *d = s->deform;
+  kp_sweep *sweep = d->sweeps[s->group->scheme];
+  KP_TRY(fill_rows(s));
+  KP_TRY(kp_deform_impulse(d, s->env, s->group, stage->v, s->h, false));
+  KP_TRY(guess(s, stage->which));
   if (sweep != NULL) {
-    KP_TRY(kp_sweep_factor(d, sweep, h));
-    KP_TRY(kp_sweep_solve(d, sweep, apply, &s));
+    KP_TRY(kp_sweep_factor(d, sweep, s->h));
+    KP_TRY(kp_sweep_solve(d, sweep, apply, s));
   } else {
-    KP_TRY(solve_plainly(&s));
+    KP_TRY(solve_plainly(s, stage));
   }
   d->iterations += d->pcg.report.iterations;
-  KP_TRY(keep_answer(&s, which));
-  return kp_deform_kick(d, group, v, &d->change, out);
+  KP_TRY(keep_answer(s, stage->which));
+  return kp_deform_kick(d, s->group, stage->v, &d->change, stage->out);
+}
+
+kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *group,
+                          const kp_deform_stage *stage) {
+  system_of s = { d, env, group, stage->h };
+  bool is_direct = kp_hair_is_direct(d, group, stage);
+  // what recovers the velocities of nodes in contact needs the elements too
+  if (!is_direct || d->bodies.n_contacts > 0) {
+    KP_TRY(kp_deform_evaluate(d, group, stage->x, stage->implicit));
+  }
+  return is_direct ? kp_hair_solve(d, env, group, stage) : solve_evaluated(&s, stage);
 }
 
 kp_result kp_deform_explicit(kp_deform *d, kp_env *env, const kp_deform_group *group,

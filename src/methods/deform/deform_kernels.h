@@ -53,24 +53,36 @@ typedef struct deform_spring_args {
   kp_real *side;          // its coefficient [N s/m], never above c
 } deform_spring_args;
 
+// Direction, elastic force, stiffness and 1/l of a spring whose ends are (x, y, z) apart.
+typedef struct deform_spring_now {
+  kp_real dx, dy, dz, force, stiffness, inverse;
+} deform_spring_now;
+
+KP_FN deform_spring_now deform_spring_at(kp_real x, kp_real y, kp_real z, kp_real rest,
+                                         kp_real stretched, kp_real pressed) {
+  kp_real l = (kp_real)sqrt((double)(x * x + y * y + z * z));
+  kp_real inverse = l > 0 ? 1 / l : 0;  // ends on one place pull nowhere
+  kp_real strain = l / rest - 1;
+  kp_real k = strain > 0 ? stretched : pressed;
+  deform_spring_now now = { x * inverse, y * inverse, z * inverse, k * strain, k, inverse };
+  return now;
+}
+
 KP_FN void deform_spring(int64_t e, const deform_spring_args *g) {
   int64_t s = g->first + e;
   int32_t a = g->a[s], b = g->b[s];
   kp_real x = (kp_real)(g->x[b] - g->x[a]);
   kp_real y = (kp_real)(g->y[b] - g->y[a]);
   kp_real z = (kp_real)(g->z[b] - g->z[a]);
-  kp_real l = (kp_real)sqrt((double)(x * x + y * y + z * z));
-  kp_real inverse = l > 0 ? 1 / l : 0;  // ends on one place pull nowhere
-  kp_real rest = g->rest[s];
-  kp_real strain = l / rest - 1;
-  kp_real k = g->strength * (strain > 0 ? g->stiffness[s] : g->compression[s]);
-  g->dx[s] = x * inverse;
-  g->dy[s] = y * inverse;
-  g->dz[s] = z * inverse;
-  g->force[s] = k * strain;
-  g->side[s] = strain > 0 ? g->turns * k * strain * inverse : 0;
+  deform_spring_now now = deform_spring_at(x, y, z, g->rest[s], g->strength * g->stiffness[s],
+                                           g->strength * g->compression[s]);
+  g->dx[s] = now.dx;
+  g->dy[s] = now.dy;
+  g->dz[s] = now.dz;
+  g->force[s] = now.force;
+  g->side[s] = now.force > 0 ? g->turns * now.force * now.inverse : 0;
   kp_real root = (kp_real)sqrt((double)g->strength);
-  g->rate[s] = root * g->damping[s] + g->implicit * k / rest;
+  g->rate[s] = root * g->damping[s] + g->implicit * now.stiffness / g->rest[s];
 }
 
 typedef struct deform_tension_args {

@@ -50,6 +50,19 @@ static kp_result copy(kp_env *env, const kp_deform_group *group, kp_buffer from[
   return kp_call_run(env->backend, &call, group->nodes.n);
 }
 
+// moving = velocity + dv, implicit over a time h, with the forces at x.
+static kp_result solve(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer x[3],
+                       double h, int which) {
+  bool is_implicit = group->scheme == KP_SCHEME_BACKWARD_EULER || d->def.implicit;
+  kp_deform_stage stage = { .x = x,
+                            .v = velocity(d),
+                            .out = d->moving.c,
+                            .h = h,
+                            .implicit = is_implicit ? h : 0.0,
+                            .which = which };
+  return kp_deform_solve(d, env, group, &stage);
+}
+
 // ---- Newmark's variant (Selle 2008, section 5.4) ------------------------------------------------
 //
 //   v(n+1/2) = v(n) + dt/2 a(x(n), v(n+1/2))           implicit in v
@@ -61,16 +74,13 @@ static kp_result copy(kp_env *env, const kp_deform_group *group, kp_buffer from[
 // step is x + dt/2 v.
 
 static kp_result newmark_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
-  double half = 0.5 * d->dt;
-  KP_TRY(kp_deform_evaluate(d, group, position(d), d->def.implicit ? half : 0.0));
-  return kp_deform_solve(d, env, group, velocity(d), half, 0, d->moving.c);
+  return solve(d, env, group, position(d), 0.5 * d->dt, 0);
 }
 
 static kp_result newmark_finish(kp_deform *d, kp_env *env, const kp_deform_group *group) {
   double half = 0.5 * d->dt;
   KP_TRY(middle(d, env, group));
-  KP_TRY(kp_deform_evaluate(d, group, d->middle.c, d->def.implicit ? half : 0.0));
-  KP_TRY(kp_deform_solve(d, env, group, velocity(d), half, 1, d->moving.c));
+  KP_TRY(solve(d, env, group, d->middle.c, half, 1));
   KP_TRY(kp_deform_recover(d, env, group, half));
   KP_TRY(extrapolate(d, env, group));
   return copy(env, group, d->moving.c, velocity(d));
@@ -79,16 +89,14 @@ static kp_result newmark_finish(kp_deform *d, kp_env *env, const kp_deform_group
 // ---- backward Euler -----------------------------------------------------------------------------
 
 static kp_result backward_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
-  KP_TRY(kp_deform_evaluate(d, group, position(d), d->dt));
-  return kp_deform_solve(d, env, group, velocity(d), d->dt, 0, d->moving.c);
+  return solve(d, env, group, position(d), d->dt, 0);
 }
 
 // The velocity that moved the nodes is the new one, unless bodies are in the way: the solve did not
 // know of them.
 static kp_result backward_finish(kp_deform *d, kp_env *env, const kp_deform_group *group) {
   if (d->bodies.n_contacts > 0) {
-    KP_TRY(kp_deform_evaluate(d, group, d->old.c, d->dt));
-    KP_TRY(kp_deform_solve(d, env, group, velocity(d), d->dt, 1, d->moving.c));
+    KP_TRY(solve(d, env, group, d->old.c, d->dt, 1));
     KP_TRY(kp_deform_recover(d, env, group, d->dt));
   }
   return copy(env, group, d->moving.c, velocity(d));

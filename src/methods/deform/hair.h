@@ -13,6 +13,7 @@
 
 struct kp_deform;
 struct kp_deform_group;
+struct kp_deform_stage;
 
 // Turns the def of an entity into a part.
 KP_NODISCARD kp_result kp_hair_make(const kp_hair_def *def, const kp_env *env, kp_part *part);
@@ -46,14 +47,29 @@ typedef struct kp_hair_links {
   struct kp_link_search *search;  // scratch of the host
 } kp_hair_links;
 
+// Hairs of a scheme by locks, see hair_solve_kernels.h.
+typedef struct kp_hair_locks {
+  bool has_all;            // no other nodes have this scheme
+  int64_t n;               // of locks
+  double stiff, damp;      // 1/s^2, 1/s: largest of the nodes, over their mass
+  kp_buffer runs;          // kp_row_segment, one per lock
+  kp_buffer hair, row;     // I32
+  kp_buffer block, width;  // I32
+  kp_buffer count, same;   // U8
+  // scratch of a solve
+  kp_buffer place;                // F64
+  kp_buffer speed, right, lanes;  // REAL
+  kp_buffer band;                 // REAL
+} kp_hair_locks;
+
 typedef struct kp_deform_hair {
   KP_ARRAY(kp_hair_place) places;
   kp_buffer start;  // I32: first node of each hair; behind the last of a part, its end
   kp_buffer spring_start, axis_start;  // I32: the same of springs and of altitudes
-  kp_buffer band;                      // REAL: the matrix of a solve, see hair_solve_kernels.h
-  kp_buffer parent;                    // I32, of all nodes: the node nearer to the root, -1: none
-  kp_buffer rest;                      // F64: distance to it
-  kp_buffer root_list;                 // I32
+  kp_hair_locks locks[KP_SCHEME_COUNT];
+  kp_buffer parent;     // I32, of all nodes: the node nearer to the root, -1: none
+  kp_buffer rest;       // F64: distance to it
+  kp_buffer root_list;  // I32
   int64_t n_extras;
   kp_buffer extra_list;  // I32: nodes that are there for the twist alone
   kp_buffer local[3];    // F64: roots in the frame of their body
@@ -82,10 +98,23 @@ KP_NODISCARD kp_result kp_hair_strain(struct kp_deform *deform, size_t part, dou
 
 // ---- hair_solve.c
 
-// Factor the matrix M - h D of the hairs of a group, after evaluate; and apply its inverse, which
-// is the preconditioner of the group's system. Other nodes of the group have their diagonal.
-KP_NODISCARD kp_result kp_hair_factor(struct kp_deform *deform, const struct kp_deform_group *group,
-                                      double h, bool *has_hair);
+KP_NODISCARD kp_result kp_hair_join_locks(struct kp_deform *deform, kp_env *env);
+void kp_hair_free_locks(struct kp_deform *deform);
+
+// Whether a stage of a group needs no iterations: all its nodes are of hairs that are not linked,
+// and rounding leaves the solution as exact as the solver was asked to be.
+bool kp_hair_is_direct(const struct kp_deform *deform, const struct kp_deform_group *group,
+                       const struct kp_deform_stage *stage);
+// The stage by one decomposition per hair; without evaluate.
+KP_NODISCARD kp_result kp_hair_solve(struct kp_deform *deform, kp_env *env,
+                                     const struct kp_deform_group *group,
+                                     const struct kp_deform_stage *stage);
+
+// Factor the matrix M - h D of the hairs of a group; and apply its inverse, which is the
+// preconditioner of the group's system. Other nodes of the group have their diagonal.
+KP_NODISCARD kp_result kp_hair_factor(struct kp_deform *deform, kp_env *env,
+                                      const struct kp_deform_group *group,
+                                      const struct kp_deform_stage *stage, bool *has_hair);
 KP_NODISCARD kp_result kp_hair_precondition(struct kp_deform *deform,
                                             const struct kp_deform_group *group, kp_buffer *r,
                                             kp_buffer *u);
@@ -97,6 +126,9 @@ void kp_hair_free_links(struct kp_deform *deform);
 
 // Break what is too long, make links where hairs are near; at the start of a sub-step.
 KP_NODISCARD kp_result kp_hair_relink(struct kp_deform *deform, kp_env *env);
+
+// Links of a group.
+kp_range kp_hair_links_of(const struct kp_deform *deform, const struct kp_deform_group *group);
 
 // Of the links of a group, as of its springs: directions, forces and coefficients at positions x;
 // tensions at a velocity.

@@ -543,7 +543,7 @@ kp_result kp_hair_relink(kp_deform *d, kp_env *env) {
 // ---- forces -------------------------------------------------------------------------------------
 
 // Links of a group: they are ordered by segment, and segments by group.
-static kp_range links_of(const kp_deform *d, const kp_deform_group *group) {
+kp_range kp_hair_links_of(const kp_deform *d, const kp_deform_group *group) {
   const kp_hair_links *l = &d->hair.links;
   kp_range range = { 0, 0 };
   if (l->n_segments == 0) {
@@ -555,7 +555,7 @@ static kp_range links_of(const kp_deform *d, const kp_deform_group *group) {
 kp_result kp_hair_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer x[3],
                            double implicit) {
   kp_hair_links *l = &d->hair.links;
-  kp_range range = links_of(d, group);
+  kp_range range = kp_hair_links_of(d, group);
   if (range.n == 0) {
     return KP_OK;
   }
@@ -584,7 +584,7 @@ kp_result kp_hair_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer
 kp_result kp_hair_tensions(kp_deform *d, const kp_deform_group *group, kp_buffer *const v[3],
                            deform_in view, bool elastic) {
   kp_hair_links *l = &d->hair.links;
-  kp_range range = links_of(d, group);
+  kp_range range = kp_hair_links_of(d, group);
   if (range.n == 0) {
     return KP_OK;
   }
@@ -609,7 +609,7 @@ kp_result kp_hair_tensions(kp_deform *d, const kp_deform_group *group, kp_buffer
 
 kp_result kp_hair_apply(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *x,
                         kp_buffer *y) {
-  if (links_of(d, group).n == 0) {
+  if (kp_hair_links_of(d, group).n == 0) {
     return KP_OK;
   }
   kp_hair_links *l = &d->hair.links;

@@ -1,222 +1,629 @@
-// The matrix of an implicit step, hair by hair. Nodes of a hair are coupled with those at most
-// three behind them, so that its part of the matrix is a band of 3 x 3 blocks, which a Cholesky
-// decomposition fills but does not widen: the preconditioner of the conjugate gradients. It is the
-// inverse of the matrix itself where hairs touch nothing.
+// The matrix of an implicit step, hair by hair. Nodes of a hair are coupled with few others before
+// them, so that its part of the matrix is a band of 3 x 3 blocks, which a Cholesky decomposition
+// fills but does not widen: one direct solve, exact where hairs touch nothing, and else the
+// preconditioner of the conjugate gradients.
+//
+// Hairs go by locks of HAIR_LANES with about as many nodes each, whose numbers lie side by side:
+// number k of row i of lane l of a lock is [(HAIR_... i + k) HAIR_LANES + l]. A processor takes all
+// lanes of a lock at once, a card one per thread. Locks that are not full repeat their first hair;
+// its copies are computed and not written.
 #pragma once
 
 #include "methods/deform/deform_kernels.h"
+#include "methods/deform/deform_tets_kernels.h"
 
-#define HAIR_BAND 4   // blocks of a node: with itself, and with one, two, three nodes before
+#define HAIR_LANES 16
 #define HAIR_BLOCK 9  // row by row
-#define HAIR_ROW (HAIR_BAND * HAIR_BLOCK)
+#ifdef __CUDACC__
+#define HAIR_WIDE 1
+#define HAIR_FN KP_FN
+#else
+#define HAIR_WIDE HAIR_LANES
+#define HAIR_FN static inline __attribute__((always_inline))
+#endif
+#define HAIR_EACH_LANE(l, n) KP_INDEPENDENT for (int l = 0; l < (n); ++l)
 
-typedef struct hair_factor_args {
-  int64_t first;                                     // hair
-  int64_t origin;                                    // first node of the band
-  kp_real h;                                         // s
+typedef struct hair_locks {
+  const int32_t *hair;   // HAIR_LANES lock + lane
+  const int32_t *row;    // first row of a lock, and of the next
+  const int32_t *block;  // its first block in the band
+  const int32_t *width;  // blocks of a row: with the node itself, one before it, two ...
+  const uint8_t *lanes;  // hairs of it, the rest are copies
+  const uint8_t *same;   // they are built alike
   const int32_t *start, *spring_start, *axis_start;  // of hairs
-  const int32_t *a, *b;                              // springs
-  const kp_real *dx, *dy, *dz, *rate;
+} hair_locks;
+
+// Lanes of a lock, from the first of `n` that go together.
+typedef struct hair_lanes {
+  int64_t rows, width;
+  int64_t hairs;          // the first of the lanes that are not repeated
+  int64_t item, band;     // where the vectors and blocks of the first row begin
+  int64_t springs, axes;  // how many
+  int64_t node[HAIR_WIDE], count[HAIR_WIDE];
+  int64_t spring[HAIR_WIDE], axis[HAIR_WIDE];  // the first
+} hair_lanes;
+
+HAIR_FN void hair_open(const hair_locks *k, int64_t lock, int64_t lane, int n, hair_lanes *out) {
+  out->rows = k->row[lock + 1] - k->row[lock];
+  out->width = k->width[lock];
+  out->hairs = k->lanes[lock] > lane ? k->lanes[lock] - lane : 0;
+  out->hairs = out->hairs < n ? out->hairs : n;
+  out->item = (int64_t)HAIR_LANES * 3 * k->row[lock] + lane;
+  out->band = (int64_t)HAIR_LANES * HAIR_BLOCK * k->block[lock] + lane;
+  const int32_t *hair = k->hair + HAIR_LANES * lock + lane;
+  for (int l = 0; l < n; ++l) {
+    int64_t h = hair[l];
+    out->node[l] = k->start[h];
+    out->count[l] = k->start[h + 1] - k->start[h];
+    out->spring[l] = k->spring_start[h];
+    out->axis[l] = k->axis_start[h];
+  }
+  out->springs = k->spring_start[hair[0] + 1] - k->spring_start[hair[0]];
+  out->axes = k->axis_start[hair[0] + 1] - k->axis_start[hair[0]];
+}
+
+// Whether a run has all lanes, which then go together; a card takes one at a time.
+HAIR_FN bool hair_is_whole(int64_t i0, int64_t i1) {
+  return HAIR_WIDE > 1 && i0 == 0 && i1 == HAIR_LANES;
+}
+
+// Where block k of row i begins, and number c of a vector of row i of lanes.
+HAIR_FN int64_t hair_block(const hair_lanes *r, int64_t i, int64_t k) {
+  return r->band + HAIR_LANES * HAIR_BLOCK * (r->width * i + k);
+}
+
+HAIR_FN int64_t hair_item(const hair_lanes *r, int64_t i, int c) {
+  return r->item + HAIR_LANES * (3 * i + c);
+}
+
+// ---- the system ---------------------------------------------------------------------------------
+
+// a = M - h D and b = h F of all hairs of a run, at positions x and velocities v.
+typedef struct hair_assemble_args {
+  kp_real h;         // s
+  kp_real implicit;  // s, as of springs
+  kp_real gx, gy, gz;
+  hair_locks locks;
+  const int32_t *a, *b;  // springs
+  const kp_real *rest, *stiffness, *compression, *damping;
   int64_t n_axes;
   const int32_t *corner;  // axes, item k of m is [k n_axes + m]
-  const kp_real *slope, *axis_rate;
+  const kp_real *axis_rest, *axis_stiffness, *axis_damping;
   const kp_real *mass, *slow;
+  const kp_real *wx, *wy, *wz, *ex, *ey, *ez;  // wind, and accelerations of force fields
   const uint8_t *hold;
-  kp_real *band;  // HAIR_ROW per node
-} hair_factor_args;
+  const kp_real *cx, *cy, *cz;  // contact normals
+  const kp_pos *x, *y, *z;
+  const kp_real *vx, *vy, *vz;
+  double *place;   // of rows: positions from the root on, 3 per row
+  kp_real *speed;  // velocities
+  kp_real *band;
+  kp_real *right;  // b
+} hair_assemble_args;
 
-// block += c u v^T
-KP_FN void hair_add_outer(kp_real *block, kp_real c, const kp_real *u, const kp_real *v) {
+// Positions and velocities to the lanes; mass, and what acts on nodes from outside.
+HAIR_FN void hair_begin(const hair_assemble_args *g, const hair_lanes *r, int n) {
+  for (int64_t i = 0; i < r->rows; ++i) {
+    int64_t diagonal = hair_block(r, i, 0);
+    for (int64_t k = 0; k < HAIR_BLOCK * r->width; ++k) {
+      HAIR_EACH_LANE(l, n) {
+        g->band[diagonal + HAIR_LANES * k + l] = 0;
+      }
+    }
+    int64_t x = hair_item(r, i, 0), y = hair_item(r, i, 1), z = hair_item(r, i, 2);
+    for (int l = 0; l < n; ++l) {
+      // short hairs have rows of their own that do nothing
+      bool is_node = i < r->count[l];
+      int64_t at = r->node[l] + (is_node ? i : 0), root = r->node[l];
+      kp_real m = is_node ? g->mass[at] : (kp_real)1, s = is_node ? g->slow[at] : (kp_real)0;
+      kp_real h = is_node ? g->h : (kp_real)0;
+      g->place[x + l] = g->x[at] - g->x[root];
+      g->place[y + l] = g->y[at] - g->y[root];
+      g->place[z + l] = g->z[at] - g->z[root];
+      g->speed[x + l] = g->vx[at];
+      g->speed[y + l] = g->vy[at];
+      g->speed[z + l] = g->vz[at];
+      g->right[x + l] = h * (m * (g->gx + g->ex[at]) - s * (g->vx[at] - g->wx[at]));
+      g->right[y + l] = h * (m * (g->gy + g->ey[at]) - s * (g->vy[at] - g->wy[at]));
+      g->right[z + l] = h * (m * (g->gz + g->ez[at]) - s * (g->vz[at] - g->wz[at]));
+      kp_real d = m + h * s;
+      g->band[diagonal + l] = d;
+      g->band[diagonal + 4 * HAIR_LANES + l] = d;
+      g->band[diagonal + 8 * HAIR_LANES + l] = d;
+    }
+  }
+}
+
+// block(p, q) += c u v^T, p not before q.
+HAIR_FN void hair_couple(const hair_assemble_args *g, const hair_lanes *r, int n, int64_t p,
+                         int64_t q, const kp_real *u, const kp_real *v) {
+  kp_real *block = g->band + hair_block(r, p, p - q);
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) {
-      block[3 * i + j] += c * u[i] * v[j];
+      kp_real *to = block + HAIR_LANES * (3 * i + j);
+      const kp_real *left = u + HAIR_WIDE * i, *right = v + HAIR_WIDE * j;
+      HAIR_EACH_LANE(l, n) {
+        to[l] += left[l] * right[l];
+      }
     }
   }
 }
 
-// The part c u v^T between two nodes p and q of a hair, p not before q. What is too far apart for
-// the band goes to the diagonal, from both sides, which keeps the matrix definite.
-KP_FN void hair_couple(kp_real *band, int64_t p, int64_t q, kp_real c, const kp_real *u,
-                       const kp_real *v) {
-  if (p - q < HAIR_BAND) {
-    hair_add_outer(band + HAIR_ROW * p + HAIR_BLOCK * (p - q), c, u, v);
+// b(p) += s u
+HAIR_FN void hair_push(const hair_assemble_args *g, const hair_lanes *r, int n, int64_t p,
+                       const kp_real *s, const kp_real *u) {
+  kp_real *to = g->right + hair_item(r, p, 0);
+  for (int c = 0; c < 3; ++c) {
+    HAIR_EACH_LANE(l, n) {
+      to[HAIR_LANES * c + l] += s[l] * u[HAIR_WIDE * c + l];
+    }
+  }
+}
+
+HAIR_FN void hair_add_spring(const hair_assemble_args *g, const hair_lanes *r, int n, int64_t s) {
+  int64_t a = g->a[r->spring[0] + s] - r->node[0], b = g->b[r->spring[0] + s] - r->node[0];
+  kp_real rest[HAIR_WIDE], stretch[HAIR_WIDE], press[HAIR_WIDE], damping[HAIR_WIDE];
+  for (int l = 0; l < n; ++l) {
+    int64_t at = r->spring[l] + s;
+    rest[l] = g->rest[at];
+    stretch[l] = g->stiffness[at];
+    press[l] = g->compression[at];
+    damping[l] = g->damping[at];
+  }
+  kp_real d[3 * HAIR_WIDE], scaled[3 * HAIR_WIDE], less[3 * HAIR_WIDE];
+  kp_real pull[HAIR_WIDE], push[HAIR_WIDE];
+  const double *xa = g->place + hair_item(r, a, 0), *xb = g->place + hair_item(r, b, 0);
+  const kp_real *va = g->speed + hair_item(r, a, 0), *vb = g->speed + hair_item(r, b, 0);
+  HAIR_EACH_LANE(l, n) {
+    kp_real x = (kp_real)(xb[l] - xa[l]);
+    kp_real y = (kp_real)(xb[HAIR_LANES + l] - xa[HAIR_LANES + l]);
+    kp_real z = (kp_real)(xb[2 * HAIR_LANES + l] - xa[2 * HAIR_LANES + l]);
+    deform_spring_now now = deform_spring_at(x, y, z, rest[l], stretch[l], press[l]);
+    kp_real rate = damping[l] + g->implicit * now.stiffness / rest[l];
+    kp_real speed = (vb[l] - va[l]) * now.dx + (vb[HAIR_LANES + l] - va[HAIR_LANES + l]) * now.dy +
+                    (vb[2 * HAIR_LANES + l] - va[2 * HAIR_LANES + l]) * now.dz;
+    kp_real t = g->h * (now.force + rate * speed), c = g->h * rate;
+    pull[l] = t;
+    push[l] = -t;
+    d[l] = now.dx;
+    d[HAIR_WIDE + l] = now.dy;
+    d[2 * HAIR_WIDE + l] = now.dz;
+    scaled[l] = c * now.dx;
+    scaled[HAIR_WIDE + l] = c * now.dy;
+    scaled[2 * HAIR_WIDE + l] = c * now.dz;
+    less[l] = -c * now.dx;
+    less[HAIR_WIDE + l] = -c * now.dy;
+    less[2 * HAIR_WIDE + l] = -c * now.dz;
+  }
+  hair_push(g, r, n, a, pull, d);
+  hair_push(g, r, n, b, push, d);
+  hair_couple(g, r, n, a, a, scaled, d);
+  hair_couple(g, r, n, b, b, scaled, d);
+  hair_couple(g, r, n, a > b ? a : b, a > b ? b : a, less, d);
+}
+
+HAIR_FN void hair_add_axis(const hair_assemble_args *g, const hair_lanes *r, int n, int64_t s) {
+  int64_t node[4];
+  const double *x[4];
+  const kp_real *v[4];
+  for (int c = 0; c < 4; ++c) {
+    node[c] = g->corner[c * g->n_axes + r->axis[0] + s] - r->node[0];
+    x[c] = g->place + hair_item(r, node[c], 0);
+    v[c] = g->speed + hair_item(r, node[c], 0);
+  }
+  double along[3 * HAIR_WIDE], weight[4 * HAIR_WIDE], length[HAIR_WIDE];
+  double n2[HAIR_WIDE], a2[HAIR_WIDE], b2[HAIR_WIDE];
+  int32_t number[HAIR_WIDE];
+  HAIR_EACH_LANE(l, n) {
+    kp_vec3 p[4];
+    for (int c = 0; c < 4; ++c) {
+      p[c].x = x[c][l];
+      p[c].y = x[c][HAIR_LANES + l];
+      p[c].z = x[c][2 * HAIR_LANES + l];
+    }
+    kp_altitude_choice choice = kp_altitude_look(p);
+    number[l] = choice.altitude.number;
+    along[l] = choice.altitude.n.x;
+    along[HAIR_WIDE + l] = choice.altitude.n.y;
+    along[2 * HAIR_WIDE + l] = choice.altitude.n.z;
+    for (int c = 0; c < 4; ++c) {
+      weight[HAIR_WIDE * c + l] = choice.altitude.w[c];
+    }
+    length[l] = choice.altitude.length;
+    n2[l] = choice.n2;
+    a2[l] = choice.a2;
+    b2[l] = choice.b2;
+  }
+  kp_real force[HAIR_WIDE], rate[HAIR_WIDE];
+  for (int l = 0; l < n; ++l) {
+    int64_t m = r->axis[l] + s;
+    kp_altitude_choice choice = { .n2 = n2[l], .a2 = a2[l], .b2 = b2[l] };
+    choice.altitude.number = number[l];
+    const kp_real *edges = g->axis_rest + KP_ALTITUDES * g->n_axes + m;
+    double rest_a2 = (double)edges[kp_altitude_first_edge(number[l]) * g->n_axes];
+    double rest_b2 = (double)edges[kp_altitude_second_edge(number[l]) * g->n_axes];
+    if (!kp_altitude_is_plain(&choice, rest_a2, rest_b2)) {
+      kp_vec3 p[4];
+      for (int c = 0; c < 4; ++c) {
+        p[c] = kp_vec3_make(x[c][l], x[c][HAIR_LANES + l], x[c][2 * HAIR_LANES + l]);
+      }
+      kp_altitude other = kp_altitude_judge(p, &choice, rest_a2, rest_b2);
+      number[l] = other.number;
+      along[l] = other.n.x;
+      along[HAIR_WIDE + l] = other.n.y;
+      along[2 * HAIR_WIDE + l] = other.n.z;
+      for (int c = 0; c < 4; ++c) {
+        weight[HAIR_WIDE * c + l] = other.w[c];
+      }
+      length[l] = other.length;
+    }
+    double k = number[l] >= 0 ? (double)g->axis_stiffness[m] : 0.0;
+    double rest = number[l] >= 0 ? (double)g->axis_rest[number[l] * g->n_axes + m] : 1.0;
+    force[l] = (kp_real)(k * (length[l] / rest - 1.0));
+    rate[l] = g->axis_damping[m] + g->implicit * (kp_real)(k / rest);
+  }
+  kp_real slope[4][3 * HAIR_WIDE], scaled[4][3 * HAIR_WIDE], pull[HAIR_WIDE];
+  HAIR_EACH_LANE(l, n) {
+    pull[l] = 0;
+  }
+  for (int c = 0; c < 4; ++c) {
+    for (int k = 0; k < 3; ++k) {
+      HAIR_EACH_LANE(l, n) {
+        kp_real d = (kp_real)(along[HAIR_WIDE * k + l] * weight[HAIR_WIDE * c + l]);
+        slope[c][HAIR_WIDE * k + l] = d;
+        scaled[c][HAIR_WIDE * k + l] = g->h * rate[l] * d;
+        pull[l] += d * v[c][HAIR_LANES * k + l];
+      }
+    }
+  }
+  HAIR_EACH_LANE(l, n) {
+    pull[l] = -g->h * (force[l] + rate[l] * pull[l]);
+  }
+  for (int c = 0; c < 4; ++c) {
+    hair_push(g, r, n, node[c], pull, slope[c]);
+    for (int e = 0; e < 4; ++e) {
+      if (node[c] >= node[e]) {
+        hair_couple(g, r, n, node[c], node[e], scaled[c], slope[e]);
+      }
+    }
+  }
+}
+
+// P = F - n n^T, F nothing along the axes that are held, n the normal of a contact along which the
+// velocity is kept: the row and the column of node i are projected, its diagonal is m (1 - P).
+HAIR_FN void hair_hold(const hair_assemble_args *g, const hair_lanes *r, int n, int64_t i) {
+  bool is_held = false;
+  for (int l = 0; l < n; ++l) {
+    int64_t at = r->node[l] + i;
+    is_held = is_held || (i < r->count[l] && ((g->hold[at] & 7) != 0 || g->cx[at] != 0 ||
+                                              g->cy[at] != 0 || g->cz[at] != 0));
+  }
+  if (!is_held) {
+    return;
+  }
+  kp_real p[9][HAIR_WIDE], mass[HAIR_WIDE];
+  for (int l = 0; l < n; ++l) {
+    int64_t at = r->node[l] + (i < r->count[l] ? i : 0);
+    bool is_node = i < r->count[l];
+    uint8_t hold = is_node ? g->hold[at] : (uint8_t)0;
+    kp_real f[3] = { hold & 1 ? 0 : 1, hold & 2 ? 0 : 1, hold & 4 ? 0 : 1 };
+    kp_real u[3] = { is_node ? f[0] * g->cx[at] : 0, is_node ? f[1] * g->cy[at] : 0,
+                     is_node ? f[2] * g->cz[at] : 0 };
+    mass[l] = g->mass[at];
+    for (int k = 0; k < 9; ++k) {
+      p[k][l] = (k % 4 == 0 ? f[k / 3] : 0) - u[k / 3] * u[k % 3];
+    }
+  }
+  kp_real *b = g->right + hair_item(r, i, 0);
+  HAIR_EACH_LANE(l, n) {
+    kp_real x = b[l], y = b[HAIR_LANES + l], z = b[2 * HAIR_LANES + l];
+    b[l] = p[0][l] * x + p[1][l] * y + p[2][l] * z;
+    b[HAIR_LANES + l] = p[3][l] * x + p[4][l] * y + p[5][l] * z;
+    b[2 * HAIR_LANES + l] = p[6][l] * x + p[7][l] * y + p[8][l] * z;
+  }
+  for (int64_t k = 0; k < r->width; ++k) {
+    kp_real *row = g->band + hair_block(r, i, k);
+    for (int j = 0; j < 3 && k <= i; ++j) {
+      kp_real *e0 = row + HAIR_LANES * j, *e1 = e0 + 3 * HAIR_LANES, *e2 = e1 + 3 * HAIR_LANES;
+      HAIR_EACH_LANE(l, n) {
+        kp_real x = e0[l], y = e1[l], z = e2[l];
+        e0[l] = p[0][l] * x + p[1][l] * y + p[2][l] * z;
+        e1[l] = p[3][l] * x + p[4][l] * y + p[5][l] * z;
+        e2[l] = p[6][l] * x + p[7][l] * y + p[8][l] * z;
+      }
+    }
+    if (i + k >= r->rows) {
+      continue;
+    }
+    kp_real *column = g->band + hair_block(r, i + k, k);
+    for (int j = 0; j < 3; ++j) {
+      kp_real *e = column + 3 * HAIR_LANES * j;
+      HAIR_EACH_LANE(l, n) {
+        kp_real x = e[l], y = e[HAIR_LANES + l], z = e[2 * HAIR_LANES + l];
+        e[l] = x * p[0][l] + y * p[3][l] + z * p[6][l];
+        e[HAIR_LANES + l] = x * p[1][l] + y * p[4][l] + z * p[7][l];
+        e[2 * HAIR_LANES + l] = x * p[2][l] + y * p[5][l] + z * p[8][l];
+      }
+    }
+  }
+  kp_real *diagonal = g->band + hair_block(r, i, 0);
+  for (int k = 0; k < 9; ++k) {
+    kp_real one = k % 4 == 0 ? 1 : 0;
+    HAIR_EACH_LANE(l, n) {
+      diagonal[HAIR_LANES * k + l] += mass[l] * (one - p[k][l]);
+    }
+  }
+}
+
+HAIR_FN void hair_assemble_lanes(const hair_assemble_args *g, int64_t lock, int64_t lane, int n) {
+  hair_lanes r;
+  hair_open(&g->locks, lock, lane, n, &r);
+  hair_begin(g, &r, n);
+  for (int64_t s = 0; s < r.springs; ++s) {
+    hair_add_spring(g, &r, n, s);
+  }
+  for (int64_t s = 0; s < r.axes; ++s) {
+    hair_add_axis(g, &r, n, s);
+  }
+  for (int64_t i = 0; i < r.rows; ++i) {
+    hair_hold(g, &r, n, i);
+  }
+}
+
+// Lanes i0 ... i1 - 1 of lock j.
+KP_FN void hair_assemble(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                         const hair_assemble_args *g) {
+  (void)k;
+  if (hair_is_whole(i0, i1) && g->locks.same[j]) {
+    hair_assemble_lanes(g, j, 0, HAIR_WIDE);
   } else {
-    kp_real size = c < 0 ? -c : c;
-    hair_add_outer(band + HAIR_ROW * p, size, u, u);
-    hair_add_outer(band + HAIR_ROW * q, size, v, v);
-  }
-}
-
-KP_FN void hair_assemble(int64_t h, const hair_factor_args *g) {
-  int64_t begin = g->start[h], end = g->start[h + 1];
-  kp_real *band = g->band - HAIR_ROW * g->origin;
-  for (int64_t i = begin; i < end; ++i) {
-    for (int k = 0; k < HAIR_ROW; ++k) {
-      band[HAIR_ROW * i + k] = 0;
-    }
-    kp_real d = g->mass[i] + g->h * g->slow[i];
-    band[HAIR_ROW * i] = band[HAIR_ROW * i + 4] = band[HAIR_ROW * i + 8] = d;
-  }
-  for (int32_t s = g->spring_start[h]; s < g->spring_start[h + 1]; ++s) {
-    kp_real c = g->h * g->rate[s];
-    const kp_real d[3] = { g->dx[s], g->dy[s], g->dz[s] };
-    int64_t p = g->a[s] > g->b[s] ? g->a[s] : g->b[s];
-    int64_t q = g->a[s] > g->b[s] ? g->b[s] : g->a[s];
-    hair_add_outer(band + HAIR_ROW * p, c, d, d);
-    hair_add_outer(band + HAIR_ROW * q, c, d, d);
-    hair_couple(band, p, q, -c, d, d);
-  }
-  int64_t n = g->n_axes;
-  for (int64_t m = g->axis_start[h]; m < g->axis_start[h + 1]; ++m) {
-    kp_real c = g->h * g->axis_rate[m];
-    kp_real u[4][3];
-    for (int k = 0; k < 12; ++k) {
-      u[k / 3][k % 3] = g->slope[k * n + m];
-    }
-    for (int k = 0; k < 4; ++k) {
-      int64_t p = g->corner[k * n + m];
-      for (int l = 0; l < 4; ++l) {
-        int64_t q = g->corner[l * n + m];
-        if (p >= q) {
-          hair_couple(band, p, q, c, u[k], u[l]);
-        }
-      }
+    for (int64_t l = i0; l < i1; ++l) {
+      hair_assemble_lanes(g, j, l, 1);
     }
   }
 }
 
-// Rows and columns of what is held: nothing but the mass.
-KP_FN void hair_hold(int64_t h, const hair_factor_args *g) {
-  int64_t begin = g->start[h], end = g->start[h + 1];
-  kp_real *band = g->band - HAIR_ROW * g->origin;
-  for (int64_t i = begin; i < end; ++i) {
-    for (int c = 0; c < 3; ++c) {
-      if (((g->hold[i] >> c) & 1) == 0) {
-        continue;
-      }
-      for (int k = 0; k < HAIR_BAND; ++k) {
-        for (int j = 0; j < 3; ++j) {
-          band[HAIR_ROW * i + HAIR_BLOCK * k + 3 * c + j] = 0;
-          if (i + k < end) {
-            band[HAIR_ROW * (i + k) + HAIR_BLOCK * k + 3 * j + c] = 0;
-          }
-        }
-      }
-      band[HAIR_ROW * i + 4 * c] = g->mass[i];
-    }
-  }
-}
+// ---- the decomposition --------------------------------------------------------------------------
 
 // a -= b c^T
-KP_FN void hair_take_product(kp_real *a, const kp_real *b, const kp_real *c) {
+HAIR_FN void hair_take_product(kp_real *a, const kp_real *b, const kp_real *c, int n) {
   for (int i = 0; i < 3; ++i) {
+    const kp_real *p = b + 3 * HAIR_LANES * i;
     for (int j = 0; j < 3; ++j) {
-      a[3 * i + j] -=
-          b[3 * i] * c[3 * j] + b[3 * i + 1] * c[3 * j + 1] + b[3 * i + 2] * c[3 * j + 2];
+      const kp_real *q = c + 3 * HAIR_LANES * j;
+      kp_real *to = a + HAIR_LANES * (3 * i + j);
+      HAIR_EACH_LANE(l, n) {
+        to[l] -= p[l] * q[l] + p[HAIR_LANES + l] * q[HAIR_LANES + l] +
+                 p[2 * HAIR_LANES + l] * q[2 * HAIR_LANES + l];
+      }
     }
   }
 }
 
-// Lower triangle of a = l l^T in place, with the inverse of its diagonal.
-KP_FN void hair_root_of(kp_real *a) {
-  for (int j = 0; j < 3; ++j) {
-    kp_real d = a[4 * j];
-    kp_real whole = d;
-    for (int k = 0; k < j; ++k) {
-      d -= a[3 * j + k] * a[3 * j + k];
-    }
-    // rounding may leave nothing of a stiff node: the preconditioner stays definite
-    d = d > (kp_real)1e-6 * whole ? d : (kp_real)1e-6 * whole;
-    kp_real inverse = 1 / (kp_real)sqrt((double)d);
-    a[4 * j] = inverse;
-    for (int i = j + 1; i < 3; ++i) {
-      kp_real v = a[3 * i + j];
-      for (int k = 0; k < j; ++k) {
-        v -= a[3 * i + k] * a[3 * j + k];
-      }
-      a[3 * i + j] = v * inverse;
-    }
+// The root l of a symmetric block, l l^T = a, with the inverse of its diagonal. Rounding may leave
+// nothing of a stiff node: the decomposition stays one of a definite matrix.
+#define HAIR_LEAST_PIVOT ((kp_real)1e-6)
+
+HAIR_FN kp_real hair_pivot(kp_real d, kp_real whole) {
+  kp_real least = HAIR_LEAST_PIVOT * whole;
+  return 1 / (kp_real)sqrt((double)(d > least ? d : least));
+}
+
+HAIR_FN void hair_root_of(kp_real *a, const kp_real *whole, int n) {
+  HAIR_EACH_LANE(l, n) {
+    kp_real *e = a + l;
+    kp_real e0 = hair_pivot(e[0], whole[l]);
+    kp_real e3 = e[3 * HAIR_LANES] * e0, e6 = e[6 * HAIR_LANES] * e0;
+    kp_real e4 = hair_pivot(e[4 * HAIR_LANES] - e3 * e3, whole[HAIR_WIDE + l]);
+    kp_real e7 = (e[7 * HAIR_LANES] - e6 * e3) * e4;
+    kp_real e8 = hair_pivot(e[8 * HAIR_LANES] - e6 * e6 - e7 * e7, whole[2 * HAIR_WIDE + l]);
+    e[0] = e0;
+    e[3 * HAIR_LANES] = e3;
+    e[4 * HAIR_LANES] = e4;
+    e[6 * HAIR_LANES] = e6;
+    e[7 * HAIR_LANES] = e7;
+    e[8 * HAIR_LANES] = e8;
   }
 }
 
 // a = a l^-T
-KP_FN void hair_divide(kp_real *a, const kp_real *l) {
+HAIR_FN void hair_divide(kp_real *a, const kp_real *root, int n) {
   for (int i = 0; i < 3; ++i) {
-    kp_real *r = a + 3 * i;
-    r[0] = r[0] * l[0];
-    r[1] = (r[1] - r[0] * l[3]) * l[4];
-    r[2] = (r[2] - r[0] * l[6] - r[1] * l[7]) * l[8];
+    kp_real *r = a + 3 * HAIR_LANES * i;
+    HAIR_EACH_LANE(l, n) {
+      kp_real x = r[l] * root[l];
+      kp_real y = (r[HAIR_LANES + l] - x * root[3 * HAIR_LANES + l]) * root[4 * HAIR_LANES + l];
+      kp_real z =
+          (r[2 * HAIR_LANES + l] - x * root[6 * HAIR_LANES + l] - y * root[7 * HAIR_LANES + l]) *
+          root[8 * HAIR_LANES + l];
+      r[l] = x;
+      r[HAIR_LANES + l] = y;
+      r[2 * HAIR_LANES + l] = z;
+    }
   }
 }
 
-KP_FN void hair_factor(int64_t e, const hair_factor_args *g) {
-  int64_t h = g->first + e;
-  hair_assemble(h, g);
-  hair_hold(h, g);
-  int64_t begin = g->start[h], end = g->start[h + 1];
-  kp_real *band = g->band - HAIR_ROW * g->origin;
-  for (int64_t i = begin; i < end; ++i) {
-    kp_real *row = band + HAIR_ROW * i;
-    int64_t low = i - HAIR_BAND + 1 > begin ? i - HAIR_BAND + 1 : begin;
-    for (int64_t j = low; j < i; ++j) {
-      const kp_real *other = band + HAIR_ROW * j;
-      for (int64_t k = low; k < j; ++k) {
-        hair_take_product(row + HAIR_BLOCK * (i - j), row + HAIR_BLOCK * (i - k),
-                          other + HAIR_BLOCK * (j - k));
+HAIR_FN void hair_factor_lanes(const hair_lanes *r, kp_real *band, int n) {
+  kp_real whole[3 * HAIR_WIDE];
+  for (int64_t i = 0; i < r->rows; ++i) {
+    kp_real *diagonal = band + hair_block(r, i, 0);
+    int64_t low = i - r->width + 1 > 0 ? i - r->width + 1 : 0;
+    for (int c = 0; c < 3; ++c) {
+      HAIR_EACH_LANE(l, n) {
+        whole[HAIR_WIDE * c + l] = diagonal[4 * HAIR_LANES * c + l];
       }
-      hair_divide(row + HAIR_BLOCK * (i - j), other);
     }
-    for (int64_t k = low; k < i; ++k) {
-      hair_take_product(row, row + HAIR_BLOCK * (i - k), row + HAIR_BLOCK * (i - k));
+    for (int64_t j = low; j < i; ++j) {
+      kp_real *block = band + hair_block(r, i, i - j);
+      for (int64_t k = low; k < j; ++k) {
+        hair_take_product(block, band + hair_block(r, i, i - k), band + hair_block(r, j, j - k), n);
+      }
+      hair_divide(block, band + hair_block(r, j, 0), n);
+      hair_take_product(diagonal, block, block, n);
     }
-    hair_root_of(row);
+    hair_root_of(diagonal, whole, n);
+  }
+}
+
+// u = (l l^T)^-1 u, in the lanes.
+HAIR_FN void hair_solve_lanes(const hair_lanes *r, const kp_real *band, kp_real *u, int n) {
+  for (int64_t i = 0; i < r->rows; ++i) {
+    kp_real *v = u + hair_item(r, i, 0);
+    for (int64_t k = 1; k < r->width && k <= i; ++k) {
+      const kp_real *b = band + hair_block(r, i, k), *w = u + hair_item(r, i - k, 0);
+      for (int c = 0; c < 3; ++c) {
+        const kp_real *e = b + 3 * HAIR_LANES * c;
+        HAIR_EACH_LANE(l, n) {
+          v[HAIR_LANES * c + l] -= e[l] * w[l] + e[HAIR_LANES + l] * w[HAIR_LANES + l] +
+                                   e[2 * HAIR_LANES + l] * w[2 * HAIR_LANES + l];
+        }
+      }
+    }
+    const kp_real *d = band + hair_block(r, i, 0);
+    HAIR_EACH_LANE(l, n) {
+      kp_real x = v[l] * d[l];
+      kp_real y = (v[HAIR_LANES + l] - d[3 * HAIR_LANES + l] * x) * d[4 * HAIR_LANES + l];
+      v[2 * HAIR_LANES + l] =
+          (v[2 * HAIR_LANES + l] - d[6 * HAIR_LANES + l] * x - d[7 * HAIR_LANES + l] * y) *
+          d[8 * HAIR_LANES + l];
+      v[l] = x;
+      v[HAIR_LANES + l] = y;
+    }
+  }
+  for (int64_t i = r->rows - 1; i >= 0; --i) {
+    kp_real *v = u + hair_item(r, i, 0);
+    const kp_real *d = band + hair_block(r, i, 0);
+    HAIR_EACH_LANE(l, n) {
+      kp_real z = v[2 * HAIR_LANES + l] * d[8 * HAIR_LANES + l];
+      kp_real y = (v[HAIR_LANES + l] - d[7 * HAIR_LANES + l] * z) * d[4 * HAIR_LANES + l];
+      v[l] = (v[l] - d[3 * HAIR_LANES + l] * y - d[6 * HAIR_LANES + l] * z) * d[l];
+      v[HAIR_LANES + l] = y;
+      v[2 * HAIR_LANES + l] = z;
+    }
+    // what it gives to those before it
+    for (int64_t k = 1; k < r->width && k <= i; ++k) {
+      const kp_real *b = band + hair_block(r, i, k);
+      kp_real *w = u + hair_item(r, i - k, 0);
+      for (int c = 0; c < 3; ++c) {
+        const kp_real *e = b + HAIR_LANES * c;
+        HAIR_EACH_LANE(l, n) {
+          w[HAIR_LANES * c + l] -= e[l] * v[l] + e[3 * HAIR_LANES + l] * v[HAIR_LANES + l] +
+                                   e[6 * HAIR_LANES + l] * v[2 * HAIR_LANES + l];
+        }
+      }
+    }
+  }
+}
+
+// ---- direct -------------------------------------------------------------------------------------
+
+// w = v + (M - h D)^-1 h F, from what assemble left.
+typedef struct hair_direct_args {
+  hair_locks locks;
+  const uint8_t *hold;
+  const kp_real *vx, *vy, *vz;
+  kp_real *band, *right;
+  kp_real *wx, *wy, *wz;  // may be v
+} hair_direct_args;
+
+HAIR_FN void hair_direct_lanes(const hair_direct_args *g, int64_t lock, int64_t lane, int n) {
+  hair_lanes r;
+  hair_open(&g->locks, lock, lane, n, &r);
+  hair_factor_lanes(&r, g->band, n);
+  hair_solve_lanes(&r, g->band, g->right, n);
+  for (int64_t i = 0; i < r.rows; ++i) {
+    const kp_real *d = g->right + hair_item(&r, i, 0);
+    for (int l = 0; l < r.hairs; ++l) {
+      int64_t at = r.node[l] + i;
+      if (i < r.count[l]) {
+        uint8_t hold = g->hold[at];
+        g->wx[at] = g->vx[at] + (hold & 1 ? 0 : d[l]);
+        g->wy[at] = g->vy[at] + (hold & 2 ? 0 : d[HAIR_LANES + l]);
+        g->wz[at] = g->vz[at] + (hold & 4 ? 0 : d[2 * HAIR_LANES + l]);
+      }
+    }
+  }
+}
+
+KP_FN void hair_direct(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_direct_args *g) {
+  (void)k;
+  if (hair_is_whole(i0, i1)) {
+    hair_direct_lanes(g, j, 0, HAIR_WIDE);
+  } else {
+    for (int64_t l = i0; l < i1; ++l) {
+      hair_direct_lanes(g, j, l, 1);
+    }
+  }
+}
+
+// ---- as a preconditioner ------------------------------------------------------------------------
+
+typedef struct hair_factor_args {
+  hair_locks locks;
+  kp_real *band;
+} hair_factor_args;
+
+HAIR_FN void hair_factor_some(const hair_factor_args *g, int64_t lock, int64_t lane, int n) {
+  hair_lanes r;
+  hair_open(&g->locks, lock, lane, n, &r);
+  hair_factor_lanes(&r, g->band, n);
+}
+
+KP_FN void hair_factor(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_factor_args *g) {
+  (void)k;
+  if (hair_is_whole(i0, i1)) {
+    hair_factor_some(g, j, 0, HAIR_WIDE);
+  } else {
+    for (int64_t l = i0; l < i1; ++l) {
+      hair_factor_some(g, j, l, 1);
+    }
   }
 }
 
 // u = (l l^T)^-1 r
 typedef struct hair_precondition_args {
-  int64_t first, origin;
-  const int32_t *start;
+  hair_locks locks;
   const kp_real *band;
+  kp_real *lanes;  // of rows: scratch
   deform_in r;
   deform_out u;
 } hair_precondition_args;
 
-KP_FN void hair_precondition(int64_t e, const hair_precondition_args *g) {
-  int64_t h = g->first + e;
-  int64_t begin = g->start[h], end = g->start[h + 1];
-  const kp_real *band = g->band - HAIR_ROW * g->origin;
-  kp_real *const u[3] = { g->u.x + g->u.o, g->u.y + g->u.p, g->u.z + g->u.q };
-  for (int64_t i = begin; i < end; ++i) {
-    const kp_real *row = band + HAIR_ROW * i;
-    kp_real v[3] = { g->r.x[g->r.o + i], g->r.y[g->r.p + i], g->r.z[g->r.q + i] };
-    for (int64_t k = 1; k < HAIR_BAND && i - k >= begin; ++k) {
-      const kp_real *l = row + HAIR_BLOCK * k;
-      for (int c = 0; c < 3; ++c) {
-        v[c] -= l[3 * c] * u[0][i - k] + l[3 * c + 1] * u[1][i - k] + l[3 * c + 2] * u[2][i - k];
-      }
-    }
-    v[0] = v[0] * row[0];
-    v[1] = (v[1] - row[3] * v[0]) * row[4];
-    v[2] = (v[2] - row[6] * v[0] - row[7] * v[1]) * row[8];
+HAIR_FN void hair_precondition_lanes(const hair_precondition_args *g, int64_t lock, int64_t lane,
+                                     int n) {
+  hair_lanes r;
+  hair_open(&g->locks, lock, lane, n, &r);
+  const kp_real *const from[3] = { g->r.x + g->r.o, g->r.y + g->r.p, g->r.z + g->r.q };
+  kp_real *const to[3] = { g->u.x + g->u.o, g->u.y + g->u.p, g->u.z + g->u.q };
+  for (int64_t i = 0; i < r.rows; ++i) {
     for (int c = 0; c < 3; ++c) {
-      u[c][i] = v[c];
+      kp_real *v = g->lanes + hair_item(&r, i, c);
+      for (int l = 0; l < n; ++l) {
+        v[l] = i < r.count[l] ? from[c][r.node[l] + i] : 0;
+      }
     }
   }
-  for (int64_t i = end - 1; i >= begin; --i) {
-    kp_real v[3] = { u[0][i], u[1][i], u[2][i] };
-    for (int64_t k = 1; k < HAIR_BAND && i + k < end; ++k) {
-      const kp_real *l = band + HAIR_ROW * (i + k) + HAIR_BLOCK * k;
-      for (int c = 0; c < 3; ++c) {
-        v[c] -= l[c] * u[0][i + k] + l[3 + c] * u[1][i + k] + l[6 + c] * u[2][i + k];
+  hair_solve_lanes(&r, g->band, g->lanes, n);
+  for (int64_t i = 0; i < r.rows; ++i) {
+    for (int c = 0; c < 3; ++c) {
+      const kp_real *v = g->lanes + hair_item(&r, i, c);
+      for (int l = 0; l < r.hairs; ++l) {
+        if (i < r.count[l]) {
+          to[c][r.node[l] + i] = v[l];
+        }
       }
     }
-    const kp_real *row = band + HAIR_ROW * i;
-    v[2] = v[2] * row[8];
-    v[1] = (v[1] - row[7] * v[2]) * row[4];
-    v[0] = (v[0] - row[3] * v[1] - row[6] * v[2]) * row[0];
-    for (int c = 0; c < 3; ++c) {
-      u[c][i] = v[c];
+  }
+}
+
+KP_FN void hair_precondition(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                             const hair_precondition_args *g) {
+  (void)k;
+  if (hair_is_whole(i0, i1)) {
+    hair_precondition_lanes(g, j, 0, HAIR_WIDE);
+  } else {
+    for (int64_t l = i0; l < i1; ++l) {
+      hair_precondition_lanes(g, j, l, 1);
     }
   }
 }
@@ -232,6 +639,8 @@ KP_FN void hair_jacobi(int64_t i, const hair_jacobi_args *g) {
 }
 
 #define HAIR_SOLVE_KERNELS(POINT, REDUCE, ROW, PAIR)                                               \
-  POINT(hair, factor)                                                                              \
-  POINT(hair, precondition)                                                                        \
+  ROW(hair, assemble)                                                                              \
+  ROW(hair, direct)                                                                                \
+  ROW(hair, factor)                                                                                \
+  ROW(hair, precondition)                                                                          \
   POINT(hair, jacobi)

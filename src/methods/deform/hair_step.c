@@ -151,9 +151,10 @@ static kp_result fill_extras(kp_deform *d, const kp_part *const *order) {
 
 static void each_buffer(kp_deform_hair *h, void (*each)(kp_buffer *, kp_backend *),
                         kp_backend *backend) {
-  kp_buffer *all[] = { &h->start,        &h->parent,     &h->rest,     &h->root_list,
-                       &h->local[0],     &h->local[1],   &h->local[2], &h->extra_list,
-                       &h->spring_start, &h->axis_start, &h->band };
+  kp_buffer *all[] = {
+    &h->start,    &h->parent,   &h->rest,       &h->root_list,    &h->local[0],
+    &h->local[1], &h->local[2], &h->extra_list, &h->spring_start, &h->axis_start
+  };
   for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
     each(all[b], backend);
   }
@@ -178,11 +179,13 @@ kp_result kp_hair_join(kp_deform *d, kp_env *env, const kp_part *const *order) {
     KP_TRY(fill_starts(d, order, &sizes));
     KP_TRY(fill_extras(d, order));
   }
+  KP_TRY(kp_hair_join_locks(d, env));
   return kp_hair_join_links(d, env);
 }
 
 void kp_hair_free(kp_deform *d) {
   kp_hair_free_links(d);
+  kp_hair_free_locks(d);
   each_buffer(&d->hair, free_one, NULL);
   kp_array_free(&d->hair.places);
 }

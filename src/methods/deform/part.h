@@ -7,6 +7,11 @@
 #include "geom/mesh.h"
 #include "kelpie/types.h"
 
+// Consecutive elements of one kind.
+typedef struct kp_range {
+  int64_t first, n;
+} kp_range;
+
 typedef enum kp_spring_kind {
   KP_SPRING_EDGE,     // along an edge of the mesh, a segment of a hair
   KP_SPRING_SHEAR,    // across a cell of a regular grid

@@ -30,6 +30,7 @@ static const kp_param solids_rows[] = {
   ROW(attempts, INT, "", 1, 1000,
       "Passes over collisions before what still collides is made rigid for the step."),
   ROW(contact, BOOL, "", 0, 0, "Surfaces and hairs meet themselves and each other."),
+  ROW(bodies, BOOL, "", 0, 0, "Nodes meet bodies and the closed faces of the domain."),
   ROW(rewind, BOOL, "", 0, 0,
       "Go back and take half as many inner steps when something collides, for comparison."),
   ROW(edge_share, REAL, "", 1e-6, 10,

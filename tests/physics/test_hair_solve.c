@@ -1,0 +1,148 @@
+// Implicit steps of hair: one decomposition per hair is exact, whatever hairs are built of, and
+// bits do not depend on who computes them.
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "methods/deform/deform.h"
+
+#include "support/media.h"
+
+static kp_test_settings space(void) {
+  return kp_test_settings_make(3, kp_vec3_make(-2, -2, -2), kp_vec3_make(2, 2, 2));
+}
+
+static kp_deform *deform_of(kp_world *world) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method == &kp_deform_method) {
+      return world->systems.data[s].self;
+    }
+  }
+  fail();
+  return NULL;
+}
+
+// Straight hairs, curls, and waves of which some segments are straight: 16 of a lock are alike,
+// are of one length, or of neither.
+static kp_hair_def tuft(const char *name, int kind) {
+  kp_hair_def def = kp_default_hair_def();
+  snprintf(def.name, sizeof def.name, "%s", name);
+  def.count = kind == 0 ? 21 : 13;
+  def.segments = kind == 1 ? 13 : 9;
+  def.length = 0.1;
+  def.spread = 0.05;
+  def.roughness = 0.4;
+  def.curl_radius = kind == 1 ? 0.006 : 0.0;
+  def.wave = kind == 2 ? 0.004 : 0.0;
+  def.direction = kp_vec3_make(1, 0, 0);
+  def.root = kp_vec3_make(0, 0.2 * kind, 0);
+  def.viscosity = 0.7;
+  return def;
+}
+
+static kp_world *make_tufts(const char *backend) {
+  kp_test_settings s = space();
+  s.backend = backend;
+  s.simulation.gravity = kp_vec3_make(0, -9.81, 0);
+  kp_world *world = kp_test_world(&s);
+  const char *names[] = { "straight", "curls", "waves" };
+  for (int k = 0; k < 3; ++k) {
+    kp_hair_def def = tuft(names[k], k);
+    assert_ok(kp_world_add_hair(world, &def));
+  }
+  kp_pin_def pin = kp_default_pin_def();
+  snprintf(pin.name, sizeof pin.name, "slides");
+  pin.shape = kp_test_box(kp_vec3_make(0.04, -1, -1), kp_vec3_make(0.05, 0.1, 1));
+  pin.free = kp_vec3_make(0, 1, 0);
+  assert_ok(kp_world_add_pin(world, &pin));
+  kp_collider_def ball = kp_default_collider_def();
+  snprintf(ball.name, sizeof ball.name, "ball");
+  ball.shape =
+      (kp_shape_def){ .kind = KP_SHAPE_SPHERE, .center = { 0.08, -0.06, 0 }, .radius = 0.05 };
+  ball.spacing = 0.01;
+  assert_ok(kp_world_add_collider(world, &ball));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+// Some nodes keep their velocity along a normal, as after contact with a body.
+static int64_t touch(kp_deform *d) {
+  const uint8_t *hold = kp_buffer_host(&d->hold, KP_ACCESS_READ);
+  kp_real *n[3];
+  for (int c = 0; c < 3; ++c) {
+    n[c] = kp_buffer_host(&d->normal.c[c], KP_ACCESS_WRITE);
+  }
+  int64_t count = 0;
+  for (int64_t i = 0; i < d->set->space->n; i += 7) {
+    if (hold[i] == 0) {
+      n[0][i] = (kp_real)0.6;
+      n[1][i] = 0;
+      n[2][i] = (kp_real)-0.8;
+      ++count;
+    }
+  }
+  return count;
+}
+
+// m dv = h F(x, v + dv), with forces gathered from elements and not from the matrix that was
+// decomposed.
+static void one_decomposition_is_exact(void **state) {
+  (void)state;
+  kp_world *world = make_tufts("cpu");
+  kp_test_steps(world, 3);
+  kp_deform *d = deform_of(world);
+  const kp_deform_group *group = &d->groups.data[0];
+  const kp_hair_locks *locks = &d->hair.locks[group->scheme];
+  int n_same = 0;
+  const uint8_t *same = kp_buffer_host((kp_buffer *)&locks->same, KP_ACCESS_READ);
+  for (int64_t k = 0; k < locks->n; ++k) {
+    n_same += same[k];
+  }
+  assert_true(n_same > 0 && n_same < locks->n);  // both kinds of locks
+  assert_int_equal(d->iterations, 0);
+  assert_ok(kp_deform_lead(d, &world->env));
+  assert_ok(kp_hair_lead(d, &world->env));
+  assert_true(touch(d) > 10);
+  double h = 1e-3;
+  kp_buffer *v = d->set->velocity->buffers;
+  kp_deform_stage stage = {
+    .x = d->set->position->buffers, .v = v, .out = d->moving.c, .h = h, .implicit = h
+  };
+  assert_true(kp_hair_is_direct(d, group, &stage));
+  assert_ok(kp_hair_solve(d, &world->env, group, &stage));
+  assert_ok(kp_deform_evaluate(d, group, stage.x, h));
+  assert_ok(kp_deform_impulse(d, &world->env, group, d->moving.c, h, false));
+  const kp_real *mass = kp_buffer_host(&d->mass, KP_ACCESS_READ);
+  const kp_real *impulse = kp_buffer_host(&d->right, KP_ACCESS_READ);
+  int64_t n = group->nodes.n;
+  double worst = 0.0, largest = 0.0;
+  for (int c = 0; c < 3; ++c) {
+    const kp_real *before = kp_buffer_host(&v[c], KP_ACCESS_READ);
+    const kp_real *after = kp_buffer_host(&d->moving.c[c], KP_ACCESS_READ);
+    for (int64_t i = 0; i < n; ++i) {
+      double gained = (double)mass[i] * ((double)after[i] - (double)before[i]);
+      worst = fmax(worst, fabs(gained - (double)impulse[c * n + i]));
+      largest = fmax(largest, fabs(gained));
+    }
+  }
+  print_message("residual %.3g of the largest impulse\n", worst / largest);
+  assert_true(largest > 0.0);
+  // the condition of the matrix, 5e3, times what a number rounds to
+  assert_true(worst < 2e4 * (sizeof(kp_real) == 4 ? FLT_EPSILON : DBL_EPSILON) * largest);
+  kp_world_destroy(&world);
+}
+
+static void bits_are_the_same(void **state) {
+  (void)state;
+  uint64_t hash = kp_test_same_bits(make_tufts, 8);
+  kp_test_rewind(make_tufts, "cpu", 3, 8, hash);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(one_decomposition_is_exact),
+    cmocka_unit_test(bits_are_the_same),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
