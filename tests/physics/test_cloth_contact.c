@@ -46,13 +46,15 @@ static void no_triangles_intersect_after_any_step(void **state) {
     .id = "selle-C25",
     .text = "after every step an exhaustive triangle/triangle test finds no intersecting pair",
     .size = "three scenes of 20 thousand triangles: sheet falling into a hammock, strip twisted "
-            "and crushed sheet; 30 to 120 steps, 0.2 to 0.3 s",
+            "and crushed sheet; 30 to 120 steps, 0.2 to 1 s; the figure's scenes over whole runs "
+            "are counted by kelpie info --crossings",
     .test = "test_cloth_contact",
     .figure = (double)total,
     .threshold = 0.0,
   };
   if (large) {
-    kp_claim_at_most(&claim);
+    // the claim is about whole runs of other scenes: what is found here can only refute it
+    kp_claim_write(&claim, total == 0 ? KP_CLAIM_PARTIAL : KP_CLAIM_REFUTED);
   }
 }
 
@@ -132,27 +134,42 @@ static void going_back_costs_more(void **state) {
   }
 }
 
-// C26
+// C26: how much it is depends on the scene, so three of them are asked.
 static void repulsion_is_cheap(void **state) {
   (void)state;
   if (!at_claim_size()) {
     return;  // a matter of time
   }
-  kp_tangle s = kp_tangle_make(KP_HAMMOCK, 100, 12);
-  s.solids.inner = 16;
-  s.solids.dt = 1.0 / 960.0;
-  s.solids.turns = true;
-  kp_tangle_outcome o = kp_tangle_run(&s, false);
-  tell("hammock", &o);
+  const struct {
+    kp_tangle_kind kind;
+    int64_t cells, steps;
+  } list[] = { { KP_HAMMOCK, 100, 12 }, { KP_TWIST, 64, 60 }, { KP_CRUSH, 100, 20 } };
+  double least = HUGE_VAL;
+  double most = 0.0;
+  for (size_t k = 0; k < sizeof list / sizeof list[0]; ++k) {
+    kp_tangle s = kp_tangle_make(list[k].kind, list[k].cells, list[k].steps);
+    s.solids.inner = 16;
+    s.solids.dt = 1.0 / 960.0;
+    s.solids.turns = true;
+    kp_tangle_outcome o = kp_tangle_run(&s, false);
+    tell("repulsion", &o);
+    double share = (o.find + o.repulse) / o.total;
+    least = fmin(least, share);
+    most = fmax(most, share);
+  }
   kp_claim claim = {
     .id = "selle-C26",
-    .text = "finding pairs and repulsion take at most 10 % of the time",
-    .size = "sheet falling into a hammock, 2 x 100 x 100 cells, 16 inner steps, 0.2 s",
+    .text = "finding pairs and repulsion take at most 10 % of the time (figure: the most of three "
+            "scenes)",
+    .size =
+        "sheet falling into a hammock, 2 x 100 x 100 cells, 0.2 s; strip of 64 x 32 twisted for "
+        "1 s; sheet of 100 x 100 crushed for 0.3 s; 16 inner steps",
     .test = "test_cloth_contact",
-    .figure = (o.find + o.repulse) / o.total,
+    .figure = most,
     .threshold = 0.1,
   };
-  kp_claim_at_most(&claim);
+  kp_claim_write(&claim, most <= 0.1 ? KP_CLAIM_CONFIRMED
+                                     : (least <= 0.1 ? KP_CLAIM_PARTIAL : KP_CLAIM_REFUTED));
 }
 
 static kp_world *make_same(const char *backend) {

@@ -307,11 +307,13 @@ static void test_cloth_sticks(void **state) {
                      .text = "Cloth thrown on an incline with static friction: how far nodes in "
                              "contact slip, as a share of the way travelled; the old operator "
                              "slips",
-                     .size = "1080 triangles, 0.5 m x 0.3 m, mu 3, angle pi/5",
+                     .size = "1080 triangles, 0.5 m x 0.3 m, mu 3, angle pi/5; whether the leading "
+                             "edge rolls is not asked",
                      .test = "test_deform_bodies",
                      .figure = after.slipped / after.travelled,
                      .threshold = 0.01 };
-  kp_claim_at_most(&claim);
+  // half of the claim: nothing here looks at the leading edge
+  kp_claim_write(&claim, claim.figure <= claim.threshold ? KP_CLAIM_PARTIAL : KP_CLAIM_REFUTED);
 }
 
 // ---- solids through cells, against all of them --------------------------------------------------

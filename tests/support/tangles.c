@@ -82,20 +82,100 @@ static void add_crush(kp_world *world, int64_t cells) {
   assert_ok(kp_world_add_cloth(world, &ball));
 }
 
+// Two balls that close on two sheets and part again: led so far that they would overlap, or free
+// and heavy.
+static void add_pinch(kp_world *world, int64_t cells, uint64_t seed) {
+  static const double way[2][9] = { { 0, 0, 0, 0, 0.25, 0, 0, 0, 0 },
+                                    { 0, 0, 0, 0, -0.25, 0, 0, 0, 0 } };
+  for (int k = 0; k < 2; ++k) {
+    kp_cloth_def sheet = cloth_def(k == 0 ? "lower" : "upper", cells, cells);
+    sheet.width = sheet.height = 0.8;
+    sheet.position = kp_vec3_make(0.03 * k, 0.04 * k, 0.02 * k);
+    sheet.rotation_deg = kp_vec3_make(0.0, 20.0 * k, 0.0);
+    assert_ok(kp_world_add_cloth(world, &sheet));
+    kp_shape_def ball = kp_test_ball(kp_vec3_make(0.02, k == 0 ? -0.27 : 0.31, 0.01 * k), 0.2);
+    if (seed % 2 == 0) {
+      kp_collider_def led = kp_default_collider_def();
+      snprintf(led.name, sizeof led.name, k == 0 ? "below" : "above");
+      led.shape = ball;
+      led.position = (kp_curve){ .components = 3, .n = 3, .interval = 0.25, .samples = way[k] };
+      assert_ok(kp_world_add_collider(world, &led));
+    } else {
+      kp_body_def heavy = kp_default_body_def();
+      snprintf(heavy.name, sizeof heavy.name, k == 0 ? "below" : "above");
+      heavy.shape = ball;
+      heavy.velocity = kp_vec3_make(0.0, k == 0 ? 2.0 : -2.0, 0.0);
+      assert_ok(kp_world_add_body(world, &heavy));
+    }
+  }
+}
+
+static kp_vec3 any_turn(kp_test_random *random) {
+  return kp_test_vec3(random, -180.0, 180.0);
+}
+
+// Six sheets, turned anyhow, fall into a box narrower than they are.
+static void add_box(kp_world *world, int64_t cells, uint64_t seed) {
+  kp_test_random random = kp_test_random_begin(seed + 1000);
+  for (int k = 0; k < 6; ++k) {
+    char name[16];
+    snprintf(name, sizeof name, "sheet-%d", k);
+    kp_cloth_def sheet = cloth_def(name, cells, cells);
+    sheet.width = sheet.height = 0.28;
+    sheet.rotation_deg = any_turn(&random);
+    sheet.position = kp_vec3_make(0.0, -0.1 + 0.41 * k, 0.0);
+    sheet.velocity = kp_vec3_make(0.0, -3.0 - 0.5 * k, 0.0);
+    assert_ok(kp_world_add_cloth(world, &sheet));
+  }
+}
+
+// Four sheets from four sides, turned anyhow, meet in the middle.
+static void add_throw(kp_world *world, int64_t cells, uint64_t seed) {
+  kp_test_random random = kp_test_random_begin(seed + 2000);
+  for (int k = 0; k < 4; ++k) {
+    char name[16];
+    snprintf(name, sizeof name, "sheet-%d", k);
+    kp_cloth_def sheet = cloth_def(name, cells, cells);
+    sheet.width = sheet.height = 0.5;
+    sheet.rotation_deg = any_turn(&random);
+    sheet.position =
+        kp_vec3_make(k & 1 ? 0.4 : -0.4, k & 2 ? 0.4 : -0.4, k == 1 || k == 2 ? 0.4 : -0.4);
+    sheet.velocity =
+        kp_vec3_add(kp_vec3_scale(sheet.position, -10.0), kp_test_vec3(&random, -1.0, 1.0));
+    assert_ok(kp_world_add_cloth(world, &sheet));
+  }
+}
+
 kp_world *kp_tangle_world(const kp_tangle *s) {
+  double side = s->kind == KP_BOX ? 0.12 : 3.0;
+  double low = s->kind == KP_BOX ? -0.3 : -3.0;
   kp_test_settings settings =
-      kp_test_settings_make(3, kp_vec3_make(-3, -3, -3), kp_vec3_make(3, 3, 3));
+      kp_test_settings_make(3, kp_vec3_make(-side, low, -side), kp_vec3_make(side, 3, side));
+  bool falls = s->kind == KP_HAMMOCK || s->kind == KP_BOX;
   settings.backend = s->backend;
   settings.simulation.dt_max = 1.0 / 60.0;
-  settings.simulation.gravity = kp_vec3_make(0.0, s->kind == KP_HAMMOCK ? -9.81 : 0.0, 0.0);
+  settings.simulation.gravity = kp_vec3_make(0.0, falls ? -9.81 : 0.0, 0.0);
   kp_world *world = kp_test_world(&settings);
   assert_ok(kp_world_set_solids(world, &s->solids));
-  if (s->kind == KP_HAMMOCK) {
+  switch (s->kind) {
+  case KP_HAMMOCK:
     add_hammock(world, s->cells);
-  } else if (s->kind == KP_TWIST) {
+    break;
+  case KP_TWIST:
     add_twist(world, s->cells);
-  } else {
+    break;
+  case KP_CRUSH:
     add_crush(world, s->cells);
+    break;
+  case KP_PINCH:
+    add_pinch(world, s->cells, s->seed);
+    break;
+  case KP_BOX:
+    add_box(world, s->cells, s->seed);
+    break;
+  case KP_THROW:
+    add_throw(world, s->cells, s->seed);
+    break;
   }
   assert_ok(kp_world_build(world));
   return world;
@@ -135,9 +215,9 @@ static void implode(kp_deform *d) {
   }
   for (int64_t i = 0; i < d->set->space->n; ++i) {
     double wave = sin(23.0 * x[0][i]) * cos(17.0 * x[2][i] + 1.0);
-    v[0][i] = (kp_real)(-3.0 * x[0][i]);
-    v[1][i] = (kp_real)(1.5 * wave);
-    v[2][i] = (kp_real)(-3.0 * x[2][i]);
+    v[0][i] = (kp_real)(-5.0 * x[0][i]);
+    v[1][i] = (kp_real)(2.5 * wave);
+    v[2][i] = (kp_real)(-5.0 * x[2][i]);
   }
 }
 

@@ -1,5 +1,6 @@
 // Scenes of cloth that meets itself and other cloth, made to tangle: a sheet that falls into a
-// hammock, a strip twisted by its ends, a crushed sheet. Run step by step, with an exact count of
+// hammock, a strip twisted by its ends, a crushed sheet, sheets pinched between two balls, a box
+// full of sheets, sheets thrown at each other. Run step by step, with an exact count of
 // the triangles that intersect, by a test that shares nothing with the contact module.
 #pragma once
 
@@ -7,7 +8,14 @@
 
 #include "support/media.h"
 
-typedef enum kp_tangle_kind { KP_HAMMOCK, KP_TWIST, KP_CRUSH } kp_tangle_kind;
+typedef enum kp_tangle_kind {
+  KP_HAMMOCK,
+  KP_TWIST,
+  KP_CRUSH,
+  KP_PINCH,
+  KP_BOX,
+  KP_THROW
+} kp_tangle_kind;
 
 typedef struct kp_tangle {
   kp_tangle_kind kind;
@@ -15,7 +23,7 @@ typedef struct kp_tangle {
   int64_t steps;
   kp_solids_def solids;
   const char *backend;
-  uint64_t seed;  // 0: as described; else free nodes start up to 0.1 mm away
+  uint64_t seed;  // 0: as described; else free nodes start up to 0.1 mm away, sheets turned anyhow
 } kp_tangle;
 
 typedef struct kp_tangle_outcome {
