@@ -332,7 +332,7 @@ kp_solids_def kp_default_solids_def(void) {
     .iterations = 200,
     .repulsion = 30.0,
     .history = true,
-    .attempts = 4,
+    .attempts = 20,
     .contact = true,
     .bodies = true,
     .rewind = false,

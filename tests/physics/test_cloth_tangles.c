@@ -9,14 +9,15 @@
 typedef struct way {
   const char *name;
   bool history;
-  bool is_long;  // turns of 16 inner steps, 1/60 s
+  bool is_long;      // turns of 16 inner steps, 1/60 s
+  int64_t attempts;  // few: rigid zones, and ways in pieces
 } way;
 
 static const way ways[] = {
-  { "as set up", true, false },
-  { "without history", false, false },
-  { "long turns", true, true },
-  { "long turns without history", false, true },
+  { "as set up", true, false, 20 },
+  { "few attempts, without history", false, false, 2 },
+  { "long turns", true, true, 20 },
+  { "long turns, few attempts, without history", false, true, 2 },
 };
 
 // KELPIE_TANGLE_SEEDS=n asks for more, KELPIE_TANGLE_SEED=n and KELPIE_TANGLE_WAY=k for one.
@@ -40,6 +41,7 @@ static void check(kp_tangle_kind kind, const char *name, int64_t cells, int64_t 
       kp_tangle s = kp_tangle_make(kind, cells, steps);
       s.seed = (uint64_t)seed;
       s.solids.history = ways[w].history;
+      s.solids.attempts = ways[w].attempts;
       if (ways[w].is_long) {
         s.solids.inner = 16;
         s.solids.dt = 1.0 / 960.0;

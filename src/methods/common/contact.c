@@ -25,7 +25,7 @@ kp_contact_def kp_default_contact_def(void) {
     .flip = 0.3,
     .thickness = 1e-6,
     .near_rest = 1.5,
-    .attempts = 4,
+    .attempts = 20,
     .history = true,
   };
 }

@@ -44,7 +44,7 @@ typedef struct kp_contact_def {
   double flip;       // 0 ... 0.9: edges have changed sides when s0 . s < -flip
   double thickness;  // m: gap of the continuous test (1e-6)
   double near_rest;  // pairs closer than this many h in the rest state do not repel (1.5)
-  int attempts;      // rounds of impulses before impact zones (4)
+  int attempts;      // rounds of impulses before impact zones (20)
   bool history;      // keep sides from A (false: the side of the moment, as before Selle)
 } kp_contact_def;
 
