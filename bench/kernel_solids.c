@@ -83,6 +83,8 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
   // as long as explicit springs bear: how fast the bent forms spring back must not end the check
   kp_solids_def solids = kp_default_solids_def();
   solids.strain_rate = 1e4;
+  solids.avoid = 0.01;
+  solids.avoid_stiffness = 1.0;
   KP_TRY(kp_world_set_solids(world, &solids));
   double cells = fmax(sqrt((double)particles / KP_SCHEME_COUNT), 4.0);
   for (int scheme = 0; scheme < KP_SCHEME_COUNT; ++scheme) {

@@ -722,6 +722,10 @@ typedef struct kp_solids_def {
   double domain_friction;  // Coulomb coefficient of the closed faces of the domain
   double particle_restitution;  // of nodes that meet as spheres (cloth.particle_radius)
   double particle_friction;
+  // nodes are pushed from bodies before they meet: from this distance on [m], by so much per node
+  double avoid;
+  double avoid_stiffness;  // N/m
+  double avoid_damping;    // N s/m, against coming nearer
 } kp_solids_def;
 
 typedef enum kp_cloth_pattern { KP_CLOTH_HERRING_BONE, KP_CLOTH_REGULAR } kp_cloth_pattern;
@@ -937,7 +941,7 @@ typedef struct kp_limit_def {
   int64_t visits;         // how often a node may be moved in a pass
   double compensation;    // share of a correction that the node it came from feels
   kp_shape_def shape;     // nodes in it are fixed too, beside pinned ones
-  kp_curve when;  // of the maps of one deformable, that with the highest value is used
+  kp_curve when;          // of the maps of one deformable, that with the highest value is used
   // share by which the nodes that are held or touch bodies may differ from those the list starts
   // from before it is made anew; 0: never
   double rebuild;

@@ -69,6 +69,7 @@ typedef struct kp_env_part {
   KP_ARRAY(uint64_t) offsets;  // of each curve in the points, and their number at the end
   double radius;               // m, of curves
   kp_vec3 color;
+  const double *order;  // of nodes: in which a list of edges corrects them, 0 to 1; NULL: none
 } kp_env_part;
 
 // What a method may see of the world.

@@ -1,6 +1,7 @@
 // Deformables in a frame: the nodes of a part as the vertices of its mesh and the points of its
 // curves.
 #include <stdio.h>
+#include <string.h>
 
 #include "run/batch.h"
 
@@ -50,6 +51,15 @@ static kp_result add_mesh(kp_batch *batch, const kp_env_part *part) {
   return KP_OK;
 }
 
+// Where in the correction list of its edges a node stands, for pictures of the list.
+static kp_result add_order(kp_batch *batch, const kp_env_part *part) {
+  void *room;
+  KP_TRY(kp_batch_room(batch, KP_ITEM_F64, (size_t)part->count, "", &room, "mesh/%s/order/0",
+                       part->name));
+  memcpy(room, part->order, (size_t)part->count * sizeof(double));
+  return KP_OK;
+}
+
 static kp_result add_curves(kp_batch *batch, const kp_env_part *part) {
   KP_TRY(add_named(batch, part, "curve", "points", part->set->position));
   KP_TRY(add_named(batch, part, "curve", "velocity", part->set->velocity));
@@ -79,6 +89,7 @@ kp_result kp_batch_add_parts(kp_batch *batch, kp_world *world) {
     const kp_env_part *part = &world->env.parts.data[p];
     if (part->triangles.count > 0) {
       KP_TRY(add_mesh(batch, part));
+      KP_TRY(part->order != NULL ? add_order(batch, part) : KP_OK);
     }
     if (part->offsets.count > 0) {
       KP_TRY(add_curves(batch, part));

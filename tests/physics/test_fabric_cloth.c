@@ -131,6 +131,36 @@ static void test_hand(void **state) {
 
 // Damping takes energy from a ringing cloth; none is left free to grow (the printed sign of Eq. 4.2
 // feeds it).
+// S46: a quarter of the stiffness when pushed together. Energy and the first impulse of a sheet
+// that is stretched or pressed by 1 % along x.
+static void test_two_stiffnesses(void **state) {
+  (void)state;
+  double energy[2], kinetic[2];
+  for (int pressed = 0; pressed < 2; ++pressed) {
+    kp_cloth_def sheet = kp_test_sheet(6, 6, 0.1);
+    sheet.stiffness = 100.0;
+    sheet.compression = 25.0;
+    sheet.shear = sheet.bend_stiffness = 0.0;
+    kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-5);
+    c.gravity = 0.0;
+    kp_world *world = kp_test_cloth_world(&c);
+    kp_vec3 *x = kp_test_nodes(world);
+    for (int i = 0; i < 49; ++i) {
+      double factor = pressed ? 0.99 : 1.01;
+      kp_test_node(world, i, vec(factor * x[i].x, x[i].y, x[i].z), vec(0, 0, 0));
+    }
+    kp_free(x);
+    energy[pressed] = kp_test_stats(world, "sheet").internal_energy;
+    kp_test_steps(world, 1);
+    kinetic[pressed] = kp_test_stats(world, "sheet").kinetic_energy;
+    kp_world_destroy(&world);
+  }
+  // 42 springs along x, each k x^2/2
+  assert_near_relative(energy[0], 42.0 * 0.5 * 100.0 * 1e-6, KP_TOL(1e-3, 1e-9));
+  assert_near_relative(energy[1] / energy[0], 0.25, KP_TOL(1e-3, 1e-9));
+  assert_near_relative(kinetic[1] / kinetic[0], 0.0625, KP_TOL(2e-3, 1e-9));
+}
+
 // A force field acts on the deformable it names and on no other one of the same set.
 static void test_force_on_one(void **state) {
   (void)state;
@@ -434,6 +464,7 @@ int main(void) {
     cmocka_unit_test(test_wind_on_the_normal),
     cmocka_unit_test(test_hand),
     cmocka_unit_test(test_force_on_one),
+    cmocka_unit_test(test_two_stiffnesses),
     cmocka_unit_test(test_damping),
     cmocka_unit_test(test_step_bounds),
     cmocka_unit_test(test_full_cloth),

@@ -157,6 +157,14 @@ static void test_lists_follow_contact(void **state) {
     }
   }
   assert_true(n_fixed > 24);
+  // what pictures of the list show: 0 where it starts, 1 at its end
+  const double *order = world->env.parts.data[0].order;
+  double last = 0.0;
+  for (int64_t i = 0; i < d->set->space->n; ++i) {
+    assert_true(!m->fixed.data[i] || order[i] == 0.0);
+    last = fmax(last, order[i]);
+  }
+  assert_near(last, 1.0, 1e-12);
   assert_int_equal(n_wrong, 0);
   kp_world_destroy(&world);
 }

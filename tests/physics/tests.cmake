@@ -59,6 +59,8 @@ kp_test(test_fabric_cloth SOURCES test_fabric_cloth.c ${cloth_support} LABELS fu
 kp_test(test_fabric_limits SOURCES test_fabric_limits.c ${cloth_support} LABELS long TIMEOUT 3600)
 kp_test(test_fabric_skirt SOURCES test_fabric_skirt.c ${cloth_support} LABELS full TIMEOUT 600)
 target_compile_definitions(test_fabric_skirt PRIVATE KP_SCENES="${PROJECT_SOURCE_DIR}/scenes")
+kp_test(test_fabric_bounce SOURCES test_fabric_bounce.c ${cloth_support} LABELS full TIMEOUT 600)
+target_compile_definitions(test_fabric_bounce PRIVATE KP_SCENES="${PROJECT_SOURCE_DIR}/scenes")
 kp_test(test_fabric_knit SOURCES test_fabric_knit.c ${cloth_support} LABELS full TIMEOUT 600)
 kp_test(test_fabric_water SOURCES test_fabric_water.c fabric_water_short.c ${cloth_support} LABELS full)
 kp_test(test_fabric_water_long SOURCES test_fabric_water.c fabric_water_long.c ${cloth_support} LABELS long TIMEOUT 3600)

@@ -47,6 +47,9 @@ kp_world *kp_test_cloth_world(const kp_test_cloth *c) {
       assert_ok(kp_world_add_limit(world, c->limits[k]));
     }
   }
+  if (c->body != NULL) {
+    assert_ok(kp_world_add_collider(world, c->body));
+  }
   if (c->water != NULL) {
     assert_ok(kp_world_add_immersion(world, c->water));
   }

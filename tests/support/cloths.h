@@ -19,6 +19,7 @@ typedef struct kp_test_cloth {
   const kp_pin_def *pins[4];
   const kp_immersion_def *water;
   const kp_limit_def *limits[4];
+  const kp_collider_def *body;
 } kp_test_cloth;
 
 kp_test_cloth kp_test_cloth_make(const kp_cloth_def *sheet, double dt);

@@ -1,5 +1,6 @@
 -- Twisting cloth (Selle 2008, Fig. 6.3): a link turns in the middle of a strip of half a million triangles. Its ends may
--- follow along the strip for three seconds, then they are held.
+-- follow along the strip for three seconds, then they are held. The set-up bends the strip along a parabola around
+-- one link; here it is straight between two bars.
 local columns, rows = 250, 1000
 local edge = 0.3 / columns
 domain { min = {-1, 0, -1}, max = {1, 1, 1} }

@@ -10,6 +10,15 @@ cloth "cover" {
   density = 1, stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
   thickness = 0.01, friction = 0.4, drag = 20, color = {0.70, 0.66, 0.58},
 }
+-- a few vertices are led for 0.3 s, by up to four cells: the cover does not fall flat
+for i, at in ipairs { {-1.3, 0.4}, {0.2, -1.5}, {1.1, 0.9}, {-0.4, 1.6}, {1.6, -0.7} } do
+  pin("led_" .. i) {
+    of = "cover", shape = capsule { a = {at[1], 3.8, at[2]}, b = {at[1], 4.2, at[2]}, radius = edge },
+    position = function(t) return {0, (i % 2 == 0 and 4 or -4) * edge * math.sin(math.pi * math.min(t, 0.3) / 0.6), 0} end,
+    stop = 0.3,
+  }
+end
+-- friction on the wardrobe is that of the time after 3 s; before, the set-up has 10
 collider "wardrobe" { shape = box { min = {-0.8, 0, -0.4}, max = {0.8, 2.2, 0.4} }, friction = 0.3, color = {0.35, 0.20, 0.10} }
 wind "gust" { velocity = function(t) local on = math.min(math.max((t - 3) / 0.1, 0), 1) return {0.001 * on, on, -0.25 * on} end }
 render { camera_position = {6, 4.5, 7}, camera_target = {0, 1.2, 0}, box = false }

@@ -321,7 +321,7 @@ static kp_result update(kp_deform *d, kp_env *env) {
     }
     place(b, env, solid, d->time + d->dt);
     if ((int64_t)s >= b->n_wide) {
-      bound(&solid->record, kp_shape_bounds(solid->shape), d->def.gap);
+      bound(&solid->record, kp_shape_bounds(solid->shape), fmax(d->def.gap, d->def.avoid));
     }
   }
   KP_TRY(make_cells(b));
@@ -446,6 +446,35 @@ kp_result kp_deform_collide(kp_deform *d, kp_env *env) {
   KP_TRY(kp_call_reduce(env->backend, &call, d->set->space->n, &sum));
   b->n_contacts = (int64_t)sum;
   return KP_OK;
+}
+
+kp_result kp_deform_avoid(kp_deform *d, kp_env *env) {
+  kp_deform_bodies *b = &d->bodies;
+  if (!(d->def.avoid > 0.0) || b->solids.count == 0) {
+    return KP_OK;
+  }
+  if (b->has_moving) {
+    // where they are now, whatever was simulated before
+    for (size_t k = 0; k < b->frames.count; ++k) {
+      const kp_body *model = &env->bodies->models.data[k];
+      if (model->kind == KP_BODY_SCRIPTED) {
+        b->frames.data[k] = kp_body_scripted_frame(model, d->time);
+      }
+    }
+    KP_TRY(update(d, env));
+  }
+  deform_avoid_args a = { .from = d->def.avoid,
+                          .stiffness = d->def.avoid_stiffness,
+                          .damping = d->def.avoid_damping };
+  kp_call call;
+  kp_call_init(&call, &deform_avoid_kernel, &a);
+  bind_places(&call, &a.places, b);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, e, d->extra, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, d->set->space->n);
 }
 
 kp_result kp_deform_recover(kp_deform *d, kp_env *env, const kp_deform_group *group, double h) {

@@ -45,6 +45,10 @@ void kp_deform_bodies_begin(struct kp_deform *deform, kp_env *env);
 // B.4: nodes out of bodies; v -> Gamma(v); normals of contacts.
 KP_NODISCARD kp_result kp_deform_collide(struct kp_deform *deform, kp_env *env);
 
+// Adds the push of bodies that are near to the accelerations of the nodes, at the start of an inner
+// step.
+KP_NODISCARD kp_result kp_deform_avoid(struct kp_deform *deform, kp_env *env);
+
 struct kp_deform_group;
 // B.6: after a solve from `velocity` over a time h gave `moving` with normals kept, the velocities
 // of nodes in contact without that.

@@ -430,10 +430,55 @@ KP_FN void deform_blow(int64_t i, const deform_blow_args *g) {
   g->wz[i] = (kp_real)sum[2];
 }
 
+// ---- avoiding bodies before they are met (Ozgen 2013, L607; the force is reconstructed)
+//
+//   F = k (d0 - d) n - c min(0, (v - v_B).n) n        where d < d0, for every solid near
+
+typedef struct deform_avoid_args {
+  deform_places places;
+  double from;  // d0 [m]
+  double stiffness, damping;
+  const uint8_t *hold;
+  const kp_real *mass;
+  const kp_pos *x, *y, *z;
+  const kp_real *vx, *vy, *vz;
+  kp_real *ex, *ey, *ez;  // m/s^2
+} deform_avoid_args;
+
+KP_FN void deform_avoid(int64_t i, const deform_avoid_args *g) {
+  const double x[3] = { g->x[i], g->y[i], g->z[i] };
+  const double v[3] = { (double)g->vx[i], (double)g->vy[i], (double)g->vz[i] };
+  double sum[3] = { 0.0, 0.0, 0.0 };
+  int32_t first, last;
+  deform_near(&g->places, x, &first, &last);
+  int32_t n = g->hold[i] >= 7 ? 0 : g->places.n_wide + last - first;
+  for (int32_t k = 0; k < n; ++k) {
+    int32_t s = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
+    const deform_obstacle *solid = deform_obstacle_at(&g->places, s);
+    double normal[3], body[3];
+    double d = deform_obstacle_distance(solid, g->places.values, x, normal);
+    if (d >= g->from) {
+      continue;
+    }
+    deform_obstacle_velocity(solid, x, body);
+    double along =
+        (v[0] - body[0]) * normal[0] + (v[1] - body[1]) * normal[1] + (v[2] - body[2]) * normal[2];
+    double push = g->stiffness * (g->from - d) - g->damping * (along < 0.0 ? along : 0.0);
+    for (int c = 0; c < 3; ++c) {
+      sum[c] += push * normal[c];
+    }
+  }
+  double inverse = 1.0 / (double)g->mass[i];
+  g->ex[i] += (kp_real)(inverse * sum[0]);
+  g->ey[i] += (kp_real)(inverse * sum[1]);
+  g->ez[i] += (kp_real)(inverse * sum[2]);
+}
+
 #define DEFORM_BODIES_KERNELS(POINT, REDUCE, ROW, PAIR)                                            \
   POINT(deform, touch)                                                                             \
   POINT(deform, collide)                                                                           \
   REDUCE(deform, contacts, KP_REDUCE_SUM)                                                          \
   POINT(deform, recover)                                                                           \
   POINT(deform, friction)                                                                          \
+  POINT(deform, avoid)                                                                             \
   POINT(deform, blow)

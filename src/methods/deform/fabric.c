@@ -51,7 +51,7 @@ static kp_result add_all(kp_deform *d, kp_env *env, const kp_fabric_defs *defs) 
     KP_TRY(kp_limits_add(d, env, &defs->limits[k]));
   }
   KP_TRY(kp_particles_create(d, env));
-  f->adds_forces = f->waters.count > 0 || f->contact.is_on;
+  f->adds_forces = f->waters.count > 0 || f->contact.is_on || d->def.avoid > 0.0;
   return KP_OK;
 }
 
@@ -95,6 +95,7 @@ kp_result kp_fabric_forces(kp_deform *d, kp_env *env) {
   for (size_t k = 0; f != NULL && k < f->waters.count; ++k) {
     KP_TRY(kp_immersion_forces(f->waters.data[k], d, env));
   }
+  KP_TRY(kp_deform_avoid(d, env));
   return f != NULL && f->contact.is_on ? kp_particles_forces(d, env) : KP_OK;
 }
 

@@ -62,6 +62,11 @@ typedef struct kp_limited {
   kp_range nodes;
   KP_ARRAY(kp_limit) maps;
   size_t active;  // of the last step
+  // of nodes: where in the list they are moved last, 0 (fixed) to 1, for pictures; of this map in
+  // this version
+  KP_ARRAY(double) order;
+  size_t order_of;
+  int64_t order_version;
 } kp_limited;
 
 // ---- particles.c --------------------------------------------------------------------------------

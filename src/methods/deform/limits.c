@@ -49,6 +49,7 @@ void kp_limited_destroy(kp_limited **limited) {
     free_map(&(*limited)->maps.data[m]);
   }
   kp_array_free(&(*limited)->maps);
+  kp_array_free(&(*limited)->order);
   kp_free(*limited);
   *limited = NULL;
 }
@@ -349,6 +350,28 @@ static kp_result limited_of(kp_fabric *f, const kp_deform_part *part, kp_limited
   return result;
 }
 
+static void write_order(kp_limited *l) {
+  const kp_limit *m = &l->maps.data[l->active];
+  l->order_of = l->active;
+  l->order_version = m->rebuilds;
+  memset(l->order.data, 0, sizeof(double) * l->order.count);
+  for (int64_t e = 0; m->def.method == KP_LIMIT_DIRECT && e < m->n_edges; ++e) {
+    l->order.data[m->edges.data[e].to] = (double)(e + 1) / (double)m->n_edges;
+  }
+}
+
+// Frames hold the order of the list that is used.
+static kp_result show_order(kp_limited *l, kp_env *env, const char *of) {
+  KP_TRY(kp_array_resize(&l->order, (size_t)l->nodes.n));
+  write_order(l);
+  for (size_t p = 0; p < env->parts.count; ++p) {
+    if (strcmp(env->parts.data[p].name, of) == 0) {
+      env->parts.data[p].order = l->order.data;
+    }
+  }
+  return KP_OK;
+}
+
 kp_result kp_limits_add(kp_deform *d, kp_env *env, const kp_limit_def *def) {
   const kp_deform_part *part;
   KP_TRY(kp_fabric_find(d, "limit", def->name, def->of, &part));
@@ -367,8 +390,9 @@ kp_result kp_limits_add(kp_deform *d, kp_env *env, const kp_limit_def *def) {
   }
   if (result != KP_OK) {
     free_map(&map);
+    return result;
   }
-  return result;
+  return show_order(limited, env, part->name);
 }
 
 // ---- a step -------------------------------------------------------------------------------------
@@ -541,6 +565,9 @@ kp_result kp_fabric_limit(kp_deform *d, kp_env *env, const kp_deform_group *grou
     kp_limit *m = &l->maps.data[l->active];
     if (m->seen != NULL && m->seen_revision != m->seen->revision) {
       KP_TRY(make_anew(m, d, env, l->nodes));  // the world was rewound or loaded
+    }
+    if (l->order_of != l->active || l->order_version != m->rebuilds) {
+      write_order(l);
     }
     KP_TRY(propose(d, l->nodes));
     KP_TRY(m->def.method == KP_LIMIT_DIRECT ? tighten(m, d, l->nodes) : provot(m, d, l->nodes));

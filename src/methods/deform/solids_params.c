@@ -44,6 +44,10 @@ static const kp_param solids_rows[] = {
   ROW(particle_restitution, REAL, "", 1e-3, 1,
       "Of nodes that meet as spheres: speed after over speed before."),
   ROW(particle_friction, REAL, "", 0, 100, "Of nodes that meet as spheres."),
+  ROW(avoid, REAL, "m", 0, 1e3,
+      "Nodes are pushed from bodies that are nearer than this, before they meet; 0: they are not."),
+  ROW(avoid_stiffness, REAL, "N/m", 0, 1e9, "Of that push, per node."),
+  ROW(avoid_damping, REAL, "N s/m", 0, 1e9, "Of that push, against coming nearer, per node."),
 };
 
 static void set_solids(void *def) {
