@@ -164,7 +164,7 @@ static double pool_bytes(const void *self) {
   double samples = (double)lattice->n[0] * lattice->n[1] * lattice->n[2];
   double surface = (double)pool->surface.n_vertices * (sizeof(kp_vec3) + 3 * sizeof(float)) +
                    (double)pool->surface.n_triangles * 3 * sizeof(uint32_t);
-  return 3 * sizeof(double) + sizeof(uint32_t) +
+  return 6 * sizeof(double) + sizeof(uint32_t) +
          (3.0 * sizeof(float) * samples + surface) / (double)pool->cloud.n;
 }
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "geom/particle_surface_cpu.h"
+#include "par/kernel_define.h"
 #include "par/parallel.h"
 
 #define MOST_SAMPLES KP_SURFACING_FINEST
@@ -21,6 +23,7 @@
 #define FLAT 0.42f      // share of the weight up to which few particles are
 #define CROWDED 5.0f    // spacings that phi is raised by, per share of the weight beyond that
 #define ROWS_PER_CHUNK 16
+#define TILE 512  // particles that samples are shown at a time
 
 // Weight inside a liquid: (R/d)^n times the integral of (1 - s^2)^3.
 static float full_weight(const kp_surfacing *how) {
@@ -249,7 +252,8 @@ static int64_t bin_at(const kp_surfacer *s, double x, double y, double z) {
 static kp_result sort_particles(kp_surfacer *s, const kp_cloud *cloud) {
   int64_t n_bins = (int64_t)s->bins[0] * s->bins[1] * s->bins[2];
   s->order = make_room(s->order, cloud->n, sizeof *s->order);
-  if (s->order == NULL) {
+  s->places = make_room(s->places, 3 * cloud->n, sizeof *s->places);
+  if (s->order == NULL || s->places == NULL) {
     return KP_ERROR_MEMORY;
   }
   memset(s->starts, 0, (size_t)(n_bins + 1) * sizeof *s->starts);
@@ -269,44 +273,34 @@ static kp_result sort_particles(kp_surfacer *s, const kp_cloud *cloud) {
   }
   memmove(s->starts + 1, s->starts, (size_t)n_bins * sizeof *s->starts);
   s->starts[0] = 0;
+  int64_t n = s->starts[n_bins];
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t p = s->order[i];
+    s->places[i] = cloud->x[p];
+    s->places[n + i] = cloud->y[p];
+    s->places[2 * n + i] = cloud->z[p];
+  }
   return KP_OK;
 }
 
 // ---- distance
 
-// Samples of one bin, and what they have gathered.
+// Samples of one bin, and what they have gathered; the particles that reach them.
 typedef struct bin_samples {
-  int n;
-  float x[MOST_SAMPLES * MOST_SAMPLES * MOST_SAMPLES];
-  float y[MOST_SAMPLES * MOST_SAMPLES * MOST_SAMPLES];
-  float z[MOST_SAMPLES * MOST_SAMPLES * MOST_SAMPLES];
-  float weight[MOST_SAMPLES * MOST_SAMPLES * MOST_SAMPLES];
-  float mx[MOST_SAMPLES * MOST_SAMPLES * MOST_SAMPLES];
-  float my[MOST_SAMPLES * MOST_SAMPLES * MOST_SAMPLES];
-  float mz[MOST_SAMPLES * MOST_SAMPLES * MOST_SAMPLES];
-  float nearest[MOST_SAMPLES * MOST_SAMPLES * MOST_SAMPLES];  // square of the distance
+  kp_surface_layer layers[MOST_SAMPLES];
+  kp_surface_gather_fn gather;
+  int64_t n;  // particles that wait
+  float x[TILE], y[TILE], z[TILE], away[TILE];
 } bin_samples;
 
-// A particle at (px, py, pz), all in units of R from the corner of the bin; samples begin..end-1.
-static void add_particle(bin_samples *b, int begin, int end, float px, float py, float pz) {
-  for (int i = begin; i < end; ++i) {
-    float dx = px - b->x[i], dy = py - b->y[i], dz = pz - b->z[i];
-    float square = dx * dx + dy * dy + dz * dz;
-    float t = 1.0f - square;
-    t = t > 0.0f ? t : 0.0f;
-    float w = t * t * t;
-    b->weight[i] += w;
-    b->mx[i] += w * dx;
-    b->my[i] += w * dy;
-    b->mz[i] += w * dz;
-    b->nearest[i] = square < b->nearest[i] ? square : b->nearest[i];
-  }
-}
+void kp_surface_gather_base(const kp_surface_particles *p, kp_surface_layer *layer);
+void kp_surface_gather_v3(const kp_surface_particles *p, kp_surface_layer *layer);
+void kp_surface_gather_v4(const kp_surface_particles *p, kp_surface_layer *layer);
 
-typedef struct fill_work {
-  kp_surfacer *s;
-  const kp_cloud *cloud;
-} fill_work;
+static kp_surface_gather_fn find_gather(void) {
+  static const kp_surface_gather_fn slots[] = KP_DEFINE_SLOTS(kp_surface_gather_);
+  return slots[kp_isa_current()];
+}
 
 // Bins bx - 1 .. bx + 1 and so on that exist.
 static void bins_around(const kp_surfacer *s, const int32_t bin[3], int32_t lo[3], int32_t hi[3]) {
@@ -346,61 +340,60 @@ static bin_kind find_kind(const kp_surfacer *s, const int32_t bin[3]) {
 
 static void place_samples(const kp_surfacer *s, const int32_t n[3], bin_samples *b) {
   float step = (float)(s->how.voxel / (s->how.reach * s->how.spacing));
-  b->n = 0;
   for (int k = 0; k < n[2]; ++k) {
-    for (int j = 0; j < n[1]; ++j) {
-      for (int i = 0; i < n[0]; ++i, ++b->n) {
-        b->x[b->n] = (float)i * step;
-        b->y[b->n] = (float)j * step;
-        // in 2D all layers see the plane, which is the middle one
-        b->z[b->n] = s->how.dimension == 2 ? step : (float)k * step;
-        b->weight[b->n] = b->mx[b->n] = b->my[b->n] = b->mz[b->n] = 0.0f;
-        b->nearest[b->n] = 16.0f;
-      }
+    kp_surface_layer *layer = &b->layers[k];
+    int count = n[0] * n[1];
+    layer->n = (count + KP_SURFACE_LANES - 1) / KP_SURFACE_LANES * KP_SURFACE_LANES;
+    // in 2D all layers see the plane, which is the middle one
+    layer->z = s->how.dimension == 2 ? step : (float)k * step;
+    for (int i = 0; i < layer->n; ++i) {
+      layer->x[i] = (float)(i % n[0]) * step;
+      layer->y[i] = (float)(i / n[0]) * step;
+      layer->weight[i] = layer->mx[i] = layer->my[i] = layer->mz[i] = 0.0f;
+      layer->nearest[i] = 16.0f;
     }
   }
 }
 
-// To the layers of samples it reaches: half of the bin's on average. `away` is the square of its
-// distance from the bin across the layers.
-static void add_to_layers(bin_samples *b, int per_layer, float away, float px, float py, float pz) {
-  for (int begin = 0; begin < b->n; begin += per_layer) {
-    float dz = pz - b->z[begin];
-    if (away + dz * dz < 1.0f) {
-      add_particle(b, begin, begin + per_layer, px, py, pz);
-    }
+static void show_particles(bin_samples *b, int32_t n_layers) {
+  kp_surface_particles p = { .n = b->n, .x = b->x, .y = b->y, .z = b->z, .away = b->away };
+  for (int32_t k = 0; k < n_layers; ++k) {
+    b->gather(&p, &b->layers[k]);
   }
+  b->n = 0;
 }
 
-static void gather(const fill_work *work, const int32_t bin[3], int per_layer, bin_samples *b) {
-  const kp_surfacer *s = work->s;
-  const kp_cloud *cloud = work->cloud;
+// From the particles around a bin that come near it across its layers.
+static void gather(const kp_surfacer *s, const int32_t bin[3], int32_t n_layers, bin_samples *b) {
   int32_t lo[3], hi[3];
   double scale = 1.0 / (s->how.reach * s->how.spacing);
   kp_vec3 corner = kp_vec3_madd(s->lattice.origin, s->edge, kp_vec3_make(bin[0], bin[1], bin[2]));
   float end = (float)(s->edge * scale);
+  int64_t all = s->starts[(int64_t)s->bins[0] * s->bins[1] * s->bins[2]];
   bins_around(s, bin, lo, hi);
+  b->n = 0;
   for (int32_t k = lo[2]; k <= hi[2]; ++k) {
     for (int32_t j = lo[1]; j <= hi[1]; ++j) {
       // bins along x lie one behind the other
-      uint32_t first = s->starts[bin_index(s, lo[0], j, k)];
       uint32_t last = s->starts[bin_index(s, hi[0], j, k) + 1];
-      for (uint32_t at = first; at < last; ++at) {
-        uint32_t p = s->order[at];
-        float x = (float)((cloud->x[p] - corner.x) * scale);
-        float y = (float)((cloud->y[p] - corner.y) * scale);
-        float z = (float)((cloud->z[p] - corner.z) * scale);
-        float out[2] = { fmaxf(-x, x - end), fmaxf(-y, y - end) };
-        float away = 0.0f;
-        for (int c = 0; c < 2; ++c) {
-          away += out[c] > 0.0f ? out[c] * out[c] : 0.0f;
-        }
-        if (away < 1.0f) {
-          add_to_layers(b, per_layer, away, x, y, z);
+      for (uint32_t p = s->starts[bin_index(s, lo[0], j, k)]; p < last; ++p) {
+        float x = (float)((s->places[p] - corner.x) * scale);
+        float y = (float)((s->places[all + p] - corner.y) * scale);
+        float out_x = -x > x - end ? -x : x - end;
+        float out_y = -y > y - end ? -y : y - end;
+        float away = (out_x > 0.0f ? out_x * out_x : 0.0f) + (out_y > 0.0f ? out_y * out_y : 0.0f);
+        b->x[b->n] = x;
+        b->y[b->n] = y;
+        b->z[b->n] = (float)((s->places[2 * all + p] - corner.z) * scale);
+        b->away[b->n] = away;
+        b->n += away < 1.0f ? 1 : 0;
+        if (b->n == TILE) {
+          show_particles(b, n_layers);
         }
       }
     }
   }
+  show_particles(b, n_layers);
 }
 
 static float clamp01(float t) {
@@ -408,7 +401,7 @@ static float clamp01(float t) {
 }
 
 // In metres, from what a sample has gathered.
-static float distance_of(const kp_surfacer *s, const bin_samples *b, int i, float full) {
+static float distance_of(const kp_surfacer *s, const kp_surface_layer *b, int i, float full) {
   float reach = (float)(s->how.reach * s->how.spacing), r = (float)s->radius;
   float w = b->weight[i];
   float most = (float)(OUTSIDE * s->how.spacing);
@@ -428,7 +421,8 @@ static float distance_of(const kp_surfacer *s, const bin_samples *b, int i, floa
 
 // What smoothing would lose: a drop around a particle that is alone, and phi itself where fewer
 // particles are than at a flat surface.
-static float drop_of(const kp_surfacer *s, const bin_samples *b, int i, float full, float phi) {
+static float drop_of(const kp_surfacer *s, const kp_surface_layer *b, int i, float full,
+                     float phi) {
   float own = 1.0f - b->nearest[i];
   float others = b->weight[i] - (own > 0.0f ? own * own * own : 0.0f);
   float t = clamp01((others / full - ALONE_TO) / (AMONG_FROM - ALONE_TO));
@@ -439,8 +433,7 @@ static float drop_of(const kp_surfacer *s, const bin_samples *b, int i, float fu
   return drop < few ? drop : few;
 }
 
-static void fill_bin(const fill_work *work, const int32_t bin[3], bin_samples *b) {
-  kp_surfacer *s = work->s;
+static void fill_bin(kp_surfacer *s, const int32_t bin[3], bin_samples *b) {
   int32_t first[3], n[3];
   for (int c = 0; c < 3; ++c) {
     bool is_flat = c == 2 && s->how.dimension == 2;
@@ -454,29 +447,30 @@ static void fill_bin(const fill_work *work, const int32_t bin[3], bin_samples *b
   float full = full_weight(&s->how);
   if (kind == BIN_MIXED) {
     place_samples(s, n, b);
-    gather(work, bin, n[0] * n[1], b);
+    gather(s, bin, n[2], b);
   }
-  int at = 0;
   for (int32_t k = 0; k < n[2]; ++k) {
+    const kp_surface_layer *layer = &b->layers[k];
     for (int32_t j = 0; j < n[1]; ++j) {
       int64_t row = first[0] + (first[1] + j) * s->lattice.row + (first[2] + k) * s->lattice.slab;
-      for (int32_t i = 0; i < n[0]; ++i, ++at) {
-        float phi = kind == BIN_MIXED ? distance_of(s, b, at, full) : plain;
+      for (int32_t i = 0; i < n[0]; ++i) {
+        int at = i + j * n[0];
+        float phi = kind == BIN_MIXED ? distance_of(s, layer, at, full) : plain;
         s->values[row + i] = phi;
-        s->drops[row + i] = kind == BIN_MIXED ? drop_of(s, b, at, full, phi) : plain;
+        s->drops[row + i] = kind == BIN_MIXED ? drop_of(s, layer, at, full, phi) : plain;
       }
     }
   }
 }
 
 static void fill_bin_rows(int64_t begin, int64_t end, void *context) {
-  const fill_work *work = context;
-  const kp_surfacer *s = work->s;
+  kp_surfacer *s = context;
   bin_samples samples;
+  samples.gather = find_gather();
   for (int64_t row = begin; row < end; ++row) {
     for (int32_t i = 0; i < s->bins[0]; ++i) {
       const int32_t bin[3] = { i, (int32_t)(row % s->bins[1]), (int32_t)(row / s->bins[1]) };
-      fill_bin(work, bin, &samples);
+      fill_bin(s, bin, &samples);
     }
   }
 }
@@ -546,8 +540,7 @@ kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how, const kp_clo
   s->radius = flat_radius(how);
   KP_TRY(lay_lattice(s, &box));
   KP_TRY(sort_particles(s, cloud));
-  fill_work work = { s, cloud };
-  kp_parallel_for((int64_t)s->bins[1] * s->bins[2], 1, fill_bin_rows, &work);
+  kp_parallel_for((int64_t)s->bins[1] * s->bins[2], 1, fill_bin_rows, s);
   kp_lattice_smooth(&s->lattice, s->values, s->other, how->smooth);
   filter drops = { .lattice = &s->lattice, .from = s->drops, .to = s->values };
   kp_parallel_for((int64_t)s->lattice.n[1] * s->lattice.n[2], ROWS_PER_CHUNK, join_rows, &drops);
@@ -621,6 +614,7 @@ void kp_surfacer_velocities(const kp_surfacer *s, const kp_cloud *cloud, const k
 void kp_surfacer_free(kp_surfacer *s) {
   kp_free(s->starts);
   kp_free(s->order);
+  kp_free(s->places);
   kp_free(s->values);
   kp_free(s->other);
   kp_free(s->drops);

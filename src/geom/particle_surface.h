@@ -41,6 +41,7 @@ typedef struct kp_surfacer {
   double radius;     // r [m]
   uint32_t *starts;  // of each bin, and the end of the last
   uint32_t *order;   // particles by bin
+  double *places;    // their x, then their y, then their z, by bin
   float *values, *other, *drops;
 } kp_surfacer;
 
