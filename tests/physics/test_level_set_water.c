@@ -131,6 +131,40 @@ static void test_still_water_around_a_ball(void **state) {
   kp_world_destroy(&world);
 }
 
+// A ball is thrown into water at rest at 8 m/s (after Selle 2008, Figs 2.15-2.17): the first step
+// that could see it must not be long enough to find it deep inside, or the water it covers is lost
+// and the surface above it tears.
+static void test_ball_enters_still_water(void **state) {
+  (void)state;
+  tank t = tank_of(2, 48);
+  t.grid.cfl = 1.75;
+  kp_world *world = tank_world(&t, "cpu");
+  add_water(world, "water", pool(0.4));
+  static double places[] = { 0, 0.52, 0, 0, 0.36, 0, 0, 0.2, 0 };
+  kp_collider_def ball = kp_default_collider_def();
+  snprintf(ball.name, sizeof ball.name, "ball");
+  ball.shape = kp_test_ball(kp_vec3_make(0.5, 0, 0), 0.1);
+  ball.position = (kp_curve){ .components = 3, .n = 3, .interval = 0.02, .samples = places };
+  assert_ok(kp_world_add_collider(world, &ball));
+  assert_ok(kp_world_build(world));
+  double before = volume_of(world);
+  double most = 0.0;
+  double last = 0.52;
+  int64_t steps = kp_world_steps(world);
+  while (kp_world_time(world) < 0.04 - 1e-9) {
+    assert_ok(kp_world_step(world, 0.04 - kp_world_time(world), NULL));
+    double y = kp_bodies_frame(world->bodies, 0).position.y;
+    // the curve ends at rest: between its samples it is a little faster than they are
+    most = fmax(most, (last - y) * t.cells);
+    last = y;
+    assert_near_relative(volume_of(world), before, 0.02);
+  }
+  print_message("%lld steps, the ball at most %.2f cells in one\n",
+                (long long)(kp_world_steps(world) - steps), most);
+  assert_true(most < 1.3 * t.grid.cfl);
+  kp_world_destroy(&world);
+}
+
 // ---- tracking in given flows
 // -----------------------------------------------------------------------
 
@@ -353,9 +387,13 @@ static void test_eddies(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_still_water), cmocka_unit_test(test_still_water_around_a_ball),
-    cmocka_unit_test(test_tracking),    cmocka_unit_test(test_free_fall),
-    cmocka_unit_test(test_refuses),     cmocka_unit_test(test_bits),
+    cmocka_unit_test(test_still_water),
+    cmocka_unit_test(test_still_water_around_a_ball),
+    cmocka_unit_test(test_ball_enters_still_water),
+    cmocka_unit_test(test_tracking),
+    cmocka_unit_test(test_free_fall),
+    cmocka_unit_test(test_refuses),
+    cmocka_unit_test(test_bits),
     cmocka_unit_test(test_eddies),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

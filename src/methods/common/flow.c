@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "methods/common/flow_kernels.h"
 #include "methods/common/force_field.h"
+#include "methods/common/medium.h"
 #include "par/kernel_define.h"
 
 FLOW_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
@@ -480,8 +481,7 @@ kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight) {
 }
 
 double kp_flow_max_dt(const kp_flow *flow, const kp_env *env) {
-  (void)env;
-  double speed = fmax(flow->max_sum, 1e-30);
+  double speed = fmax(fmax(flow->max_sum, kp_medium_fastest_body(env)), 1e-30);
   return flow->grid.cfl * flow->mac->view.cell / speed;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "data/curve.h"
+#include "methods/common/medium.h"
 #include "methods/level_set/pls_kernels.h"
 #include "par/kernel_define.h"
 
@@ -284,13 +285,16 @@ static kp_result pls_check(void *self, kp_env *env) {
 
 // ---- limits and sums
 
-// What gravity adds in a step counts too: water that is let go is not seen to move yet. Tension:
-// Brackbill, Kothe & Zemach 1992 with one fluid.
+// What gravity adds in a step counts too: water that is let go is not seen to move yet. So do
+// bodies, whose way must not be longer than phi is known into them: one that hits water at rest
+// would be deep in it before the first step that sees it. Tension: Brackbill, Kothe & Zemach 1992
+// with one fluid.
 static double pls_max_dt(void *self, kp_env *env) {
   const kp_pls *pls = self;
   double h = pls->flow.mac->view.cell;
   double cfl = pls->flow.grid.cfl;
   double speed = pls->flow.max_sum + sqrt(h * kp_vec3_length(env->simulation.gravity));
+  speed = fmax(speed, kp_medium_fastest_body(env));
   for (size_t e = 0; e < pls->emitters.count; ++e) {
     double jet;
     kp_curve_at(&pls->emitters.data[e].speed, env->time, &jet, NULL);

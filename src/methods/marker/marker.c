@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "methods/common/medium.h"
 #include "methods/marker/marker_kernels.h"
 #include "par/kernel_define.h"
 
@@ -212,6 +213,7 @@ static double marker_max_dt(void *self, kp_env *env) {
   const kp_marker *marker = self;
   double h = marker->flow.mac->view.cell;
   double speed = marker->flow.max_sum + sqrt(h * kp_vec3_length(env->simulation.gravity));
+  speed = fmax(speed, kp_medium_fastest_body(env));
   double dt = marker->flow.grid.cfl * h / fmax(speed, 1e-30);
   double nu = marker->viscosity / marker->flow.density;
   bool limits = is_explicit(marker) && nu > 0.0;
