@@ -66,7 +66,7 @@ static kp_result build_over(const kp_aabb *boxes, const kp_index *corners, int n
   }
   if (result == KP_OK) {
     lay_out(&form, tree);
-    kp_box_tree_refit(tree);
+    kp_box_tree_refit(tree, false);
   } else {
     kp_box_tree_destroy(tree);
   }
@@ -103,22 +103,35 @@ void kp_box_tree_destroy(kp_box_tree *tree) {
   *tree = (kp_box_tree){ 0 };
 }
 
-void kp_box_tree_refit(kp_box_tree *tree) {
+static void refit_leaf(kp_box_tree *tree, kp_index i, bool only_marked) {
+  kp_box *node = &tree->nodes[i];
+  const kp_box *boxes = tree->boxes + node->first;
+  const uint8_t *marks = tree->marks + node->first;
+  uint8_t is_marked = 0;
+  for (kp_index k = 0; k < node->count; ++k) {
+    is_marked |= marks[k];
+  }
+  tree->is_marked[i] = is_marked;
+  if (only_marked && !is_marked) {
+    return;
+  }
+  kp_index last = node->count - 1;
+  kp_box_cover(node, &boxes[0], &boxes[last]);
+  for (kp_index k = 1; k < last; ++k) {
+    kp_box_cover(node, node, &boxes[k]);
+  }
+}
+
+void kp_box_tree_refit(kp_box_tree *tree, bool only_marked) {
   for (kp_index i = tree->n_nodes - 1; i >= 0; --i) {
     kp_box *node = &tree->nodes[i];
-    if (node->count == 0) {
-      kp_box_cover(node, &tree->nodes[node->first], &tree->nodes[node->first + 1]);
-      tree->is_marked[i] = tree->is_marked[node->first] | tree->is_marked[node->first + 1];
+    if (node->count > 0) {
+      refit_leaf(tree, i, only_marked);
       continue;
     }
-    const kp_box *boxes = tree->boxes + node->first;
-    const uint8_t *marks = tree->marks + node->first;
-    kp_index last = node->count - 1;
-    kp_box_cover(node, &boxes[0], &boxes[last]);
-    tree->is_marked[i] = marks[0] | marks[last];
-    for (kp_index k = 1; k < last; ++k) {
-      kp_box_cover(node, node, &boxes[k]);
-      tree->is_marked[i] |= marks[k];
+    tree->is_marked[i] = tree->is_marked[node->first] | tree->is_marked[node->first + 1];
+    if (!only_marked || tree->is_marked[i]) {
+      kp_box_cover(node, &tree->nodes[node->first], &tree->nodes[node->first + 1]);
     }
   }
 }

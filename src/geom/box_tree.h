@@ -7,7 +7,7 @@
 //
 //   kp_box_set(&corner_boxes[i], ...)               of each corner
 //   kp_box_join(&tree.boxes[k], corner_boxes)       of each item
-//   kp_box_tree_refit(&tree)
+//   kp_box_tree_refit(&tree, false)
 //   kp_box_tree_split(&walk, tasks, n)     cuts the search into tasks
 //   kp_box_tree_pairs(&walk, task, ...)    each of them, in parallel
 //
@@ -47,8 +47,9 @@ KP_NODISCARD kp_result kp_box_tree_build(const kp_vec3 *x, const kp_index *corne
                                          kp_index n, kp_box_tree *tree);
 void kp_box_tree_destroy(kp_box_tree *tree);
 
-// Boxes and marks of nodes from those of items. No allocation.
-void kp_box_tree_refit(kp_box_tree *tree);
+// Boxes and marks of nodes from those of items; `only_marked`: no box of an item without a mark has
+// changed since the last time. No allocation.
+void kp_box_tree_refit(kp_box_tree *tree, bool only_marked);
 
 typedef void (*kp_box_pair_fn)(kp_index i, kp_index j, void *user);
 

@@ -364,7 +364,7 @@ void kp_contact_boxes(kp_contact *c, double margin, double part, bool only_moved
   for (int k = 0; k < 3; ++k) {
     job.tree = trees[k];
     kp_parallel_for(job.tree->n_items, ITEM_CHUNK, make_boxes, &job);
-    kp_box_tree_refit(job.tree);
+    kp_box_tree_refit(job.tree, only_moved);
   }
 }
 

@@ -171,7 +171,7 @@ static void loosen(kp_contact *c) {
     any = any || tree->marks[k];
   }
   if (any) {
-    kp_box_tree_refit(tree);
+    kp_box_tree_refit(tree, true);  // marks alone have changed
     const kp_box_walk walk = { tree, tree, true };
     kp_box_tree_pairs(&walk, (kp_box_task){ 0, 0 }, loosen_pair, c);
   }
