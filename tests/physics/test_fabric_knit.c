@@ -168,9 +168,13 @@ static int64_t crossings(kp_world *world) {
   return found.count;
 }
 
-// Crossings per triangle, the mean of 15 looks, with and without contact of particles.
-static double crossed(int64_t cells, bool meets) {
-  double side = 0.4;
+#define SIDE 0.4
+#define FINEST 48
+
+// Crossings per triangle, the mean of 15 looks, of a cloth whose particles have a radius; 0: they
+// do not meet.
+static double crossed(int64_t cells, double radius) {
+  double side = SIDE;
   kp_cloth_def sheet = kp_test_sheet(cells, cells, side / (double)cells);
   sheet.density = 0.2;
   sheet.stiffness = 20.0;
@@ -178,7 +182,7 @@ static double crossed(int64_t cells, bool meets) {
   sheet.bend_stiffness = 0.5;
   sheet.damping = 0.05;
   sheet.viscosity = 1.0;
-  sheet.particle_radius = meets ? 0.45 * side / (double)cells : 0.0;
+  sheet.particle_radius = radius;
   kp_test_cloth c = kp_test_cloth_make(&sheet, 0.011 / (double)cells);
   c.solids.inner = 10;
   // the half of the rows that is folded to lie below: found before it is folded
@@ -195,27 +199,36 @@ static double crossed(int64_t cells, bool meets) {
   return share;
 }
 
+// One cloth, 7.5 mm thick, at four resolutions: where particles lie far apart sheets pass between
+// them, where they nearly touch they do not. With radii that follow the spacing none does.
 static void test_folded(void **state) {
   (void)state;
-  static const int64_t sizes[] = { 8, 16, 32, 48 };
-  double share[4];
+  static const int64_t sizes[] = { 8, 16, 32, FINEST };
+  double share[4], of_wide = 0.0;
+  bool falls = true;
   for (int k = 0; k < 4; ++k) {
-    share[k] = crossed(sizes[k], true);
-    print_message("%lld^2 cells: %.4f crossings per triangle\n", (long long)sizes[k], share[k]);
+    share[k] = crossed(sizes[k], 0.45 * SIDE / FINEST);
+    falls = falls && (k == 0 || share[k] <= share[k - 1]);
+    double wide = crossed(sizes[k], 0.45 * SIDE / (double)sizes[k]);
+    of_wide = fmax(of_wide, wide);
+    print_message("%lld^2 cells: %.4f crossings per triangle, %.4f with wider particles\n",
+                  (long long)sizes[k], share[k], wide);
   }
-  double without = crossed(16, false);
+  double without = crossed(16, 0.0);
   print_message("without contact, 16^2: %.4f\n", without);
-  assert_true(without > share[1]);
-  bool falls = share[3] <= share[0] && share[3] <= share[1];
+  assert_true(without > of_wide);
+  assert_true(without > share[3]);
   kp_claim claim = { .id = "bayraktar-C34",
                      .text = "particle contact is better on fine meshes: crossings per triangle of "
                              "a folded sheet at the finest size (coarsest in the threshold)",
-                     .size = "0.4 m folded in two, 8^2, 16^2, 32^2, 48^2 cells, 0.3 s",
+                     .size =
+                         "0.4 m, 7.5 mm thick, folded in two, 8^2, 16^2, 32^2, 48^2 cells, 0.3 s",
                      .test = "test_fabric_knit",
                      .figure = share[3],
                      .threshold = share[0] };
-  kp_claim_write(&claim, falls ? (share[0] > 0.0 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL)
-                               : KP_CLAIM_REFUTED);
+  kp_claim_write(&claim, share[3] >= share[0] ? KP_CLAIM_REFUTED
+                         : falls              ? KP_CLAIM_CONFIRMED
+                                              : KP_CLAIM_PARTIAL);
 }
 
 // ---- B28: shells of particles -------------------------------------------------------------------
