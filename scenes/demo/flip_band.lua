@@ -1,0 +1,16 @@
+-- A deep pool in a narrow band: particles only within three cells of the surface, below it the grid is the water.
+domain { min = {0, 0, 0}, max = {2, 1.2, 1} }
+gravity { 0, -9.81, 0 }
+grid { advection = "semi_lagrangian" }
+flip { band = 3 }
+
+liquid "water" {
+  method = "flip",
+  spacing = 0.025,                           -- cells are twice as wide
+  viscosity = 0,
+  shape = box { min = {0, 0, 0}, max = {1, 0.8, 1} },
+}
+
+output { frames = 30, fps = 30 }
+look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.8, gloss = 0.5 }
+render { camera_azimuth_deg = 32, camera_elevation_deg = 20, samples = 4 }
