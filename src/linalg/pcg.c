@@ -13,6 +13,8 @@ VECTOR_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_NO_PAIR)
 // fell tenfold, before both part (van der Vorst & Ye 2000): on squares.
 #define REPLACE 1e-2
 
+#define SHORT (1 << 17)  // items
+
 // One solve on its way.
 typedef struct solve {
   kp_pcg *pcg;
@@ -240,10 +242,8 @@ static kp_result step(solve *s) {
   return precondition(s);
 }
 
-// w = A u and the sums of the iteration: the one look of the host. delta = u.Au.
-static kp_result look(solve *s, double *gamma, double *delta) {
+static kp_result sum_items(solve *s, double v[4]) {
   kp_pcg *pcg = s->pcg;
-  KP_TRY(apply(s, &pcg->u, &pcg->w));
   vector_cg_sums_args a = { .first = s->def->first };
   kp_call call;
   kp_call_init(&call, &vector_cg_sums_kernel, &a);
@@ -251,8 +251,31 @@ static kp_result look(solve *s, double *gamma, double *delta) {
   KP_BIND(&call, &a, u, &pcg->u, KP_ACCESS_READ);
   KP_BIND(&call, &a, w, &pcg->w, KP_ACCESS_READ);
   KP_BIND(&call, &a, v, s->def->null_vector, KP_ACCESS_READ);
-  double v[4];
-  KP_TRY(kp_call_reduce(pcg->backend, &call, s->def->n, v));
+  return kp_call_reduce(pcg->backend, &call, s->def->n, v);
+}
+
+// Vectors that are one block of the tree of a reduction even in packs.
+static bool is_short(const solve *s) {
+  return s->def->null_vector == NULL && s->def->n <= SHORT;
+}
+
+static kp_result sum_packed(solve *s, double v[3]) {
+  kp_pcg *pcg = s->pcg;
+  vector_cg_sums_packed_args a = { .first = s->def->first, .n = s->def->n };
+  kp_call call;
+  kp_call_init(&call, &vector_cg_sums_packed_kernel, &a);
+  KP_BIND(&call, &a, r, &pcg->r, KP_ACCESS_READ);
+  KP_BIND(&call, &a, u, &pcg->u, KP_ACCESS_READ);
+  KP_BIND(&call, &a, w, &pcg->w, KP_ACCESS_READ);
+  return kp_call_reduce(pcg->backend, &call, (s->def->n + VECTOR_PACK - 1) / VECTOR_PACK, v);
+}
+
+// w = A u and the sums of the iteration: the one look of the host. delta = u.Au.
+static kp_result look(solve *s, double *gamma, double *delta) {
+  kp_pcg *pcg = s->pcg;
+  KP_TRY(apply(s, &pcg->u, &pcg->w));
+  double v[4] = { 0.0 };
+  KP_TRY(is_short(s) ? sum_packed(s, v) : sum_items(s, v));
   *gamma = v[0];
   *delta = v[1];
   s->rr = v[2];

@@ -21,7 +21,8 @@
   REDUCE(vector, dot, VECTOR_SUM1)                                                                 \
   REDUCE(vector, cg_begin, VECTOR_SUM3)                                                            \
   REDUCE(vector, cg_true, VECTOR_SUM2)                                                             \
-  REDUCE(vector, cg_sums, VECTOR_SUM4)
+  REDUCE(vector, cg_sums, VECTOR_SUM4)                                                             \
+  REDUCE(vector, cg_sums_packed, VECTOR_SUM3)
 
 // y = a
 typedef struct vector_fill_args {
@@ -171,4 +172,39 @@ KP_FN void vector_cg_sums(int64_t element, const vector_cg_sums_args *a, double 
   v[1] = (double)a->w[i] * u;
   v[2] = r * r;
   v[3] = a->v ? (double)a->v[i] * r : 0.0;
+}
+
+// The first three of them, VECTOR_PACK items to an element in VECTOR_WAYS sums that do not wait for
+// each other: short vectors are summed by one thread anyway.
+#define VECTOR_PACK 64
+#define VECTOR_WAYS 8
+
+typedef struct vector_cg_sums_packed_args {
+  int64_t first, n;
+  const kp_real *r, *u, *w;
+} vector_cg_sums_packed_args;
+
+KP_FN void vector_cg_sums_packed(int64_t element, const vector_cg_sums_packed_args *a, double *v) {
+  int64_t i = a->first + element * VECTOR_PACK, end = a->first + a->n;
+  end = end < i + VECTOR_PACK ? end : i + VECTOR_PACK;
+  double sum[3][VECTOR_WAYS] = { { 0.0 } };
+  for (; i + VECTOR_WAYS <= end; i += VECTOR_WAYS) {
+    KP_INDEPENDENT
+    for (int l = 0; l < VECTOR_WAYS; ++l) {
+      double r = (double)a->r[i + l], u = (double)a->u[i + l], w = (double)a->w[i + l];
+      sum[0][l] += r * u;
+      sum[1][l] += w * u;
+      sum[2][l] += r * r;
+    }
+  }
+  for (int l = 0; i + l < end; ++l) {
+    double r = (double)a->r[i + l], u = (double)a->u[i + l], w = (double)a->w[i + l];
+    sum[0][l] += r * u;
+    sum[1][l] += w * u;
+    sum[2][l] += r * r;
+  }
+  for (int k = 0; k < 3; ++k) {
+    const double *s = sum[k];
+    v[k] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+  }
 }

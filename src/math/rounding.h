@@ -15,6 +15,15 @@
 #define KP_ROUNDED(value) (void)0
 #endif
 
+// Hides from the compiler how a number came about. gcc 12 makes one fused instruction (fmaddsub) of
+// a difference and a sum of products side by side, whatever -ffp-contract says; of c x + minus y
+// with a `minus` that is hidden it cannot tell that it is a difference.
+#if defined(__x86_64__) && !defined(__CUDACC__)
+#define KP_HIDDEN(value) __asm__("" : "+x"(value))
+#else
+#define KP_HIDDEN(value) (void)0
+#endif
+
 // a b, rounded before anything is added to it.
 KP_FN kp_real kp_product(kp_real a, kp_real b) {
 #if defined(__CUDA_ARCH__) && defined(KELPIE_DOUBLE)

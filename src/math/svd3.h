@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "kelpie/config.h"
+#include "math/rounding.h"
 
 #define KP_EIGEN3_SWEEPS 12  // far more than ever needed; it converges quadratically
 
@@ -16,20 +17,21 @@ KP_FN void kp_eigen3_rotate(double a[9], double v[9], int p, int q) {
   }
   double theta = (a[3 * q + q] - a[3 * p + p]) / (2.0 * off);
   double t = (theta >= 0.0 ? 1.0 : -1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
-  double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
+  double c = 1.0 / sqrt(t * t + 1.0), s = t * c, minus = -s;
+  KP_HIDDEN(minus);  // or bits depend on the instruction set
   for (int k = 0; k < 3; ++k) {
     double x = a[3 * k + p], y = a[3 * k + q];
-    a[3 * k + p] = c * x - s * y;
+    a[3 * k + p] = c * x + minus * y;
     a[3 * k + q] = s * x + c * y;
   }
   for (int k = 0; k < 3; ++k) {
     double x = a[3 * p + k], y = a[3 * q + k];
-    a[3 * p + k] = c * x - s * y;
+    a[3 * p + k] = c * x + minus * y;
     a[3 * q + k] = s * x + c * y;
   }
   for (int k = 0; k < 3; ++k) {
     double x = v[3 * k + p], y = v[3 * k + q];
-    v[3 * k + p] = c * x - s * y;
+    v[3 * k + p] = c * x + minus * y;
     v[3 * k + q] = s * x + c * y;
   }
 }

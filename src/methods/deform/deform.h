@@ -177,6 +177,7 @@ struct kp_deform {
   kp_vector3 moving;                 // w
   kp_buffer right, change, inverse;  // of the linear system, 3 n
   kp_pcg pcg;
+  bool is_filled[KP_SCHEME_COUNT];    // rows hold what was evaluated last
   kp_sweep *sweeps[KP_SCHEME_COUNT];  // of groups that springs alone hold together; NULL: others
   double strain_rate;                 // 1/s, largest, at the start of the sub-step
   int64_t inner_steps, iterations;    // of the last sub-step, for reports

@@ -54,6 +54,7 @@ static kp_range joined(kp_range a, kp_range b) {
 
 kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer x[3],
                              double implicit) {
+  d->is_filled[group->scheme] = false;
   for (size_t p = 0; p < d->parts.count;) {
     // parts of one strength are evaluated at once
     kp_deform_part run = d->parts.data[p++];
@@ -357,12 +358,15 @@ static kp_result solve_plainly(system_of *s, const kp_deform_stage *stage) {
 static kp_result solve_evaluated(system_of *s, const kp_deform_stage *stage) {
   kp_deform *d = s->deform;
   kp_sweep *sweep = d->sweeps[s->group->scheme];
-  KP_TRY(fill_rows(s));
+  if (!d->is_filled[s->group->scheme]) {
+    KP_TRY(sweep != NULL ? kp_sweep_fill(d, sweep, s->h) : fill_rows(s));
+    d->is_filled[s->group->scheme] = true;
+  }
   KP_TRY(kp_deform_impulse(d, s->env, s->group, stage->v, s->h, false));
   KP_TRY(guess(s, stage->which));
   if (sweep != NULL) {
     KP_TRY(kp_sweep_factor(d, sweep, s->h));
-    KP_TRY(kp_sweep_solve(d, sweep, apply, s));
+    KP_TRY(kp_sweep_solve(d, sweep));
   } else {
     KP_TRY(solve_plainly(s, stage));
   }
@@ -375,8 +379,12 @@ kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *grou
                           const kp_deform_stage *stage) {
   system_of s = { d, env, group, stage->h };
   bool is_direct = kp_hair_is_direct(d, group, stage);
+  // the second solve of backward Euler finds the elements as the first one left them
+  bool is_same = stage->which == 1 && group->scheme == KP_SCHEME_BACKWARD_EULER &&
+                 d->is_filled[group->scheme];
+  d->is_filled[group->scheme] = is_same;
   // what recovers the velocities of nodes in contact needs the elements too
-  if (!is_direct || d->bodies.n_contacts > 0) {
+  if (!is_same && (!is_direct || d->bodies.n_contacts > 0)) {
     KP_TRY(kp_deform_evaluate(d, group, stage->x, stage->implicit));
   }
   return is_direct ? kp_hair_solve(d, env, group, stage) : solve_evaluated(&s, stage);

@@ -16,10 +16,11 @@ DEFORM_SWEEP_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE
 
 static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend *backend),
                         kp_backend *backend) {
-  kp_buffer *all[] = { &s->node,       &s->row,  &s->start,     &s->other,     &s->pair,
-                       &s->pair_start, &s->side, &s->root.c[0], &s->root.c[1], &s->root.c[2],
-                       &s->block,      &s->t,    &s->inverse,   &s->minus,     &s->pair_springs,
-                       &s->right,      &s->w,    &s->change,    &s->product };
+  kp_buffer *all[] = { &s->node,       &s->row,   &s->start,     &s->other,     &s->pair,
+                       &s->pair_start, &s->side,  &s->root.c[0], &s->root.c[1], &s->root.c[2],
+                       &s->block,      &s->t,     &s->inverse,   &s->minus,     &s->pair_springs,
+                       &s->right,      &s->w,     &s->change,    &s->product,   &s->own,
+                       &s->guess,      &s->wanted };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     each(all[k], backend);
   }
@@ -274,16 +275,21 @@ static kp_result fill_entries(kp_sweep *s, const draft *m) {
 }
 
 static kp_result make_vectors(kp_sweep *s) {
-  kp_buffer *rows[] = { &s->t, &s->minus, &s->w, &s->right, &s->change };
+  kp_buffer *rows[] = { &s->minus, &s->right, &s->change, &s->product, &s->guess, &s->wanted },
+            *records[] = { &s->t, &s->w };
   for (size_t k = 0; k < sizeof rows / sizeof rows[0]; ++k) {
     KP_TRY(kp_vector_resize(rows[k], 3 * s->rows));
     KP_TRY(kp_vector_fill(3 * s->rows, 0.0, rows[k]));
   }
+  for (size_t k = 0; k < sizeof records / sizeof records[0]; ++k) {
+    KP_TRY(kp_vector_resize(records[k], KP_RECORD * s->rows));
+    KP_TRY(kp_vector_fill(KP_RECORD * s->rows, 0.0, records[k]));
+  }
   KP_TRY(kp_vector_resize(&s->block, SWEEP_BLOCK * s->rows));
   KP_TRY(kp_vector_resize(&s->inverse, SWEEP_BLOCK * s->rows));
   KP_TRY(kp_vector3_resize(&s->root, KP_TYPE_REAL, s->n_entries));
-  KP_TRY(kp_vector_resize(&s->side, s->n_entries));
-  return kp_vector_resize(&s->product, 3 * s->nodes.n);
+  KP_TRY(kp_vector_resize(&s->own, SWEEP_OWN * s->rows));
+  return kp_vector_resize(&s->side, s->n_entries);
 }
 
 static bool has_hair(const kp_deform *d, const kp_deform_group *group) {
@@ -327,7 +333,7 @@ kp_result kp_sweep_make(kp_deform *d, const kp_deform_group *group, kp_backend *
 
 // ---- a system -----------------------------------------------------------------------------------
 
-static kp_result fill(kp_deform *d, kp_sweep *s, double h) {
+kp_result kp_sweep_fill(kp_deform *d, kp_sweep *s, double h) {
   sweep_fill_args a = { .h = (kp_real)h };
   kp_call call;
   kp_call_init(&call, &sweep_fill_kernel, &a);
@@ -342,36 +348,6 @@ static kp_result fill(kp_deform *d, kp_sweep *s, double h) {
   return kp_call_run(d->set->space->backend, &call, s->n_entries);
 }
 
-kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h) {
-  KP_TRY(fill(d, s, h));
-  sweep_block_args a = { .rows = s->rows, .h = (kp_real)h };
-  kp_call call;
-  kp_call_init(&call, &sweep_block_kernel, &a);
-  KP_BIND(&call, &a, node, &s->node, KP_ACCESS_READ);
-  KP_BIND(&call, &a, spring_start, &d->springs.start, KP_ACCESS_READ);
-  KP_BIND(&call, &a, spring_refs, &d->springs.refs, KP_ACCESS_READ);
-  KP_BIND_VECTOR3(&call, &a, d, &d->springs.direction, KP_ACCESS_READ);
-  KP_BIND(&call, &a, rate, &d->springs.rate, KP_ACCESS_READ);
-  KP_BIND(&call, &a, side, &d->springs.side, KP_ACCESS_READ);
-  KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
-  KP_BIND(&call, &a, slow, &d->slow, KP_ACCESS_READ);
-  KP_BIND(&call, &a, drag, &d->drag, KP_ACCESS_READ);
-  KP_BIND_VECTOR3(&call, &a, n, &d->outward, KP_ACCESS_READ);
-  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
-  KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
-  KP_BIND(&call, &a, block, &s->block, KP_ACCESS_OVERWRITE);
-  KP_BIND(&call, &a, inverse, &s->inverse, KP_ACCESS_OVERWRITE);
-  return kp_call_run(d->set->space->backend, &call, s->rows);
-}
-
-// ---- sweeps -------------------------------------------------------------------------------------
-
-typedef struct job {
-  kp_deform *deform;
-  kp_sweep *sweep;
-  kp_backend *backend;
-} job;
-
 static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
   size_t base = (size_t)((char *)e - (char *)call->args);
 #define BIND_IN(member, buffer)                                                                    \
@@ -384,6 +360,36 @@ static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
   BIND_IN(qs, &s->side);
 #undef BIND_IN
 }
+
+kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h) {
+  sweep_block_args a = { .rows = s->rows, .h = (kp_real)h };
+  kp_call call;
+  kp_call_init(&call, &sweep_block_kernel, &a);
+  bind_entries(&call, &a.entries, s);
+  KP_BIND(&call, &a, node, &s->node, KP_ACCESS_READ);
+  KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
+  KP_BIND(&call, &a, slow, &d->slow, KP_ACCESS_READ);
+  KP_BIND(&call, &a, drag, &d->drag, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, n, &d->outward, KP_ACCESS_READ);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
+  KP_BIND(&call, &a, block, &s->block, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, inverse, &s->inverse, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, own, &s->own, KP_ACCESS_WRITE);
+  for (size_t c = 0; c < s->colours.count; ++c) {
+    KP_TRY(kp_call_rows(d->set->space->backend, &call, &s->colours.data[c].segments,
+                        s->colours.data[c].n));
+  }
+  return KP_OK;
+}
+
+// ---- sweeps -------------------------------------------------------------------------------------
+
+typedef struct job {
+  kp_deform *deform;
+  kp_sweep *sweep;
+  kp_backend *backend;
+} job;
 
 // t = (D + L^T)^-1 x; `minus` may be NULL.
 static kp_result back(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *minus) {
@@ -402,8 +408,8 @@ static kp_result back(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *minus
   return KP_OK;
 }
 
-// w = (D + L)^-1 x; y = t + w where they are not NULL.
-static kp_result forth(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *w, kp_buffer *y) {
+// y = t + (D + L)^-1 x; t may be NULL.
+static kp_result forth(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *y) {
   kp_sweep *s = j->sweep;
   sweep_forth_args a = { .rows = s->rows };
   kp_call call;
@@ -412,7 +418,7 @@ static kp_result forth(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *w, k
   KP_BIND(&call, &a, inverse, &s->inverse, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, x, KP_ACCESS_READ);
   KP_BIND(&call, &a, t, t, KP_ACCESS_READ);
-  KP_BIND(&call, &a, w, w, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, w, &s->w, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y, y, KP_ACCESS_WRITE);
   for (size_t c = 0; c < s->colours.count; ++c) {
     KP_TRY(kp_call_rows(j->backend, &call, &s->colours.data[c].segments, s->colours.data[c].n));
@@ -423,7 +429,7 @@ static kp_result forth(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *w, k
 static kp_result apply_inner(void *self, kp_buffer *x, kp_buffer *y) {
   const job *j = self;
   KP_TRY(back(j, x, &j->sweep->t, &j->sweep->minus));
-  return forth(j, &j->sweep->minus, &j->sweep->t, &j->sweep->w, y);
+  return forth(j, &j->sweep->minus, &j->sweep->t, y);
 }
 
 static kp_result weigh(void *self, kp_buffer *r, kp_buffer *u) {
@@ -437,8 +443,8 @@ static kp_result weigh(void *self, kp_buffer *r, kp_buffer *u) {
   return kp_call_run(j->backend, &call, j->sweep->rows);
 }
 
-// out = (D + L)^-1 of a vector of nodes, and its length.
-static kp_result enter(const job *j, kp_buffer *from, kp_buffer *out, double *length) {
+// A vector of nodes as one of rows.
+static kp_result gather(const job *j, kp_buffer *from, kp_buffer *to) {
   kp_sweep *s = j->sweep;
   int64_t n = s->nodes.n, first = s->nodes.first;
   sweep_gather_args a = { .rows = s->rows,
@@ -449,11 +455,36 @@ static kp_result enter(const job *j, kp_buffer *from, kp_buffer *out, double *le
   KP_BIND(&call, &a, from.x, from, KP_ACCESS_READ);
   KP_BIND(&call, &a, from.y, from, KP_ACCESS_READ);
   KP_BIND(&call, &a, from.z, from, KP_ACCESS_READ);
-  KP_BIND(&call, &a, to, &s->minus, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(j->backend, &call, s->rows));
-  KP_TRY(forth(j, &s->minus, NULL, out, NULL));
-  KP_TRY(kp_vector_dot(3 * s->rows, out, out, length));
+  KP_BIND(&call, &a, to, to, KP_ACCESS_OVERWRITE);
+  return kp_call_run(j->backend, &call, s->rows);
+}
+
+// out = (D + L)^-1 x, and its length.
+static kp_result enter(const job *j, kp_buffer *x, kp_buffer *out, double *length) {
+  KP_TRY(forth(j, x, NULL, out));
+  KP_TRY(kp_vector_dot(3 * j->sweep->rows, out, out, length));
   *length = sqrt(*length);
+  return KP_OK;
+}
+
+// product = A u
+static kp_result multiply(const job *j, kp_buffer *u) {
+  kp_sweep *s = j->sweep;
+  sweep_pack_args p = { .rows = s->rows };
+  kp_call call;
+  kp_call_init(&call, &sweep_pack_kernel, &p);
+  KP_BIND(&call, &p, from, u, KP_ACCESS_READ);
+  KP_BIND(&call, &p, to, &s->t, KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(j->backend, &call, s->rows));
+  sweep_product_args a = { .rows = s->rows };
+  kp_call_init(&call, &sweep_product_kernel, &a);
+  bind_entries(&call, &a.entries, s);
+  KP_BIND(&call, &a, own, &s->own, KP_ACCESS_READ);
+  KP_BIND(&call, &a, u, &s->t, KP_ACCESS_READ);
+  KP_BIND(&call, &a, y, &s->product, KP_ACCESS_WRITE);
+  for (size_t c = 0; c < s->colours.count; ++c) {
+    KP_TRY(kp_call_rows(j->backend, &call, &s->colours.data[c].segments, s->colours.data[c].n));
+  }
   return KP_OK;
 }
 
@@ -462,8 +493,7 @@ static kp_result leave(const job *j, kp_buffer *x) {
   kp_sweep *s = j->sweep;
   int64_t n = s->nodes.n, first = s->nodes.first;
   KP_TRY(back(j, x, &s->t, NULL));
-  sweep_scatter_args a = { .rows = s->rows,
-                           .first = first,
+  sweep_scatter_args a = { .first = first,
                            .to = { .o = -first, .p = n - first, .q = 2 * n - first } };
   kp_buffer *to = &j->deform->change;
   kp_call call;
@@ -478,19 +508,19 @@ static kp_result leave(const job *j, kp_buffer *x) {
 
 // ---- the solve ----------------------------------------------------------------------------------
 
-// change and product = A change by the factor that makes the guess the best of its line (pcg.h).
+// The guess, as the best of its line (pcg.h), and product = what it leaves to be done.
 static kp_result fit_guess(const job *j) {
-  kp_deform *d = j->deform;
-  int64_t n = 3 * j->sweep->nodes.n;
+  kp_sweep *s = j->sweep;
+  int64_t n = 3 * s->rows;
   double with_b, with_a;
-  KP_TRY(kp_vector_dot(n, &d->change, &d->right, &with_b));
-  KP_TRY(kp_vector_dot(n, &d->change, &j->sweep->product, &with_a));
+  KP_TRY(kp_vector_dot(n, &s->guess, &s->wanted, &with_b));
+  KP_TRY(kp_vector_dot(n, &s->guess, &s->product, &with_a));
   double factor = with_a > 0.0 && isfinite(with_b / with_a) ? with_b / with_a : 0.0;
-  KP_TRY(kp_vector_scale(n, factor, &d->change));
-  return kp_vector_scale(n, factor, &j->sweep->product);
+  KP_TRY(kp_vector_scale(3 * s->nodes.n, factor, &j->deform->change));
+  return kp_vector_xpay(n, &s->wanted, -factor, &s->product);
 }
 
-kp_result kp_sweep_solve(kp_deform *d, kp_sweep *s, kp_linear_fn apply, void *self) {
+kp_result kp_sweep_solve(kp_deform *d, kp_sweep *s) {
   job j = { d, s, d->set->space->backend };
   kp_pcg_report total = { 0 };
   kp_pcg_def how = kp_default_pcg_def();
@@ -502,18 +532,17 @@ kp_result kp_sweep_solve(kp_deform *d, kp_sweep *s, kp_linear_fn apply, void *se
   how.precondition_self = &j;
   how.is_correction = true;
   how.tolerance = INNER_SHARE * d->def.tolerance;
-  KP_TRY(enter(&j, &d->right, &s->right, &how.right));
+  KP_TRY(gather(&j, &d->right, &s->wanted));
+  KP_TRY(enter(&j, &s->wanted, &s->right, &how.right));
   if (!isfinite(how.right)) {
     return kp_fail(KP_ERROR_PHYSICS, "solids: forces are not finite");
   }
   total.right = how.right;
   for (int pass = 0; how.right > 0.0; ++pass) {
     double length;
-    KP_TRY(apply(self, &d->change, &s->product));
-    if (pass == 0) {
-      KP_TRY(fit_guess(&j));
-    }
-    KP_TRY(kp_vector_xpay(3 * s->nodes.n, &d->right, -1.0, &s->product));
+    KP_TRY(gather(&j, &d->change, &s->guess));
+    KP_TRY(multiply(&j, &s->guess));
+    KP_TRY(pass == 0 ? fit_guess(&j) : kp_vector_xpay(how.n, &s->wanted, -1.0, &s->product));
     KP_TRY(enter(&j, &s->product, &s->right, &length));
     total.residual = length / how.right;
     total.is_converged = total.residual <= d->def.tolerance;

@@ -2,7 +2,7 @@
 // of edges): conjugate gradients between Gauss-Seidel sweeps by colours (deform_sweep_kernels.h).
 //
 // The sweeps know the sums of stiffness at a node, from which the small mass does not come back
-// exactly in kp_real. So they only correct: the residual is that of kp_deform's own product, which
+// exactly in kp_real. So they only correct: the residual is that of a product that
 // sees differences of velocities and keeps what moves as a whole, and a correction is followed by
 // another one until that residual is small.
 #pragma once
@@ -25,11 +25,10 @@ struct kp_sweep {
   // of a system
   kp_vector3 root;
   kp_buffer side;
-  kp_buffer block, inverse;
-  // vectors of rows
-  kp_buffer t, minus, w;
-  kp_buffer right, change;
-  kp_buffer product;  // of nodes
+  kp_buffer block, inverse, own;
+  kp_buffer t, w;                  // records of rows
+  kp_buffer minus, right, change;  // vectors of rows
+  kp_buffer wanted, guess, product;
 };
 
 // For a group whose springs are known; *out stays NULL where something else holds it together too.
@@ -37,10 +36,10 @@ KP_NODISCARD kp_result kp_sweep_make(kp_deform *deform, const kp_deform_group *g
                                      kp_backend *backend, kp_sweep **out);
 void kp_sweep_destroy(kp_sweep **sweep);
 
-// Blocks and entries of the system (M - h D), after evaluate.
+// Entries of the system (M - h D), after evaluate.
+KP_NODISCARD kp_result kp_sweep_fill(kp_deform *deform, kp_sweep *sweep, double h);
+// Its blocks, as far as nodes are free to move.
 KP_NODISCARD kp_result kp_sweep_factor(kp_deform *deform, kp_sweep *sweep, double h);
 
-// deform->change: from a guess to the answer for deform->right. `apply` is the product with the
-// matrix for vectors of nodes.
-KP_NODISCARD kp_result kp_sweep_solve(kp_deform *deform, kp_sweep *sweep, kp_linear_fn apply,
-                                      void *self);
+// deform->change: from a guess to the answer for deform->right.
+KP_NODISCARD kp_result kp_sweep_solve(kp_deform *deform, kp_sweep *sweep);

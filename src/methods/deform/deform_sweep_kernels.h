@@ -15,18 +15,21 @@
 //
 // Nodes of one colour share no spring: they are swept at once, in any order, on any backend.
 //
-// A row is a node; rows of a colour lie side by side, in slices of SWEEP_LANES that are filled up
-// with rows that hold nothing. Row r of a vector is x[r], y[R + r], z[2 R + r], R rows in all.
+// A row is a node; rows of a colour lie side by side, in slices of SWEEP_SLICE that are filled up
+// with rows that hold nothing. Row r of a vector is x[r], y[R + r], z[2 R + r], R rows in all; what
+// is asked of other rows, t and w, lies in records (math/records.h).
 #pragma once
 
+#include "math/records.h"
 #include "methods/deform/deform_kernels.h"
 
-#define SWEEP_SLICE 16
+#define SWEEP_SLICE KP_LANES
 #ifdef __CUDACC__
 #define SWEEP_LANES 1
 #else
 #define SWEEP_LANES SWEEP_SLICE
 #endif
+#define SWEEP_OWN 4
 #define SWEEP_BLOCK 6  // of a symmetric 3x3 block: xx yy zz xy xz yz, item k of row r at [k R + r]
 
 // Springs between two nodes lie on one line, so they are one entry: what they do to a velocity u of
@@ -63,16 +66,22 @@ KP_FN void sweep_fill(int64_t e, const sweep_fill_args *g) {
 
 // ---- blocks of nodes
 
+typedef struct sweep_entries {
+  const int32_t *start;  // of slices: earlier colours of slice s at 2 s, later ones at 2 s + 1
+  const int32_t *other;  // row
+  const kp_real *qx, *qy, *qz, *qs;
+} sweep_entries;
+
 typedef struct sweep_block_args {
   int64_t rows;
   kp_real h;
+  sweep_entries entries;
   const int32_t *node;  // of a row; -1: none
-  const int32_t *spring_start, *spring_refs;
-  const kp_real *dx, *dy, *dz, *rate, *side;
   const kp_real *mass, *slow, *drag, *nx, *ny, *nz;
   const uint8_t *hold;
   const kp_real *cx, *cy, *cz;  // contact normals
   kp_real *block, *inverse;
+  kp_real *own;  // mass and what slows a node, then the root of its drag along x, y, z
 } sweep_block_args;
 
 // m = u m u of symmetric matrices, (xx yy zz xy xz yz)
@@ -122,46 +131,90 @@ KP_FN void sweep_freedom(uint8_t hold, const double normal[3], double p[6]) {
 }
 
 // D_i and its inverse, both on what the node is free to do and nothing elsewhere: sweeps then stay
-// there by themselves.
-KP_FN void sweep_block(int64_t r, const sweep_block_args *g) {
-  int64_t i = g->node[r] < 0 ? 0 : g->node[r];
-  double h = (double)g->h, drag = (double)g->drag[i];
+// there by themselves. `springs` is the sum over its entries, (xx yy zz xy xz yz).
+KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const sweep_block_args *g) {
+  int64_t i = g->node[r], rows = g->rows;
+  if (i < 0) {
+    for (int k = 0; k < SWEEP_BLOCK; ++k) {
+      g->block[k * rows + r] = g->inverse[k * rows + r] = 0;
+    }
+    for (int k = 0; k < SWEEP_OWN; ++k) {
+      g->own[k * rows + r] = 0;
+    }
+    return;
+  }
+  double h = (double)g->h, drag = h * (double)g->drag[i];
   double n[3] = { (double)g->nx[i], (double)g->ny[i], (double)g->nz[i] };
-  double same = (double)g->slow[i], d[6] = { 0.0 };
-  for (int32_t k = g->spring_start[i]; k < g->spring_start[i + 1]; ++k) {
-    int32_t s = g->spring_refs[k] >> 1;
-    double side = (double)g->side[s], c = (double)g->rate[s] - side;
-    double u[3] = { (double)g->dx[s], (double)g->dy[s], (double)g->dz[s] };
-    c = c > 0.0 ? c : 0.0;
-    same += side;
-    d[0] += c * u[0] * u[0];
-    d[1] += c * u[1] * u[1];
-    d[2] += c * u[2] * u[2];
-    d[3] += c * u[0] * u[1];
-    d[4] += c * u[0] * u[2];
-    d[5] += c * u[1] * u[2];
+  double m = (double)g->mass[i] + h * (double)g->slow[i];
+  double d[6] = {
+    m + (double)springs[0] + drag * n[0] * n[0], m + (double)springs[1] + drag * n[1] * n[1],
+    m + (double)springs[2] + drag * n[2] * n[2], (double)springs[3] + drag * n[0] * n[1],
+    (double)springs[4] + drag * n[0] * n[2],     (double)springs[5] + drag * n[1] * n[2]
+  };
+  double inverse[6];
+  bool is_bound = g->hold[i] != 0 || g->cx[i] != 0 || g->cy[i] != 0 || g->cz[i] != 0;
+  if (is_bound) {
+    double normal[3] = { (double)g->cx[i], (double)g->cy[i], (double)g->cz[i] };
+    double p[6], filled[6], size = d[0] + d[1] + d[2];
+    sweep_freedom(g->hold[i], normal, p);
+    sweep_sandwich(p, d);
+    for (int k = 0; k < 6; ++k) {
+      filled[k] = d[k] + size * ((k < 3 ? 1.0 : 0.0) - p[k]);
+    }
+    sweep_invert(filled, inverse);
+    sweep_sandwich(p, inverse);
+  } else {
+    sweep_invert(d, inverse);
   }
-  double m = (double)g->mass[i] + h * same;
-  d[0] = m + h * (d[0] + drag * n[0] * n[0]);
-  d[1] = m + h * (d[1] + drag * n[1] * n[1]);
-  d[2] = m + h * (d[2] + drag * n[2] * n[2]);
-  d[3] = h * (d[3] + drag * n[0] * n[1]);
-  d[4] = h * (d[4] + drag * n[0] * n[2]);
-  d[5] = h * (d[5] + drag * n[1] * n[2]);
-  double normal[3] = { (double)g->cx[i], (double)g->cy[i], (double)g->cz[i] };
-  double p[6], filled[6], inverse[6];
-  double size = d[0] + d[1] + d[2];
-  sweep_freedom(g->hold[i], normal, p);
-  sweep_sandwich(p, d);
-  for (int k = 0; k < 6; ++k) {
-    filled[k] = d[k] + size * ((k < 3 ? 1.0 : 0.0) - p[k]);
-  }
-  sweep_invert(filled, inverse);
-  sweep_sandwich(p, inverse);
-  bool is_node = g->node[r] >= 0;
   for (int k = 0; k < SWEEP_BLOCK; ++k) {
-    g->block[k * g->rows + r] = is_node ? (kp_real)d[k] : (kp_real)0;
-    g->inverse[k * g->rows + r] = is_node ? (kp_real)inverse[k] : (kp_real)0;
+    g->block[k * rows + r] = (kp_real)d[k];
+    g->inverse[k * rows + r] = (kp_real)inverse[k];
+  }
+  double root = sqrt(drag);
+  g->own[r] = (kp_real)m;
+  for (int k = 0; k < 3; ++k) {
+    g->own[(k + 1) * rows + r] = (kp_real)(root * n[k]);
+  }
+}
+
+KP_FN void sweep_block_some(int64_t slice, int64_t i, int n, const sweep_block_args *g) {
+  kp_real sum[SWEEP_BLOCK][SWEEP_LANES];
+  const sweep_entries *s = &g->entries;
+  for (int l = 0; l < n; ++l) {
+    for (int k = 0; k < SWEEP_BLOCK; ++k) {
+      sum[k][l] = 0;
+    }
+  }
+  for (int64_t e = s->start[2 * slice] + i % SWEEP_SLICE; e < s->start[2 * slice + 2];
+       e += SWEEP_SLICE) {
+    KP_INDEPENDENT
+    for (int l = 0; l < n; ++l) {
+      kp_real x = s->qx[e + l], y = s->qy[e + l], z = s->qz[e + l], side = s->qs[e + l];
+      sum[0][l] += x * x + side;
+      sum[1][l] += y * y + side;
+      sum[2][l] += z * z + side;
+      sum[3][l] += x * y;
+      sum[4][l] += x * z;
+      sum[5][l] += y * z;
+    }
+  }
+  for (int l = 0; l < n; ++l) {
+    kp_real springs[SWEEP_BLOCK];
+    for (int k = 0; k < SWEEP_BLOCK; ++k) {
+      springs[k] = sum[k][l];
+    }
+    sweep_block_of(i + l, springs, g);
+  }
+}
+
+KP_FN void sweep_block(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_block_args *g) {
+  (void)k;
+  int64_t i = i0;
+  for (; i + SWEEP_LANES <= i1; i += SWEEP_LANES) {
+    sweep_block_some(j, i, SWEEP_LANES, g);
+  }
+  if (i < i1) {
+    sweep_block_some(j, i, (int)(i1 - i), g);
   }
 }
 
@@ -207,51 +260,155 @@ KP_FN void sweep_gather(int64_t r, const sweep_gather_args *g) {
   g->to[2 * g->rows + r] = is_node ? g->from.z[g->from.q + at] : (kp_real)0;
 }
 
+// The same to records.
+typedef struct sweep_pack_args {
+  int64_t rows;
+  const kp_real *from;
+  kp_real *to;
+} sweep_pack_args;
+
+KP_FN void sweep_pack(int64_t r, const sweep_pack_args *g) {
+  g->to[KP_RECORD * r] = g->from[r];
+  g->to[KP_RECORD * r + 1] = g->from[g->rows + r];
+  g->to[KP_RECORD * r + 2] = g->from[2 * g->rows + r];
+  g->to[KP_RECORD * r + 3] = 0;
+}
+
 // to += from
 typedef struct sweep_scatter_args {
-  int64_t rows;
   int64_t first;
-  const int32_t *row;  // of a node of the group
-  const kp_real *from;
+  const int32_t *row;   // of a node of the group
+  const kp_real *from;  // records
   deform_out to;
 } sweep_scatter_args;
 
 KP_FN void sweep_scatter(int64_t e, const sweep_scatter_args *g) {
-  int64_t i = g->first + e, r = g->row[e];
-  g->to.x[g->to.o + i] += g->from[r];
-  g->to.y[g->to.p + i] += g->from[g->rows + r];
-  g->to.z[g->to.q + i] += g->from[2 * g->rows + r];
+  int64_t i = g->first + e;
+  const kp_real *from = g->from + KP_RECORD * (int64_t)g->row[e];
+  g->to.x[g->to.o + i] += from[0];
+  g->to.y[g->to.p + i] += from[1];
+  g->to.z[g->to.q + i] += from[2];
 }
 
 // ---- sweeps
 
-typedef struct sweep_entries {
-  const int32_t *start;  // of slices: earlier colours of slice s at 2 s, later ones at 2 s + 1
-  const int32_t *other;  // row
-  const kp_real *qx, *qy, *qz, *qs;
-} sweep_entries;
+// The rows a sweep works on at once: on the CPU a whole slice, of which i0 ... i1 - 1 are written;
+// a card has a row to itself.
+KP_FN int64_t sweep_first(int64_t slice, int64_t i0) {
+#ifdef __CUDACC__
+  (void)slice;
+  return i0;
+#else
+  (void)i0;
+  return slice * SWEEP_SLICE;
+#endif
+}
 
-// What the entries from `begin` to `end` do at the velocities x of the other rows to rows i ... i +
-// n - 1 of a slice.
-KP_FN void sweep_sum(const sweep_entries *g, int64_t begin, int64_t end, int64_t i, int n,
-                     int64_t rows, const kp_real *x, kp_real sum[3][SWEEP_LANES]) {
-  const kp_real *y = x + rows, *z = x + 2 * rows;
-  for (int l = 0; l < n; ++l) {
-    sum[0][l] = sum[1][l] = sum[2][l] = 0;
+// What the entries of one side do at the velocities x of the other rows to the rows from i on.
+KP_FN void sweep_sum(const sweep_entries *g, int64_t side, int64_t i, const kp_real *x,
+                     kp_lanes sum[3]) {
+  kp_lanes zero = { 0 };
+  sum[0] = sum[1] = sum[2] = zero;
+  for (int64_t e = g->start[side] + i % SWEEP_SLICE; e < g->start[side + 1]; e += SWEEP_SLICE) {
+    kp_lanes u[3];
+    kp_records_gather(x, g->other + e, u);
+    kp_lanes qx = KP_LANES_LOAD(g->qx + e), qy = KP_LANES_LOAD(g->qy + e);
+    kp_lanes qz = KP_LANES_LOAD(g->qz + e), qs = KP_LANES_LOAD(g->qs + e);
+    kp_lanes along = qx * u[0] + qy * u[1] + qz * u[2];
+    sum[0] += along * qx + qs * u[0];
+    sum[1] += along * qy + qs * u[1];
+    sum[2] += along * qz + qs * u[2];
   }
-  for (int64_t e = begin + i % SWEEP_SLICE; e < end; e += SWEEP_SLICE) {
-    KP_INDEPENDENT
-    for (int l = 0; l < n; ++l) {
-      int32_t o = g->other[e + l];
-      kp_real u[3] = { x[o], y[o], z[o] };
-      kp_real q[3] = { g->qx[e + l], g->qy[e + l], g->qz[e + l] };
-      kp_real along = q[0] * u[0] + q[1] * u[1] + q[2] * u[2];
-      kp_real side = g->qs[e + l];
-      sum[0][l] += along * q[0] + side * u[0];
-      sum[1][l] += along * q[1] + side * u[1];
-      sum[2][l] += along * q[2] + side * u[2];
+}
+
+// out = D^-1 (x + sum)
+KP_FN void sweep_solve(const kp_real *inverse, int64_t rows, int64_t i, const kp_real *x,
+                       const kp_lanes sum[3], kp_lanes out[3]) {
+  const kp_real *b = inverse + i;
+  kp_lanes vx = KP_LANES_LOAD(x + i) + sum[0];
+  kp_lanes vy = KP_LANES_LOAD(x + rows + i) + sum[1];
+  kp_lanes vz = KP_LANES_LOAD(x + 2 * rows + i) + sum[2];
+  kp_lanes xy = KP_LANES_LOAD(b + 3 * rows), xz = KP_LANES_LOAD(b + 4 * rows);
+  kp_lanes yz = KP_LANES_LOAD(b + 5 * rows);
+  out[0] = KP_LANES_LOAD(b) * vx + xy * vy + xz * vz;
+  out[1] = xy * vx + KP_LANES_LOAD(b + rows) * vy + yz * vz;
+  out[2] = xz * vx + yz * vy + KP_LANES_LOAD(b + 2 * rows) * vz;
+}
+
+// Rows i0 ... i1 - 1 of what was found for the rows from i on, to a vector or to records.
+KP_FN void sweep_put(kp_real *to, int64_t rows, int64_t i, int64_t i0, int64_t i1,
+                     const kp_lanes v[3]) {
+#ifndef __CUDACC__
+  if (i1 - i0 < SWEEP_SLICE) {
+    for (int64_t r = i0; r < i1; ++r) {
+      to[r] = v[0][r - i];
+      to[rows + r] = v[1][r - i];
+      to[2 * rows + r] = v[2][r - i];
     }
+    return;
   }
+#endif
+  (void)i0;
+  (void)i1;
+  KP_LANES_STORE(to + i, v[0]);
+  KP_LANES_STORE(to + rows + i, v[1]);
+  KP_LANES_STORE(to + 2 * rows + i, v[2]);
+}
+
+KP_FN void sweep_put_records(kp_real *to, int64_t i, int64_t i0, int64_t i1, const kp_lanes v[3]) {
+#ifndef __CUDACC__
+  if (i1 - i0 < SWEEP_SLICE) {
+    for (int64_t r = i0; r < i1; ++r) {
+      for (int c = 0; c < 3; ++c) {
+        to[KP_RECORD * r + c] = v[c][r - i];
+      }
+    }
+    return;
+  }
+#endif
+  (void)i0;
+  (void)i1;
+  kp_records_store(to + KP_RECORD * i, v);
+}
+
+// y = A u, by differences of velocities: what moves as a whole feels no spring, to the last bit.
+// What nodes are not free to do is left in; the sweeps take it out.
+typedef struct sweep_product_args {
+  int64_t rows;
+  sweep_entries entries;
+  const kp_real *own;
+  const kp_real *u;  // records
+  kp_real *y;
+} sweep_product_args;
+
+KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                         const sweep_product_args *g) {
+  (void)k;
+  int64_t i = sweep_first(j, i0), rows = g->rows;
+  const sweep_entries *s = &g->entries;
+  kp_lanes u[3], y[3];
+  kp_records_load(g->u + KP_RECORD * i, u);
+  kp_lanes m = KP_LANES_LOAD(g->own + i), nx = KP_LANES_LOAD(g->own + rows + i);
+  kp_lanes ny = KP_LANES_LOAD(g->own + 2 * rows + i), nz = KP_LANES_LOAD(g->own + 3 * rows + i);
+  kp_lanes drag = nx * u[0] + ny * u[1] + nz * u[2];
+  y[0] = drag * nx;
+  y[1] = drag * ny;
+  y[2] = drag * nz;
+  for (int64_t e = s->start[2 * j] + i % SWEEP_SLICE; e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
+    kp_lanes v[3];
+    kp_records_gather(g->u, s->other + e, v);
+    kp_lanes qx = KP_LANES_LOAD(s->qx + e), qy = KP_LANES_LOAD(s->qy + e);
+    kp_lanes qz = KP_LANES_LOAD(s->qz + e), qs = KP_LANES_LOAD(s->qs + e);
+    kp_lanes dx = u[0] - v[0], dy = u[1] - v[1], dz = u[2] - v[2];
+    kp_lanes along = qx * dx + qy * dy + qz * dz;
+    y[0] += along * qx + qs * dx;
+    y[1] += along * qy + qs * dy;
+    y[2] += along * qz + qs * dz;
+  }
+  for (int c = 0; c < 3; ++c) {
+    y[c] += m * u[c];
+  }
+  sweep_put(g->y, rows, i, i0, i1, y);
 }
 
 // (D + L^T) t = x, and -S
@@ -259,44 +416,20 @@ typedef struct sweep_back_args {
   int64_t rows;
   sweep_entries entries;
   const kp_real *inverse, *x;
-  kp_real *t;
+  kp_real *t;      // records
   kp_real *minus;  // may be NULL
 } sweep_back_args;
 
-KP_FN void sweep_back_some(int64_t slice, int64_t i, int n, const sweep_back_args *g) {
-  kp_real sum[3][SWEEP_LANES];
-  int64_t rows = g->rows;
-  sweep_sum(&g->entries, g->entries.start[2 * slice + 1], g->entries.start[2 * slice + 2], i, n,
-            rows, g->t, sum);
-  KP_INDEPENDENT
-  for (int l = 0; l < n; ++l) {
-    int64_t r = i + l;
-    kp_real v[3] = { g->x[r] + sum[0][l], g->x[rows + r] + sum[1][l],
-                     g->x[2 * rows + r] + sum[2][l] },
-            out[3];
-    sweep_times(g->inverse, rows, r, v, out);
-    g->t[r] = out[0];
-    g->t[rows + r] = out[1];
-    g->t[2 * rows + r] = out[2];
-  }
-  if (g->minus != NULL) {
-    KP_INDEPENDENT
-    for (int l = 0; l < n; ++l) {
-      g->minus[i + l] = -sum[0][l];
-      g->minus[rows + i + l] = -sum[1][l];
-      g->minus[2 * rows + i + l] = -sum[2][l];
-    }
-  }
-}
-
 KP_FN void sweep_back(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_back_args *g) {
   (void)k;
-  int64_t i = i0;
-  for (; i + SWEEP_LANES <= i1; i += SWEEP_LANES) {
-    sweep_back_some(j, i, SWEEP_LANES, g);
-  }
-  if (i < i1) {
-    sweep_back_some(j, i, (int)(i1 - i), g);
+  int64_t i = sweep_first(j, i0);
+  kp_lanes sum[3], t[3];
+  sweep_sum(&g->entries, 2 * j + 1, i, g->t, sum);
+  sweep_solve(g->inverse, g->rows, i, g->x, sum, t);
+  sweep_put_records(g->t, i, i0, i1, t);
+  if (g->minus != NULL) {
+    kp_lanes minus[3] = { -sum[0], -sum[1], -sum[2] };
+    sweep_put(g->minus, g->rows, i, i0, i1, minus);
   }
 }
 
@@ -305,54 +438,34 @@ typedef struct sweep_forth_args {
   int64_t rows;
   sweep_entries entries;
   const kp_real *inverse, *x;
-  const kp_real *t;  // may be NULL
-  kp_real *w;
-  kp_real *y;  // NULL without t
+  const kp_real *t;  // records; NULL: none
+  kp_real *w;        // records
+  kp_real *y;
 } sweep_forth_args;
-
-KP_FN void sweep_forth_some(int64_t slice, int64_t i, int n, const sweep_forth_args *g) {
-  kp_real sum[3][SWEEP_LANES];
-  int64_t rows = g->rows;
-  sweep_sum(&g->entries, g->entries.start[2 * slice], g->entries.start[2 * slice + 1], i, n, rows,
-            g->w, sum);
-  KP_INDEPENDENT
-  for (int l = 0; l < n; ++l) {
-    int64_t r = i + l;
-    kp_real v[3] = { g->x[r] + sum[0][l], g->x[rows + r] + sum[1][l],
-                     g->x[2 * rows + r] + sum[2][l] },
-            out[3];
-    sweep_times(g->inverse, rows, r, v, out);
-    g->w[r] = sum[0][l] = out[0];
-    g->w[rows + r] = sum[1][l] = out[1];
-    g->w[2 * rows + r] = sum[2][l] = out[2];
-  }
-  if (g->t != NULL) {
-    KP_INDEPENDENT
-    for (int l = 0; l < n; ++l) {
-      int64_t r = i + l;
-      g->y[r] = g->t[r] + sum[0][l];
-      g->y[rows + r] = g->t[rows + r] + sum[1][l];
-      g->y[2 * rows + r] = g->t[2 * rows + r] + sum[2][l];
-    }
-  }
-}
 
 KP_FN void sweep_forth(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_forth_args *g) {
   (void)k;
-  int64_t i = i0;
-  for (; i + SWEEP_LANES <= i1; i += SWEEP_LANES) {
-    sweep_forth_some(j, i, SWEEP_LANES, g);
+  int64_t i = sweep_first(j, i0);
+  kp_lanes sum[3], w[3], t[3];
+  sweep_sum(&g->entries, 2 * j, i, g->w, sum);
+  sweep_solve(g->inverse, g->rows, i, g->x, sum, w);
+  sweep_put_records(g->w, i, i0, i1, w);
+  if (g->t != NULL) {
+    kp_records_load(g->t + KP_RECORD * i, t);
+    for (int c = 0; c < 3; ++c) {
+      w[c] += t[c];
+    }
   }
-  if (i < i1) {
-    sweep_forth_some(j, i, (int)(i1 - i), g);
-  }
+  sweep_put(g->y, g->rows, i, i0, i1, w);
 }
 
 #define DEFORM_SWEEP_KERNELS(POINT, REDUCE, ROW, PAIR)                                             \
   POINT(sweep, fill)                                                                               \
-  POINT(sweep, block)                                                                              \
+  ROW(sweep, block)                                                                                \
   POINT(sweep, weigh)                                                                              \
   POINT(sweep, gather)                                                                             \
   POINT(sweep, scatter)                                                                            \
+  POINT(sweep, pack)                                                                               \
+  ROW(sweep, product)                                                                              \
   ROW(sweep, back)                                                                                 \
   ROW(sweep, forth)
