@@ -149,7 +149,8 @@ kp_result kp_kernel_add_sheets(kp_world *world, int64_t particles) {
   return add_bodies(world);
 }
 
-// In a step of this world hairs never have a scheme for themselves and so are not solved alone.
+// In a step of this world hairs never have a scheme for themselves and so are not solved alone, nor
+// by products of their own.
 static kp_result solve_hairs(kp_world *world, kp_deform *d) {
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
@@ -159,7 +160,11 @@ static kp_result solve_hairs(kp_world *world, kp_deform *d) {
                               .h = 1e-3,
                               .implicit = 1e-3 };
     if (d->hair.locks[group->scheme].n > 0) {
+      bool has_hair;
       KP_TRY(kp_hair_solve(d, &world->env, group, &stage));
+      KP_TRY(kp_hair_factor(d, &world->env, group, &stage, &has_hair));
+      KP_TRY(kp_hair_impulse(d, &world->env, group, &stage));
+      KP_TRY(kp_hair_product(d, group, stage.h, &d->right, &d->change));
     }
   }
   return KP_OK;

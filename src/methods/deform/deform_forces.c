@@ -333,18 +333,20 @@ static kp_result precondition(void *self, kp_buffer *r, kp_buffer *u) {
   return kp_hair_precondition(s->deform, s->group, r, u);
 }
 
+static kp_result apply_band(void *self, kp_buffer *x, kp_buffer *y) {
+  const system_of *s = self;
+  return kp_hair_product(s->deform, s->group, s->h, x, y);
+}
+
 // By conjugate gradients with the diagonal, or with hairs solved one by one.
-static kp_result solve_plainly(system_of *s, const kp_deform_stage *stage) {
+static kp_result solve_plainly(system_of *s, bool has_hair) {
   kp_deform *d = s->deform;
-  KP_TRY(diagonal(s));
   kp_pcg_def how = kp_default_pcg_def();
   how.name = "solids";
   how.n = 3 * s->group->nodes.n;
-  how.apply = apply;
+  how.apply = kp_hair_is_banded(d, s->group) ? apply_band : apply;
   how.apply_self = s;
   how.inverse_diagonal = &d->inverse;
-  bool has_hair;
-  KP_TRY(kp_hair_factor(d, s->env, s->group, stage, &has_hair));
   if (has_hair) {
     how.precondition = precondition;
     how.precondition_self = s;
@@ -355,7 +357,8 @@ static kp_result solve_plainly(system_of *s, const kp_deform_stage *stage) {
   return kp_pcg_solve(&d->pcg, &how, &d->right, &d->change);
 }
 
-static kp_result solve_evaluated(system_of *s, const kp_deform_stage *stage) {
+// The system of a group of any elements, and its solution.
+static kp_result solve_elements(system_of *s, const kp_deform_stage *stage) {
   kp_deform *d = s->deform;
   kp_sweep *sweep = d->sweeps[s->group->scheme];
   if (!d->is_filled[s->group->scheme]) {
@@ -366,28 +369,44 @@ static kp_result solve_evaluated(system_of *s, const kp_deform_stage *stage) {
   KP_TRY(guess(s, stage->which));
   if (sweep != NULL) {
     KP_TRY(kp_sweep_factor(d, sweep, s->h));
-    KP_TRY(kp_sweep_solve(d, sweep));
-  } else {
-    KP_TRY(solve_plainly(s, stage));
+    return kp_sweep_solve(d, sweep);
   }
-  d->iterations += d->pcg.report.iterations;
-  KP_TRY(keep_answer(s, stage->which));
-  return kp_deform_kick(d, s->group, stage->v, &d->change, stage->out);
+  bool has_hair;
+  KP_TRY(diagonal(s));
+  KP_TRY(kp_hair_factor(d, s->env, s->group, stage, &has_hair));
+  return solve_plainly(s, has_hair);
+}
+
+// The same of hairs and their links.
+static kp_result solve_bands(system_of *s, const kp_deform_stage *stage) {
+  bool has_hair;
+  KP_TRY(kp_hair_factor(s->deform, s->env, s->group, stage, &has_hair));
+  KP_TRY(kp_hair_impulse(s->deform, s->env, s->group, stage));
+  KP_TRY(guess(s, stage->which));
+  return solve_plainly(s, has_hair);
 }
 
 kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *group,
                           const kp_deform_stage *stage) {
   system_of s = { d, env, group, stage->h };
-  bool is_direct = kp_hair_is_direct(d, group, stage);
+  bool is_banded = kp_hair_is_banded(d, group);
   // the second solve of backward Euler finds the elements as the first one left them
-  bool is_same = stage->which == 1 && group->scheme == KP_SCHEME_BACKWARD_EULER &&
-                 d->is_filled[group->scheme];
+  bool is_same =
+      stage->which == 1 && group->scheme == KP_SCHEME_BACKWARD_EULER && d->is_filled[group->scheme];
   d->is_filled[group->scheme] = is_same;
-  // what recovers the velocities of nodes in contact needs the elements too
-  if (!is_same && (!is_direct || d->bodies.n_contacts > 0)) {
+  // what recovers the velocities of nodes in contact needs all elements too
+  if (!is_same && (!is_banded || d->bodies.n_contacts > 0)) {
     KP_TRY(kp_deform_evaluate(d, group, stage->x, stage->implicit));
+  } else if (is_banded) {
+    KP_TRY(kp_hair_evaluate(d, group, stage->x, stage->implicit));
   }
-  return is_direct ? kp_hair_solve(d, env, group, stage) : solve_evaluated(&s, stage);
+  if (kp_hair_is_direct(d, group, stage)) {
+    return kp_hair_solve(d, env, group, stage);
+  }
+  KP_TRY(is_banded ? solve_bands(&s, stage) : solve_elements(&s, stage));
+  d->iterations += d->pcg.report.iterations;
+  KP_TRY(keep_answer(&s, stage->which));
+  return kp_deform_kick(d, group, stage->v, &d->change, stage->out);
 }
 
 kp_result kp_deform_explicit(kp_deform *d, kp_env *env, const kp_deform_group *group,

@@ -57,9 +57,9 @@ typedef struct kp_hair_locks {
   kp_buffer block, width;  // I32
   kp_buffer count, same;   // U8
   // scratch of a solve
-  kp_buffer place;                // F64
-  kp_buffer speed, right, lanes;  // REAL
-  kp_buffer band;                 // REAL
+  kp_buffer place;                      // F64
+  kp_buffer speed, right, lanes, more;  // REAL
+  kp_buffer matrix, band;               // REAL
 } kp_hair_locks;
 
 typedef struct kp_deform_hair {
@@ -101,8 +101,10 @@ KP_NODISCARD kp_result kp_hair_strain(struct kp_deform *deform, size_t part, dou
 KP_NODISCARD kp_result kp_hair_join_locks(struct kp_deform *deform, kp_env *env);
 void kp_hair_free_locks(struct kp_deform *deform);
 
-// Whether a stage of a group needs no iterations: all its nodes are of hairs that are not linked,
-// and rounding leaves the solution as exact as the solver was asked to be.
+// Whether the matrix of a group is that of its hairs and their links.
+bool kp_hair_is_banded(const struct kp_deform *deform, const struct kp_deform_group *group);
+// Whether a stage of a group needs no iterations: it is banded, hairs are not linked, and rounding
+// leaves the solution as exact as the solver was asked to be.
 bool kp_hair_is_direct(const struct kp_deform *deform, const struct kp_deform_group *group,
                        const struct kp_deform_stage *stage);
 // The stage by one decomposition per hair; without evaluate.
@@ -115,6 +117,13 @@ KP_NODISCARD kp_result kp_hair_solve(struct kp_deform *deform, kp_env *env,
 KP_NODISCARD kp_result kp_hair_factor(struct kp_deform *deform, kp_env *env,
                                       const struct kp_deform_group *group,
                                       const struct kp_deform_stage *stage, bool *has_hair);
+// After it, of a banded group: right = h F; y = (M - h D) x.
+KP_NODISCARD kp_result kp_hair_impulse(struct kp_deform *deform, kp_env *env,
+                                       const struct kp_deform_group *group,
+                                       const struct kp_deform_stage *stage);
+KP_NODISCARD kp_result kp_hair_product(struct kp_deform *deform,
+                                       const struct kp_deform_group *group, double h, kp_buffer *x,
+                                       kp_buffer *y);
 KP_NODISCARD kp_result kp_hair_precondition(struct kp_deform *deform,
                                             const struct kp_deform_group *group, kp_buffer *r,
                                             kp_buffer *u);
@@ -142,6 +151,11 @@ KP_NODISCARD kp_result kp_hair_tensions(struct kp_deform *deform,
 // y += what the links of a group add to M - h D times x; vectors of the solver.
 KP_NODISCARD kp_result kp_hair_apply(struct kp_deform *deform, const struct kp_deform_group *group,
                                      double h, kp_buffer *x, kp_buffer *y);
+
+// b += P h F of the links of a group at the velocities of a stage, after evaluate.
+KP_NODISCARD kp_result kp_hair_pull_links(struct kp_deform *deform,
+                                          const struct kp_deform_group *group,
+                                          const struct kp_deform_stage *stage, kp_buffer *b);
 
 // Whether two segments are joined: contact leaves such pairs alone (section 7.5.3).
 bool kp_hair_is_linked(const struct kp_deform *deform, kp_index segment, kp_index other);

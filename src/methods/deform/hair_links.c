@@ -607,19 +607,13 @@ kp_result kp_hair_tensions(kp_deform *d, const kp_deform_group *group, kp_buffer
   return kp_call_run(d->set->space->backend, &call, range.n);
 }
 
-kp_result kp_hair_apply(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *x,
-                        kp_buffer *y) {
-  if (kp_hair_links_of(d, group).n == 0) {
-    return KP_OK;
-  }
+// y -= P h f, f what links pull with.
+static kp_result add_links(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *y) {
   kp_hair_links *l = &d->hair.links;
   int64_t n = group->nodes.n, first = group->nodes.first;
-  kp_buffer *vector[3] = { x, x, x };
-  deform_in view = { .o = -first, .p = n - first, .q = 2 * n - first };
-  KP_TRY(kp_hair_tensions(d, group, vector, view, false));
   hair_link_apply_args a = { .first = first,
                              .h = (kp_real)h,
-                             .y = { .o = view.o, .p = view.p, .q = view.q } };
+                             .y = { .o = -first, .p = n - first, .q = 2 * n - first } };
   kp_call call;
   kp_call_init(&call, &hair_link_apply_kernel, &a);
   KP_BIND(&call, &a, start, &l->start, KP_ACCESS_READ);
@@ -635,6 +629,28 @@ kp_result kp_hair_apply(kp_deform *d, const kp_deform_group *group, double h, kp
   KP_BIND(&call, &a, y.y, y, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y.z, y, KP_ACCESS_WRITE);
   return kp_call_run(d->set->space->backend, &call, n);
+}
+
+kp_result kp_hair_apply(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *x,
+                        kp_buffer *y) {
+  if (kp_hair_links_of(d, group).n == 0) {
+    return KP_OK;
+  }
+  int64_t n = group->nodes.n, first = group->nodes.first;
+  kp_buffer *vector[3] = { x, x, x };
+  deform_in view = { .o = -first, .p = n - first, .q = 2 * n - first };
+  KP_TRY(kp_hair_tensions(d, group, vector, view, false));
+  return add_links(d, group, h, y);
+}
+
+kp_result kp_hair_pull_links(kp_deform *d, const kp_deform_group *group,
+                             const kp_deform_stage *stage, kp_buffer *b) {
+  if (kp_hair_links_of(d, group).n == 0) {
+    return KP_OK;
+  }
+  kp_buffer *v[3] = { &stage->v[0], &stage->v[1], &stage->v[2] };
+  KP_TRY(kp_hair_tensions(d, group, v, (deform_in){ 0 }, true));
+  return add_links(d, group, -stage->h, b);
 }
 
 bool kp_hair_is_linked(const kp_deform *d, kp_index segment, kp_index other) {

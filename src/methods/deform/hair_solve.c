@@ -7,7 +7,7 @@
 #include "methods/deform/deform.h"
 
 extern const kp_kernel hair_assemble_kernel, hair_direct_kernel, hair_factor_kernel,
-    hair_precondition_kernel, hair_jacobi_kernel;
+    hair_right_kernel, hair_product_kernel, hair_precondition_kernel, hair_jacobi_kernel;
 
 // ---- locks --------------------------------------------------------------------------------------
 
@@ -146,6 +146,21 @@ static kp_result make_scratch(kp_hair_locks *k, int64_t rows, int64_t blocks) {
   return KP_OK;
 }
 
+// What only solves by iterations need.
+static kp_result make_vectors(kp_hair_locks *k) {
+  if (k->matrix.used == k->band.used) {
+    return KP_OK;
+  }
+  kp_buffer *const all[] = { &k->lanes, &k->more, &k->matrix };
+  const kp_buffer *const like[] = { &k->right, &k->right, &k->band };
+  for (int b = 0; b < 3; ++b) {
+    void *data;
+    KP_TRY(room(all[b], KP_TYPE_REAL, (int64_t)(like[b]->used / sizeof(kp_real)), &data));
+    memset(data, 0, all[b]->used);
+  }
+  return KP_OK;
+}
+
 // Sixteen hairs after each other in the order of their kinds.
 static kp_result fill_locks(kp_hair_locks *k, const hair_model *m, const kind_list *kinds) {
   k->n = ((int64_t)kinds->count + HAIR_LANES - 1) / HAIR_LANES;
@@ -229,8 +244,10 @@ static kp_result find_stiffness(kp_deform *d, const hair_model *m, kp_hair_locks
 
 static void each_buffer(kp_hair_locks *k, void (*each)(kp_buffer *, kp_backend *),
                         kp_backend *backend) {
-  kp_buffer *all[] = { &k->runs, &k->hair,  &k->row,   &k->block, &k->width, &k->count,
-                       &k->same, &k->place, &k->speed, &k->right, &k->lanes, &k->band };
+  kp_buffer *all[] = {
+    &k->runs,  &k->hair,  &k->row,   &k->block, &k->width, &k->count,  &k->same,
+    &k->place, &k->speed, &k->right, &k->lanes, &k->more,  &k->matrix, &k->band
+  };
   for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
     each(all[b], backend);
   }
@@ -293,8 +310,8 @@ static void bind_locks(kp_call *call, hair_locks *locks, kp_deform *d, kp_hair_l
 #undef BIND_IN
 }
 
-static kp_result assemble(kp_deform *d, kp_env *env, kp_hair_locks *k,
-                          const kp_deform_stage *stage) {
+static kp_result assemble(kp_deform *d, kp_env *env, kp_hair_locks *k, const kp_deform_stage *stage,
+                          kp_buffer *matrix) {
   kp_deform_springs *s = &d->springs;
   kp_deform_axes *t = &d->tets.axes;
   kp_vec3 gravity = env->simulation.gravity;
@@ -331,26 +348,31 @@ static kp_result assemble(kp_deform *d, kp_env *env, kp_hair_locks *k,
   KP_BIND(&call, &a, vz, &stage->v[2], KP_ACCESS_READ);
   KP_BIND(&call, &a, place, &k->place, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, speed, &k->speed, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, band, &k->band, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, band, matrix, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, right, &k->right, KP_ACCESS_WRITE);
   return kp_call_rows(env->backend, &call, &k->runs, k->n);
 }
 
 // ---- direct -------------------------------------------------------------------------------------
 
+bool kp_hair_is_banded(const kp_deform *d, const kp_deform_group *group) {
+  const kp_hair_locks *k = &d->hair.locks[group->scheme];
+  return k->n > 0 && k->has_all && !d->def.turns;
+}
+
 bool kp_hair_is_direct(const kp_deform *d, const kp_deform_group *group,
                        const kp_deform_stage *stage) {
   const kp_hair_locks *k = &d->hair.locks[group->scheme];
   double rounding = sizeof(kp_real) == sizeof(float) ? FLT_EPSILON : DBL_EPSILON;
   double condition = 1.0 + stage->h * (k->damp + stage->implicit * k->stiff);
-  return k->n > 0 && k->has_all && !d->def.turns && kp_hair_links_of(d, group).n == 0 &&
+  return kp_hair_is_banded(d, group) && kp_hair_links_of(d, group).n == 0 &&
          rounding * condition < d->def.tolerance;
 }
 
 kp_result kp_hair_solve(kp_deform *d, kp_env *env, const kp_deform_group *group,
                         const kp_deform_stage *stage) {
   kp_hair_locks *k = &d->hair.locks[group->scheme];
-  KP_TRY(assemble(d, env, k, stage));
+  KP_TRY(assemble(d, env, k, stage, &k->band));
   hair_direct_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &hair_direct_kernel, &a);
@@ -376,13 +398,53 @@ kp_result kp_hair_factor(kp_deform *d, kp_env *env, const kp_deform_group *group
   if (k->n == 0) {
     return KP_OK;
   }
-  KP_TRY(assemble(d, env, k, stage));
+  KP_TRY(make_vectors(k));
+  KP_TRY(assemble(d, env, k, stage, &k->matrix));
   hair_factor_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &hair_factor_kernel, &a);
   bind_locks(&call, &a.locks, d, k);
+  KP_BIND(&call, &a, matrix, &k->matrix, KP_ACCESS_READ);
   KP_BIND(&call, &a, band, &k->band, KP_ACCESS_WRITE);
   return kp_call_rows(env->backend, &call, &k->runs, k->n);
+}
+
+kp_result kp_hair_impulse(kp_deform *d, kp_env *env, const kp_deform_group *group,
+                          const kp_deform_stage *stage) {
+  kp_hair_locks *k = &d->hair.locks[group->scheme];
+  int64_t n = group->nodes.n, first = group->nodes.first;
+  hair_right_args a = { .b = { .o = -first, .p = n - first, .q = 2 * n - first } };
+  kp_call call;
+  kp_call_init(&call, &hair_right_kernel, &a);
+  bind_locks(&call, &a.locks, d, k);
+  KP_BIND(&call, &a, right, &k->right, KP_ACCESS_READ);
+  KP_BIND(&call, &a, b.x, &d->right, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, b.y, &d->right, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, b.z, &d->right, KP_ACCESS_WRITE);
+  KP_TRY(kp_call_rows(env->backend, &call, &k->runs, k->n));
+  return kp_hair_pull_links(d, group, stage, &d->right);
+}
+
+kp_result kp_hair_product(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *x,
+                          kp_buffer *y) {
+  kp_hair_locks *k = &d->hair.locks[group->scheme];
+  int64_t n = group->nodes.n, first = group->nodes.first;
+  hair_product_args a = { .u = { .o = -first, .p = n - first, .q = 2 * n - first },
+                          .y = { .o = -first, .p = n - first, .q = 2 * n - first } };
+  kp_call call;
+  kp_call_init(&call, &hair_product_kernel, &a);
+  bind_locks(&call, &a.locks, d, k);
+  KP_BIND(&call, &a, matrix, &k->matrix, KP_ACCESS_READ);
+  KP_BIND(&call, &a, lanes, &k->lanes, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, more, &k->more, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, u.x, x, KP_ACCESS_READ);
+  KP_BIND(&call, &a, u.y, x, KP_ACCESS_READ);
+  KP_BIND(&call, &a, u.z, x, KP_ACCESS_READ);
+  KP_BIND(&call, &a, y.x, y, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, y.y, y, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, y.z, y, KP_ACCESS_WRITE);
+  KP_TRY(kp_call_rows(d->set->space->backend, &call, &k->runs, k->n));
+  return kp_hair_apply(d, group, h, x, y);
 }
 
 static kp_result solve_hairs(kp_deform *d, const kp_deform_group *group, kp_buffer *r,

@@ -558,14 +558,21 @@ KP_FN void hair_direct(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_
 
 // ---- as a preconditioner ------------------------------------------------------------------------
 
+// l of the matrix that assemble left, which stays.
 typedef struct hair_factor_args {
   hair_locks locks;
+  const kp_real *matrix;
   kp_real *band;
 } hair_factor_args;
 
 HAIR_FN void hair_factor_some(const hair_factor_args *g, int64_t lock, int64_t lane, int n) {
   hair_lanes r;
   hair_open(&g->locks, lock, lane, n, &r);
+  for (int64_t k = 0; k < HAIR_BLOCK * r.width * r.rows; ++k) {
+    HAIR_EACH_LANE(l, n) {
+      g->band[r.band + HAIR_LANES * k + l] = g->matrix[r.band + HAIR_LANES * k + l];
+    }
+  }
   hair_factor_lanes(&r, g->band, n);
 }
 
@@ -576,6 +583,112 @@ KP_FN void hair_factor(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_
   } else {
     for (int64_t l = i0; l < i1; ++l) {
       hair_factor_some(g, j, l, 1);
+    }
+  }
+}
+
+// Vectors of the solver to the lanes, and back.
+HAIR_FN void hair_fetch(const hair_lanes *r, const deform_in *v, kp_real *lanes, int n) {
+  const kp_real *const from[3] = { v->x + v->o, v->y + v->p, v->z + v->q };
+  for (int64_t i = 0; i < r->rows; ++i) {
+    for (int c = 0; c < 3; ++c) {
+      kp_real *to = lanes + hair_item(r, i, c);
+      for (int l = 0; l < n; ++l) {
+        to[l] = i < r->count[l] ? from[c][r->node[l] + i] : 0;
+      }
+    }
+  }
+}
+
+HAIR_FN void hair_return(const hair_lanes *r, const kp_real *lanes, const deform_out *v) {
+  kp_real *const to[3] = { v->x + v->o, v->y + v->p, v->z + v->q };
+  for (int64_t i = 0; i < r->rows; ++i) {
+    for (int c = 0; c < 3; ++c) {
+      const kp_real *from = lanes + hair_item(r, i, c);
+      for (int l = 0; l < r->hairs; ++l) {
+        if (i < r->count[l]) {
+          to[c][r->node[l] + i] = from[l];
+        }
+      }
+    }
+  }
+}
+
+// The right side as a vector of the solver.
+typedef struct hair_right_args {
+  hair_locks locks;
+  const kp_real *right;
+  deform_out b;
+} hair_right_args;
+
+KP_FN void hair_right(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_right_args *g) {
+  (void)k;
+  for (int64_t l = i0; l < i1; ++l) {
+    hair_lanes r;
+    hair_open(&g->locks, j, l, 1, &r);
+    hair_return(&r, g->right, &g->b);
+  }
+}
+
+// y = (M - h D) u
+typedef struct hair_product_args {
+  hair_locks locks;
+  const kp_real *matrix;
+  kp_real *lanes, *more;  // of rows: scratch
+  deform_in u;
+  deform_out y;
+} hair_product_args;
+
+// y += b u, and y += b^T u
+HAIR_FN void hair_add_product(const kp_real *b, const kp_real *u, kp_real *y, int n) {
+  for (int c = 0; c < 3; ++c) {
+    const kp_real *e = b + 3 * HAIR_LANES * c;
+    HAIR_EACH_LANE(l, n) {
+      y[HAIR_LANES * c + l] += e[l] * u[l] + e[HAIR_LANES + l] * u[HAIR_LANES + l] +
+                               e[2 * HAIR_LANES + l] * u[2 * HAIR_LANES + l];
+    }
+  }
+}
+
+HAIR_FN void hair_add_turned(const kp_real *b, const kp_real *u, kp_real *y, int n) {
+  for (int c = 0; c < 3; ++c) {
+    const kp_real *e = b + HAIR_LANES * c;
+    HAIR_EACH_LANE(l, n) {
+      y[HAIR_LANES * c + l] += e[l] * u[l] + e[3 * HAIR_LANES + l] * u[HAIR_LANES + l] +
+                               e[6 * HAIR_LANES + l] * u[2 * HAIR_LANES + l];
+    }
+  }
+}
+
+HAIR_FN void hair_product_lanes(const hair_product_args *g, int64_t lock, int64_t lane, int n) {
+  hair_lanes r;
+  hair_open(&g->locks, lock, lane, n, &r);
+  hair_fetch(&r, &g->u, g->lanes, n);
+  for (int64_t i = 0; i < r.rows; ++i) {
+    kp_real *y = g->more + hair_item(&r, i, 0);
+    const kp_real *u = g->lanes + hair_item(&r, i, 0);
+    for (int c = 0; c < 3; ++c) {
+      HAIR_EACH_LANE(l, n) {
+        y[HAIR_LANES * c + l] = 0;
+      }
+    }
+    hair_add_product(g->matrix + hair_block(&r, i, 0), u, y, n);
+    for (int64_t k = 1; k < r.width && k <= i; ++k) {
+      const kp_real *block = g->matrix + hair_block(&r, i, k);
+      hair_add_product(block, g->lanes + hair_item(&r, i - k, 0), y, n);
+      hair_add_turned(block, u, g->more + hair_item(&r, i - k, 0), n);
+    }
+  }
+  hair_return(&r, g->more, &g->y);
+}
+
+KP_FN void hair_product(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_product_args *g) {
+  (void)k;
+  if (hair_is_whole(i0, i1)) {
+    hair_product_lanes(g, j, 0, HAIR_WIDE);
+  } else {
+    for (int64_t l = i0; l < i1; ++l) {
+      hair_product_lanes(g, j, l, 1);
     }
   }
 }
@@ -593,27 +706,9 @@ HAIR_FN void hair_precondition_lanes(const hair_precondition_args *g, int64_t lo
                                      int n) {
   hair_lanes r;
   hair_open(&g->locks, lock, lane, n, &r);
-  const kp_real *const from[3] = { g->r.x + g->r.o, g->r.y + g->r.p, g->r.z + g->r.q };
-  kp_real *const to[3] = { g->u.x + g->u.o, g->u.y + g->u.p, g->u.z + g->u.q };
-  for (int64_t i = 0; i < r.rows; ++i) {
-    for (int c = 0; c < 3; ++c) {
-      kp_real *v = g->lanes + hair_item(&r, i, c);
-      for (int l = 0; l < n; ++l) {
-        v[l] = i < r.count[l] ? from[c][r.node[l] + i] : 0;
-      }
-    }
-  }
+  hair_fetch(&r, &g->r, g->lanes, n);
   hair_solve_lanes(&r, g->band, g->lanes, n);
-  for (int64_t i = 0; i < r.rows; ++i) {
-    for (int c = 0; c < 3; ++c) {
-      const kp_real *v = g->lanes + hair_item(&r, i, c);
-      for (int l = 0; l < r.hairs; ++l) {
-        if (i < r.count[l]) {
-          to[c][r.node[l] + i] = v[l];
-        }
-      }
-    }
-  }
+  hair_return(&r, g->lanes, &g->u);
 }
 
 KP_FN void hair_precondition(int64_t j, int64_t k, int64_t i0, int64_t i1,
@@ -642,5 +737,7 @@ KP_FN void hair_jacobi(int64_t i, const hair_jacobi_args *g) {
   ROW(hair, assemble)                                                                              \
   ROW(hair, direct)                                                                                \
   ROW(hair, factor)                                                                                \
+  ROW(hair, right)                                                                                 \
+  ROW(hair, product)                                                                               \
   ROW(hair, precondition)                                                                          \
   POINT(hair, jacobi)
