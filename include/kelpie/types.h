@@ -763,6 +763,8 @@ typedef struct kp_cloth_def {
   double volume_stiffness;  // N/m of the springs between layers
   bool yarn;                // draw the yarn of the stitches, as curves
   double yarn_radius;       // m
+  int64_t yarn_plies;       // threads that a yarn is twisted of
+  double yarn_pitch;        // m: length of one turn of them
   double particle_radius;   // m: nodes meet as spheres; 0: they do not
   double thickness;         // m: how near surfaces may come before they repel
   double friction;          // of cloth on cloth

@@ -59,6 +59,13 @@ typedef struct kp_env_grid {
   kp_mac *mac;
 } kp_env_grid;
 
+// Knitwear whose yarn is drawn: its nodes are three layers of rows and columns (stitch.h).
+typedef struct kp_env_yarn {
+  int64_t columns, rows;  // nodes; 0: none is drawn
+  int64_t plies;          // threads of a yarn
+  double pitch;           // m: length of one turn of them
+} kp_env_yarn;
+
 // A deformable of the world: consecutive nodes of a set, drawn as a mesh and as curves.
 typedef struct kp_env_part {
   char name[KP_NAME_SIZE];
@@ -68,6 +75,7 @@ typedef struct kp_env_part {
   KP_ARRAY(kp_index) points;
   KP_ARRAY(uint64_t) offsets;  // of each curve in the points, and their number at the end
   double radius;               // m, of curves
+  kp_env_yarn yarn;            // drawn in place of the mesh
   kp_vec3 color;
   const double *order;  // of nodes: in which a list of edges corrects them, 0 to 1; NULL: none
 } kp_env_part;

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "methods/deform/stitch.h"
 #include "run/batch.h"
 
-#define TAPER 0.6  // of the radius that a strand has lost at its tip
+#define YARN_SAMPLES 4  // points of a thread from one bonding point to the next
+#define TAPER 0.6       // of the radius that a strand has lost at its tip
 
 static const char *const components[3] = { "x", "y", "z" };
 
@@ -84,10 +86,70 @@ static kp_result add_curves(kp_batch *batch, const kp_env_part *part) {
   return KP_OK;
 }
 
+static kp_vec3 node_at(const kp_env_part *part, int64_t i) {
+  double x[3];
+  for (int c = 0; c < 3; ++c) {
+    x[c] = ((const kp_pos *)kp_buffer_host(&part->set->position->buffers[c],
+                                           KP_ACCESS_READ))[part->first + i];
+  }
+  return kp_vec3_make(x[0], x[1], x[2]);
+}
+
+// All threads of all yarns of a part, from where its nodes are now.
+static kp_result find_threads(const kp_env_part *part, kp_threads *out) {
+  KP_ARRAY(kp_vec3) nodes = { 0 };
+  kp_result result = kp_array_resize(&nodes, (size_t)part->count);
+  for (int64_t i = 0; i < part->count && result == KP_OK; ++i) {
+    nodes.data[i] = node_at(part, i);
+  }
+  if (result == KP_OK) {
+    const kp_env_yarn *y = &part->yarn;
+    kp_thread_def def = { { y->columns, y->rows }, part->radius, y->plies, y->pitch, YARN_SAMPLES };
+    result = kp_stitch_threads(&def, nodes.data, out);
+  }
+  kp_array_free(&nodes);
+  return result;
+}
+
+static kp_result add_threads(kp_batch *batch, const kp_env_part *part, const kp_threads *t) {
+  void *room;
+  size_t n = t->points.count;
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(kp_batch_room(batch, KP_ITEM_F64, n, "m", &room, "curve/%s/points/%s", part->name,
+                         components[c]));
+    double *out = room;
+    for (size_t k = 0; k < n; ++k) {
+      kp_vec3 p = t->points.data[k];
+      out[k] = c == 0 ? p.x : c == 1 ? p.y : p.z;
+    }
+  }
+  KP_TRY(kp_batch_room(batch, KP_ITEM_U64, t->starts.count, "", &room, "curve/%s/offsets",
+                       part->name));
+  memcpy(room, t->starts.data, t->starts.count * sizeof(uint64_t));
+  KP_TRY(kp_batch_room(batch, KP_ITEM_F64, n, "m", &room, "curve/%s/radius/0", part->name));
+  double *radius = room;
+  for (size_t k = 0; k < n; ++k) {
+    radius[k] = t->radius;
+  }
+  return KP_OK;
+}
+
+static kp_result add_yarn(kp_batch *batch, const kp_env_part *part) {
+  kp_threads threads = { 0 };
+  kp_result result = find_threads(part, &threads);
+  if (result == KP_OK) {
+    result = add_threads(batch, part, &threads);
+  }
+  kp_threads_free(&threads);
+  return result;
+}
+
 kp_result kp_batch_add_parts(kp_batch *batch, kp_world *world) {
   for (size_t p = 0; p < world->env.parts.count; ++p) {
     const kp_env_part *part = &world->env.parts.data[p];
-    if (part->triangles.count > 0) {
+    if (part->yarn.rows > 0) {
+      KP_TRY(add_yarn(batch, part));
+    } else if (part->triangles.count > 0) {
       KP_TRY(add_mesh(batch, part));
       KP_TRY(part->order != NULL ? add_order(batch, part) : KP_OK);
     }

@@ -367,6 +367,8 @@ kp_cloth_def kp_default_cloth_def(void) {
     .gap = 0.005,
     .volume_stiffness = 30.0,
     .yarn_radius = 0.002,
+    .yarn_plies = 1,
+    .yarn_pitch = 0.012,
     .thickness = 0.005,
     .friction = 0.4,
     .self = true,

@@ -227,6 +227,51 @@ static void test_yarns(void **state) {
   kp_array_free(&yarns);
 }
 
+// B44: one thread is the curve through the bonding points; two turn around it opposite each other,
+// at their distance, without jumps along a whole yarn.
+static void test_threads(void **state) {
+  (void)state;
+  kp_thread_def def = { { 9, 6 }, 0.1, 1, 0.7, 4 };
+  kp_vec3 nodes[3 * 9 * 6];
+  for (int i = 0; i < 3 * 9 * 6; ++i) {
+    int l = i / 54, r = i / 9 % 6, k = i % 9;
+    nodes[i] = kp_vec3_make(k + 0.2 * sin(1.7 * i), r + 0.2 * cos(2.9 * i), 0.5 * l);
+  }
+  kp_threads one, two;
+  assert_ok(kp_stitch_threads(&def, nodes, &one));
+  def.plies = 2;
+  assert_ok(kp_stitch_threads(&def, nodes, &two));
+  kp_bonds bonds = { 0 };
+  kp_yarns yarns = { 0 };
+  assert_ok(kp_stitch_yarns(&def.shape, &bonds, &yarns));
+  assert_int_equal(one.starts.count, 6);
+  assert_int_equal(two.starts.count, 11);
+  assert_near(one.radius, 0.1, 1e-15);
+  assert_near(two.radius, 0.05, 1e-15);
+  for (size_t y = 0; y < 5; ++y) {
+    size_t first = (size_t)one.starts.data[y], n = (size_t)one.starts.data[y + 1] - first;
+    const kp_vec3 *middle = one.points.data + first;
+    const kp_vec3 *a = two.points.data + two.starts.data[2 * y];
+    const kp_vec3 *b = two.points.data + two.starts.data[2 * y + 1];
+    for (kp_index k = yarns.data[y]; k < yarns.data[y + 1]; ++k) {
+      assert_vec3_near(middle[4 * (k - yarns.data[y])], kp_bond_at(&bonds.data[k], nodes), 1e-14);
+    }
+    for (size_t k = 0; k < n; ++k) {
+      kp_vec3 mean = kp_vec3_scale(kp_vec3_add(a[k], b[k]), 0.5);
+      assert_vec3_near(mean, middle[k], 1e-14);
+      assert_near(kp_vec3_length(kp_vec3_sub(a[k], b[k])), 0.1, 1e-12);
+      double way = k > 0 ? kp_vec3_length(kp_vec3_sub(middle[k], middle[k - 1])) : 0.0;
+      double jump = k > 0 ? kp_vec3_length(kp_vec3_sub(a[k], a[k - 1])) : 0.0;
+      // along the yarn, around it by 2 pi way/pitch, and where the yarn itself bends
+      assert_true(jump <= way + 0.05 * (6.2832 * way / 0.7 + 1.6));
+    }
+  }
+  kp_threads_free(&one);
+  kp_threads_free(&two);
+  kp_array_free(&bonds);
+  kp_array_free(&yarns);
+}
+
 // Catmull and Rom's curve goes through its points with one tangent on both sides.
 static void test_center_line(void **state) {
   (void)state;
@@ -501,10 +546,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_counts),       cmocka_unit_test(test_formulas),
     cmocka_unit_test(test_stitches),     cmocka_unit_test(test_printed_weights),
-    cmocka_unit_test(test_yarns),        cmocka_unit_test(test_center_line),
-    cmocka_unit_test(test_list_sizes),   cmocka_unit_test(test_what_wins),
-    cmocka_unit_test(test_permutations), cmocka_unit_test(test_flat),
-    cmocka_unit_test(test_colors),       cmocka_unit_test(test_set_distance),
+    cmocka_unit_test(test_yarns),        cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_center_line),  cmocka_unit_test(test_list_sizes),
+    cmocka_unit_test(test_what_wins),    cmocka_unit_test(test_permutations),
+    cmocka_unit_test(test_flat),         cmocka_unit_test(test_colors),
+    cmocka_unit_test(test_set_distance),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

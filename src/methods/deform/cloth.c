@@ -300,6 +300,10 @@ static kp_result make(const kp_cloth_def *def, const char *folder, kp_part *part
                    "cloth \"%s\": layers must be 1, or 3 with model = \"grid\" and no tube",
                    def->name);
   }
+  if (def->yarn && !is_knit) {
+    return kp_fail(KP_ERROR_SCENE, "cloth \"%s\": yarn is that of knitwear, which has layers = 3",
+                   def->name);
+  }
   if (def->tube && def->columns < 5) {
     return kp_fail(KP_ERROR_SCENE, "cloth \"%s\": a tube needs 5 columns at least", def->name);
   }
@@ -315,6 +319,10 @@ static kp_result make(const kp_cloth_def *def, const char *folder, kp_part *part
   KP_TRY(share_mass(def, part));
   if (def->layers == 3) {
     KP_TRY(add_knit(def, part));
+    kp_grid_shape grid = grid_of(def);
+    part->yarn = def->yarn
+                     ? (kp_env_yarn){ grid.columns, grid.rows, def->yarn_plies, def->yarn_pitch }
+                     : (kp_env_yarn){ 0 };
   } else if (def->model == KP_CLOTH_GRID) {
     KP_TRY(add_grid_springs(def, 0, part));
   } else {

@@ -50,6 +50,8 @@ static const kp_param rows[] = {
   ROW(volume_stiffness, REAL, "N/m", 0, 1e12, "Of the springs between layers."),
   ROW(yarn, BOOL, "", 0, 0, "Draw the yarn of the stitches of knitwear, as curves."),
   ROW(yarn_radius, REAL, "m", 1e-9, 10, "Of the yarn in pictures."),
+  ROW(yarn_plies, INT, "", 1, 16, "Threads that a yarn is twisted of, in pictures."),
+  ROW(yarn_pitch, REAL, "m", 1e-9, 1e3, "Length of one turn of the threads of a yarn."),
   ROW(particle_radius, REAL, "m", 0, 10,
       "Nodes meet as spheres, each other and samples of solids: a baseline. 0: they do not."),
   ROW(thickness, REAL, "m", 0, 1.0, "How near surfaces may come before they repel."),

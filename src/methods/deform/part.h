@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "geom/mesh.h"
 #include "kelpie/types.h"
+#include "methods/method.h"
 
 // Consecutive elements of one kind.
 typedef struct kp_range {
@@ -94,6 +95,7 @@ typedef struct kp_part {
   double drag;             // N s/m^3 of surface against the wind, along the normal (Eq. of 6.6)
   double viscosity;        // N s/(m kg): slows every node by this much of its momentum per second
   double radius;           // m, of curves in pictures
+  kp_env_yarn yarn;        // of knitwear, for pictures
   double particle_radius;  // m: nodes meet as spheres; 0: they do not
   kp_curve strength;       // factor of all stiffness; no components: 1
   kp_vec3 color;

@@ -46,3 +46,25 @@ kp_vec3 kp_bond_at(const kp_bond *bond, const kp_vec3 *nodes);
 
 // Catmull and Rom's curve through the points p0 .. p3, between p1 (t = 0) and p2 (t = 1).
 kp_vec3 kp_catmull_rom(kp_vec3 p0, kp_vec3 p1, kp_vec3 p2, kp_vec3 p3, double t);
+
+// The threads of all yarns for pictures (section 4.4, Fig. 4.6): curves through the bonding points,
+// and around each of them `plies` threads that turn once in a length of `pitch`. The frame that
+// they turn in is carried along without turning itself, so the twist is continuous along a whole
+// yarn.
+typedef struct kp_thread_def {
+  kp_knit_shape shape;
+  double radius;  // m, of the yarn
+  int64_t plies;  // 1: the yarn itself
+  double pitch;   // m
+  int samples;    // points from one bonding point to the next
+} kp_thread_def;
+
+typedef struct kp_threads {
+  KP_ARRAY(kp_vec3) points;
+  KP_ARRAY(uint64_t) starts;  // first point of each thread, and the number of points at the end
+  double radius;              // m, of a thread
+} kp_threads;
+
+KP_NODISCARD kp_result kp_stitch_threads(const kp_thread_def *def, const kp_vec3 *nodes,
+                                         kp_threads *out);
+void kp_threads_free(kp_threads *threads);
