@@ -184,12 +184,11 @@ typedef struct vector_cg_sums_packed_args {
   const kp_real *r, *u, *w;
 } vector_cg_sums_packed_args;
 
-KP_FN void vector_cg_sums_packed(int64_t element, const vector_cg_sums_packed_args *a, double *v) {
-  int64_t i = a->first + element * VECTOR_PACK, end = a->first + a->n;
-  end = end < i + VECTOR_PACK ? end : i + VECTOR_PACK;
-  double sum[3][VECTOR_WAYS] = { { 0.0 } };
+#ifdef __CUDACC__
+
+KP_FN int64_t vector_cg_sums_ways(int64_t i, int64_t end, const vector_cg_sums_packed_args *a,
+                                  double sum[3][VECTOR_WAYS]) {
   for (; i + VECTOR_WAYS <= end; i += VECTOR_WAYS) {
-    KP_INDEPENDENT
     for (int l = 0; l < VECTOR_WAYS; ++l) {
       double r = (double)a->r[i + l], u = (double)a->u[i + l], w = (double)a->w[i + l];
       sum[0][l] += r * u;
@@ -197,6 +196,42 @@ KP_FN void vector_cg_sums_packed(int64_t element, const vector_cg_sums_packed_ar
       sum[2][l] += r * r;
     }
   }
+  return i;
+}
+
+#else
+
+typedef double vector_ways __attribute__((vector_size(VECTOR_WAYS * sizeof(double))));
+typedef kp_real vector_reals __attribute__((vector_size(VECTOR_WAYS * sizeof(kp_real)),
+                                            aligned(sizeof(kp_real)), may_alias));
+
+// gcc keeps an array of sums in memory, and each would wait for the last store.
+KP_FN int64_t vector_cg_sums_ways(int64_t i, int64_t end, const vector_cg_sums_packed_args *a,
+                                  double sum[3][VECTOR_WAYS]) {
+  vector_ways total[3] = { { 0.0 }, { 0.0 }, { 0.0 } };
+  for (; i + VECTOR_WAYS <= end; i += VECTOR_WAYS) {
+    vector_ways r = __builtin_convertvector(*(const vector_reals *)(a->r + i), vector_ways);
+    vector_ways u = __builtin_convertvector(*(const vector_reals *)(a->u + i), vector_ways);
+    vector_ways w = __builtin_convertvector(*(const vector_reals *)(a->w + i), vector_ways);
+    total[0] += r * u;
+    total[1] += w * u;
+    total[2] += r * r;
+  }
+  for (int l = 0; l < VECTOR_WAYS; ++l) {
+    sum[0][l] = total[0][l];
+    sum[1][l] = total[1][l];
+    sum[2][l] = total[2][l];
+  }
+  return i;
+}
+
+#endif
+
+KP_FN void vector_cg_sums_packed(int64_t element, const vector_cg_sums_packed_args *a, double *v) {
+  int64_t i = a->first + element * VECTOR_PACK, end = a->first + a->n;
+  end = end < i + VECTOR_PACK ? end : i + VECTOR_PACK;
+  double sum[3][VECTOR_WAYS] = { { 0.0 } };
+  i = vector_cg_sums_ways(i, end, a, sum);
   for (int l = 0; i + l < end; ++l) {
     double r = (double)a->r[i + l], u = (double)a->u[i + l], w = (double)a->w[i + l];
     sum[0][l] += r * u;
