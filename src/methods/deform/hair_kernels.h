@@ -164,12 +164,13 @@ typedef struct hair_link_args {
 KP_FN void hair_link(int64_t e, const hair_link_args *g) {
   int64_t l = g->first + e;
   double d[3] = { 0.0, 0.0, 0.0 };
-  for (int c = 0; c < 4; ++c) {
+  int64_t first = g->node[4 * l];
+  for (int c = 1; c < 4; ++c) {
     int64_t i = g->node[4 * l + c];
     double w = -(double)g->weight[4 * l + c];
-    d[0] += w * g->x[i];
-    d[1] += w * g->y[i];
-    d[2] += w * g->z[i];
+    d[0] += w * (g->x[i] - g->x[first]);
+    d[1] += w * (g->y[i] - g->y[first]);
+    d[2] += w * (g->z[i] - g->z[first]);
   }
   double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
   double inverse = length > 0.0 ? 1.0 / length : 0.0;
@@ -202,10 +203,13 @@ typedef struct hair_link_tension_args {
 KP_FN void hair_link_tension(int64_t e, const hair_link_tension_args *g) {
   int64_t l = g->first + e;
   kp_real speed = 0;
-  for (int c = 0; c < 4; ++c) {
+  int64_t first = g->node[4 * l];
+  const kp_real *x = g->v.x + g->v.o, *y = g->v.y + g->v.p, *z = g->v.z + g->v.q;
+  // weights add up to nothing: of nodes that move together little else than rounding would be left
+  for (int c = 1; c < 4; ++c) {
     int64_t i = g->node[4 * l + c];
-    speed -= g->weight[4 * l + c] * (g->v.x[g->v.o + i] * g->dx[l] + g->v.y[g->v.p + i] * g->dy[l] +
-                                     g->v.z[g->v.q + i] * g->dz[l]);
+    speed -= g->weight[4 * l + c] * ((x[i] - x[first]) * g->dx[l] + (y[i] - y[first]) * g->dy[l] +
+                                     (z[i] - z[first]) * g->dz[l]);
   }
   g->tension[l] = g->elastic * g->force[l] + g->rate[l] * speed;
 }

@@ -452,6 +452,7 @@ static kp_result fill_links(kp_deform *d) {
       weight[4 * k + c] = (kp_real)w[c];
       light += w[c] * w[c] / (double)mass[i];
     }
+    weight[4 * k] = -(weight[4 * k + 1] + weight[4 * k + 2] + weight[4 * k + 3]);
     double k_linear = model->stiction / model->stiction_distance;
     rest[k] = (kp_real)model->stiction_distance;
     stiffness[k] = (kp_real)model->stiction;

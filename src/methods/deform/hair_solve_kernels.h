@@ -237,8 +237,11 @@ HAIR_FN void hair_add_axis(const hair_assemble_args *g, const hair_lanes *r, int
   kp_real force[HAIR_WIDE], rate[HAIR_WIDE];
   for (int l = 0; l < n; ++l) {
     int64_t m = r->axis[l] + s;
-    kp_altitude_choice choice = { .n2 = n2[l], .a2 = a2[l], .b2 = b2[l] };
+    kp_altitude_choice choice;
     choice.altitude.number = number[l];
+    choice.n2 = n2[l];
+    choice.a2 = a2[l];
+    choice.b2 = b2[l];
     const kp_real *edges = g->axis_rest + KP_ALTITUDES * g->n_axes + m;
     double rest_a2 = (double)edges[kp_altitude_first_edge(number[l]) * g->n_axes];
     double rest_b2 = (double)edges[kp_altitude_second_edge(number[l]) * g->n_axes];
@@ -306,7 +309,8 @@ HAIR_FN void hair_hold(const hair_assemble_args *g, const hair_lanes *r, int n, 
     int64_t at = r->node[l] + (i < r->count[l] ? i : 0);
     bool is_node = i < r->count[l];
     uint8_t hold = is_node ? g->hold[at] : (uint8_t)0;
-    kp_real f[3] = { hold & 1 ? 0 : 1, hold & 2 ? 0 : 1, hold & 4 ? 0 : 1 };
+    const kp_real held = 0, loose = 1;
+    kp_real f[3] = { hold & 1 ? held : loose, hold & 2 ? held : loose, hold & 4 ? held : loose };
     kp_real u[3] = { is_node ? f[0] * g->cx[at] : 0, is_node ? f[1] * g->cy[at] : 0,
                      is_node ? f[2] * g->cz[at] : 0 };
     mass[l] = g->mass[at];
