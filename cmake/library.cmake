@@ -13,7 +13,8 @@ target_compile_definitions(kelpie_flags INTERFACE
   $<$<BOOL:${KELPIE_HAS_MPI}>:KP_WITH_MPI>)
 # contraction would make results depend on the instruction set; errno costs vectorised square roots
 target_compile_options(kelpie_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:C>:-fno-math-errno;-fvisibility=hidden>
+  $<$<COMPILE_LANGUAGE:C>:-fno-math-errno>
+  $<$<COMPILE_LANGUAGE:C>:-fvisibility=$<IF:$<BOOL:${KELPIE_SANITIZE}>,default,hidden>>
   $<$<COMPILE_LANGUAGE:C>:-ffp-contract=$<IF:$<BOOL:$<TARGET_PROPERTY:KP_FUSES>>,fast,off>>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fvisibility=hidden,-ffp-contract=off>
   # float division and square root to the last bit cost a third of a pair loop on a card; CPU and CUDA agree
@@ -90,10 +91,21 @@ if(kelpie_cases_sources)
   target_sources(kelpie_cases INTERFACE $<TARGET_OBJECTS:kelpie_cases_objects>)
 endif()
 
+# what programs of this project link: everything, with its inner names. A checked program is 130 MB, so
+# that a hundred of them filled disks; in sanitizer builds they share one library.
+if(KELPIE_SANITIZE)
+  add_library(kelpie_inside SHARED ${kelpie_all_objects})
+  set_target_properties(kelpie_inside PROPERTIES LINKER_LANGUAGE C)
+  target_link_libraries(kelpie_inside PRIVATE kelpie_cases kelpie_flags)
+else()
+  add_library(kelpie_inside INTERFACE)
+  target_link_libraries(kelpie_inside INTERFACE kelpie_cases kelpie_static)
+endif()
+
 # kp_internal_link(target): a program of this project, with access to internal headers
 function(kp_internal_link target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${target} PRIVATE kelpie_cases kelpie_static kelpie_flags)
+  target_link_libraries(${target} PRIVATE kelpie_inside kelpie_flags)
   if(KELPIE_STATIC)
     target_link_options(${target} PRIVATE -static-libgcc)
   endif()

@@ -284,6 +284,27 @@ double kp_export_value(const kp_export_field *field, int component, uint64_t ind
   return kp_item_value(field->type, kp_export_item(field, component, index));
 }
 
+kp_result kp_export_each(const kp_export_walk *walk, const kp_frame *frame, const char *folder,
+                         uint32_t flags, kp_export_list *list) {
+  kp_export_objects objects;
+  KP_TRY(kp_export_objects_make(frame, &objects));
+  kp_result result = KP_OK;
+  for (size_t i = 0; i < objects.count && result == KP_OK; ++i) {
+    const kp_export_object *object = &objects.items[i];
+    if (walk->holds != NULL && !walk->holds(object)) {
+      continue;
+    }
+    kp_export_target target;
+    KP_TRY_GOTO(result,
+                kp_export_target_make(frame, folder, object->name, walk->extension, &target), done);
+    KP_TRY_GOTO(result, walk->write(frame, object, flags, target.path), done);
+    result = kp_export_list_add(list, frame, &target);
+  }
+done:
+  kp_export_objects_free(&objects);
+  return result;
+}
+
 // ---- columns
 
 // The letter that stands before x, y, z for the vectors every program knows; NULL for others.

@@ -158,6 +158,18 @@ KP_NODISCARD kp_result kp_export_target_make(const kp_frame *frame, const char *
 KP_NODISCARD kp_result kp_export_list_add(kp_export_list *list, const kp_frame *frame,
                                           const kp_export_target *target);
 
+// A file per object of a frame: which objects the format holds (NULL: all of them), and how one is
+// written.
+typedef struct kp_export_walk {
+  const char *extension;
+  bool (*holds)(const kp_export_object *object);
+  kp_result (*write)(const kp_frame *frame, const kp_export_object *object, uint32_t flags,
+                     const char *path);
+} kp_export_walk;
+
+KP_NODISCARD kp_result kp_export_each(const kp_export_walk *walk, const kp_frame *frame,
+                                      const char *folder, uint32_t flags, kp_export_list *list);
+
 // The open stream of this name ("<object>.<extension>"), NULL when there is none; and a new one.
 // Pointers are valid until the next stream is begun.
 kp_export_stream *kp_export_stream_find(kp_export_list *list, const char *name);

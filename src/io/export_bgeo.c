@@ -149,7 +149,10 @@ static kp_result write_points(kp_file *file, const kp_export_object *object,
   return KP_OK;
 }
 
-static kp_result write_object(const kp_export_object *object, const char *path) {
+static kp_result write_object(const kp_frame *frame, const kp_export_object *object, uint32_t flags,
+                              const char *path) {
+  (void)frame;
+  (void)flags;
   if (object->n_points > INT32_MAX) {
     return kp_fail(KP_ERROR_ARGUMENT, "%s: BGEO cannot hold more than 2^31 points", path);
   }
@@ -177,25 +180,14 @@ static kp_result write_object(const kp_export_object *object, const char *path) 
   return result;
 }
 
+static bool is_set(const kp_export_object *object) {
+  return object->set != NULL;
+}
+
 static kp_result write_bgeo(const kp_frame *frame, const char *folder, uint32_t flags,
                             kp_export_list *list) {
-  (void)flags;
-  kp_export_objects objects;
-  KP_TRY(kp_export_objects_make(frame, &objects));
-  kp_result result = KP_OK;
-  for (size_t i = 0; i < objects.count && result == KP_OK; ++i) {
-    const kp_export_object *object = &objects.items[i];
-    if (object->triangles != NULL || object->offsets != NULL) {
-      continue;
-    }
-    kp_export_target target;
-    KP_TRY_GOTO(result, kp_export_target_make(frame, folder, object->name, "bgeo", &target), done);
-    KP_TRY_GOTO(result, write_object(object, target.path), done);
-    result = kp_export_list_add(list, frame, &target);
-  }
-done:
-  kp_export_objects_free(&objects);
-  return result;
+  static const kp_export_walk walk = { "bgeo", is_set, write_object };
+  return kp_export_each(&walk, frame, folder, flags, list);
 }
 
 const kp_exporter kp_export_bgeo = {

@@ -39,7 +39,10 @@ static void write_header(kp_file *file, const kp_export_column *columns, size_t 
   kp_file_print(file, "\n");
 }
 
-static kp_result write_object(const kp_export_object *object, const char *path) {
+static kp_result write_object(const kp_frame *frame, const kp_export_object *object, uint32_t flags,
+                              const char *path) {
+  (void)frame;
+  (void)flags;
   kp_export_column *columns;
   size_t n_columns;
   KP_TRY(kp_export_columns_make(object, &columns, &n_columns));
@@ -63,20 +66,8 @@ static kp_result write_object(const kp_export_object *object, const char *path) 
 
 static kp_result write_csv(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
-  (void)flags;
-  kp_export_objects objects;
-  KP_TRY(kp_export_objects_make(frame, &objects));
-  kp_result result = KP_OK;
-  for (size_t i = 0; i < objects.count && result == KP_OK; ++i) {
-    kp_export_target target;
-    KP_TRY_GOTO(result, kp_export_target_make(frame, folder, objects.items[i].name, "csv", &target),
-                done);
-    KP_TRY_GOTO(result, write_object(&objects.items[i], target.path), done);
-    result = kp_export_list_add(list, frame, &target);
-  }
-done:
-  kp_export_objects_free(&objects);
-  return result;
+  static const kp_export_walk walk = { "csv", NULL, write_object };
+  return kp_export_each(&walk, frame, folder, flags, list);
 }
 
 const kp_exporter kp_export_csv = {

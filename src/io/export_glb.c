@@ -263,8 +263,9 @@ static kp_result write_chunks(const part *p, const char *text, uint64_t binary, 
   return kp_file_commit(&file);
 }
 
-static kp_result write_object(const kp_frame *frame, const kp_export_object *object,
+static kp_result write_object(const kp_frame *frame, const kp_export_object *object, uint32_t flags,
                               const char *path) {
+  (void)flags;
   part p = make_part(object);
   kp_json json = { 0 };
   kp_json_begin_object(&json, NULL);
@@ -283,25 +284,15 @@ static kp_result write_object(const kp_frame *frame, const kp_export_object *obj
   return result;
 }
 
+// A buffer of no bytes is none.
+static bool has_points(const kp_export_object *object) {
+  return object->n_points > 0;
+}
+
 static kp_result write_glb(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
-  (void)flags;
-  kp_export_objects objects;
-  KP_TRY(kp_export_objects_make(frame, &objects));
-  kp_result result = KP_OK;
-  for (size_t i = 0; i < objects.count && result == KP_OK; ++i) {
-    const kp_export_object *object = &objects.items[i];
-    if (object->n_points == 0) {
-      continue;  // a buffer of no bytes is none
-    }
-    kp_export_target target;
-    KP_TRY_GOTO(result, kp_export_target_make(frame, folder, object->name, "glb", &target), done);
-    KP_TRY_GOTO(result, write_object(frame, object, target.path), done);
-    result = kp_export_list_add(list, frame, &target);
-  }
-done:
-  kp_export_objects_free(&objects);
-  return result;
+  static const kp_export_walk walk = { "glb", has_points, write_object };
+  return kp_export_each(&walk, frame, folder, flags, list);
 }
 
 const kp_exporter kp_export_glb = {

@@ -176,19 +176,8 @@ done:
 
 static kp_result write_ply(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
-  kp_export_objects objects;
-  KP_TRY(kp_export_objects_make(frame, &objects));
-  kp_result result = KP_OK;
-  for (size_t i = 0; i < objects.count && result == KP_OK; ++i) {
-    kp_export_target target;
-    KP_TRY_GOTO(result, kp_export_target_make(frame, folder, objects.items[i].name, "ply", &target),
-                done);
-    KP_TRY_GOTO(result, write_object(frame, &objects.items[i], flags, target.path), done);
-    result = kp_export_list_add(list, frame, &target);
-  }
-done:
-  kp_export_objects_free(&objects);
-  return result;
+  static const kp_export_walk walk = { "ply", NULL, write_object };
+  return kp_export_each(&walk, frame, folder, flags, list);
 }
 
 const kp_exporter kp_export_ply = {

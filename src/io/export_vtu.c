@@ -116,45 +116,28 @@ static void add_polygons(kp_vtk *vtk, const kp_export_object *object) {
   add_cells(vtk, object, is_mesh ? "Polys" : is_lines ? "Lines" : "Verts", false);
 }
 
-// The two kinds of file an object can be.
-typedef struct grid_kind {
-  const char *type, *extension;
-  void (*add)(kp_vtk *vtk, const kp_export_object *object);
-} grid_kind;
-
-static const grid_kind unstructured = { "UnstructuredGrid", "vtu", add_grid };
-static const grid_kind polygons = { "PolyData", "vtp", add_polygons };
-
-static kp_result write_object(const kp_frame *frame, const kp_export_object *object,
-                              const grid_kind *kind, uint32_t flags, const char *path) {
+static kp_result write_file(const kp_frame *frame, const char *type, uint32_t flags,
+                            void (*add)(kp_vtk *vtk, const kp_export_object *object),
+                            const kp_export_object *object, const char *path) {
   kp_vtk vtk;
-  kp_vtk_begin(&vtk, kind->type, flags);
-  kp_vtk_text(&vtk, "<%s>\n", kind->type);
+  kp_vtk_begin(&vtk, type, flags);
+  kp_vtk_text(&vtk, "<%s>\n", type);
   kp_vtk_frame_data(&vtk, frame);
-  kind->add(&vtk, object);
-  kp_vtk_text(&vtk, "</Piece>\n</%s>\n", kind->type);
+  add(&vtk, object);
+  kp_vtk_text(&vtk, "</Piece>\n</%s>\n", type);
   kp_result result = kp_vtk_write(&vtk, path);
   kp_vtk_free(&vtk);
   return result;
 }
 
-static kp_result write_objects(const kp_frame *frame, const char *folder, const grid_kind *kind,
-                               uint32_t flags, kp_export_list *list) {
-  kp_export_objects objects;
-  KP_TRY(kp_export_objects_make(frame, &objects));
-  kp_result result = KP_OK;
-  for (size_t i = 0; i < objects.count && result == KP_OK; ++i) {
-    kp_export_target target;
-    KP_TRY_GOTO(
-        result,
-        kp_export_target_make(frame, folder, objects.items[i].name, kind->extension, &target),
-        done);
-    KP_TRY_GOTO(result, write_object(frame, &objects.items[i], kind, flags, target.path), done);
-    result = kp_export_list_add(list, frame, &target);
-  }
-done:
-  kp_export_objects_free(&objects);
-  return result;
+static kp_result write_grid(const kp_frame *frame, const kp_export_object *object, uint32_t flags,
+                            const char *path) {
+  return write_file(frame, "UnstructuredGrid", flags, add_grid, object, path);
+}
+
+static kp_result write_polygons(const kp_frame *frame, const kp_export_object *object,
+                                uint32_t flags, const char *path) {
+  return write_file(frame, "PolyData", flags, add_polygons, object, path);
 }
 
 static kp_result write_volume_file(const kp_frame *frame, const kp_frame_volume *volume,
@@ -206,13 +189,15 @@ static kp_result write_volumes(const kp_frame *frame, const char *folder, uint32
 
 static kp_result write_vtu(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
-  KP_TRY(write_objects(frame, folder, &unstructured, flags, list));
+  static const kp_export_walk walk = { "vtu", NULL, write_grid };
+  KP_TRY(kp_export_each(&walk, frame, folder, flags, list));
   return write_volumes(frame, folder, flags, list);
 }
 
 static kp_result write_vtp(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
-  KP_TRY(write_objects(frame, folder, &polygons, flags, list));
+  static const kp_export_walk walk = { "vtp", NULL, write_polygons };
+  KP_TRY(kp_export_each(&walk, frame, folder, flags, list));
   return write_volumes(frame, folder, flags, list);
 }
 

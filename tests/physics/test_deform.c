@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "methods/deform/deform.h"
 
+#include "support/deform.h"
 #include "support/media.h"
 
 static kp_test_settings space(bool gravity) {
@@ -198,16 +199,6 @@ static void test_hanging(void **state) {
 
 // ---- the implicit step against its definition ---------------------------------------------------
 
-static kp_deform *deform_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_deform_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail();
-  return NULL;
-}
-
 // The rows of the matrix are another road to the same forces: after the solve the change of
 // momentum is the impulse of all forces at the new velocity, gathered spring by spring.
 static void test_solve(void **state) {
@@ -222,7 +213,7 @@ static void test_solve(void **state) {
   kp_world *world = make_world(&s, &solids, &def, &pin);
   kp_test_steps(world, 3);
   stir(world, 0.2);
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   const kp_deform_group *group = &d->groups.data[0];
   double h = 2e-3;
   kp_buffer *v = d->set->velocity->buffers;
@@ -232,20 +223,8 @@ static void test_solve(void **state) {
   };
   assert_ok(kp_deform_solve(d, &world->env, group, &stage));
   assert_ok(kp_deform_impulse(d, &world->env, group, d->moving.c, h, false));
-  const kp_real *mass = kp_buffer_host(&d->mass, KP_ACCESS_READ);
-  const kp_real *impulse = kp_buffer_host(&d->right, KP_ACCESS_READ);
-  int64_t n = group->nodes.n;
-  double worst = 0.0, largest = 0.0;
-  for (int c = 0; c < 3; ++c) {
-    const kp_real *before = kp_buffer_host(&v[c], KP_ACCESS_READ);
-    const kp_real *after = kp_buffer_host(&d->moving.c[c], KP_ACCESS_READ);
-    for (int64_t i = 0; i < n; ++i) {
-      double gained = (double)mass[i] * ((double)after[i] - (double)before[i]);
-      worst = fmax(worst, fabs(gained - (double)impulse[c * n + i]));
-      largest = fmax(largest, fabs(gained));
-    }
-  }
-  assert_true(worst < (sizeof(kp_real) == 4 ? 1e-3 : 1e-9) * largest);
+  double left = kp_test_residual(d, group, v);
+  assert_true(left < (sizeof(kp_real) == 4 ? 1e-3 : 1e-9));
   kp_world_destroy(&world);
 }
 

@@ -10,6 +10,7 @@
 #include "methods/deform/deform.h"
 
 #include "support/claims.h"
+#include "support/deform.h"
 #include "support/media.h"
 
 #define PI 3.14159265358979323846
@@ -21,15 +22,6 @@ static kp_test_settings empty_space(double gravity) {
   s.domain.boundary_x = s.domain.boundary_y = s.domain.boundary_z = KP_BOUNDARY_OPEN;
   s.simulation.gravity = kp_vec3_make(0, -gravity, 0);
   return s;
-}
-
-static kp_deform *deform_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_deform_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  return NULL;
 }
 
 // ---- a few nodes on an incline ------------------------------------------------------------------
@@ -258,7 +250,7 @@ static throw_result throw_cloth(int when) {
   solids.inner = 1;
   assert_ok(kp_world_set_solids(world, &solids));
   assert_ok(kp_world_build(world));
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   int64_t n = d->set->space->n;
   kp_population_stats first = kp_test_stats(world, "sheet");
   double slipped = 0.0, landed = 0.25;
@@ -354,7 +346,7 @@ static void test_cells_find_all(void **state) {
   cloth.self = false;
   assert_ok(kp_world_add_cloth(world, &cloth));
   assert_ok(kp_world_build(world));
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   kp_pos *x[3];
   kp_real *w[3];
   for (int c = 0; c < 3; ++c) {

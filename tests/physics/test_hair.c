@@ -7,6 +7,7 @@
 #include "methods/deform/deform.h"
 
 #include "support/claims.h"
+#include "support/deform.h"
 #include "support/media.h"
 
 #define TURN 6.283185307179586
@@ -21,16 +22,6 @@ static kp_test_settings space(bool gravity) {
   kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(-2, -2, -2), kp_vec3_make(2, 2, 2));
   s.simulation.gravity = gravity ? kp_vec3_make(0, -9.81, 0) : kp_vec3_make(0, 0, 0);
   return s;
-}
-
-static kp_deform *deform_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_deform_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail();
-  return NULL;
 }
 
 // ---- how a hair is put together -----------------------------------------------------------------
@@ -227,7 +218,7 @@ static void roots_follow_the_head(void **state) {
   assert_ok(kp_world_add_collider(world, &head));
   assert_ok(kp_world_add_hair(world, &hair));
   assert_ok(kp_world_build(world));
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   const kp_hair_place *place = &d->hair.places.data[0];
   assert_int_equal(place->n_roots, 90);
   double worst = 0.0;
@@ -284,7 +275,7 @@ static double strain_of_shake(int limit, double edge, int64_t count, int64_t seg
   hair.edge_stiffness = edge;
   assert_ok(kp_world_add_hair(world, &hair));
   assert_ok(kp_world_build(world));
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   double worst = 0.0;
   for (int k = 0; k < 250; ++k) {
     kp_test_steps(world, 1);
@@ -492,7 +483,7 @@ static void links_are_all_near_pairs(void **state) {
   hair.stiction_links = 1000;  // so that all of them are made
   assert_ok(kp_world_add_hair(world, &hair));
   assert_ok(kp_world_build(world));
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   assert_ok(kp_hair_relink(d, &world->env));
   const double *x[3];
   double *copies[3];
@@ -535,7 +526,7 @@ static void no_segment_has_too_many(void **state) {
   hair.stiction_links = 3;
   assert_ok(kp_world_add_hair(world, &hair));
   assert_ok(kp_world_build(world));
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   int64_t most_links = 0;
   int most = 0;
   int *count = kp_alloc((size_t)d->n_segments * sizeof *count, KP_MEMORY_TEST);
@@ -582,7 +573,7 @@ static void sticking_is_implicit(void **state) {
     hair.stiction = sticks ? 1e-3 : 0.0;
     assert_ok(kp_world_add_hair(world, &hair));
     assert_ok(kp_world_build(world));
-    kp_deform *d = deform_of(world);
+    kp_deform *d = kp_test_deform(world);
     fastest[sticks] = 0.0;
     int iterations = 0;
     for (int k = 0; k < 40; ++k) {
@@ -629,7 +620,7 @@ static pull_off run_pull_off(const kp_hair_def *hair, double speed) {
   assert_ok(kp_world_add_pin(world, &low));
   assert_ok(kp_world_add_pin(world, &high));
   assert_ok(kp_world_build(world));
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   pull_off out = { 0 };
   bool was_pulling = false;
   double k = hair->stiction, rest = hair->stiction_distance, first = 0.0015;
@@ -733,7 +724,7 @@ static double gap_of_crossed_hairs(bool meets) {
   while (world->env.time < 0.1) {
     kp_test_steps(world, 1);
   }
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   double *y = kp_test_field(world, "nodes", "position", 1);
   // the segment in the middle of each: nodes of the strands as contact has them
   double middle[2];

@@ -9,6 +9,7 @@
 #include "methods/deform/deform.h"
 
 #include "support/claims.h"
+#include "support/deform.h"
 #include "support/media.h"
 
 static double torus(const void *self, kp_vec3 p) {
@@ -23,16 +24,6 @@ typedef struct outcome {
   double force;     // N, largest on a node at any time
   int64_t n_tets;
 } outcome;
-
-static kp_deform *deform_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_deform_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail();
-  return NULL;
-}
 
 static kp_vec3 node(kp_deform *d, kp_index i) {
   double p[3];
@@ -102,7 +93,7 @@ static outcome recover(const char *folder, kp_soft_model model, double seconds) 
   assert_ok(kp_world_set_solids(world, &solids));
   assert_ok(kp_world_add_soft(world, &def));
   assert_ok(kp_world_build(world));
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   kp_tet_mesh mesh;
   assert_ok(kp_tet_mesh_read(kp_test_path(folder, "torus.mesh"), &mesh));
   outcome out = { .n_tets = mesh.n_tets };

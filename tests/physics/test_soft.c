@@ -10,6 +10,7 @@
 #include "methods/deform/deform.h"
 
 #include "support/claims.h"
+#include "support/deform.h"
 #include "support/media.h"
 
 #define PI 3.14159265358979323846
@@ -28,16 +29,6 @@ static kp_soft_def soft_def(kp_soft_model model, kp_vec3 lo, kp_vec3 hi, double 
   def.spacing = spacing;
   def.self = false;
   return def;
-}
-
-static kp_deform *deform_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_deform_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail();
-  return NULL;
 }
 
 static kp_world *make_world(const kp_test_settings *s, const kp_solids_def *solids,
@@ -141,7 +132,7 @@ static void test_patch(void **state) {
   kp_soft_def def = soft_def(KP_SOFT_ELASTIC, kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0), 0.12);
   def.shape = kp_test_ball(kp_vec3_make(0, 0, 0), 0.5);
   kp_world *world = make_world(&s, &solids, &def, NULL, 0);
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   int64_t n = d->set->space->n;
   bool *is_outer = kp_alloc_zero((size_t)n, KP_MEMORY_TEST);
   for (size_t t = 0; t < d->triangles.count; ++t) {
@@ -204,7 +195,7 @@ static void test_hooke(void **state) {
     for (int k = 0; k < 8; ++k) {
       assert_ok(kp_world_step(world, 1.0, NULL));
     }
-    kp_deform *d = deform_of(world);
+    kp_deform *d = kp_test_deform(world);
     int64_t n = d->set->space->n;
     double *f = forces(d, world);
     double pull = 0.0, top = 0.0;
@@ -287,7 +278,7 @@ static void test_inverted(void **state) {
       def.damping = 1.0;
       def.density = 100.0;
       kp_world *world = make_world(&s, &solids, &def, NULL, 0);
-      kp_deform *d = deform_of(world);
+      kp_deform *d = kp_test_deform(world);
       int64_t n_inverted;
       double rest = volumes(d, &n_inverted);
       kp_test_random random = kp_test_random_begin(11);
@@ -349,7 +340,7 @@ static void test_momentum(void **state) {
       def.velocity = kp_vec3_make(0.3, -0.2, 0.1);
       def.spin = kp_vec3_make(2, 3, -1);
       kp_world *world = make_world(&s, &solids, &def, NULL, 0);
-      kp_deform *d = deform_of(world);
+      kp_deform *d = kp_test_deform(world);
       kp_vec3 before = angular_momentum(d);
       kp_population_stats start = kp_test_stats(world, "body");
       for (int k = 0; k < 40; ++k) {

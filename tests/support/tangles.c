@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/timer.h"
 
+#include "support/deform.h"
+
 static kp_cloth_def cloth_def(const char *name, int64_t columns, int64_t rows) {
   kp_cloth_def def = kp_default_cloth_def();
   snprintf(def.name, sizeof def.name, "%s", name);
@@ -181,16 +183,6 @@ kp_world *kp_tangle_world(const kp_tangle *s) {
   return world;
 }
 
-static kp_deform *deform_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_deform_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("no deformables in this world");
-  return NULL;
-}
-
 static int64_t intersections(kp_deform *d) {
   const double *x[3];
   for (int c = 0; c < 3; ++c) {
@@ -236,7 +228,7 @@ static void disturb(kp_deform *d, uint64_t seed) {
 
 kp_tangle_outcome kp_tangle_run(const kp_tangle *s, bool look) {
   kp_world *world = kp_tangle_world(s);
-  kp_deform *d = deform_of(world);
+  kp_deform *d = kp_test_deform(world);
   kp_tangle_outcome out = { .first = -1, .lowest = HUGE_VAL, .highest = -HUGE_VAL };
   if (s->kind == KP_CRUSH) {
     implode(d);
