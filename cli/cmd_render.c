@@ -339,7 +339,9 @@ static kp_result render_one(render_job *job, size_t index) {
   kp_result result =
       kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius, &scene);
   if (result == KP_OK) {
-    result = kp_render_frame(kp_frame_scene_get(scene), &job->extras.render, &job->picture);
+    kp_render_scene drawn = *kp_frame_scene_get(scene);
+    drawn.interval = job->fps > 0.0 ? 1.0 / job->fps : 0.0;
+    result = kp_render_frame(&drawn, &job->extras.render, &job->picture);
   }
   if (result == KP_OK) {
     result = save_picture(job, frame->frame);

@@ -7,7 +7,7 @@
 //                 project, bin, cover                   volume.c     smoke and fire
 //                                                       fire_light.c what flames shine on
 //                                                       water.c      clear liquids
-//                                                       ground.c     plane and pattern
+//   lens.c        depth of field, motion blur           ground.c     plane and pattern
 #pragma once
 
 #include <stdatomic.h>
@@ -125,6 +125,7 @@ typedef struct kp_pass {
   int n_fire;
   int outline;            // the set of lines that draws the bounds and throws no shadow, or -1
   int index, count;       // this pass, and how many there will be
+  double moment;          // of this pass, from the middle of the time the shutter is open [s]
   float occlusion_reach;  // [m]
   kp_picture *picture;
   atomic_bool out_of_memory;  // set inside parallel loops
@@ -218,6 +219,16 @@ void kp_lines_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
 void kp_lines_resolve(const kp_pass *pass, uint32_t segment, int x, int y, kp_surface_point *point);
 void kp_lines_see_through(kp_pass *pass, int64_t tile_index, kp_tile_box box,
                           kp_fragments *fragments);
+
+// lens.c
+typedef struct kp_lens_sample {
+  double x, y;    // on the unit disc
+  double moment;  // -0.5 .. 0.5 of the time the shutter is open
+} kp_lens_sample;
+
+kp_lens_sample kp_lens_sample_of(int k, int n);
+// Moves the eye of a view that is set, and the moment, to those of the pass.
+void kp_lens_apply(kp_pass *pass);
 
 // ground.c
 void kp_ground_set(kp_pass *pass);

@@ -243,7 +243,8 @@ int kp_primitives_set(const int64_t *offsets, int n_sets, int64_t index) {
 
 typedef struct project_context {
   const kp_view *view;
-  const kp_render_positions *positions;
+  double moment;  // of the pass
+  const kp_render_positions *positions, *velocities;
   const float *radii;
   float radius, radius_scale;
   bool glows;
@@ -251,10 +252,18 @@ typedef struct project_context {
   kp_f3 *points;
 } project_context;
 
+static kp_f3 place_of(const project_context *c, int64_t i) {
+  kp_vec3 p = position_at(c->positions, i);
+  if (c->moment != 0.0 && c->velocities->x != NULL) {
+    p = kp_vec3_madd(p, c->moment, position_at(c->velocities, i));
+  }
+  return kp_view_point(c->view, p);
+}
+
 static void project_balls(int64_t begin, int64_t end, void *context) {
   const project_context *c = context;
   for (int64_t i = begin; i < end; ++i) {
-    kp_f3 p = kp_view_point(c->view, position_at(c->positions, i));
+    kp_f3 p = place_of(c, i);
     float r = c->radii != NULL ? c->radii[i] * c->radius_scale : c->radius;
     c->balls[i] = (kp_ball){ p.x, p.y, p.z, c->glows ? -r : r };
   }
@@ -263,17 +272,18 @@ static void project_balls(int64_t begin, int64_t end, void *context) {
 static void project_points(int64_t begin, int64_t end, void *context) {
   const project_context *c = context;
   for (int64_t i = begin; i < end; ++i) {
-    c->points[i] = kp_view_point(c->view, position_at(c->positions, i));
+    c->points[i] = place_of(c, i);
   }
 }
 
-// Bring every element into the space of the view.
+// Bring every element into the space of the view, where it is at the moment of the pass.
 void kp_primitives_project(kp_pass *pass, const kp_view *view) {
   const kp_render_scene *s = pass->scene;
   kp_primitives *p = &pass->primitives;
-  project_context c = { .view = view };
+  project_context c = { .view = view, .moment = pass->moment };
   for (int k = 0; k < s->n_points; ++k) {
     c.positions = &s->points[k].positions;
+    c.velocities = &s->points[k].velocities;
     c.radii = s->points[k].radii;
     c.radius_scale = (float)s->points[k].look.radius_scale;
     c.radius = (float)(s->points[k].radius * s->points[k].look.radius_scale);
@@ -284,6 +294,7 @@ void kp_primitives_project(kp_pass *pass, const kp_view *view) {
   c.glows = false;
   for (int k = 0; k < s->n_lines; ++k) {
     c.positions = &s->lines[k].positions;
+    c.velocities = &s->lines[k].velocities;
     c.radii = s->lines[k].radii;
     c.radius_scale = (float)s->lines[k].look.radius_scale;
     c.radius = (float)(s->lines[k].radius * s->lines[k].look.radius_scale);
@@ -292,6 +303,7 @@ void kp_primitives_project(kp_pass *pass, const kp_view *view) {
   }
   for (int k = 0; k < s->n_meshes; ++k) {
     c.positions = &s->meshes[k].positions;
+    c.velocities = &s->meshes[k].velocities;
     c.points = p->vertices + p->vertex_offsets[k];
     kp_parallel_for(p->vertex_offsets[k + 1] - p->vertex_offsets[k], CHUNK, project_points, &c);
   }

@@ -28,6 +28,12 @@ static const kp_param render_rows[] = {
     "Framing camera: turn about the up axis, positive to the right."),
   R(camera_elevation_deg, REAL, "degree", -89, 89, "Framing camera: height above the horizon."),
   R(camera_zoom, REAL, "", 0.01, 100, "Framing camera: 1 shows the whole domain, 2 half of it."),
+  R(aperture, REAL, "m", 0, 1e6, "Width of the lens: what is out of focus blurs; 0 is all sharp."),
+  R(focus, REAL, "m", 0, 1e9,
+    "Distance along the view at which the lens is sharp; 0 is that of the target."),
+  R(shutter, REAL, "frame", 0, 10,
+    "Motion blur: share of the time between frames that the shutter is open, around the frame; 0.5 "
+    "is that of film."),
   R(sun, VEC3, "", -1e9, 1e9,
     "Direction towards the sun; {0, 0, 0} puts it over the camera's left shoulder."),
   R(sun_strength, REAL, "", 0, 100, "Brightness of the sun; 1 is a clear day."),
@@ -197,12 +203,20 @@ static kp_result check_positions(const kp_render_positions *p, int64_t n, const 
   return KP_OK;
 }
 
+static kp_result check_velocities(const kp_render_positions *v, const char *what, int k) {
+  if (v->x != NULL && (v->y == NULL || v->z == NULL || v->stride < 1)) {
+    return kp_fail(KP_ERROR_ARGUMENT, "%s %d: velocities are missing", what, k);
+  }
+  return KP_OK;
+}
+
 static kp_result check_mesh(const kp_render_mesh *mesh, int k) {
   if (mesh->n_vertices < 0 || mesh->n_triangles < 0 ||
       (mesh->n_triangles > 0 && mesh->triangles == NULL)) {
     return kp_fail(KP_ERROR_ARGUMENT, "mesh %d: triangles are missing", k);
   }
   KP_TRY(check_positions(&mesh->positions, mesh->n_vertices, "mesh", k));
+  KP_TRY(check_velocities(&mesh->velocities, "mesh", k));
   for (int64_t i = 0; i < 3 * mesh->n_triangles; ++i) {
     if (mesh->triangles[i] >= (uint64_t)mesh->n_vertices) {
       return kp_fail(KP_ERROR_ARGUMENT, "mesh %d: triangle %lld names vertex %u of %lld", k,
@@ -223,6 +237,7 @@ static kp_result check_lines(const kp_render_lines *lines, int k) {
     }
   }
   KP_TRY(check_positions(&lines->positions, (int64_t)lines->first[lines->n_lines], "polylines", k));
+  KP_TRY(check_velocities(&lines->velocities, "polylines", k));
   return check_table(&kp_look_params, &lines->look);
 }
 
@@ -243,6 +258,7 @@ static kp_result check_scene(const kp_render_scene *scene) {
   for (int k = 0; k < scene->n_points; ++k) {
     const kp_render_points *points = &scene->points[k];
     KP_TRY(check_positions(&points->positions, points->n, "point set", k));
+    KP_TRY(check_velocities(&points->velocities, "point set", k));
     KP_TRY(check_table(&kp_look_params, &points->look));
   }
   for (int k = 0; k < scene->n_meshes; ++k) {
@@ -261,6 +277,20 @@ static bool is_empty(kp_aabb box) {
   return !(box.min.x <= box.max.x && box.min.y <= box.max.y && box.min.z <= box.max.z);
 }
 
+// Over the way of each within `time` before and after.
+static kp_aabb grow_by_motion(kp_aabb box, const kp_render_positions *p,
+                              const kp_render_positions *v, int64_t n, double time) {
+  for (int64_t i = 0; i < n && time > 0.0 && v->x != NULL; ++i) {
+    kp_vec3 at = kp_vec3_make(p->x[i * p->stride], p->y[i * p->stride], p->z[i * p->stride]);
+    kp_vec3 way = kp_vec3_make(v->x[i * v->stride], v->y[i * v->stride], v->z[i * v->stride]);
+    kp_vec3 from = kp_vec3_madd(at, -time, way), to = kp_vec3_madd(at, time, way);
+    if (isfinite(kp_vec3_length(from)) && isfinite(kp_vec3_length(to))) {
+      box = kp_aabb_grow(kp_aabb_grow(box, from), to);
+    }
+  }
+  return box;
+}
+
 static kp_aabb grow_by_positions(kp_aabb box, const kp_render_positions *p, int64_t n,
                                  double radius) {
   kp_vec3 r = kp_vec3_make(radius, radius, radius);
@@ -274,33 +304,38 @@ static kp_aabb grow_by_positions(kp_aabb box, const kp_render_positions *p, int6
   return box;
 }
 
-// What stops the sun: everything visible but volumes and clear glass.
-static kp_aabb caster_bounds(const kp_render_scene *scene, int outline) {
+// What stops the sun within `time` before and after: everything visible but volumes and clear
+// glass.
+static kp_aabb caster_bounds(const kp_render_scene *scene, int outline, double time) {
   kp_aabb box = kp_aabb_empty();
   for (int k = 0; k < scene->n_points; ++k) {
     const kp_render_points *p = &scene->points[k];
     double radius = p->radii != NULL && p->n > 0 ? (double)p->radii[0] : p->radius;
     if (p->look.visible && p->look.glow == 0.0) {
       box = grow_by_positions(box, &p->positions, p->n, radius * p->look.radius_scale);
+      box = grow_by_motion(box, &p->positions, &p->velocities, p->n, time);
     }
   }
   for (int k = 0; k < scene->n_meshes; ++k) {
     const kp_render_mesh *m = &scene->meshes[k];
     if (m->look.visible && kp_look_opacity(&m->look) >= 0.5) {
       box = grow_by_positions(box, &m->positions, m->n_vertices, 0.0);
+      box = grow_by_motion(box, &m->positions, &m->velocities, m->n_vertices, time);
     }
   }
   for (int k = 0; k < scene->n_lines; ++k) {
     const kp_render_lines *l = &scene->lines[k];
     if (l->look.visible && k != outline) {
-      box = grow_by_positions(box, &l->positions, (int64_t)l->first[l->n_lines], l->radius);
+      int64_t n = (int64_t)l->first[l->n_lines];
+      box = grow_by_positions(box, &l->positions, n, l->radius);
+      box = grow_by_motion(box, &l->positions, &l->velocities, n, time);
     }
   }
   return box;
 }
 
 kp_aabb kp_render_scene_bounds(const kp_render_scene *scene) {
-  kp_aabb box = caster_bounds(scene, -1);
+  kp_aabb box = caster_bounds(scene, -1, 0.0);
   for (int k = 0; k < scene->n_points; ++k) {
     const kp_render_points *p = &scene->points[k];
     if (p->look.visible && p->look.glow > 0.0) {
@@ -406,6 +441,7 @@ static void set_view(kp_pass *pass) {
   view->axis_x = (float)(0.5 * (double)def->width + pixel_shift(pass->index, 2));
   view->axis_y = (float)(0.5 * (double)def->height + pixel_shift(pass->index, 3));
   view->nearest = (float)(1e-3 * kp_vec3_length(size));
+  kp_lens_apply(pass);
   pass->up = kp_view_vector(view, pass->light.up);
 }
 
@@ -456,8 +492,9 @@ static void free_pass(kp_pass *pass) {
 }
 
 // Casters far outside the bounds (a lost particle) must not spoil the resolution of the shadows.
-static kp_aabb limited_casters(const kp_render_scene *scene, int outline, kp_aabb bounds) {
-  kp_aabb box = caster_bounds(scene, outline);
+static kp_aabb limited_casters(const kp_render_scene *scene, int outline, kp_aabb bounds,
+                               double shutter) {
+  kp_aabb box = caster_bounds(scene, outline, 0.5 * shutter * scene->interval);
   if (is_empty(box)) {
     return bounds;
   }
@@ -527,7 +564,7 @@ static kp_result render_passes(const kp_render_scene *scene, int outline, const 
   pass.outline = outline;
   pass.camera = kp_render_get_camera(scene, def);
   pass.bounds = framed_bounds(scene);
-  pass.casters = limited_casters(scene, outline, pass.bounds);
+  pass.casters = limited_casters(scene, outline, pass.bounds, def->shutter);
   pass.occlusion_reach =
       0.07f * (float)kp_vec3_length(kp_vec3_sub(pass.bounds.max, pass.bounds.min));
   kp_light_def light = { .up = up_axis(scene->up),

@@ -1,8 +1,9 @@
 // The offline renderer: plain arrays in, a picture out. No window, no GL, no files.
 //
 // Method. A frame is the mean of `samples` passes (accumulation buffer, Haeberli and Akeley 1990);
-// each pass moves the pixel grid by a fraction of a pixel and the sun by a fraction of its disc,
-// which gives anti-aliasing and soft shadows together. A pass is:
+// each pass moves the pixel grid by a fraction of a pixel, the sun by a fraction of its disc, the
+// eye by a fraction of the lens and all that moves by a fraction of its way, which gives
+// anti-aliasing, soft shadows, depth of field and motion blur together. A pass is:
 //
 //   bin      spheres, triangles and strokes into tiles of the picture and of the sun's view
 //   shadow   depth from the sun
@@ -55,11 +56,12 @@ typedef struct kp_render_positions {
 typedef struct kp_render_points {
   int64_t n;
   kp_render_positions positions;
-  const float *radii;      // [m], or NULL: `radius` for all
-  const float *scalar;     // value to colour by, or NULL
-  const float *colors[3];  // linear RGB of each, or NULL; a scalar goes first
-  const float *alphas;     // weight of each in a glow, or NULL
-  double radius;           // [m]
+  kp_render_positions velocities;  // [m/s]; x NULL: at rest
+  const float *radii;              // [m], or NULL: `radius` for all
+  const float *scalar;             // value to colour by, or NULL
+  const float *colors[3];          // linear RGB of each, or NULL; a scalar goes first
+  const float *alphas;             // weight of each in a glow, or NULL
+  double radius;                   // [m]
   kp_look_def look;
 } kp_render_points;
 
@@ -67,10 +69,11 @@ typedef struct kp_render_points {
 typedef struct kp_render_mesh {
   int64_t n_vertices, n_triangles;
   kp_render_positions positions;
-  const uint32_t *triangles;  // 3 per triangle
-  const float *normals;       // 3 per vertex, or NULL: made here when `smooth_shading`
-  const float *scalar;        // per vertex, or NULL
-  bool smooth_shading;        // false: flat
+  kp_render_positions velocities;  // [m/s]; x NULL: at rest
+  const uint32_t *triangles;       // 3 per triangle
+  const float *normals;            // 3 per vertex, or NULL: made here when `smooth_shading`
+  const float *scalar;             // per vertex, or NULL
+  bool smooth_shading;             // false: flat
   kp_look_def look;
 } kp_render_mesh;
 
@@ -79,9 +82,10 @@ typedef struct kp_render_lines {
   int64_t n_lines;
   const uint64_t *first;  // n_lines + 1
   kp_render_positions positions;
-  const float *radii;   // [m] per vertex, or NULL: `radius` for all
-  const float *scalar;  // per vertex, or NULL
-  double radius;        // [m]; may be thinner than a pixel
+  kp_render_positions velocities;  // [m/s]; x NULL: at rest
+  const float *radii;              // [m] per vertex, or NULL: `radius` for all
+  const float *scalar;             // per vertex, or NULL
+  double radius;                   // [m]; may be thinner than a pixel
   kp_look_def look;
 } kp_render_lines;
 
@@ -108,6 +112,7 @@ typedef struct kp_render_scene {
   kp_aabb bounds;  // what the camera frames and the ground lies under: the domain; empty = from the
                    // data
   kp_axis_up up;
+  double interval;  // [s] from one frame to the next: what `shutter` is a share of
 } kp_render_scene;
 
 typedef enum kp_render_background {
@@ -134,6 +139,9 @@ typedef struct kp_render_def {
   double camera_azimuth_deg;    // framing camera: about the up axis
   double camera_elevation_deg;  // framing camera: above the horizon
   double camera_zoom;           // framing camera: 1 fits the bounds
+  double aperture;              // width of the lens [m]; 0: all is sharp
+  double focus;                 // distance along the view that is sharp [m]; 0: that of the target
+  double shutter;               // share of the time between frames it is open: motion blur
   kp_vec3 sun;                  // direction towards the sun; zero = over the camera's left shoulder
   double sun_strength;          // 1 = a clear day
   double sun_size_deg;          // disc: softness of shadows

@@ -5,6 +5,7 @@ kp_sources(
   cover.c
   fire_light.c
   ground.c
+  lens.c
   light.c
   lines.c
   picture.c

@@ -91,6 +91,7 @@ static void a_frame_becomes_a_scene(void **state) {
   assert_near(s->points[0].radius, 0.01, 1e-9);
   assert_near(s->points[0].scalar[SIDE - 1], 3.0 * (SIDE - 1) / SIDE, 1e-6);
   assert_ptr_equal(s->points[0].positions.x, frame->sets[0].fields.items[0].data[0]);
+  assert_non_null(s->points[0].velocities.x);
   kp_frame_scene_destroy(&scene);
   kp_frame_free(&frame);
   assert_int_equal(kp_memory_bytes(), before);
