@@ -7,6 +7,7 @@ kp_test(test_contact SOURCES test_contact.c ../support/bag.c ../support/claims.c
 kp_test(test_container SOURCES test_container.c LABELS fast)
 kp_test(test_io_files SOURCES test_io_files.c LABELS fast)
 kp_test(test_export SOURCES test_export.c LABELS fast)
+kp_test(test_hdf SOURCES test_hdf.c LABELS fast)
 kp_test(test_plot SOURCES test_plot.c LABELS fast)
 kp_test(test_fabric SOURCES test_fabric.c ../support/claims.c LABELS fast)
 kp_test(test_flip_transfer SOURCES test_flip_transfer.c LABELS fast)
