@@ -35,7 +35,7 @@ typedef struct kp_material {
   kp_rgb absorbed;  // by water [1/m]
 } kp_material;
 
-// A particle in view space. A negative radius marks a sprite of light: it hides and shades nothing.
+// A particle in view space. A negative radius marks a sprite: no surface, in no shadow map.
 typedef struct kp_ball {
   float x, y, z, r;
 } kp_ball;
@@ -62,7 +62,8 @@ typedef struct kp_primitives {
   kp_segment *segments;
   kp_bin_rect *rects;  // room for the largest list
   bool has_clear;      // some mesh is see-through
-  bool has_glow;       // some particles are sprites of light
+  bool has_sprites;    // some particles are sprites
+  bool has_puffs;      // some of them cover what is behind
 } kp_primitives;
 
 // Surfaces seen by the camera, one value per pixel.
@@ -186,6 +187,10 @@ KP_FN float kp_pass_noise(const kp_pass *pass, int x, int y, uint32_t use) {
   return (float)((h ^ (h >> 16)) >> 8) * (1.0f / 16777216.0f);
 }
 
+KP_FN bool kp_look_is_sprite(const kp_look_def *look) {
+  return look->sprite != KP_SPRITE_AUTO || look->glow > 0.0;
+}
+
 // Water is as clear as glass, whatever its opacity says.
 KP_FN double kp_look_opacity(const kp_look_def *look) {
   return look->water ? 0.25 : look->opacity;
@@ -202,8 +207,16 @@ kp_rgb kp_material_color(const kp_material *material, float scalar);
 KP_NODISCARD kp_result kp_points_bin(kp_pass *pass, const kp_view *view);
 void kp_points_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);
 void kp_points_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
-// Adds the light of the sprites of a tile, as far as no surface hides them, to light[pixel].
-void kp_points_glow(const kp_pass *pass, int64_t tile_index, kp_tile_box box, kp_rgb *light);
+// Lays the sprites of a tile over each other, as far as no surface hides them. All that a pixel
+// shows of them is one layer, at the depth where most of it comes from.
+typedef struct kp_sprite_layer {
+  kp_rgb light;         // that adds up
+  kp_rgb color;         // of puffs, times what they cover
+  float through;        // share of the light from behind
+  float depth, weight;  // sums; the depth of the layer is depth / weight
+} kp_sprite_layer;
+
+void kp_points_sprites(kp_pass *pass, int64_t tile_index, kp_tile_box box, kp_sprite_layer *layers);
 void kp_points_resolve(const kp_pass *pass, uint32_t ball, kp_surface_point *point);
 
 KP_NODISCARD kp_result kp_triangles_bin(kp_pass *pass, const kp_view *view);

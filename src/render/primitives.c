@@ -96,7 +96,9 @@ static void count_primitives(const kp_render_scene *s, kp_primitives *p) {
   for (int k = 0; k < s->n_points; ++k) {
     p->ball_offsets[k] = p->n_balls;
     p->n_balls += s->points[k].look.visible ? s->points[k].n : 0;
-    p->has_glow = p->has_glow || (s->points[k].look.visible && s->points[k].look.glow > 0.0);
+    const kp_look_def *look = &s->points[k].look;
+    p->has_sprites = p->has_sprites || (look->visible && kp_look_is_sprite(look));
+    p->has_puffs = p->has_puffs || (look->visible && look->sprite == KP_SPRITE_OVER);
   }
   p->ball_offsets[s->n_points] = p->n_balls;
   for (int k = 0; k < s->n_meshes; ++k) {
@@ -247,7 +249,7 @@ typedef struct project_context {
   const kp_render_positions *positions, *velocities;
   const float *radii;
   float radius, radius_scale;
-  bool glows;
+  bool is_sprite;
   kp_ball *balls;
   kp_f3 *points;
 } project_context;
@@ -265,7 +267,7 @@ static void project_balls(int64_t begin, int64_t end, void *context) {
   for (int64_t i = begin; i < end; ++i) {
     kp_f3 p = place_of(c, i);
     float r = c->radii != NULL ? c->radii[i] * c->radius_scale : c->radius;
-    c->balls[i] = (kp_ball){ p.x, p.y, p.z, c->glows ? -r : r };
+    c->balls[i] = (kp_ball){ p.x, p.y, p.z, c->is_sprite ? -r : r };
   }
 }
 
@@ -288,10 +290,10 @@ void kp_primitives_project(kp_pass *pass, const kp_view *view) {
     c.radius_scale = (float)s->points[k].look.radius_scale;
     c.radius = (float)(s->points[k].radius * s->points[k].look.radius_scale);
     c.balls = p->balls + p->ball_offsets[k];
-    c.glows = s->points[k].look.glow > 0.0;
+    c.is_sprite = kp_look_is_sprite(&s->points[k].look);
     kp_parallel_for(p->ball_offsets[k + 1] - p->ball_offsets[k], CHUNK, project_balls, &c);
   }
-  c.glows = false;
+  c.is_sprite = false;
   for (int k = 0; k < s->n_lines; ++k) {
     c.positions = &s->lines[k].positions;
     c.velocities = &s->lines[k].velocities;

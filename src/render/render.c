@@ -11,6 +11,8 @@
 
 static const char *const ground_words[] = { "none", "plain", "checker", "grid", NULL };
 static const char *const background_words[] = { "studio", "sky", "dark", NULL };
+static const char *const sprite_words[] = { "auto", "add", "over", NULL };
+static const char *const texture_words[] = { "soft", "gauss", "flat", NULL };
 
 #define R(member, kind, unit, low, high, text)                                                     \
   KP_PARAM(kp_render_def, member, kind, unit, low, high, text)
@@ -71,6 +73,10 @@ static const kp_param look_rows[] = {
     "of 2000 K, 1 being white paper in the sun. auto is 4."),
   L(glow, REAL, "", 0, 1e6,
     "Particles: 0 draws balls, more draws sprites of so much light that adds up, for fire."),
+  KP_PARAM_WORDS(kp_look_def, sprite, sprite_words,
+                 "Particles: sprites that add their light up, or that cover what is behind them; "
+                 "auto adds where they glow and draws balls else."),
+  KP_PARAM_WORDS(kp_look_def, texture, texture_words, "Sprites: how they fade from middle to rim."),
   KP_PARAM_WORDS(kp_look_def, color_map, kp_colormap_words, "Colours of the field's values."),
   L(color_by, TEXT, "", 0, 0, "Field that colours the set; a vector counts by its length."),
   L(visible, BOOL, "", 0, 1, "Draw it at all."),
@@ -260,6 +266,10 @@ static kp_result check_scene(const kp_render_scene *scene) {
     KP_TRY(check_positions(&points->positions, points->n, "point set", k));
     KP_TRY(check_velocities(&points->velocities, "point set", k));
     KP_TRY(check_table(&kp_look_params, &points->look));
+    if (points->look.sprite == KP_SPRITE_ADD && !(points->look.glow > 0.0)) {
+      return kp_fail(KP_ERROR_ARGUMENT, "look of point set %d: sprites that add up need glow > 0",
+                     k);
+    }
   }
   for (int k = 0; k < scene->n_meshes; ++k) {
     KP_TRY(check_mesh(&scene->meshes[k], k));
@@ -311,7 +321,7 @@ static kp_aabb caster_bounds(const kp_render_scene *scene, int outline, double t
   for (int k = 0; k < scene->n_points; ++k) {
     const kp_render_points *p = &scene->points[k];
     double radius = p->radii != NULL && p->n > 0 ? (double)p->radii[0] : p->radius;
-    if (p->look.visible && p->look.glow == 0.0) {
+    if (p->look.visible && !kp_look_is_sprite(&p->look)) {
       box = grow_by_positions(box, &p->positions, p->n, radius * p->look.radius_scale);
       box = grow_by_motion(box, &p->positions, &p->velocities, p->n, time);
     }
@@ -338,7 +348,7 @@ kp_aabb kp_render_scene_bounds(const kp_render_scene *scene) {
   kp_aabb box = caster_bounds(scene, -1, 0.0);
   for (int k = 0; k < scene->n_points; ++k) {
     const kp_render_points *p = &scene->points[k];
-    if (p->look.visible && p->look.glow > 0.0) {
+    if (p->look.visible && kp_look_is_sprite(&p->look)) {
       box = grow_by_positions(box, &p->positions, p->n, 0.0);
     }
   }

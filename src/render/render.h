@@ -21,6 +21,22 @@
 
 typedef enum kp_axis_up { KP_UP_Y, KP_UP_Z, KP_UP_COUNT } kp_axis_up;
 
+// Particles as balls, or as sprites that face the camera.
+typedef enum kp_sprite_kind {
+  KP_SPRITE_AUTO,  // light that adds up where the look glows, else balls
+  KP_SPRITE_ADD,   // light that adds up
+  KP_SPRITE_OVER,  // puffs that cover what is behind them, far ones first
+  KP_SPRITE_COUNT
+} kp_sprite_kind;
+
+// How the alpha of a sprite falls off from its middle to its rim.
+typedef enum kp_sprite_texture {
+  KP_TEXTURE_SOFT,   // (1 - q)^2 of the squared distance q in radii
+  KP_TEXTURE_GAUSS,  // exp(-4 q), brought to 0 at the rim
+  KP_TEXTURE_FLAT,   // a disc
+  KP_TEXTURE_COUNT
+} kp_sprite_texture;
+
 // How a set is drawn. Colours are sRGB as an artist picks them, each channel 0..1.
 typedef struct kp_look_def {
   kp_vec3 color;        // used where no field colours the set
@@ -36,6 +52,8 @@ typedef struct kp_look_def {
   double emission;  // volumes: light given off per unit of the emission field and metre; of a hot
                     // gas: light of 2000 K, 1 being white paper in the sun. KP_AUTO: by the kind
   double glow;      // particles: 0 balls; more: sprites of light, added up
+  int sprite;       // kp_sprite_kind
+  int texture;      // kp_sprite_texture
   int color_map;    // kp_colormap
   char color_by[KP_PARAM_TEXT_SIZE];  // field name; "" = constant colour
   bool visible;

@@ -186,10 +186,24 @@ static kp_rgb shade_behind(const kp_pass *pass, float depth, kp_march *march, we
   return kp_rgb_mul(shade_base(pass, wet->x, wet->y, direction, alpha), march->tint);
 }
 
+// What a pixel shows of sprites, once: volume up to them, then their light and what they cover.
+static float add_sprites(const kp_pass *pass, kp_march *march, const kp_sprite_layer *sprites,
+                         bool misty, float at, float *sprite_at) {
+  float depth = *sprite_at > at ? *sprite_at : at;
+  if (misty) {
+    kp_volumes_march(pass, march, at, depth);
+  }
+  kp_rgb color = kp_rgb_mul(kp_rgb_add(sprites->light, sprites->color), march->tint);
+  march->color = kp_rgb_add(march->color, kp_rgb_scale(color, march->transmittance));
+  march->transmittance *= sprites->through;
+  *sprite_at = -1.0f;
+  return depth;
+}
+
 // Front to back: volume up to the next layer, the layer, ..., volume up to the surface, the
 // surface.
-static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_rgb glow,
-                          kp_volume_ray *rays) {
+static void compose_pixel(kp_pass *pass, int x, int y, layers in_front,
+                          const kp_sprite_layer *sprites, kp_volume_ray *rays) {
   kp_march march = { .rays = rays, .transmittance = 1.0f, .tint = { 1.0f, 1.0f, 1.0f } };
   wet_ray wet = { .x = x, .y = y };
   int64_t i = (int64_t)y * pass->view.width + x;
@@ -198,23 +212,31 @@ static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_rgb g
   march.length = sqrtf(kp_f3_dot(march.direction, march.direction));
   march.noise = pass->count > 1 ? kp_pass_noise(pass, x, y, 5) : 0.5f;
   bool misty = pass->n_volumes > 0 && kp_volumes_aim(pass, &march);
-  float at = 0.0f;
+  float at = 0.0f, sprite_at = -1.0f;
+  if (sprites->weight > 0.0f) {
+    sprite_at = kp_minf(sprites->depth / sprites->weight, pass->surfaces.depth[i]);
+  }
   for (int64_t k = 0; k < in_front.count; ++k) {
     const kp_fragment *f = &in_front.first[k];
+    if (sprite_at >= 0.0f && sprite_at < f->depth) {
+      at = add_sprites(pass, &march, sprites, misty, at, &sprite_at);
+    }
     if (misty) {
       kp_volumes_march(pass, &march, at, f->depth);
       at = f->depth;
     }
     add_layer(pass, &march, &wet, f, pass->surfaces.depth[i]);
   }
+  if (sprite_at >= 0.0f) {
+    at = add_sprites(pass, &march, sprites, misty, at, &sprite_at);
+  }
   if (misty) {
     kp_volumes_march(pass, &march, at, pass->surfaces.depth[i]);
   }
   float alpha;
   kp_rgb base = shade_behind(pass, pass->surfaces.depth[i], &march, &wet, &alpha);
-  // sprites of light add to what is behind them; layers in front of them are taken for clear
   kp_rgb color = kp_rgb_add(march.color, kp_rgb_scale(base, march.transmittance));
-  color = kp_rgb_add(color, glow);
+  kp_rgb glow = sprites->light;
   float shine = kp_clampf(kp_maxf(glow.r, kp_maxf(glow.g, glow.b)), 0.0f, 1.0f);
   float weight = 1.0f / (float)pass->count;
   float *out = pass->picture->rgba + 4 * i;
@@ -230,11 +252,14 @@ static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_rgb g
 static void shade_tile(kp_pass *pass, int64_t tile, kp_volume_ray *rays) {
   kp_tile_box box = kp_view_tile(&pass->view, tile);
   kp_fragments fragments;
-  kp_rgb glow[KP_TILE_PIXELS];
+  kp_sprite_layer sprites[KP_TILE_PIXELS];
   memset(&fragments, 0, sizeof fragments);
-  memset(glow, 0, sizeof glow);
-  if (pass->primitives.has_glow) {
-    kp_points_glow(pass, tile, box, glow);
+  memset(sprites, 0, sizeof sprites);
+  if (pass->primitives.has_sprites) {
+    for (int i = 0; i < KP_TILE_PIXELS; ++i) {
+      sprites[i].through = 1.0f;
+    }
+    kp_points_sprites(pass, tile, box, sprites);
   }
   if (pass->primitives.has_clear) {
     kp_triangles_see_through(pass, tile, box, &fragments);
@@ -257,7 +282,7 @@ static void shade_tile(kp_pass *pass, int64_t tile, kp_volume_ray *rays) {
       if (in_front.count > 0) {
         in_front.first = &fragments.list.data[first];
       }
-      compose_pixel(pass, x, y, in_front, glow[pixel], rays);
+      compose_pixel(pass, x, y, in_front, &sprites[pixel], rays);
     }
   }
   kp_array_free(&fragments.list);
