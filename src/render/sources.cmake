@@ -11,6 +11,8 @@ kp_sources(
   picture.c
   points.c
   primitives.c
+  ray_scene.c
+  ray_tree.c
   render.c
   scene_from_frame.c
   shade.c
@@ -20,3 +22,5 @@ kp_sources(
   video.c
   volume.c
   water.c)
+kp_isa_sources(ray_cpu.c)
+kp_cuda_sources(ray_cuda.cu)

@@ -1,11 +1,11 @@
 // The deformables of a world under test.
 #pragma once
 
-#include "support/media.h"
-
 #include <math.h>
 
 #include "methods/deform/deform.h"
+
+#include "support/media.h"
 
 static inline kp_deform *kp_test_deform(kp_world *world) {
   for (size_t s = 0; s < world->systems.count; ++s) {
