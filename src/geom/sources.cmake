@@ -25,5 +25,5 @@ kp_sources(
   thinning.c
   triangle_triangle.c
 )
-kp_isa_sources(level_set_cpu.c particle_surface_cpu.c)
+kp_isa_sources(box_tree_cpu.c level_set_cpu.c particle_surface_cpu.c)
 kp_cuda_sources(level_set_cuda.cu)

@@ -12,7 +12,8 @@
 CONTACT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
 #define ITEM_CHUNK 4096  // items per parallel piece of work
-#define MOST_COLORS 64   // of one round of colouring: bits of a word
+#define BLOCK_CHUNK (ITEM_CHUNK / KP_BOX_LANES)
+#define MOST_COLORS 64  // of one round of colouring: bits of a word
 // Pairs of the last colours together that are taken by one element, on a card and on cores.
 #define FEW_ON_CARD 256
 #define FEW_ON_CORES 8192
@@ -340,20 +341,24 @@ static void make_node_boxes(int64_t begin, int64_t end, void *user) {
   }
 }
 
+static bool is_item_moved(const kp_contact *c, const kp_box_block *block, int lane) {
+  return (c->nodes[block->corner[0][lane]].is_moved | c->nodes[block->corner[1][lane]].is_moved |
+          c->nodes[block->corner[2][lane]].is_moved) != 0;
+}
+
 static void make_boxes(int64_t begin, int64_t end, void *user) {
   const box_job *job = user;
   const kp_contact *c = job->c;
-  for (int64_t k = begin; k < end; ++k) {
-    kp_box *box = &job->tree->boxes[k];
-    uint8_t moved = 1;
-    if (job->only_moved) {
-      moved = c->nodes[box->count].is_moved | c->nodes[box->second].is_moved |
-              c->nodes[box->third].is_moved;
+  for (int64_t b = begin; b < end; ++b) {
+    kp_box_block *block = &job->tree->blocks[b];
+    uint32_t marks = 0;
+    for (int l = 0; l < KP_BOX_LANES && block->item[l] >= 0; ++l) {
+      if (!job->only_moved || is_item_moved(c, block, l)) {
+        marks |= 1u << l;
+        kp_box_block_join(block, l, c->node_boxes);
+      }
     }
-    job->tree->marks[k] = moved;
-    if (moved) {
-      kp_box_join(box, c->node_boxes);
-    }
+    job->tree->marks[b] = (uint16_t)marks;
   }
 }
 
@@ -363,7 +368,7 @@ void kp_contact_boxes(kp_contact *c, double margin, double part, bool only_moved
   kp_parallel_for(c->n_nodes, ITEM_CHUNK, make_node_boxes, &job);
   for (int k = 0; k < 3; ++k) {
     job.tree = trees[k];
-    kp_parallel_for(job.tree->n_items, ITEM_CHUNK, make_boxes, &job);
+    kp_parallel_for(job.tree->n_blocks, BLOCK_CHUNK, make_boxes, &job);
     kp_box_tree_refit(job.tree, only_moved);
   }
 }

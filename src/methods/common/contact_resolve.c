@@ -166,9 +166,14 @@ static void loosen_pair(kp_index i, kp_index j, void *user) {
 static void loosen(kp_contact *c) {
   kp_box_tree *tree = &c->triangle_tree;
   bool any = false;
-  for (kp_index k = 0; k < tree->n_items; ++k) {
-    tree->marks[k] = (uint8_t)has_led(c, c->triangles[tree->boxes[k].first]);
-    any = any || tree->marks[k];
+  for (kp_index b = 0; b < tree->n_blocks; ++b) {
+    const kp_box_block *block = &tree->blocks[b];
+    uint32_t marks = 0;
+    for (int l = 0; l < KP_BOX_LANES && block->item[l] >= 0; ++l) {
+      marks |= has_led(c, c->triangles[block->item[l]]) ? 1u << l : 0u;
+    }
+    tree->marks[b] = (uint16_t)marks;
+    any = any || marks != 0;
   }
   if (any) {
     kp_box_tree_refit(tree, true);  // marks alone have changed
