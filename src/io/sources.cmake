@@ -21,6 +21,7 @@ kp_sources(
   hdf_writer.c
   json.c
   mesh_file.c
+  mesh_normals.c
   number.c
   obj.c
   plot.c

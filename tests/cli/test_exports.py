@@ -26,6 +26,7 @@ domain { min = {-0.4, 0, -0.4}, max = {0.4, 0.8, 0.4} }
 liquid "water" { spacing = 0.08, shape = box { min = {-0.4, 0, -0.4}, max = {0, 0.2, 0.4} } }
 cloth "sheet" { columns = 5, rows = 4, width = 0.3, height = 0.25, position = {0.15, 0.6, 0} }
 collider "ball" { shape = sphere { center = {0.2, 0.3, 0.2}, radius = 0.05 } }
+body "crate" { shape = box { min = {-0.3, 0.5, -0.3}, max = {-0.2, 0.6, -0.2} } }
 hair "tuft" { on = "ball", count = 7, segments = 4, length = 0.1 }
 output { frames = 3, fps = 48 }
 """
@@ -259,6 +260,22 @@ def read_vti(path):
     extent = [int(word) for word in image.get("WholeExtent").split()]
     return (extent[1::2], [float(word) for word in image.get("Origin").split()],
             float(image.get("Spacing").split()[0]), arrays)
+
+
+def read_pov(text):
+    """The meshes of a POV-Ray scene by the names their looks are given."""
+    meshes = {}
+    for body, name in re.findall(r'mesh2 \{(.*?)kelpie_\w+\("([^"]+)"\)', text, re.S):
+        lists = {}
+        for kind, count, rows in re.findall(r"(\w+) \{ (\d+)([^}]*)\}", body):
+            numbers_of = float if kind.endswith("vectors") else int
+            lists[kind] = [tuple(map(numbers_of, row.split(",")))
+                           for row in re.findall(r"<([^>]*)>", rows)]
+            assert len(lists[kind]) == int(count)
+        meshes[name] = {"vertices": lists["vertex_vectors"], "normals": lists["normal_vectors"],
+                        "faces": lists["face_indices"],
+                        "normal_indices": lists.get("normal_indices", lists["face_indices"])}
+    return meshes
 
 
 class Vdb:
@@ -535,6 +552,14 @@ class Exports(Case):
         self.assertEqual(text.count("  sphere { <"), len(self.truth("water", 3)["x"]))
         self.assertEqual(text.count("sphere_sweep {"), 7)
         self.assertIn("40", re.findall(r"face_indices \{ (\d+)", text))
+        meshes = read_pov(text)
+        self.assertEqual(set(meshes), {"sheet_mesh", "ball_mesh", "crate_mesh"})
+        for name, mesh in meshes.items():
+            self.check_normals(name, mesh)
+        # a crate has edges: normals of its corners are those of its sides
+        crate = meshes["crate_mesh"]
+        self.assertTrue(all(max(map(abs, crate["normals"][i])) > 0.999
+                            for face in crate["normal_indices"] for i in face))
         if shutil.which("povray") is None:
             self.skipTest("povray is not installed: its scenes were not rendered")
         done = subprocess.run(["povray", "+I" + path, "+O" + self.path("p.png"), "+W64", "+H36", "-D"],
@@ -542,9 +567,30 @@ class Exports(Case):
                               timeout=100, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def check_normals(self, name, mesh):
+        """Unit length; on smooth meshes the sum of the faces around, weighted by area."""
+        points, faces = mesh["vertices"], mesh["faces"]
+        self.near([c for p in points for c in p], self.truth(name, 3), ["x", "y", "z"])
+        self.assertEqual(len(faces), len(mesh["normal_indices"]))
+        sums = [[0.0, 0.0, 0.0] for _ in points]
+        for face in faces:
+            self.assertLess(max(face), len(points))
+            a, b, c = (points[i] for i in face)
+            u, v = [b[k] - a[k] for k in range(3)], [c[k] - a[k] for k in range(3)]
+            for i in face:
+                for k in range(3):
+                    sums[i][k] += u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3]
+        for face, normals in zip(faces, mesh["normal_indices"]):
+            for i, k in zip(face, normals):
+                normal = mesh["normals"][k]
+                self.assertAlmostEqual(sum(c * c for c in normal), 1.0, 5)
+                if name != "crate_mesh":
+                    length = sum(c * c for c in sums[i]) ** 0.5
+                    self.assertAlmostEqual(sum(a * b for a, b in zip(normal, sums[i])) / length, 1.0, 4)
+
     def test_one_frame(self):
         out, _ = self.call("export", "out", "--to", "mdd", "--frames", "2", "-o", "one")
-        self.assertIn("2 files of 1 frames", out)
+        self.assertIn("3 files of 1 frames", out)
         _, samples = read_cache(self.path("one", "sheet_mesh.mdd"))
         self.near(samples[0], self.truth("sheet_mesh", 2), ["x", "y", "z"])
 
