@@ -7,7 +7,8 @@
 //                 project, bin, cover                   volume.c     smoke and fire
 //                                                       fire_light.c what flames shine on
 //                                                       water.c      clear liquids
-//   lens.c        depth of field, motion blur           ground.c     plane and pattern
+//   lens.c        depth of field, motion blur           slices.c     smoke by half-angle slices
+//                                                       ground.c     plane and pattern
 #pragma once
 
 #include <stdatomic.h>
@@ -49,6 +50,7 @@ typedef struct kp_segment {
 
 typedef struct kp_volume_state kp_volume_state;
 struct kp_fire_light;
+struct kp_slices;
 
 // All sets of a kind one after the other; offsets[k] is the first element of set k.
 typedef struct kp_primitives {
@@ -122,6 +124,7 @@ typedef struct kp_pass {
   kp_taps occlusion_taps;  // unit vectors: their distance varies
   kp_volume_state *volumes;
   int n_volumes;
+  struct kp_slices *slices;    // NULL: no volume is drawn by slices
   struct kp_fire_light *fire;  // of all volumes, or NULL
   int n_fire;
   int outline;            // the set of lines that draws the bounds and throws no shadow, or -1
@@ -185,6 +188,16 @@ KP_FN float kp_pass_noise(const kp_pass *pass, int x, int y, uint32_t use) {
   h = (h ^ (h >> 16)) * 0x7feb352du;
   h = (h ^ (h >> 15)) * 0x846ca68bu;
   return (float)((h ^ (h >> 16)) >> 8) * (1.0f / 16777216.0f);
+}
+
+// The same, but spread evenly over the passes of a pixel: steps of the golden ratio from one start.
+KP_FN float kp_pass_spread(const kp_pass *pass, int x, int y, uint32_t use) {
+  uint32_t h = (uint32_t)x * 0x8da6b343u ^ (uint32_t)y * 0xd8163841u ^ use * 0xcb1ab31fu;
+  h = (h ^ (h >> 16)) * 0x7feb352du;
+  h = (h ^ (h >> 15)) * 0x846ca68bu;
+  h ^= h >> 16;
+  h += (uint32_t)pass->index * 0x9e3779b9u;
+  return (float)(h >> 8) * (1.0f / 16777216.0f);
 }
 
 KP_FN bool kp_look_is_sprite(const kp_look_def *look) {
@@ -268,6 +281,7 @@ typedef struct kp_light_depth {
   float sun, up;  // optical depth towards the sun and upwards
 } kp_light_depth;
 
+#define KP_SCATTERINGS 3  // orders of scattering that are told apart
 #define KP_EMISSION_STEPS 512
 #define KP_WARM_CELLS 8  // edge of a cell in which the light of flames is kept, in cells
 
@@ -278,6 +292,9 @@ struct kp_volume_state {
   float opacity;     // the same along a ray, which passes a single layer for its depth
   float emission;    // per unit and metre
   float cell;        // [m]
+  float anisotropy;
+  bool once;    // scattering
+  bool sliced;  // drawn by slices
   kp_rgb scatter;
   kp_rgb glow[KP_EMISSION_STEPS];   // light by scalar, as it is seen
   kp_rgb shine[KP_EMISSION_STEPS];  // and as it falls on other things
@@ -300,9 +317,25 @@ typedef struct kp_fire_light {
 } kp_fire_light;
 
 typedef struct kp_volume_ray {
-  kp_f3 start, step;   // grid coordinates at depth z: start + z step
-  float enter, leave;  // depth; enter >= leave misses
+  kp_f3 start, step;            // grid coordinates at depth z: start + z step
+  float enter, leave;           // depth; enter >= leave misses
+  float phase[KP_SCATTERINGS];  // of the angle between ray and sun; 1 for light to all sides
 } kp_volume_ray;
+
+// A short way through a volume.
+typedef struct kp_volume_place {
+  kp_f3 grid, view;  // its middle
+  float metres;
+  float sun_depth;  // optical depth towards the sun; < 0: as swept
+  const float *phase;
+} kp_volume_place;
+
+// What a short way through all volumes does to the light.
+typedef struct kp_volume_step {
+  float taken;               // optical depth
+  kp_rgb gathered, emitted;  // light by what is taken, and besides it
+  float sun_open;            // before solids; < 0: not looked up yet
+} kp_volume_step;
 
 typedef struct kp_march {
   kp_f3 direction;  // (u, v, 1)
@@ -332,6 +365,25 @@ void kp_volumes_free(kp_pass *pass);
 void kp_volumes_project(kp_pass *pass);
 bool kp_volumes_aim(const kp_pass *pass, kp_march *march);
 void kp_volumes_march(const kp_pass *pass, kp_march *march, float from, float to);
+
+void kp_volume_set_phase(const kp_volume_state *state, float cosine, float *phase);
+void kp_volume_gather(const kp_pass *pass, const kp_volume_state *state,
+                      const kp_volume_place *place, kp_volume_step *step);
+// Light that the step sends to the eye; *left is the share of that from behind.
+kp_rgb kp_volume_light(const kp_volume_step *step, float *left);
+// Extinction [1/m] of all sliced volumes at a world point.
+float kp_volumes_extinction(const kp_pass *pass, kp_vec3 place);
+
+// slices.c: what a pixel shows of all sliced volumes before its surface.
+typedef struct kp_slice_pixel {
+  kp_rgb color;
+  float through;
+} kp_slice_pixel;
+
+KP_NODISCARD kp_result kp_slices_create(kp_pass *pass);
+void kp_slices_free(kp_pass *pass);
+KP_NODISCARD kp_result kp_slices_render(kp_pass *pass);
+const kp_slice_pixel *kp_slices_at(const kp_pass *pass, int x, int y);
 
 // Share of sunlight that reaches a view point through all volumes.
 float kp_volumes_sunlight(const kp_pass *pass, kp_f3 position);

@@ -11,6 +11,8 @@
 
 static const char *const ground_words[] = { "none", "plain", "checker", "grid", NULL };
 static const char *const background_words[] = { "studio", "sky", "dark", NULL };
+static const char *const scattering_words[] = { "many", "once", NULL };
+static const char *const method_words[] = { "march", "slices", NULL };
 static const char *const sprite_words[] = { "auto", "add", "over", NULL };
 static const char *const texture_words[] = { "soft", "gauss", "flat", NULL };
 
@@ -73,6 +75,12 @@ static const kp_param look_rows[] = {
     "of 2000 K, 1 being white paper in the sun. auto is 4."),
   L(glow, REAL, "", 0, 1e6,
     "Particles: 0 draws balls, more draws sprites of so much light that adds up, for fire."),
+  L(anisotropy, REAL, "", -0.95, 0.95,
+    "Volumes: mean cosine of scattering; 0 to all sides alike, 0.6 forwards as smoke does."),
+  KP_PARAM_WORDS(kp_look_def, scattering, scattering_words,
+                 "Volumes: light scattered often, or exactly once."),
+  KP_PARAM_WORDS(kp_look_def, method, method_words,
+                 "Volumes: rays, or slices square to the middle between light and view."),
   KP_PARAM_WORDS(kp_look_def, sprite, sprite_words,
                  "Particles: sprites that add their light up, or that cover what is behind them; "
                  "auto adds where they glow and draws balls else."),
@@ -533,6 +541,7 @@ static kp_result render_pass(kp_pass *pass) {
   KP_TRY(kp_lines_bin(pass, &pass->view));
   kp_cover_render(pass);
   kp_smooth_render(pass);
+  KP_TRY(kp_slices_render(pass));
   kp_shade_render(pass);
   return atomic_load(&pass->out_of_memory) ? KP_ERROR_MEMORY : KP_OK;
 }

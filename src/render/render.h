@@ -37,6 +37,20 @@ typedef enum kp_sprite_texture {
   KP_TEXTURE_COUNT
 } kp_sprite_texture;
 
+// How light that smoke scatters is found.
+typedef enum kp_scattering {
+  KP_SCATTER_MANY,  // often, by weaker copies that reach farther
+  KP_SCATTER_ONCE,  // once: exact, and dark inside
+  KP_SCATTER_COUNT
+} kp_scattering;
+
+// How volumes are drawn.
+typedef enum kp_volume_method {
+  KP_VOLUME_MARCH,   // along the rays of pixels
+  KP_VOLUME_SLICES,  // half-angle slices, for comparison
+  KP_VOLUME_METHOD_COUNT
+} kp_volume_method;
+
 // How a set is drawn. Colours are sRGB as an artist picks them, each channel 0..1.
 typedef struct kp_look_def {
   kp_vec3 color;        // used where no field colours the set
@@ -52,9 +66,12 @@ typedef struct kp_look_def {
   double emission;  // volumes: light given off per unit of the emission field and metre; of a hot
                     // gas: light of 2000 K, 1 being white paper in the sun. KP_AUTO: by the kind
   double glow;      // particles: 0 balls; more: sprites of light, added up
-  int sprite;       // kp_sprite_kind
-  int texture;      // kp_sprite_texture
-  int color_map;    // kp_colormap
+  double anisotropy;  // volumes: g of Henyey and Greenstein; more than 0 scatters forwards
+  int scattering;     // volumes: kp_scattering
+  int method;         // volumes: kp_volume_method
+  int sprite;         // kp_sprite_kind
+  int texture;        // kp_sprite_texture
+  int color_map;      // kp_colormap
   char color_by[KP_PARAM_TEXT_SIZE];  // field name; "" = constant colour
   bool visible;
   bool water;  // closed meshes: a clear liquid

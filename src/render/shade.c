@@ -210,7 +210,12 @@ static void compose_pixel(kp_pass *pass, int x, int y, layers in_front,
   march.direction =
       kp_f3_make(kp_view_slope_x(&pass->view, x), kp_view_slope_y(&pass->view, y), 1.0f);
   march.length = sqrtf(kp_f3_dot(march.direction, march.direction));
-  march.noise = pass->count > 1 ? kp_pass_noise(pass, x, y, 5) : 0.5f;
+  march.noise = pass->count > 1 ? kp_pass_spread(pass, x, y, 5) : 0.5f;
+  if (pass->slices != NULL) {
+    // before all layers
+    march.color = kp_slices_at(pass, x, y)->color;
+    march.transmittance = kp_slices_at(pass, x, y)->through;
+  }
   bool misty = pass->n_volumes > 0 && kp_volumes_aim(pass, &march);
   float at = 0.0f, sprite_at = -1.0f;
   if (sprites->weight > 0.0f) {

@@ -17,6 +17,7 @@ kp_sources(
   scene_from_frame.c
   shade.c
   shadow.c
+  slices.c
   smooth.c
   triangles.c
   video.c
