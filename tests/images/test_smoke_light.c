@@ -98,7 +98,7 @@ static void light_scattered_once_has_a_closed_form(void **state) {
         // them is right to an eighth of one. They shade each other in whole ones, too.
         double loose = method == KP_VOLUME_SLICES ? sigma * sqrt(2.0) / N : 0.0;
         double sent = want * (1.0 - through);
-        assert_near_relative(pixel(&picture, MIDDLE, y)[1], sent, fmax(0.01, 0.25 * loose));
+        assert_near_relative(pixel(&picture, MIDDLE, y)[1], sent, fmax(0.012, 0.25 * loose));
         assert_near_relative(1.0f - pixel(&picture, MIDDLE, y)[3], through,
                              fmax(0.01, 0.125 * loose));
       }
@@ -240,9 +240,10 @@ static void slices_stop_at_surfaces(void **state) {
     cube.look.method = method;
     assert_ok(kp_render_frame(&scene, &def, &pictures[method]));
   }
-  // behind the wall's shadow only what comes from below is left
-  assert_near(pixel(&pictures[1], MIDDLE, MIDDLE)[1], pixel(&pictures[0], MIDDLE, MIDDLE)[1], 1e-3);
-  assert_true(pixel(&pictures[1], MIDDLE, MIDDLE)[1] < 0.02f);
+  // in the wall's shadow only what comes from below is left, and a texel of light along the wall
+  for (int method = 0; method < 2; ++method) {
+    assert_true(pixel(&pictures[method], MIDDLE, MIDDLE)[1] < 0.01f);
+  }
   assert_near(pixel(&pictures[1], MIDDLE, MIDDLE)[3], 1.0, 1e-4);
   kp_picture_free(&pictures[0]);
   kp_picture_free(&pictures[1]);
