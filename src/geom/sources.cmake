@@ -4,6 +4,7 @@ kp_sources(
   ccd.c
   contact_manifold.c
   convex.c
+  marching_blocks.c
   marching_cubes.c
   marching_cubes_table.c
   level_set.c
@@ -19,6 +20,8 @@ kp_sources(
   scalp.c
   shape.c
   shape_params.c
+  sparse_lattice.c
+  surface_fields.c
   strand.c
   tetrahedra.c
   tetrahedra_stuff.c
