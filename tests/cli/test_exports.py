@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import unittest
 import xml.etree.ElementTree
 import zlib
 
@@ -115,10 +116,56 @@ for frame in (1, 3):
         there = bpy.data.objects[name].evaluated_get(graph)
         if there.type == "CURVE":
             points = [p.co.xyz for spline in bpy.data.objects[name].data.splines for p in spline.points]
+        elif there.type == "CURVES":
+            points = [p.position for p in there.data.points]
         else:
             points = [v.co for v in there.data.vertices]
         told["%s %d" % (name, frame)] = [x for p in points for x in there.matrix_world @ p]
 print("TOLD " + json.dumps(told))
+"""
+ASK_BLENDER_LOOKS = """
+import json
+import bpy
+scene = bpy.context.scene
+told = {"frames": [scene.frame_start, scene.frame_end, scene.render.fps],
+        "unit": [scene.unit_settings.system, scene.unit_settings.scale_length],
+        "engine": scene.render.engine, "camera": list(scene.camera.matrix_world.translation),
+        "sun": list(bpy.data.objects["Sun"].matrix_world.to_3x3().col[2]),
+        "turn": list(bpy.data.objects["Kelpie"].rotation_euler)}
+for holder in bpy.data.objects:
+    if holder.data and getattr(holder.data, "materials", None):
+        nodes = holder.data.materials[0].node_tree.nodes
+        told[holder.name] = {"type": holder.type, "nodes": sorted(node.bl_idname for node in nodes)}
+        for node in nodes:
+            if node.bl_idname == "ShaderNodeVolumePrincipled":
+                told[holder.name]["density"] = node.inputs["Density"].default_value
+            if node.bl_idname == "ShaderNodeBsdfPrincipled":
+                told[holder.name]["ior"] = node.inputs["IOR"].default_value
+                told[holder.name]["color"] = list(node.inputs["Base Color"].default_value)
+for frame in (0, 2):
+    scene.frame_set(frame)
+    graph = bpy.context.evaluated_depsgraph_get()
+    there = bpy.data.objects["gas_volume"].evaluated_get(graph).data
+    there.grids.load()
+    told["grids %d" % frame] = [sorted(grid.name for grid in there.grids), there.grids.error_message]
+    mesh = bpy.data.objects["surface_of_pool_mesh"].evaluated_get(graph).data
+    told["surface %d" % frame] = [x for v in mesh.vertices for x in v.co]
+    told["velocity %d" % frame] = [x for v in mesh.attributes["velocity"].data for x in v.vector]
+print("TOLD " + json.dumps(told))
+"""
+# Gas and a liquid with a surface in one room, z up; a place for the camera, colours, a sun.
+ROOM = """
+domain { min = {0, 0, 0}, max = {1, 1, 2} }
+gravity { 0, 0, -9.81 }
+grid { cell = 0.1 }
+smoke "gas" { empty = true, burn_rate = 3, ignition = 500, heat = 1900, soot = 0.6, lift = 0.01 }
+source "burner" { into = "gas", fuel = 0.6, temperature = 1100,
+  shape = sphere { center = {0.5, 0.5, 1.3}, radius = 0.25 } }
+liquid "pool" { spacing = 0.08, shape = box { max = {1, 0.5, 0.3} } }
+body "ball" { shape = sphere { center = {0.5, 0.8, 0.5}, radius = 0.1 }, color = {1, 0, 0} }
+output { frames = 2, fps = 30, surface = { from = "pool" } }
+look "gas" { density = 7 }
+render { camera_position = {0.5, -3, 1}, camera_target = {0.5, 0, 1}, sun = {1, 0, 1} }
 """
 
 
@@ -615,6 +662,47 @@ class Exports(Case):
                 # Blender's z is our y
                 turned = {"x": truth["x"], "y": [-z for z in truth["z"]], "z": truth["y"]}
                 self.near(told["%s %d" % (name, frame)], turned, ["x", "y", "z"], 5)
+
+
+class Blender(Case):
+    """The bridge: volumes, surfaces, looks, camera, sun, units."""
+
+    @unittest.skipIf(shutil.which("blender") is None, "blender is not installed: its scene was not built")
+    def test_looks(self):
+        write(ROOM, self.folder, "room.lua")
+        write(ASK_BLENDER_LOOKS, self.folder, "ask.py")
+        self.call("run", "room.lua", "-o", "out")
+        done = subprocess.run(
+            ["blender", "-b", "--python-exit-code", "3", "--python",
+             os.path.join(SOURCE, "tools", "blender", "kelpie_import.py"), "--python", self.path("ask.py"),
+             "--", self.path("out"), "--kelpie", PROGRAM, "--save", self.path("scene.blend")],
+            cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200,
+            check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = json.loads(re.search("^TOLD (.*)$", done.stdout, re.M).group(1))
+        self.assertEqual(told["frames"], [0, 2, 30])
+        self.assertEqual((told["unit"], told["engine"]), (["METRIC", 1.0], "CYCLES"))
+        self.assertEqual(told["turn"], [0, 0, 0])  # z is up in both
+        for a, b in zip(told["camera"] + told["sun"], [0.5, -3, 1, 0.5 ** 0.5, 0, 0.5 ** 0.5]):
+            self.assertAlmostEqual(a, b, 5)
+        self.assertEqual(told["gas_volume"]["type"], "VOLUME")
+        self.assertIn("ShaderNodeVolumePrincipled", told["gas_volume"]["nodes"])
+        self.assertEqual(told["gas_volume"]["density"], 7.0)
+        self.assertIn("ShaderNodeVolumeAbsorption", told["surface_of_pool_mesh"]["nodes"])
+        self.assertAlmostEqual(told["surface_of_pool_mesh"]["ior"], 1.333, 5)
+        self.assertEqual(told["ball_mesh"]["color"], [1, 0, 0, 1])
+        self.assertNotIn("pool", told)  # its particles are inside of its surface
+        self.call("export", "out", "--to", "csv")
+        for frame in (0, 2):
+            self.assertEqual(told["grids %d" % frame],
+                             [["density", "flame", "fuel", "temperature", "velocity"], ""])
+            truth = numbers(self.path("out/export/csv/surface_of_pool_mesh_%06d.csv" % frame))
+            for kind, names, scale in (("surface", "xyz", 1), ("velocity", ("vx", "vy", "vz"), 1 / 30)):
+                found = told["%s %d" % (kind, frame)]
+                expected = [scale * truth[c][i] for i in range(len(truth["x"])) for c in names]
+                self.assertEqual(len(found), len(expected))
+                for a, b in zip(found, expected):
+                    self.assertAlmostEqual(a, b, 5)
 
 
 class Volumes(Case):
