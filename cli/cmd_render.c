@@ -11,6 +11,7 @@
 #include "cli/simulate.h"
 #include "io/number.h"
 #include "par/parallel.h"
+#include "render/environment.h"
 #include "render/scene_from_frame.h"
 #include "render/video.h"
 #include "run/inputs.h"
@@ -62,6 +63,7 @@ typedef struct render_job {
   double fps;
   char folder[KP_PATH_SIZE];
   kp_picture picture;
+  kp_environment environment;
   kp_video *video;
   char video_path[KP_PATH_SIZE];
   bool is_following;
@@ -391,6 +393,7 @@ static kp_result render_one(render_job *job, size_t index) {
       kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius, &scene);
   if (result == KP_OK) {
     kp_render_scene drawn = *kp_frame_scene_get(scene);
+    drawn.environment = job->environment.texels != NULL ? &job->environment : NULL;
     drawn.interval = job->fps > 0.0 ? 1.0 / job->fps : 0.0;
     result = kp_render_frame(&drawn, &job->extras.render, &job->picture);
   }
@@ -469,6 +472,23 @@ static kp_result render_all(render_job *job) {
   return result;
 }
 
+// The map beside the scene, or where the program runs.
+static kp_result load_environment(render_job *job) {
+  const char *file = job->extras.render.environment;
+  if (file[0] == '\0') {
+    return KP_OK;
+  }
+  char path[KP_PATH_SIZE];
+  if (file[0] != '/') {
+    KP_TRY(kp_path_join(path, sizeof path, kp_scene_folder(job->scene), file));
+    kp_result result = kp_environment_load(path, &job->environment);
+    if (result == KP_OK || result == KP_ERROR_FORMAT) {
+      return result;
+    }
+  }
+  return kp_environment_load(file, &job->environment);
+}
+
 static kp_result set_up(render_job *job) {
   const char *wanted = kp_arguments_get(job->arguments, "output");
   const char *threads = kp_arguments_get(job->arguments, "threads");
@@ -481,6 +501,7 @@ static kp_result set_up(render_job *job) {
   face_flat_world(job->scene, &job->extras.render);
   KP_TRY(apply_options(job->arguments, &job->extras.render));
   KP_TRY(gather_looks(job));
+  KP_TRY(load_environment(job));
   job->particle_radius = find_radius(kp_scene_spec(job->scene));
   if (wanted != NULL) {
     kp_text_copy(job->folder, sizeof job->folder, wanted);
@@ -509,6 +530,7 @@ int cmd_render(int argc, char **argv) {
     result = render_all(&job);
   }
   kp_picture_free(&job.picture);
+  kp_environment_free(&job.environment);
   kp_array_free(&job.looks);
   kp_scene_free(&job.scene);
   kp_frame_list_free(&job.frames);

@@ -6,9 +6,9 @@
 //   points.c triangles.c lines.c                        shade.c      light, see-through layers
 //                 project, bin, cover                   volume.c     smoke and fire
 //                                                       fire_light.c what flames shine on
-//                                                       water.c      clear liquids
 //   lens.c        depth of field, motion blur           slices.c     smoke by half-angle slices
 //                                                       ground.c     plane and pattern
+//   ray_*         trees of what rays can meet           trace.c      water, glass, mirrors
 #pragma once
 
 #include <stdatomic.h>
@@ -32,9 +32,18 @@ typedef struct kp_material {
   kp_rgb steps[KP_COLOR_STEPS];  // colour map of the scalar
   float opacity, gloss, smooth;
   float radius;  // typical size of a particle [m]; 0 for meshes
-  bool is_water;
-  kp_rgb absorbed;  // by water [1/m]
+  bool is_clear;       // a liquid or glass that bends light
+  bool is_inside_out;  // its faces look inwards
+  float refraction;    // its index
+  float scatter;       // share of what it takes out that comes back
+  kp_rgb absorbed;     // [1/m]
+  bool is_blinn_phong;
+  float specular, shininess;
+  float line_width;  // of a wireframe [pixels]; 0: faces
 } kp_material;
+
+// From this gloss on a surface mirrors what is around it and not the sky alone.
+#define KP_GLOSS_MIRRORS 0.35f
 
 // A particle in view space. A negative radius marks a sprite: no surface, in no shadow map.
 typedef struct kp_ball {
@@ -127,6 +136,10 @@ typedef struct kp_pass {
   struct kp_slices *slices;    // NULL: no volume is drawn by slices
   struct kp_fire_light *fire;  // of all volumes, or NULL
   int n_fire;
+  struct kp_ray_scene *rays;  // or NULL
+  double rays_moment;         // at which it was made
+  kp_f3 ray_start;            // the eye in it
+  float ray_size;             // of the scene [m]
   int outline;            // the set of lines that draws the bounds and throws no shadow, or -1
   int index, count;       // this pass, and how many there will be
   double moment;          // of this pass, from the middle of the time the shutter is open [s]
@@ -158,6 +171,10 @@ typedef struct kp_surface_point {
   uint16_t material;
   kp_f3 tangent;  // of a fibre
   float fibre;    // m: how deep light goes into a tuft of such fibres; 0: a surface
+  kp_f3 eye;       // towards whoever sees it; zero: the camera
+  kp_f3 face;      // triangles: the normal of the face, towards who sees it
+  bool is_inside;  // triangles: seen from within
+  bool is_traced;  // by a ray that is not the camera's: no more rays for gloss
 } kp_surface_point;
 
 // A see-through layer in front of the opaque surface.
@@ -167,9 +184,7 @@ typedef struct kp_fragment {
   uint16_t pixel;  // in the tile
   uint32_t order;  // ties in depth
   uint32_t line;   // the polyline it belongs to; UINT32_MAX for triangles
-  bool is_water;   // every second one of a pixel is the way out of the water
-  uint16_t material;
-  kp_f3 normal;  // of water
+  bool is_clear;   // a triangle of water or glass, `order`: what is behind it is traced
 } kp_fragment;
 
 typedef struct kp_fragments {
@@ -204,9 +219,14 @@ KP_FN bool kp_look_is_sprite(const kp_look_def *look) {
   return look->sprite != KP_SPRITE_AUTO || look->glow > 0.0;
 }
 
-// Water is as clear as glass, whatever its opacity says.
+// A mesh that bends light, by rays: water, and what has an index of refraction.
+KP_FN bool kp_look_is_clear(const kp_look_def *look) {
+  return look->water || (look->opacity < 1.0 && look->refraction > 1.0);
+}
+
+// Such a one is as clear as glass, whatever its opacity says.
 KP_FN double kp_look_opacity(const kp_look_def *look) {
-  return look->water ? 0.25 : look->opacity;
+  return kp_look_is_clear(look) ? 0.25 : look->opacity;
 }
 
 // primitives.c
@@ -236,6 +256,9 @@ KP_NODISCARD kp_result kp_triangles_bin(kp_pass *pass, const kp_view *view);
 void kp_triangles_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);
 void kp_triangles_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
 void kp_triangles_resolve(const kp_pass *pass, uint32_t triangle, kp_surface_point *point);
+// As point->eye sees it, with the weights of the corners.
+void kp_triangles_resolve_at(const kp_pass *pass, uint32_t triangle, const float *weights,
+                             kp_surface_point *point);
 void kp_triangles_see_through(kp_pass *pass, int64_t tile_index, kp_tile_box box,
                               kp_fragments *fragments);
 
@@ -344,21 +367,20 @@ typedef struct kp_march {
   float noise;
   kp_rgb color;  // gathered so far
   float transmittance;
-  kp_rgb tint;  // of the light from behind, by water
 } kp_march;
 
-// water.c
-void kp_water_set(kp_material *material, const kp_look_def *look, double size);
-// A point of its surface as a layer: what it mirrors. The depth is the caller's.
-kp_fragment kp_water_shade(const kp_pass *pass, const kp_surface_point *point);
-// A way of so many metres through it that begins at `place`.
-void kp_water_pass(const kp_pass *pass, const kp_material *material, kp_f3 place, float metres,
-                   kp_march *march);
-// Follows the bent ray through the picture to the first surface it meets: *metres is the way there,
-// x and y are its pixel. Where it meets none within `most` metres, that is the way, and the pixel
-// that of the ray's end; *metres stays where nothing is met at all.
-void kp_water_trace(const kp_pass *pass, kp_f3 place, kp_f3 normal, float noise, float most,
-                    float *metres, int *x, int *y);
+// trace.c
+void kp_trace_set_clear(kp_material *material, const kp_render_mesh *mesh, double size);
+// Before a pass, once view and ground are set: brings the trees up to date where rays are needed.
+KP_NODISCARD kp_result kp_trace_prepare(kp_pass *pass);
+void kp_trace_free(kp_pass *pass);
+// All that is seen at and behind a point of a clear surface; *alpha is what of it is not empty sky.
+kp_rgb kp_trace_clear(const kp_pass *pass, const kp_surface_point *point, float noise,
+                      float *alpha);
+// What a surface sees in a direction (view space).
+kp_rgb kp_trace_mirror(const kp_pass *pass, const kp_surface_point *point, kp_f3 direction,
+                       float noise);
+kp_rgb kp_sky_color(const kp_pass *pass, kp_f3 direction);
 
 KP_NODISCARD kp_result kp_volumes_create(kp_pass *pass);
 void kp_volumes_free(kp_pass *pass);

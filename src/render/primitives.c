@@ -37,6 +37,9 @@ static void set_material(kp_material *material, const kp_look_def *look, const f
   material->opacity = (float)kp_look_opacity(look);
   material->gloss = (float)look->gloss;
   material->smooth = (float)look->smooth;
+  material->is_blinn_phong = look->shading == KP_SHADING_BLINN_PHONG;
+  material->specular = (float)look->specular;
+  material->shininess = (float)look->shininess;
   if (scalar == NULL) {
     return;
   }
@@ -81,9 +84,10 @@ static kp_result create_materials(kp_pass *pass) {
   for (int k = 0; k < s->n_meshes; ++k, ++next) {
     const kp_look_def *look = &s->meshes[k].look;
     set_material(next, look, s->meshes[k].scalar, s->meshes[k].n_vertices);
-    if (look->water) {
-      kp_water_set(next, look, kp_vec3_length(size));
+    if (kp_look_is_clear(look)) {
+      kp_trace_set_clear(next, &s->meshes[k], kp_vec3_length(size));
     }
+    next->line_width = look->wireframe ? (float)look->line_width : 0.0f;
   }
   for (int k = 0; k < s->n_lines; ++k, ++next) {
     const kp_render_lines *lines = &s->lines[k];

@@ -13,6 +13,8 @@ static const char *const ground_words[] = { "none", "plain", "checker", "grid", 
 static const char *const background_words[] = { "studio", "sky", "dark", NULL };
 static const char *const scattering_words[] = { "many", "once", NULL };
 static const char *const method_words[] = { "march", "slices", NULL };
+static const char *const fresnel_words[] = { "exact", "schlick", "grey", NULL };
+static const char *const shading_words[] = { "standard", "blinn-phong", NULL };
 static const char *const sprite_words[] = { "auto", "add", "over", NULL };
 static const char *const texture_words[] = { "soft", "gauss", "flat", NULL };
 
@@ -48,6 +50,13 @@ static const kp_param render_rows[] = {
   R(ground_height, REAL, "m", -1e9, 1e9, "Ground above the bottom of the domain."),
   KP_PARAM_WORDS(kp_render_def, ground, ground_words, "The plane under the scene."),
   KP_PARAM_WORDS(kp_render_def, background, background_words, "What lies behind, and its light."),
+  KP_PARAM_WORDS(kp_render_def, fresnel, fresnel_words,
+                 "Share of light that water and glass mirror: by Fresnel's formulas, Schlick's "
+                 "approximation, or of a white sky over grey water."),
+  R(environment, TEXT, "", 0, 0,
+    "PNG of what lies around: a cross, a row or a column of six squares, or longitude and latitude "
+    "(2:1); with a * six files, named right, left, top, bottom, front and back. Sought beside the "
+    "scene, then where the program runs."),
   R(box, BOOL, "", 0, 1, "Draw the edges of the domain."),
   R(transparent, BOOL, "", 0, 1, "Leave out sky and ground: alpha 0, for compositing."),
 };
@@ -89,9 +98,19 @@ static const kp_param look_rows[] = {
   L(color_by, TEXT, "", 0, 0, "Field that colours the set; a vector counts by its length."),
   L(visible, BOOL, "", 0, 1, "Draw it at all."),
   L(water, BOOL, "", 0, 1,
-    "Meshes: a clear liquid that mirrors, bends and takes in light, in its colour; density says "
-    "how "
-    "fast."),
+    "Closed meshes: a clear liquid that mirrors, bends and takes in light: on each 1 / density "
+    "metres white turns into its colour."),
+  L(refraction, REAL, "", 1, 4,
+    "Closed meshes: index of refraction of water, or of what has opacity < 1 (glass 1.5), which "
+    "then is clear and takes in light as water does; auto is 1.333 for water."),
+  L(scatter, REAL, "", 0, 1,
+    "Water and glass: share of the light taken out that comes back in its colour; 0 is clear."),
+  KP_PARAM_WORDS(kp_look_def, shading, shading_words,
+                 "The renderer's own, or plain Blinn-Phong with white ambient light."),
+  L(specular, REAL, "", 0, 10, "Blinn-Phong: strength of the highlight."),
+  L(shininess, REAL, "", 1, 1e4, "Blinn-Phong: exponent of the highlight."),
+  L(wireframe, BOOL, "", 0, 1, "Meshes: draw the edges alone."),
+  L(line_width, REAL, "pixel", 0.1, 100, "Wireframe: width of the lines."),
 };
 
 static void set_render_default(void *def) {
@@ -124,6 +143,11 @@ static void set_look_default(void *def) {
     .gloss = 0.25,
     .density = KP_AUTO,
     .emission = KP_AUTO,
+    .refraction = KP_AUTO,
+    .scatter = 0.25,
+    .specular = 0.5,
+    .shininess = 32.0,
+    .line_width = 1.5,
     .color_map = KP_COLORMAP_VIRIDIS,
     .visible = true,
   };
@@ -167,7 +191,8 @@ static kp_result check_number(const kp_param_table *table, const kp_param *row, 
 // What may be left to the renderer.
 static bool is_auto(const kp_param_table *table, const kp_param *row, double value) {
   bool may = table == &kp_look_params && (row->offset == offsetof(kp_look_def, density) ||
-                                          row->offset == offsetof(kp_look_def, emission));
+                                          row->offset == offsetof(kp_look_def, emission) ||
+                                          row->offset == offsetof(kp_look_def, refraction));
   return may && isnan(value);
 }
 
@@ -506,6 +531,7 @@ static void free_pass(kp_pass *pass) {
   kp_bins_free(&pass->triangle_bins);
   kp_bins_free(&pass->segment_bins);
   kp_volumes_free(pass);
+  kp_trace_free(pass);
   kp_primitives_free(pass);
 }
 
@@ -532,8 +558,9 @@ static kp_aabb limited_casters(const kp_render_scene *scene, int outline, kp_aab
 static kp_result render_pass(kp_pass *pass) {
   set_view(pass);
   pass->sun = kp_view_vector(&pass->view, pass->light.sun);
-  KP_TRY(kp_shadow_render(pass, sun_of_pass(pass)));
   kp_ground_set(pass);
+  KP_TRY(kp_trace_prepare(pass));
+  KP_TRY(kp_shadow_render(pass, sun_of_pass(pass)));
   kp_volumes_project(pass);
   kp_primitives_project(pass, &pass->view);
   KP_TRY(kp_points_bin(pass, &pass->view));
@@ -590,7 +617,8 @@ static kp_result render_passes(const kp_render_scene *scene, int outline, const 
                          .sun = sun_direction(&pass.camera, def),
                          .sun_strength = def->sun_strength,
                          .sky_strength = def->sky_strength,
-                         .background = def->background };
+                         .background = def->background,
+                         .environment = scene->environment };
   pass.light = kp_light_make(&light);
   kp_shadow_set_taps(&pass);
   kp_smooth_set_taps(&pass);

@@ -51,6 +51,12 @@ typedef enum kp_volume_method {
   KP_VOLUME_METHOD_COUNT
 } kp_volume_method;
 
+typedef enum kp_look_shading {
+  KP_SHADING_STANDARD,
+  KP_SHADING_BLINN_PHONG,
+  KP_SHADING_COUNT
+} kp_look_shading;
+
 // How a set is drawn. Colours are sRGB as an artist picks them, each channel 0..1.
 typedef struct kp_look_def {
   kp_vec3 color;        // used where no field colours the set
@@ -67,14 +73,21 @@ typedef struct kp_look_def {
                     // gas: light of 2000 K, 1 being white paper in the sun. KP_AUTO: by the kind
   double glow;      // particles: 0 balls; more: sprites of light, added up
   double anisotropy;  // volumes: g of Henyey and Greenstein; more than 0 scatters forwards
+  double refraction;  // closed meshes: index of a clear liquid or glass; KP_AUTO: 1.333 for water
+  double scatter;     // water and glass: share of the light taken out that comes back
+  double specular;    // Blinn-Phong: strength of the highlight
+  double shininess;   // and its exponent
+  double line_width;  // of a wireframe [pixels]
   int scattering;     // volumes: kp_scattering
   int method;         // volumes: kp_volume_method
   int sprite;         // kp_sprite_kind
   int texture;        // kp_sprite_texture
   int color_map;      // kp_colormap
+  int shading;        // kp_look_shading
   char color_by[KP_PARAM_TEXT_SIZE];  // field name; "" = constant colour
   bool visible;
-  bool water;  // closed meshes: a clear liquid
+  bool wireframe;     // meshes: their edges alone
+  bool water;         // closed meshes: a clear liquid
 } kp_look_def;
 
 kp_look_def kp_default_look_def(void);
@@ -148,6 +161,7 @@ typedef struct kp_render_scene {
                    // data
   kp_axis_up up;
   double interval;  // [s] from one frame to the next: what `shutter` is a share of
+  const struct kp_environment *environment;  // what lies around, or NULL: the def's background
 } kp_render_scene;
 
 typedef enum kp_render_background {
@@ -186,6 +200,8 @@ typedef struct kp_render_def {
   double ground_height;         // offset from the bottom of the bounds [m]
   int ground;                   // kp_render_ground
   int background;               // kp_render_background
+  int fresnel;                  // kp_fresnel of optics.h
+  char environment[KP_PARAM_TEXT_SIZE];  // file of kp_environment_load, for who loads it; "": none
   bool box;                     // outline of the bounds
   bool transparent;             // no sky and ground: alpha 0 there, for compositing
 } kp_render_def;

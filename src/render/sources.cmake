@@ -3,6 +3,7 @@ kp_sources(
   camera.c
   colormap.c
   cover.c
+  environment.c
   fire_light.c
   ground.c
   lens.c
@@ -19,9 +20,9 @@ kp_sources(
   shadow.c
   slices.c
   smooth.c
+  trace.c
   triangles.c
   video.c
-  volume.c
-  water.c)
+  volume.c)
 kp_isa_sources(ray_cpu.c)
 kp_cuda_sources(ray_cuda.cu)
