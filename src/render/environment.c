@@ -13,9 +13,9 @@ static const char *const face_words[6] = { "right", "left", "top", "bottom", "fr
 
 // Direction of a place (s, t) in [-1, 1]^2 of a face: middle + s across + t down.
 static const float axes[6][3][3] = {
-  { { 1, 0, 0 }, { 0, 0, -1 }, { 0, -1, 0 } },  { { -1, 0, 0 }, { 0, 0, 1 }, { 0, -1, 0 } },
-  { { 0, 1, 0 }, { 1, 0, 0 }, { 0, 0, 1 } },    { { 0, -1, 0 }, { 1, 0, 0 }, { 0, 0, -1 } },
-  { { 0, 0, 1 }, { 1, 0, 0 }, { 0, -1, 0 } },   { { 0, 0, -1 }, { -1, 0, 0 }, { 0, -1, 0 } },
+  { { 1, 0, 0 }, { 0, 0, -1 }, { 0, -1, 0 } }, { { -1, 0, 0 }, { 0, 0, 1 }, { 0, -1, 0 } },
+  { { 0, 1, 0 }, { 1, 0, 0 }, { 0, 0, 1 } },   { { 0, -1, 0 }, { 1, 0, 0 }, { 0, 0, -1 } },
+  { { 0, 0, 1 }, { 1, 0, 0 }, { 0, -1, 0 } },  { { 0, 0, -1 }, { -1, 0, 0 }, { 0, -1, 0 } },
 };
 
 static kp_f3 axis(int face, int which) {
@@ -49,8 +49,8 @@ static kp_rgb light_on(const kp_environment *e, kp_f3 n) {
         kp_f3 d = direction_of(face, s, t);
         double square = (double)kp_f3_dot(d, d), cosine = (double)kp_f3_dot(d, n) / sqrt(square);
         double weight = cosine > 0.0 ? cosine / (square * sqrt(square)) : 0.0;
-        kp_rgb c = e->texels[((size_t)face * (size_t)e->size + (size_t)y) * (size_t)e->size +
-                             (size_t)x];
+        kp_rgb c =
+            e->texels[((size_t)face * (size_t)e->size + (size_t)y) * (size_t)e->size + (size_t)x];
         sum[0] += weight * (double)c.r;
         sum[1] += weight * (double)c.g;
         sum[2] += weight * (double)c.b;
@@ -174,8 +174,8 @@ static kp_result load_six(const char *path, const char *star, kp_environment *ou
   kp_result result = KP_OK;
   for (int k = 0; k < 6 && result == KP_OK; ++k) {
     char name[1024];
-    int n = snprintf(name, sizeof name, "%.*s%s%s", (int)(star - path), path, face_words[k],
-                     star + 1);
+    int n =
+        snprintf(name, sizeof name, "%.*s%s%s", (int)(star - path), path, face_words[k], star + 1);
     result = n < (int)sizeof name ? kp_png_read(name, &faces[k])
                                   : kp_fail(KP_ERROR_ARGUMENT, "environment: the path is too long");
   }

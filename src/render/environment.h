@@ -9,8 +9,8 @@
 // Faces as OpenGL has them: right, left, top, bottom, front and back are +x, -x, +y, -y, +z and -z
 // of a world whose y is up, each seen from the middle.
 typedef struct kp_environment {
-  int size;        // texels along an edge
-  kp_rgb *texels;  // 6 size size, face after face, rows from the top
+  int size;               // texels along an edge
+  kp_rgb *texels;         // 6 size size, face after face, rows from the top
   kp_rgb up, side, down;  // light on a white sheet that faces there; side: the mean over all
 } kp_environment;
 

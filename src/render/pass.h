@@ -31,7 +31,7 @@ typedef struct kp_material {
   kp_rgb color;
   kp_rgb steps[KP_COLOR_STEPS];  // colour map of the scalar
   float opacity, gloss, smooth;
-  float radius;  // typical size of a particle [m]; 0 for meshes
+  float radius;        // typical size of a particle [m]; 0 for meshes
   bool is_clear;       // a liquid or glass that bends light
   bool is_inside_out;  // its faces look inwards
   float refraction;    // its index
@@ -140,10 +140,10 @@ typedef struct kp_pass {
   double rays_moment;         // at which it was made
   kp_f3 ray_start;            // the eye in it
   float ray_size;             // of the scene [m]
-  int outline;            // the set of lines that draws the bounds and throws no shadow, or -1
-  int index, count;       // this pass, and how many there will be
-  double moment;          // of this pass, from the middle of the time the shutter is open [s]
-  float occlusion_reach;  // [m]
+  int outline;                // the set of lines that draws the bounds and throws no shadow, or -1
+  int index, count;           // this pass, and how many there will be
+  double moment;              // of this pass, from the middle of the time the shutter is open [s]
+  float occlusion_reach;      // [m]
   kp_picture *picture;
   atomic_bool out_of_memory;  // set inside parallel loops
 } kp_pass;
@@ -169,8 +169,8 @@ typedef struct kp_surface_point {
   kp_rgb albedo;
   float occlusion;
   uint16_t material;
-  kp_f3 tangent;  // of a fibre
-  float fibre;    // m: how deep light goes into a tuft of such fibres; 0: a surface
+  kp_f3 tangent;   // of a fibre
+  float fibre;     // m: how deep light goes into a tuft of such fibres; 0: a surface
   kp_f3 eye;       // towards whoever sees it; zero: the camera
   kp_f3 face;      // triangles: the normal of the face, towards who sees it
   bool is_inside;  // triangles: seen from within

@@ -96,9 +96,8 @@ kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, floa
     light = kp_rgb_add(light, kp_fire_light_at(pass, point->position, point->normal));
   }
   kp_rgb color = kp_rgb_mul(point->albedo, light);
-  return material->gloss > 0.0f
-             ? add_gloss(pass, point, color, material->gloss, sunlight, noise)
-             : color;
+  return material->gloss > 0.0f ? add_gloss(pass, point, color, material->gloss, sunlight, noise)
+                                : color;
 }
 
 // Consecutive pieces of a polyline overlap at their joint: count it once.

@@ -22,11 +22,11 @@
 #define LEAST 0.03f         // share of a pixel that is worth a ray of its own
 #define LEAST_FIRST 0.004f  // the same at the first surface: what it mirrors is its gloss
 #define STACK (SPLITS + 2)
-#define OFF 1e-5f           // parts of the scene that a ray starts off its surface
-#define TOUCH 0.012f        // and that a liquid may end before what it wets
-#define GREY 0.5f           // of water in the grey variant (Lyes 2010, indoor splash)
-#define SUN_LOBE 900.0f     // exponent of the mirrored sun
-#define SUN_BRIGHT 30.0f    // and its light
+#define OFF 1e-5f         // parts of the scene that a ray starts off its surface
+#define TOUCH 0.012f      // and that a liquid may end before what it wets
+#define GREY 0.5f         // of water in the grey variant (Lyes 2010, indoor splash)
+#define SUN_LOBE 900.0f   // exponent of the mirrored sun
+#define SUN_BRIGHT 30.0f  // and its light
 
 typedef struct path {
   kp_f3 origin, direction;  // view space
@@ -344,11 +344,12 @@ static path mirrored_path(const tracer *t, const path *ray, const kp_surface_poi
 }
 
 // Through the surface; the direction is zero where all is mirrored.
-static path bent_path(const tracer *t, const path *ray, const kp_surface_point *point,
-                      kp_f3 normal, float n1, float n2) {
+static path bent_path(const tracer *t, const path *ray, const kp_surface_point *point, kp_f3 normal,
+                      float n1, float n2) {
   path out = *ray;
   out.direction = kp_refract(ray->direction, normal, n1, n2);
-  if (kp_f3_dot(out.direction, point->face) >= 0.0f && kp_f3_dot(out.direction, out.direction) > 0.0f) {
+  if (kp_f3_dot(out.direction, point->face) >= 0.0f &&
+      kp_f3_dot(out.direction, out.direction) > 0.0f) {
     out.direction = kp_refract(ray->direction, point->face, n1, n2);
   }
   out.origin = off_surface(t->pass, point, -1.0f);

@@ -1,8 +1,6 @@
 // Mirrors, water and glass against closed forms.
 #include "support/test.h"
 
-#include "golden.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +10,8 @@
 #include "render/environment.h"
 #include "render/optics.h"
 #include "render/render.h"
+
+#include "golden.h"
 #include "support/claims.h"
 
 #define PI 3.14159265358979323846
@@ -112,10 +112,12 @@ static void make_ball(ball *b, double radius) {
       b->y[v] = radius * (double)b->normals[3 * v + 1];
       b->z[v] = radius * (double)b->normals[3 * v + 2];
       if (i + 1 < RINGS) {
-        const uint32_t two[6] = {
-          (uint32_t)v,    (uint32_t)next,           (uint32_t)(v + AROUND),
-          (uint32_t)next, (uint32_t)(next + AROUND), (uint32_t)(v + AROUND)
-        };
+        const uint32_t two[6] = { (uint32_t)v,
+                                  (uint32_t)next,
+                                  (uint32_t)(v + AROUND),
+                                  (uint32_t)next,
+                                  (uint32_t)(next + AROUND),
+                                  (uint32_t)(v + AROUND) };
         memcpy(b->triangles + n, two, sizeof two);
         n += 6;
       }
@@ -407,11 +409,11 @@ static void make_pool(pool *p) {
   }
   for (int k = 0; k < 4; ++k) {
     for (int i = 0; i < WAVES; ++i) {
-      int from = k == 0 ? i : k == 1 ? i * row + WAVES : k == 2 ? WAVES * row + i + 1 : (i + 1) * row;
-      int to = k == 0   ? i + 1
-               : k == 1 ? (i + 1) * row + WAVES
-               : k == 2 ? WAVES * row + i
-                        : i * row;
+      int from = k == 0   ? i
+                 : k == 1 ? i * row + WAVES
+                 : k == 2 ? WAVES * row + i + 1
+                          : (i + 1) * row;
+      int to = k == 0 ? i + 1 : k == 1 ? (i + 1) * row + WAVES : k == 2 ? WAVES * row + i : i * row;
       uint32_t a = (uint32_t)from, b = (uint32_t)to, t = (uint32_t)top;
       const uint32_t two[6] = { a, b, a + t, b, b + t, a + t };
       memcpy(p->triangles + n, two, sizeof two);
@@ -458,10 +460,18 @@ static void exact_and_schlick_look_alike(void **state) {
     largest = fmax(largest, fabs(exact(angle, 1.0, WATER) - schlick(angle, 1.0, WATER)));
   }
   double mean = sum / (3.0 * n);
-  kp_claim picture = { "lyes-19", "exact Fresnel and Schlick look alike: mean absolute difference",
-                       "pool with waves, 240 x 135", "test_optics", mean, 0.02 };
-  kp_claim share = { "lyes-19-share", "exact Fresnel and Schlick: largest difference of reflectance",
-                     "9001 angles, index 1.3333", "test_optics", largest, 0.06 };
+  kp_claim picture = { "lyes-19",
+                       "exact Fresnel and Schlick look alike: mean absolute difference",
+                       "pool with waves, 240 x 135",
+                       "test_optics",
+                       mean,
+                       0.02 };
+  kp_claim share = { "lyes-19-share",
+                     "exact Fresnel and Schlick: largest difference of reflectance",
+                     "9001 angles, index 1.3333",
+                     "test_optics",
+                     largest,
+                     0.06 };
   kp_claim_at_most(&picture);
   kp_claim_at_most(&share);
   assert_true(mean > 1e-5);  // they do differ

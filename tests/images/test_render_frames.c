@@ -2,8 +2,6 @@
 // comparison.
 #include "support/test.h"
 
-#include "golden.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,8 @@
 #include "base/text.h"
 #include "render/scene_from_frame.h"
 #include "render/video.h"
+
+#include "golden.h"
 
 #define SIDE 12
 
