@@ -35,7 +35,7 @@ typedef struct kp_material {
   bool is_clear;       // a liquid or glass that bends light
   bool is_inside_out;  // its faces look inwards
   float refraction;    // its index
-  float scatter;       // share of what it takes out that comes back
+  float cloudy;        // share of what it takes out that comes back
   kp_rgb absorbed;     // [1/m]
   bool is_blinn_phong;
   float specular, shininess;

@@ -103,7 +103,7 @@ static const kp_param look_rows[] = {
   L(refraction, REAL, "", 1, 4,
     "Closed meshes: index of refraction of water, or of what has opacity < 1 (glass 1.5), which "
     "then is clear and takes in light as water does; auto is 1.333 for water."),
-  L(scatter, REAL, "", 0, 1,
+  L(cloudy, REAL, "", 0, 1,
     "Water and glass: share of the light taken out that comes back in its colour; 0 is clear."),
   KP_PARAM_WORDS(kp_look_def, shading, shading_words,
                  "The renderer's own, or plain Blinn-Phong with white ambient light."),
@@ -144,7 +144,7 @@ static void set_look_default(void *def) {
     .density = KP_AUTO,
     .emission = KP_AUTO,
     .refraction = KP_AUTO,
-    .scatter = 0.25,
+    .cloudy = 0.25,
     .specular = 0.5,
     .shininess = 32.0,
     .line_width = 1.5,

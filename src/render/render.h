@@ -74,7 +74,7 @@ typedef struct kp_look_def {
   double glow;      // particles: 0 balls; more: sprites of light, added up
   double anisotropy;  // volumes: g of Henyey and Greenstein; more than 0 scatters forwards
   double refraction;  // closed meshes: index of a clear liquid or glass; KP_AUTO: 1.333 for water
-  double scatter;     // water and glass: share of the light taken out that comes back
+  double cloudy;      // water and glass: share of the light taken out that comes back
   double specular;    // Blinn-Phong: strength of the highlight
   double shininess;   // and its exponent
   double line_width;  // of a wireframe [pixels]
@@ -86,8 +86,8 @@ typedef struct kp_look_def {
   int shading;        // kp_look_shading
   char color_by[KP_PARAM_TEXT_SIZE];  // field name; "" = constant colour
   bool visible;
-  bool wireframe;     // meshes: their edges alone
-  bool water;         // closed meshes: a clear liquid
+  bool wireframe;  // meshes: their edges alone
+  bool water;      // closed meshes: a clear liquid
 } kp_look_def;
 
 kp_look_def kp_default_look_def(void);
@@ -202,8 +202,8 @@ typedef struct kp_render_def {
   int background;               // kp_render_background
   int fresnel;                  // kp_fresnel of optics.h
   char environment[KP_PARAM_TEXT_SIZE];  // file of kp_environment_load, for who loads it; "": none
-  bool box;                     // outline of the bounds
-  bool transparent;             // no sky and ground: alpha 0 there, for compositing
+  bool box;                              // outline of the bounds
+  bool transparent;                      // no sky and ground: alpha 0 there, for compositing
 } kp_render_def;
 
 kp_render_def kp_default_render_def(void);

@@ -76,7 +76,7 @@ void kp_trace_set_clear(kp_material *material, const kp_render_mesh *mesh, doubl
   // white light takes on the colour on each 1 / k metres
   material->absorbed = kp_rgb_make(-k * logf(kp_maxf(c.r, 0.004f)), -k * logf(kp_maxf(c.g, 0.004f)),
                                    -k * logf(kp_maxf(c.b, 0.004f)));
-  material->scatter = (float)look->scatter;
+  material->cloudy = (float)look->cloudy;
 }
 
 // ---- the scene of rays
@@ -296,15 +296,15 @@ static void pass_medium(tracer *t, path *ray, float metres) {
   }
   kp_rgb taken = kp_rgb_scale(m->absorbed, kp_minf(metres, pass->ray_size));
   kp_rgb left = kp_rgb_make(expf(-taken.r), expf(-taken.g), expf(-taken.b));
-  if (m->scatter > 0.0f) {
+  if (m->cloudy > 0.0f) {
     // light of the liquid's colour comes back as far as it is not taken in on the way
     float sun = 0.5f * kp_shadow_at(pass, ray->origin);
     kp_rgb light = kp_rgb_add(kp_rgb_scale(pass->light.sun_color, sun),
                               kp_rgb_scale(pass->light.ambient_up, 0.7f));
     kp_rgb gone = kp_rgb_make(1.0f - left.r, 1.0f - left.g, 1.0f - left.b);
-    kp_rgb back = kp_rgb_mul(kp_rgb_mul(light, m->color), kp_rgb_scale(gone, m->scatter));
+    kp_rgb back = kp_rgb_mul(kp_rgb_mul(light, m->color), kp_rgb_scale(gone, m->cloudy));
     t->color = kp_rgb_add(t->color, kp_rgb_mul(ray->weight, back));
-    t->seen += m->scatter * kp_maxf(gone.r, kp_maxf(gone.g, gone.b)) * ray->weight.g;
+    t->seen += m->cloudy * kp_maxf(gone.r, kp_maxf(gone.g, gone.b)) * ray->weight.g;
   }
   ray->weight = kp_rgb_mul(ray->weight, left);
 }

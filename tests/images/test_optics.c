@@ -233,7 +233,7 @@ static void slab_takes_out_what_it_should(void **state) {
   for (double density = 0.25; density < 5.0; density *= 2.0) {
     b.mesh.look = kp_default_look_def();
     b.mesh.look.water = true;
-    b.mesh.look.scatter = 0.0;
+    b.mesh.look.cloudy = 0.0;
     b.mesh.look.density = density;
     b.mesh.look.color = kp_vec3_make(0.9, 0.6, 0.3);
     assert_ok(kp_render_frame(&scene, &def, &picture));
