@@ -7,7 +7,7 @@
 //                 project, bin, cover                   volume.c     smoke and fire
 //                                                       fire_light.c what flames shine on
 //   lens.c        depth of field, motion blur           slices.c     smoke by half-angle slices
-//                                                       ground.c     plane and pattern
+//   yarn.c        yarn as quads of a lumislice          ground.c     plane and pattern
 //   ray_*         trees of what rays can meet           trace.c      water, glass, mirrors
 #pragma once
 
@@ -37,6 +37,7 @@ typedef struct kp_material {
   float refraction;    // its index
   float cloudy;        // share of what it takes out that comes back
   kp_rgb absorbed;     // [1/m]
+  bool is_yarn;        // drawn by yarn.c in this pass
   bool is_blinn_phong;
   float specular, shininess;
   float line_width;  // of a wireframe [pixels]; 0: faces
@@ -60,6 +61,7 @@ typedef struct kp_segment {
 typedef struct kp_volume_state kp_volume_state;
 struct kp_fire_light;
 struct kp_slices;
+struct kp_yarn;
 
 // All sets of a kind one after the other; offsets[k] is the first element of set k.
 typedef struct kp_primitives {
@@ -133,6 +135,7 @@ typedef struct kp_pass {
   kp_taps occlusion_taps;  // unit vectors: their distance varies
   kp_volume_state *volumes;
   int n_volumes;
+  struct kp_yarn *yarn;        // NULL: no line is yarn
   struct kp_slices *slices;    // NULL: no volume is drawn by slices
   struct kp_fire_light *fire;  // of all volumes, or NULL
   int n_fire;
@@ -278,6 +281,29 @@ typedef struct kp_lens_sample {
 kp_lens_sample kp_lens_sample_of(int k, int n);
 // Moves the eye of a view that is set, and the moment, to those of the pass.
 void kp_lens_apply(kp_pass *pass);
+
+// yarn.c
+typedef struct kp_yarn_place {
+  kp_f3 at, tangent;
+  float radius;
+  int64_t vertex;  // of the line before it
+  float along;     // 0 .. 1 from there to the next
+} kp_yarn_place;
+
+// Length of the Catmull-Rom curve through the points of a line, and places on it at
+// (k + shift) step.
+float kp_yarn_length(const kp_ball *line, int64_t n);
+typedef struct kp_yarn_steps {
+  float step, shift;
+  int64_t count;
+} kp_yarn_steps;
+
+void kp_yarn_walk(const kp_ball *line, int64_t n, const kp_yarn_steps *steps, kp_yarn_place *out);
+KP_NODISCARD kp_result kp_yarn_create(kp_pass *pass);
+void kp_yarn_free(kp_pass *pass);
+KP_NODISCARD kp_result kp_yarn_project(kp_pass *pass);
+// Lays the quads of a tile over each other, before the sprites.
+void kp_yarn_draw(kp_pass *pass, int64_t tile, kp_tile_box box, kp_sprite_layer *layers);
 
 // ground.c
 void kp_ground_set(kp_pass *pass);

@@ -11,6 +11,7 @@
 
 static const char *const ground_words[] = { "none", "plain", "checker", "grid", NULL };
 static const char *const background_words[] = { "studio", "sky", "dark", NULL };
+static const char *const stroke_words[] = { "round", "lumislice", NULL };
 static const char *const scattering_words[] = { "many", "once", NULL };
 static const char *const method_words[] = { "march", "slices", NULL };
 static const char *const fresnel_words[] = { "exact", "schlick", "grey", NULL };
@@ -84,6 +85,12 @@ static const kp_param look_rows[] = {
     "of 2000 K, 1 being white paper in the sun. auto is 4."),
   L(glow, REAL, "", 0, 1e6,
     "Particles: 0 draws balls, more draws sprites of so much light that adds up, for fire."),
+  KP_PARAM_WORDS(kp_look_def, stroke, stroke_words,
+                 "Curves: round strokes, or yarn of many fibres by a lumislice."),
+  L(twist, REAL, "m", 1e-9, 1e9, "Yarn of a lumislice: length of one turn; auto is seven radii."),
+  L(axes, INT, "", 1, 3,
+    "Yarn of a lumislice: axes along which it is cut into quads; 1 vanishes where it is seen from "
+    "the side, 3 nowhere."),
   L(anisotropy, REAL, "", -0.95, 0.95,
     "Volumes: mean cosine of scattering; 0 to all sides alike, 0.6 forwards as smoke does."),
   KP_PARAM_WORDS(kp_look_def, scattering, scattering_words,
@@ -148,6 +155,8 @@ static void set_look_default(void *def) {
     .specular = 0.5,
     .shininess = 32.0,
     .line_width = 1.5,
+    .twist = KP_AUTO,
+    .axes = 3,
     .color_map = KP_COLORMAP_VIRIDIS,
     .visible = true,
   };
@@ -192,7 +201,8 @@ static kp_result check_number(const kp_param_table *table, const kp_param *row, 
 static bool is_auto(const kp_param_table *table, const kp_param *row, double value) {
   bool may = table == &kp_look_params && (row->offset == offsetof(kp_look_def, density) ||
                                           row->offset == offsetof(kp_look_def, emission) ||
-                                          row->offset == offsetof(kp_look_def, refraction));
+                                          row->offset == offsetof(kp_look_def, refraction) ||
+                                          row->offset == offsetof(kp_look_def, twist));
   return may && isnan(value);
 }
 
@@ -532,6 +542,7 @@ static void free_pass(kp_pass *pass) {
   kp_bins_free(&pass->segment_bins);
   kp_volumes_free(pass);
   kp_trace_free(pass);
+  kp_yarn_free(pass);
   kp_primitives_free(pass);
 }
 
@@ -563,6 +574,7 @@ static kp_result render_pass(kp_pass *pass) {
   KP_TRY(kp_shadow_render(pass, sun_of_pass(pass)));
   kp_volumes_project(pass);
   kp_primitives_project(pass, &pass->view);
+  KP_TRY(kp_yarn_project(pass));
   KP_TRY(kp_points_bin(pass, &pass->view));
   KP_TRY(kp_triangles_bin(pass, &pass->view));
   KP_TRY(kp_lines_bin(pass, &pass->view));
@@ -627,6 +639,7 @@ static kp_result render_passes(const kp_render_scene *scene, int outline, const 
   KP_TRY_GOTO(result, create_surfaces(&pass), done);
   KP_TRY_GOTO(result, kp_primitives_create(&pass), done);
   KP_TRY_GOTO(result, kp_volumes_create(&pass), done);
+  KP_TRY_GOTO(result, kp_yarn_create(&pass), done);
   for (pass.index = 0; pass.index < pass.count && result == KP_OK; ++pass.index) {
     result = render_pass(&pass);
   }

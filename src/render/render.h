@@ -37,6 +37,13 @@ typedef enum kp_sprite_texture {
   KP_TEXTURE_COUNT
 } kp_sprite_texture;
 
+// How polylines are drawn.
+typedef enum kp_stroke_kind {
+  KP_STROKE_ROUND,
+  KP_STROKE_LUMISLICE,  // yarn of many fibres
+  KP_STROKE_COUNT
+} kp_stroke_kind;
+
 // How light that smoke scatters is found.
 typedef enum kp_scattering {
   KP_SCATTER_MANY,  // often, by weaker copies that reach farther
@@ -72,6 +79,8 @@ typedef struct kp_look_def {
   double emission;  // volumes: light given off per unit of the emission field and metre; of a hot
                     // gas: light of 2000 K, 1 being white paper in the sun. KP_AUTO: by the kind
   double glow;      // particles: 0 balls; more: sprites of light, added up
+  double twist;     // yarn: length of one turn [m]; KP_AUTO: seven radii
+  int64_t axes;     // yarn: along how many its quads are cut
   double anisotropy;  // volumes: g of Henyey and Greenstein; more than 0 scatters forwards
   double refraction;  // closed meshes: index of a clear liquid or glass; KP_AUTO: 1.333 for water
   double cloudy;      // water and glass: share of the light taken out that comes back
@@ -80,6 +89,7 @@ typedef struct kp_look_def {
   double line_width;  // of a wireframe [pixels]
   int scattering;     // volumes: kp_scattering
   int method;         // volumes: kp_volume_method
+  int stroke;         // polylines: kp_stroke_kind
   int sprite;         // kp_sprite_kind
   int texture;        // kp_sprite_texture
   int color_map;      // kp_colormap

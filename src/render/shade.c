@@ -265,9 +265,12 @@ static void shade_tile(kp_pass *pass, int64_t tile, kp_volume_ray *rays) {
   kp_sprite_layer sprites[KP_TILE_PIXELS];
   memset(&fragments, 0, sizeof fragments);
   memset(sprites, 0, sizeof sprites);
-  if (pass->primitives.has_sprites) {
+  if (pass->primitives.has_sprites || pass->yarn != NULL) {
     for (int i = 0; i < KP_TILE_PIXELS; ++i) {
       sprites[i].through = 1.0f;
+    }
+    if (pass->yarn != NULL) {
+      kp_yarn_draw(pass, tile, box, sprites);
     }
     kp_points_sprites(pass, tile, box, sprites);
   }

@@ -9,6 +9,7 @@ kp_sources(
   lens.c
   light.c
   lines.c
+  lumislice.c
   picture.c
   points.c
   primitives.c
@@ -23,6 +24,7 @@ kp_sources(
   trace.c
   triangles.c
   video.c
-  volume.c)
+  volume.c
+  yarn.c)
 kp_isa_sources(ray_cpu.c)
 kp_cuda_sources(ray_cuda.cu)
