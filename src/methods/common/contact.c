@@ -298,8 +298,8 @@ double kp_contact_h(const kp_contact *c, bool is_edges, const kp_index n[4],
   return distance2(is_edges, x, rest_weight) < near * near ? 0.0 : h;
 }
 
-kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3],
-                          kp_buffer *inverse_mass) {
+kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3], kp_buffer *inverse_mass,
+                          kp_buffer *hold) {
   const double *p[3];
   const double *q[3];
   for (int k = 0; k < 3; ++k) {
@@ -310,7 +310,8 @@ kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3],
     }
   }
   const kp_real *w = kp_buffer_host(inverse_mass, KP_ACCESS_READ);
-  if (w == NULL) {
+  const uint8_t *held = hold != NULL ? kp_buffer_host(hold, KP_ACCESS_READ) : NULL;
+  if (w == NULL || (hold != NULL && held == NULL)) {
     return KP_ERROR_MEMORY;
   }
   for (kp_index i = 0; i < c->n_nodes; ++i) {
@@ -318,6 +319,7 @@ kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3],
       .from = { p[0][i], p[1][i], p[2][i] },
       .to = { q[0][i], q[1][i], q[2][i] },
       .inverse_mass = (double)w[i],
+      .hold = held != NULL ? held[i] : 0,
     };
   }
   return KP_OK;
@@ -595,7 +597,7 @@ static kp_result color_pairs(kp_contact *c, size_t n_faces) {
 
 kp_result kp_contact_find(kp_contact *c, kp_buffer x[3], kp_buffer *inverse_mass) {
   double begin = kp_time_now();
-  KP_TRY(kp_contact_load(c, x, NULL, inverse_mass));
+  KP_TRY(kp_contact_load(c, x, NULL, inverse_mass, NULL));
   kp_contact_boxes(c, 0.0, 0.5 * c->def.detection, false);
   int64_t n_tested = 0;
   KP_TRY(kp_contact_search(c, is_near, false, &n_tested));
@@ -641,7 +643,7 @@ static kp_result run_colors(kp_contact *c, kp_call *call, contact_repulse_args *
 }
 
 kp_result kp_contact_repulse(kp_contact *c, kp_contact_law law, kp_buffer x[3], kp_buffer v[3],
-                             kp_buffer *inverse_mass, double dt) {
+                             kp_buffer *inverse_mass, kp_buffer *hold, double dt) {
   double begin = kp_time_now();
   if (c->color_start[0].count == 0) {
     return KP_OK;  // nothing was looked for yet
@@ -667,6 +669,7 @@ kp_result kp_contact_repulse(kp_contact *c, kp_contact_law law, kp_buffer x[3], 
     KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_WRITE);
     KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_WRITE);
     KP_BIND(&call, &a, inverse_mass, inverse_mass, KP_ACCESS_READ);
+    KP_BIND(&call, &a, hold, hold, KP_ACCESS_READ);
     KP_TRY(run_colors(c, &call, &a, kind));
   }
   c->report.repulse += kp_time_now() - begin;
