@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/painter.h"
-
 #define THREADS_MOST 4096
 
 static volatile sig_atomic_t stop_wanted;
@@ -17,7 +15,7 @@ static void ask_to_stop(int signal_number) {
   stop_wanted = 1;
 }
 
-const volatile sig_atomic_t *kp_cli_catch_stop(void) {
+static void catch_signals(void) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = ask_to_stop;
@@ -25,10 +23,9 @@ const volatile sig_atomic_t *kp_cli_catch_stop(void) {
   sigemptyset(&action.sa_mask);
   (void)sigaction(SIGINT, &action, NULL);
   (void)sigaction(SIGTERM, &action, NULL);
-  return &stop_wanted;
 }
 
-kp_result kp_cli_run_options(const kp_arguments *arguments, bool is_resumed, kp_run_def *def) {
+kp_result kp_cli_run_options(const kp_arguments *arguments, kp_run_def *def) {
   const char *threads = kp_arguments_get(arguments, "threads");
   const char *frames = kp_arguments_get(arguments, "frames");
   const char *progress = kp_arguments_get(arguments, "progress");
@@ -36,9 +33,6 @@ kp_result kp_cli_run_options(const kp_arguments *arguments, bool is_resumed, kp_
     int64_t n;
     KP_TRY(kp_parse_int("--threads", threads, 1, THREADS_MOST, &n));
     def->threads = (int)n;
-  }
-  if (kp_arguments_has(arguments, "render")) {
-    kp_painter_share(def, is_resumed);
   }
   if (frames != NULL) {
     bool is_single;
@@ -65,7 +59,8 @@ static void tell_end(const kp_run_def *def, const kp_run_outcome *outcome) {
 
 int kp_cli_simulate(kp_run_def *def,
                     kp_result (*simulate)(const kp_run_def *def, kp_run_outcome *outcome)) {
-  def->stop = kp_cli_catch_stop();
+  catch_signals();
+  def->stop = &stop_wanted;
   kp_run_outcome outcome;
   kp_result result = simulate(def, &outcome);
   int status = kp_cli_report(result);
@@ -75,6 +70,5 @@ int kp_cli_simulate(kp_run_def *def,
   } else if (result == KP_OK && !is_quiet) {
     tell_end(def, &outcome);
   }
-  kp_painter_end(result == KP_STOPPED, is_quiet);
   return status;
 }

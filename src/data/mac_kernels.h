@@ -16,9 +16,10 @@
 KP_FN int64_t mac_line(const kp_mac_view *g, int axis, int64_t t) {
   int inner = axis == 0 ? 1 : 0;
   int outer = axis == 2 ? 1 : 2;
-  int64_t length = g->n[inner] + 2 * KP_MAC_GHOSTS;
-  int64_t a = t % length - KP_MAC_GHOSTS;
-  int64_t b = t / length;
+  // short divisions: they are most of the work of a line
+  uint32_t length = (uint32_t)(g->n[inner] + 2 * KP_MAC_GHOSTS);
+  int64_t a = (int64_t)((uint32_t)t % length) - KP_MAC_GHOSTS;
+  int64_t b = (int64_t)((uint32_t)t / length);
   b -= outer == 2 && g->dimension == 2 ? 0 : KP_MAC_GHOSTS;
   return g->start + a * kp_mac_stride(g, inner) + b * kp_mac_stride(g, outer);
 }

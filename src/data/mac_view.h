@@ -80,3 +80,21 @@ KP_FN int64_t kp_mac_behind(const kp_mac_view *g, int axis, int64_t along, int64
   int64_t step = kp_mac_stride(g, axis);
   return g->is_periodic[axis] && along == g->n[axis] - 1 ? at - along * step : at + step;
 }
+
+// A piece of a row of faces across an axis in all of which the cell before a face is as many items
+// away, so that loops over it have no branches: along a periodic x the first face is one of its
+// own.
+typedef struct kp_mac_piece {
+  int64_t i0, i1;
+  int64_t before;  // items from the cell behind a face to the one before it
+} kp_mac_piece;
+
+// That of the row (j, k) which begins at i0 and ends at i1 or sooner.
+KP_FN kp_mac_piece kp_mac_piece_of(const kp_mac_view *g, int axis, int64_t j, int64_t k, int64_t i0,
+                                   int64_t i1) {
+  int64_t along = axis == 0 ? i0 : (axis == 1 ? j : k);
+  int is_seam = axis == 0 && g->is_periodic[0] && i0 == 0;
+  kp_mac_piece p = { .i0 = i0, .i1 = is_seam ? 1 : i1 };
+  p.before = kp_mac_before(g, axis, along, 0);
+  return p;
+}

@@ -75,7 +75,15 @@ KP_FN kp_w kp_w_first(int n) {
 #include <immintrin.h>
 #endif
 
-#if defined(__AVX512F__)
+// A file whose runs are short, such as the handful of particles in a cell, says KP_W_SHORT before
+// it includes this one: half of a long register would only carry zeros.
+#if defined(__AVX512F__) && !defined(KP_W_SHORT)
+#define KP_W_HAS_512 1
+#else
+#define KP_W_HAS_512 0
+#endif
+
+#if KP_W_HAS_512
 #define KP_W_BYTES 64
 #elif defined(__AVX__)
 #define KP_W_BYTES 32
@@ -100,7 +108,7 @@ typedef int32_t kp_wmask __attribute__((vector_size(KP_W_BYTES)));
 #else
 #define KP_W_SUFFIX(name) name##_ps
 #endif
-#if defined(__AVX512F__)
+#if KP_W_HAS_512
 #define KP_W_CALL(name) KP_W_SUFFIX(_mm512_##name)
 #elif defined(__AVX__)
 #define KP_W_CALL(name) KP_W_SUFFIX(_mm256_##name)
@@ -115,7 +123,7 @@ KP_WIDE_FN kp_wmask kp_w_and(kp_wmask a, kp_wmask b) {
   return a & b;
 }
 KP_WIDE_FN kp_w kp_w_select(kp_wmask m, kp_w a, kp_w b) {
-#if defined(__AVX__) && !defined(__AVX512F__)
+#if defined(__AVX__) && !KP_W_HAS_512
   return (kp_w)KP_W_CALL(blendv)(b, a, (kp_w)m);
 #else
   return (kp_w)((m & (kp_wmask)a) | (~m & (kp_wmask)b));
@@ -175,7 +183,7 @@ KP_WIDE_FN kp_w kp_w_root(kp_w a) {
 // Sum of the lanes in one fixed tree: halves are folded onto each other.
 KP_WIDE_FN kp_real kp_w_sum(kp_w a) {
 #if defined(__AVX__) && defined(KELPIE_DOUBLE)
-#if defined(__AVX512F__)
+#if KP_W_HAS_512
   __m256d b =
       _mm256_add_pd(_mm512_castpd512_pd256((__m512d)a), _mm512_extractf64x4_pd((__m512d)a, 1));
 #else
@@ -184,7 +192,7 @@ KP_WIDE_FN kp_real kp_w_sum(kp_w a) {
   __m128d c = _mm_add_pd(_mm256_castpd256_pd128(b), _mm256_extractf128_pd(b, 1));
   return _mm_cvtsd_f64(_mm_add_sd(c, _mm_unpackhi_pd(c, c)));
 #elif defined(__SSE2__) && !defined(KELPIE_DOUBLE)
-#if defined(__AVX512F__)
+#if KP_W_HAS_512
   __m512d halves = _mm512_castps_pd((__m512)a);
   __m256 b = _mm256_add_ps(_mm512_castps512_ps256((__m512)a),
                            _mm256_castpd_ps(_mm512_extractf64x4_pd(halves, 1)));
@@ -231,9 +239,9 @@ KP_WIDE_FN kp_w kp_w_first(int n) {
 // The first n numbers at `from`, which need not be aligned, and 0 in the other lanes; n is 1 to
 // KP_W_LANES. Nothing behind them is touched.
 KP_WIDE_FN kp_w kp_w_some(const kp_real *from, int n) {
-#if defined(__AVX512F__) && defined(KELPIE_DOUBLE)
+#if KP_W_HAS_512 && defined(KELPIE_DOUBLE)
   return (kp_w)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1u), from);
-#elif defined(__AVX512F__)
+#elif KP_W_HAS_512
   return (kp_w)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1u), from);
 #elif defined(__AVX2__) && defined(KELPIE_DOUBLE)
   __m256i lane = _mm256_setr_epi64x(0, 1, 2, 3);

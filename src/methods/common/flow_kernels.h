@@ -50,11 +50,13 @@ KP_FN int64_t flow_along(int axis, int64_t i, int64_t j, int64_t k) {
   return axis == 0 ? i : (axis == 1 ? j : k);
 }
 
-// Share of the way from the fluid cell to the surface between two centres.
+// Share of the way from the fluid cell to the surface between two centres. Nothing is worked out
+// in a branch, here and in the loops over faces below, so that they are vectorised.
 KP_FN kp_real flow_theta(kp_real inside, kp_real outside) {
   kp_real a = inside < 0 ? -inside : (kp_real)0;
   kp_real b = outside > 0 ? outside : (kp_real)0;
-  kp_real theta = a + b > 0 ? a / (a + b) : (kp_real)1;
+  kp_real whole = a + b;
+  kp_real theta = (whole > 0 ? a : (kp_real)1) / (whole > 0 ? whole : (kp_real)1);
   return theta > FLOW_THETA ? theta : FLOW_THETA;
 }
 
@@ -73,26 +75,85 @@ typedef struct flow_coefficients_args {
   kp_real *coefficient;
 } flow_coefficients_args;
 
+// Where pressure acts: between two cells of which one is fluid and none solid.
+KP_FN void flow_coefficients_open(const flow_coefficients_args *a, int64_t first, int64_t n,
+                                  int64_t before) {
+  const uint8_t *left = a->flags + first + before;
+  const uint8_t *right = a->flags + first;
+  const kp_real *fraction = a->fraction != NULL ? a->fraction + first : NULL;
+  const kp_real *field = a->inverse_field != NULL ? a->inverse_field + first : NULL;
+  kp_real *out = a->coefficient + first;
+  kp_real inverse_density = a->inverse_density;
+  KP_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    int l = left[i] & KP_CELL_KIND;
+    int r = right[i] & KP_CELL_KIND;
+    int is_wet = (l == KP_CELL_FLUID) | (r == KP_CELL_FLUID);
+    int is_shut = (l == KP_CELL_SOLID) | (r == KP_CELL_SOLID);
+    out[i] = is_wet & !is_shut ? inverse_density : (kp_real)0;
+  }
+  if (field != NULL) {
+    KP_INDEPENDENT
+    for (int64_t i = 0; i < n; ++i) {
+      kp_real c = field[i];
+      out[i] = out[i] > 0 ? c : (kp_real)0;
+    }
+  }
+  if (fraction != NULL) {
+    KP_INDEPENDENT
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] *= fraction[i];
+    }
+  }
+}
+
+// The surface is nearer than the next centre: c over the share of the way.
+KP_FN void flow_coefficients_surface(const flow_coefficients_args *a, int64_t first, int64_t n,
+                                     int64_t before) {
+  const uint8_t *left = a->flags + first + before;
+  const uint8_t *right = a->flags + first;
+  const kp_real *low = a->distance + first + before;
+  const kp_real *high = a->distance + first;
+  kp_real *out = a->coefficient + first;
+  KP_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    int l = left[i] & KP_CELL_KIND;
+    int r = right[i] & KP_CELL_KIND;
+    kp_real d0 = low[i];
+    kp_real d1 = high[i];
+    kp_real in = l == KP_CELL_FLUID ? d0 : d1;
+    kp_real beyond = l == KP_CELL_FLUID ? d1 : d0;
+    // without a surface between them: 1
+    in = l == r ? (kp_real)-1 : in;
+    beyond = l == r ? (kp_real)0 : beyond;
+    out[i] /= flow_theta(in, beyond);
+  }
+}
+
+// The parts of a run of faces that lie in the sides of the domain across `axis`.
+KP_FN int flow_is_side(const kp_mac_view *g, const flow_sides *s, int axis, int64_t i, int64_t j,
+                       int64_t k) {
+  return flow_side_of(g, s, axis, flow_along(axis, i, j, k)) >= 0;
+}
+
 KP_FN void flow_coefficients(int64_t j, int64_t k, int64_t i0, int64_t i1,
                              const flow_coefficients_args *a) {
   const kp_mac_view *g = &a->grid;
-  for (int64_t i = i0; i < i1; ++i) {
-    int64_t at = kp_mac_at(g, i, j, k);
-    int64_t along = flow_along(a->axis, i, j, k);
-    int64_t before = kp_mac_before(g, a->axis, along, at);
-    int left = flow_kind(a->flags, before);
-    int right = flow_kind(a->flags, at);
-    int is_side = flow_side_of(g, &a->sides, a->axis, along) >= 0;
-    int is_wet = left == KP_CELL_FLUID || right == KP_CELL_FLUID;
-    int is_shut = left == KP_CELL_SOLID || right == KP_CELL_SOLID || is_side;
-    kp_real c = a->inverse_field != NULL ? a->inverse_field[at] : a->inverse_density;
-    c *= a->fraction != NULL ? a->fraction[at] : (kp_real)1;
-    if (a->distance != NULL && left != right) {
-      kp_real in = left == KP_CELL_FLUID ? a->distance[before] : a->distance[at];
-      kp_real out = left == KP_CELL_FLUID ? a->distance[at] : a->distance[before];
-      c /= flow_theta(in, out);
+  for (int64_t i = i0; i < i1;) {
+    kp_mac_piece p = kp_mac_piece_of(g, a->axis, j, k, i, i1);
+    int64_t first = kp_mac_at(g, p.i0, j, k);
+    flow_coefficients_open(a, first, p.i1 - p.i0, p.before);
+    if (a->distance != NULL) {
+      flow_coefficients_surface(a, first, p.i1 - p.i0, p.before);
     }
-    a->coefficient[at] = is_wet && !is_shut ? c : (kp_real)0;
+    i = p.i1;
+  }
+  // across y and z all faces of a row lie in a side or none does, across x its ends may
+  int64_t step = a->axis == 0 && i1 - i0 > 1 ? i1 - i0 - 1 : 1;
+  for (int64_t i = i0; i < i1; i += step) {
+    if (flow_is_side(g, &a->sides, a->axis, i, j, k)) {
+      a->coefficient[kp_mac_at(g, i, j, k)] = 0;
+    }
   }
 }
 
@@ -188,28 +249,66 @@ typedef struct flow_correct_args {
   kp_real *velocity;
 } flow_correct_args;
 
+// With a pressure at the surface.
+KP_FN void flow_correct_jump(const flow_correct_args *a, int64_t at, int64_t before) {
+  kp_real scale = a->dt * a->grid.inverse_h;
+  kp_real open = a->fraction != NULL ? a->fraction[at] : (kp_real)1;
+  int is_left = flow_kind(a->flags, before) == KP_CELL_FLUID;
+  int is_right = flow_kind(a->flags, at) == KP_CELL_FLUID;
+  kp_real left = is_left ? a->pressure[before] : (kp_real)0;
+  kp_real right = is_right ? a->pressure[at] : (kp_real)0;
+  if (is_left != is_right) {
+    kp_real surface = flow_jump(a->jump, a->distance, is_left ? before : at, is_left ? at : before);
+    left = is_left ? left : surface;
+    right = is_right ? right : surface;
+  }
+  kp_real step = right - left;
+  step += (is_right ? a->rest[at] : (kp_real)0) - (is_left ? a->rest[before] : (kp_real)0);
+  a->velocity[at] -= open > 0 ? scale * a->coefficient[at] / open * step : (kp_real)0;
+}
+
+// Without: the air has none.
+KP_FN void flow_correct_piece(const flow_correct_args *a, int64_t first, int64_t n,
+                              int64_t before) {
+  const uint8_t *left = a->flags + first + before;
+  const uint8_t *right = a->flags + first;
+  const kp_real *low = a->pressure + first + before;
+  const kp_real *high = a->pressure + first;
+  const kp_real *low_rest = a->rest + first + before;
+  const kp_real *high_rest = a->rest + first;
+  const kp_real *c = a->coefficient + first;
+  const kp_real *fraction = a->fraction != NULL ? a->fraction + first : NULL;
+  kp_real *velocity = a->velocity + first;
+  kp_real scale = a->dt * a->grid.inverse_h;
+  KP_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    int is_left = (left[i] & KP_CELL_KIND) == KP_CELL_FLUID;
+    int is_right = (right[i] & KP_CELL_KIND) == KP_CELL_FLUID;
+    kp_real p0 = low[i];
+    kp_real p1 = high[i];
+    kp_real r0 = low_rest[i];
+    kp_real r1 = high_rest[i];
+    kp_real step = (is_right ? p1 : (kp_real)0) - (is_left ? p0 : (kp_real)0);
+    // what the pressure itself cannot hold (kp_poisson_rest)
+    step += (is_right ? r1 : (kp_real)0) - (is_left ? r0 : (kp_real)0);
+    kp_real open = fraction != NULL ? fraction[i] : (kp_real)1;
+    kp_real share = open > 0 ? c[i] : (kp_real)0;
+    velocity[i] -= scale * share / (open > 0 ? open : (kp_real)1) * step;
+  }
+}
+
 KP_FN void flow_correct(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_correct_args *a) {
   const kp_mac_view *g = &a->grid;
-  kp_real scale = a->dt * g->inverse_h;
-  for (int64_t i = i0; i < i1; ++i) {
-    int64_t at = kp_mac_at(g, i, j, k);
-    int64_t before = kp_mac_before(g, a->axis, flow_along(a->axis, i, j, k), at);
-    kp_real c = a->coefficient[at];
-    kp_real open = a->fraction != NULL ? a->fraction[at] : (kp_real)1;
-    int is_left = flow_kind(a->flags, before) == KP_CELL_FLUID;
-    int is_right = flow_kind(a->flags, at) == KP_CELL_FLUID;
-    kp_real left = is_left ? a->pressure[before] : (kp_real)0;
-    kp_real right = is_right ? a->pressure[at] : (kp_real)0;
-    if (a->jump != NULL && is_left != is_right) {
-      kp_real surface =
-          flow_jump(a->jump, a->distance, is_left ? before : at, is_left ? at : before);
-      left = is_left ? left : surface;
-      right = is_right ? right : surface;
+  for (int64_t i = i0; i < i1;) {
+    kp_mac_piece p = kp_mac_piece_of(g, a->axis, j, k, i, i1);
+    int64_t first = kp_mac_at(g, p.i0, j, k);
+    if (a->jump == NULL) {
+      flow_correct_piece(a, first, p.i1 - p.i0, p.before);
     }
-    kp_real step = right - left;
-    // what the pressure itself cannot hold (kp_poisson_rest)
-    step += (is_right ? a->rest[at] : (kp_real)0) - (is_left ? a->rest[before] : (kp_real)0);
-    a->velocity[at] -= open > 0 ? scale * c / open * step : (kp_real)0;
+    for (int64_t at = first; a->jump != NULL && at < first + p.i1 - p.i0; ++at) {
+      flow_correct_jump(a, at, at + p.before);
+    }
+    i = p.i1;
   }
 }
 
@@ -227,15 +326,24 @@ typedef struct flow_known_args {
 
 KP_FN void flow_known(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_known_args *a) {
   const kp_mac_view *g = &a->grid;
-  for (int64_t i = i0; i < i1; ++i) {
-    int64_t at = kp_mac_at(g, i, j, k);
-    int64_t along = flow_along(a->axis, i, j, k);
-    int64_t before = kp_mac_before(g, a->axis, along, at);
-    int is_wet =
-        flow_kind(a->flags, before) == KP_CELL_FLUID || flow_kind(a->flags, at) == KP_CELL_FLUID;
-    int is_open = a->fraction == NULL || a->fraction[at] > 0;
-    int is_side = flow_side_of(g, &a->sides, a->axis, along) >= 0;
-    a->known[at] = is_wet && (is_open || is_side);
+  for (int64_t i = i0; i < i1;) {
+    kp_mac_piece p = kp_mac_piece_of(g, a->axis, j, k, i, i1);
+    int64_t first = kp_mac_at(g, p.i0, j, k);
+    const uint8_t *left = a->flags + first + p.before;
+    const uint8_t *right = a->flags + first;
+    uint8_t *known = a->known + first;
+    KP_INDEPENDENT
+    for (int64_t n = 0; n < p.i1 - p.i0; ++n) {
+      uint8_t l = left[n] & KP_CELL_KIND;
+      uint8_t r = right[n] & KP_CELL_KIND;
+      known[n] = (uint8_t)((l == KP_CELL_FLUID) | (r == KP_CELL_FLUID));
+    }
+    for (int64_t n = 0; a->fraction != NULL && n < p.i1 - p.i0; ++n) {
+      int is_open =
+          a->fraction[first + n] > 0 || flow_is_side(g, &a->sides, a->axis, p.i0 + n, j, k);
+      known[n] = is_open ? known[n] : (uint8_t)0;
+    }
+    i = p.i1;
   }
 }
 
@@ -247,58 +355,73 @@ typedef struct flow_spread_args {
   kp_real *velocity;
 } flow_spread_args;
 
-// Eight bytes of 0 and 1 at once.
-#define FLOW_EIGHT 8
-#define FLOW_ALL_KNOWN 0x0101010101010101u
+// Faces of a run at most: whole registers of the bytes that say what is known. A card has runs of
+// one.
+#ifdef __CUDACC__
+#define FLOW_MANY 1
+#else
+#define FLOW_MANY 64
+#endif
 
-KP_FN uint64_t flow_eight(const uint8_t *known, int64_t at) {
-  uint64_t word;
-  memcpy(&word, known + at, sizeof word);
-  return word;
+// Nothing changes at the faces from `at` on: all are known, or none is and none beside them.
+KP_FN int flow_stays(const kp_mac_view *g, const uint8_t *known, int64_t at, int many) {
+  int64_t slab = g->dimension == 3 ? g->slab : 0;
+  uint8_t all = 1;
+  uint8_t any = 0;
+  for (int64_t i = at; i < at + many; ++i) {
+    uint8_t beside = known[i - 1] | known[i + 1] | known[i - g->row] | known[i + g->row];
+    all &= known[i];
+    any |= known[i] | beside | known[i - slab] | known[i + slab];
+  }
+  return all | !any;
 }
 
-// Nothing changes at the eight faces from `at` on: all are known, or none is and none beside them.
-KP_FN int flow_stays(const kp_mac_view *g, const uint8_t *known, int64_t at) {
-  uint64_t word = flow_eight(known, at);
-  if (word == FLOW_ALL_KNOWN) {
-    return 1;
+// Up to FLOW_MANY faces in lanes: the mean of what is known around; what is not adds 0.
+KP_FN void flow_spread_many(const flow_spread_args *a, int64_t at, int many) {
+  const kp_mac_view *g = &a->grid;
+  kp_real sum[FLOW_MANY];
+  int32_t n[FLOW_MANY];
+  for (int i = 0; i < many; ++i) {
+    sum[i] = 0;
+    n[i] = 0;
   }
   for (int axis = 0; axis < g->dimension; ++axis) {
-    int64_t up = kp_mac_stride(g, axis);
-    word |= flow_eight(known, at - up) | flow_eight(known, at + up);
-  }
-  return word == 0;
-}
-
-KP_FN void flow_spread_one(const flow_spread_args *a, int64_t at) {
-  const kp_mac_view *g = &a->grid;
-  int is_known = a->known[at];
-  kp_real sum = 0;
-  int n = 0;
-  for (int axis = 0; axis < g->dimension && !is_known; ++axis) {
-    int64_t up = kp_mac_stride(g, axis);
     for (int s = -1; s <= 1; s += 2) {
-      if (a->known[at + s * up]) {
-        sum += a->velocity[at + s * up];
-        ++n;
+      const uint8_t *known = a->known + at + s * kp_mac_stride(g, axis);
+      const kp_real *velocity = a->velocity + at + s * kp_mac_stride(g, axis);
+      KP_INDEPENDENT
+      for (int i = 0; i < many; ++i) {
+        kp_real v = velocity[i];
+        sum[i] += known[i] ? v : (kp_real)0;
+        n[i] += known[i];
       }
     }
   }
-  if (n > 0) {
-    a->velocity[at] = sum / (kp_real)n;
+  uint8_t is_new[FLOW_MANY];
+  KP_INDEPENDENT
+  for (int i = 0; i < many; ++i) {
+    int32_t has_any = n[i] < 1 ? n[i] : 1;
+    int32_t is_known = a->known[at + i];
+    sum[i] /= (kp_real)(n[i] + 1 - has_any);
+    is_new[i] = (uint8_t)(has_any & ~is_known);
+    a->known_next[at + i] = (uint8_t)(has_any | is_known);
   }
-  a->known_next[at] = (uint8_t)(is_known || n > 0);
+  // faces that others read meanwhile are not written
+  for (int i = 0; i < many; ++i) {
+    if (is_new[i]) {
+      a->velocity[at + i] = sum[i];
+    }
+  }
 }
 
 KP_FN void flow_spread(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_spread_args *a) {
   int64_t end = kp_mac_at(&a->grid, i1, j, k);
-  int64_t at = kp_mac_at(&a->grid, i0, j, k);
-  while (at < end) {
-    if (end - at >= FLOW_EIGHT && flow_stays(&a->grid, a->known, at)) {
-      memcpy(a->known_next + at, a->known + at, FLOW_EIGHT);
-      at += FLOW_EIGHT;
+  for (int64_t at = kp_mac_at(&a->grid, i0, j, k); at < end; at += FLOW_MANY) {
+    int many = end - at < FLOW_MANY ? (int)(end - at) : FLOW_MANY;
+    if (flow_stays(&a->grid, a->known, at, many)) {
+      memcpy(a->known_next + at, a->known + at, (size_t)many);
     } else {
-      flow_spread_one(a, at++);
+      flow_spread_many(a, at, many);
     }
   }
 }

@@ -246,9 +246,9 @@ static int layers(const kp_flip *flip, const kp_env *env) {
 static kp_result flip_solve(void *self, kp_env *env) {
   kp_flip *flip = self;
   kp_flow *flow = &flip->flow;
-  KP_TRY(kp_flow_boundaries(flow, env));
   double viscosity = flip->liquids.data[0].def.viscosity;
   if (viscosity > 0.0) {
+    KP_TRY(kp_flow_boundaries(flow, env));
     KP_TRY(kp_flow_viscosity(flow, env, viscosity, NULL));
   }
   double start = kp_time_now();
@@ -266,7 +266,6 @@ static kp_result flip_solve(void *self, kp_env *env) {
     KP_TRY(kp_flip_spread(flip, env));
   }
   KP_TRY(kp_flow_extrapolate(flow, layers(flip, env)));
-  KP_TRY(kp_flow_boundaries(flow, env));
   return flip->def.volume > 0.0 ? kp_flip_join(flip) : KP_OK;
 }
 
@@ -302,6 +301,7 @@ static kp_result flip_correct(void *self, kp_env *env) {
       .velocity = flow->velocity,
       .taken = flip->before,
       .carrier = flip->def.volume > 0.0 ? flip->carrier : NULL,
+      .state = &liquid->fraction->buffers[0],
     };
     KP_TRY(kp_flip_carry(flow->mac, &carrying));
     if (flow->solids.has_solids) {

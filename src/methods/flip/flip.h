@@ -149,6 +149,7 @@ typedef struct kp_flip_carrying {
   kp_field *velocity;  // of the faces; its ghosts are filled
   kp_buffer *taken;    // three: what kp_flip_blend made
   kp_buffer *carrier;  // three; NULL: the velocity
+  kp_buffer *state;    // REAL of the set, scratch; NULL: one particle at a time
 } kp_flip_carrying;
 
 // before = velocity - ratio before

@@ -252,7 +252,8 @@ static kp_result trace_depth(kp_flip *flip, kp_env *env, kp_buffer *from) {
   kp_flow *flow = &flip->flow;
   kp_buffer *carrier = flip->def.volume > 0.0 ? flip->carrier : flow->velocity->buffers;
   flip_band_trace_args a = {
-    .carry = { .grid = flow->mac->view, .dt = -env->dt, .trace = flow->grid.trace }
+    .carry = { .grid = flow->mac->view, .dt = -env->dt, .trace = flow->grid.trace },
+    .has_lanes = flow->grid.trace == KP_ADVECT_RK2
   };
   kp_call call;
   kp_call_init(&call, &flip_band_trace_kernel, &a);

@@ -71,6 +71,11 @@ KP_FN double flip_band_rest(const kp_real *lack, const uint32_t *counts, kp_real
 KP_FN void flip_band_held(int64_t n, const flip_band_held_args *a, double *v) {
   int64_t at = a->first + n;
   int64_t cell[3];
+  v[0] = v[1] = 0.0;
+  // most are air, and where a cell lies costs divisions
+  if (a->lack[at] == 0 && !(a->depth[at] >= (kp_real)FLIP_INSIDE)) {
+    return;
+  }
   int is_in = flip_band_is_in(&a->grid, at, cell);
   int is_inside = is_in && a->deep[at] == 0 && a->depth[at] >= (kp_real)FLIP_INSIDE;
   v[0] = is_in ? flip_band_rest(a->lack, a->counts, a->per_cell, at) : 0.0;
@@ -188,6 +193,7 @@ KP_FN void flip_band_fill(int64_t j, int64_t k, int64_t i0, int64_t i1,
                           const flip_band_fill_args *a) {
   const kp_mac_view *g = &a->grid;
   int64_t end = kp_mac_at(g, i1, j, k);
+  KP_INDEPENDENT
   for (int64_t at = kp_mac_at(g, i0, j, k); at < end; ++at) {
     a->fill[at] += flip_tent_mean(g, a->lack, at);
     a->count[at] += a->per_cell * a->lack[at];
@@ -256,44 +262,90 @@ KP_FN void flip_band_deepen(int64_t j, int64_t k, int64_t i0, int64_t i1,
 // Where a cell was before the step, how deep was that?
 typedef struct flip_band_trace_args {
   flip_carry_args carry;  // its grid, carrier and trace; dt is negative
+  int32_t has_lanes;      // the trace is the midpoint rule
   const kp_real *in;      // ghosts filled
   const uint8_t *flags;
   kp_real *out;
   kp_real *way[3];  // cells, from the cell to where it was
 } flip_band_trace_args;
 
-KP_MAC_READER void flip_band_trace_in(int64_t j, int64_t k, const int64_t run[2],
-                                      const kp_mac_view *g, const flip_band_trace_args *a) {
+#define FLIP_BAND_FAR (-1)  // a depth that is yet to be found
+
+KP_FN void flip_band_trace_store(const flip_band_trace_args *a, int64_t at, kp_real depth,
+                                 const kp_real way[3]) {
+  a->out[at] = (a->flags[at] & KP_CELL_KIND) == KP_CELL_SOLID ? (kp_real)0 : depth;
+  for (int c = 0; c < 3; ++c) {
+    a->way[c][at] = way[c];
+  }
+}
+
+// In stretches, as particles go that must look again on their way.
+KP_MAC_READER void flip_band_trace_cell(const int32_t item[3], const kp_mac_view *g,
+                                        const flip_band_trace_args *a) {
   const kp_real half = (kp_real)0.5;
-  for (int64_t i = run[0]; i < run[1]; ++i) {
-    int64_t at = kp_mac_at(g, i, j, k);
-    const int32_t item[3] = { (int32_t)i, (int32_t)j, (int32_t)k };
-    const kp_real f[3] = { half, half, half };
-    kp_real start[3];
-    kp_real way[3] = { 0, 0, 0 };
-    kp_real depth = a->in[at];
-    kp_mac_velocity_of_cell(g, a->carry.carrier, at, start);
-    // air that no velocity was spread to stays where it is
-    if (start[0] != 0 || start[1] != 0 || start[2] != 0) {
-      flip_way(g, &a->carry, item, f, start, way);
-      depth = kp_mac_linear(g, a->in,
-                            kp_mac_move(g, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
-    }
-    a->out[at] = (a->flags[at] & KP_CELL_KIND) == KP_CELL_SOLID ? (kp_real)0 : depth;
-    for (int c = 0; c < 3; ++c) {
-      a->way[c][at] = way[c];
-    }
+  int64_t at = kp_mac_at(g, item[0], item[1], item[2]);
+  const kp_real f[3] = { half, half, half };
+  kp_real start[3];
+  kp_real way[3] = { 0, 0, 0 };
+  kp_real depth = a->in[at];
+  kp_mac_velocity_of_cell(g, a->carry.carrier, at, start);
+  // air that no velocity was spread to stays where it is
+  if (start[0] != 0 || start[1] != 0 || start[2] != 0) {
+    flip_way(g, &a->carry, item, f, start, way);
+    depth = kp_mac_linear(g, a->in,
+                          kp_mac_move(g, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
+  }
+  flip_band_trace_store(a, at, depth, way);
+}
+
+// By lanes: the midpoint rule once, where it is not too long; the others are marked.
+KP_MAC_READER void flip_band_trace_near(int64_t j, int64_t k, const int64_t run[2],
+                                        const flip_band_trace_args *args) {
+  const flip_band_trace_args copy = *args;
+  const flip_band_trace_args *a = &copy;
+  kp_mac_view plain = flip_plain_view(&a->carry.grid);
+  const kp_mac_view *g = &plain;
+  const kp_real half = (kp_real)0.5;
+  kp_real left = (kp_real)a->carry.dt * g->inverse_h;
+  int64_t row = kp_mac_at(g, 0, j, k);
+  KP_INDEPENDENT
+  for (int32_t i = (int32_t)run[0]; i < (int32_t)run[1]; ++i) {
+    const int32_t item[3] = { i, (int32_t)j, (int32_t)k };
+    kp_real k1[3];
+    kp_real k2[3];
+    kp_mac_velocity_of_cell(g, a->carry.carrier, row + i, k1);
+    const kp_real mid[3] = { half + half * left * k1[0], half + half * left * k1[1],
+                             half + half * left * k1[2] };
+    kp_mac_velocity_near(g, a->carry.carrier, KP_MAC_NODE, item, mid, k2);
+    const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
+    int is_far = flip_is_far(-left, flip_largest(k1), flip_largest(bend));
+    const kp_real way[3] = { left * k2[0], left * k2[1], left * k2[2] };
+    kp_real depth = kp_mac_linear(
+        g, a->in, kp_mac_move(g, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
+    int is_solid = (a->flags[row + i] & KP_CELL_KIND) == KP_CELL_SOLID;
+    depth = is_solid ? (kp_real)0 : depth;
+    a->out[row + i] = is_far ? (kp_real)FLIP_BAND_FAR : depth;
+    a->way[0][row + i] = way[0];
+    a->way[1][row + i] = way[1];
+    a->way[2][row + i] = way[2];
   }
 }
 
 KP_FN void flip_band_trace(int64_t j, int64_t k, int64_t i0, int64_t i1,
                            const flip_band_trace_args *a) {
   const int64_t run[2] = { i0, i1 };
-  if (a->carry.grid.dimension == 3 && a->carry.grid.occluded == NULL) {
-    kp_mac_view plain = flip_plain_view(&a->carry.grid);
-    flip_band_trace_in(j, k, run, &plain, a);
-  } else {
-    flip_band_trace_in(j, k, run, &a->carry.grid, a);
+  int has_lanes = a->has_lanes && a->carry.grid.dimension == 3 && a->carry.grid.occluded == NULL;
+  if (has_lanes) {
+    flip_band_trace_near(j, k, run, a);
+  }
+  for (int64_t i = i0; i < i1; ++i) {
+    const int32_t item[3] = { (int32_t)i, (int32_t)j, (int32_t)k };
+    if (!has_lanes) {
+      flip_band_trace_cell(item, &a->carry.grid, a);
+    } else if (a->out[kp_mac_at(&a->carry.grid, i, j, k)] == (kp_real)FLIP_BAND_FAR) {
+      kp_mac_view plain = flip_plain_view(&a->carry.grid);
+      flip_band_trace_cell(item, &plain, a);
+    }
   }
 }
 
@@ -308,29 +360,76 @@ typedef struct flip_band_carry_args {
   kp_real *out;
 } flip_band_carry_args;
 
+KP_FN int flip_band_is_inside(const flip_band_carry_args *a, int64_t at, int64_t back) {
+  return a->depth[at] >= (kp_real)FLIP_INSIDE || a->depth[at - back] >= (kp_real)FLIP_INSIDE;
+}
+
+// A run of faces from item (i, j, k), n of them; the cells beside them lie `low` and `high` items
+// further.
+KP_MAC_READER void flip_band_carry_run(const int32_t first[3], int64_t n, const int64_t beside[2],
+                                       const kp_mac_view *view, const flip_band_carry_args *args) {
+  const flip_band_carry_args copy = *args;
+  const flip_band_carry_args *a = &copy;
+  kp_mac_view seen = *view;
+  const kp_mac_view *g = &seen;
+  int64_t back = kp_mac_stride(g, a->axis);
+  int64_t start = kp_mac_at(g, first[0], first[1], first[2]);
+  int64_t low = start + beside[0];
+  int64_t high = start + beside[1];
+  KP_INDEPENDENT
+  for (int32_t i = 0; i < (int32_t)n; ++i) {
+    const kp_real half = (kp_real)0.5;
+    kp_real x = half * (a->way[0][low + i] + a->way[0][high + i]);
+    kp_real y = half * (a->way[1][low + i] + a->way[1][high + i]);
+    kp_real z = half * (a->way[2][low + i] + a->way[2][high + i]);
+    kp_real value = kp_mac_linear(
+        g, a->values, kp_mac_move(g, a->axis, first[0] + i, first[1], first[2], x, y, z));
+    int is_inside = (a->depth[start + i] >= (kp_real)FLIP_INSIDE) |
+                    (a->depth[start + i - back] >= (kp_real)FLIP_INSIDE);
+    a->out[start + i] = is_inside ? value : (kp_real)0;
+  }
+}
+
+// The part of a run where something is below the surface, and 0 around it.
+KP_FN void flip_band_carry_trim(const flip_band_carry_args *a, int64_t row, int64_t run[2]) {
+  int64_t back = kp_mac_stride(&a->grid, a->axis);
+  while (run[0] < run[1] && !flip_band_is_inside(a, row + run[0], back)) {
+    a->out[row + run[0]++] = 0;
+  }
+  while (run[0] < run[1] && !flip_band_is_inside(a, row + run[1] - 1, back)) {
+    a->out[row + --run[1]] = 0;
+  }
+}
+
 KP_FN void flip_band_carry(int64_t j, int64_t k, int64_t i0, int64_t i1,
                            const flip_band_carry_args *a) {
   const kp_mac_view *g = &a->grid;
   int64_t back = kp_mac_stride(g, a->axis);
-  for (int64_t i = i0; i < i1; ++i) {
-    int64_t at = kp_mac_at(g, i, j, k);
-    kp_real value = 0;
-    if (a->depth[at] >= (kp_real)FLIP_INSIDE || a->depth[at - back] >= (kp_real)FLIP_INSIDE) {
-      const int32_t item[3] = { (int32_t)i, (int32_t)j, (int32_t)k };
-      // no cell is beyond a wall: its face goes with the one there is
-      int64_t along = item[a->axis];
-      int is_first = !g->is_periodic[a->axis] && along == 0;
-      int is_last = !g->is_periodic[a->axis] && along == g->n[a->axis];
-      int64_t low = is_first ? at : at - back;
-      int64_t high = is_last ? at - back : at;
-      kp_real way[3];
-      for (int c = 0; c < 3; ++c) {
-        way[c] = (kp_real)0.5 * (a->way[c][low] + a->way[c][high]);
-      }
-      value = kp_mac_linear(
-          g, a->values, kp_mac_move(g, a->axis, item[0], item[1], item[2], way[0], way[1], way[2]));
+  int is_closed = !g->is_periodic[a->axis];
+  int64_t run[2] = { i0, i1 };
+  flip_band_carry_trim(a, kp_mac_at(g, 0, j, k), run);
+  // along x the first face, those between cells, and the last are runs of their own
+  int64_t last = g->n[a->axis];
+  while (run[0] < run[1]) {
+    int64_t along = a->axis == 0 ? run[0] : (a->axis == 1 ? j : k);
+    int is_first = is_closed && along == 0;
+    int is_last = is_closed && along == last;
+    int64_t end = run[1];
+    if (a->axis == 0 && is_closed && is_first) {
+      end = run[0] + 1;
+    } else if (a->axis == 0 && is_closed && !is_last && end > last) {
+      end = last;
     }
-    a->out[at] = value;
+    // no cell is beyond a wall: its face goes with the one there is
+    const int64_t beside[2] = { is_first ? 0 : -back, is_last ? -back : 0 };
+    const int32_t first[3] = { (int32_t)run[0], (int32_t)j, (int32_t)k };
+    if (g->dimension == 3 && g->occluded == NULL) {
+      kp_mac_view plain = flip_plain_view(g);
+      flip_band_carry_run(first, end - run[0], beside, &plain, a);
+    } else {
+      flip_band_carry_run(first, end - run[0], beside, g, a);
+    }
+    run[0] = end;
   }
 }
 

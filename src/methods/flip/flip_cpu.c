@@ -1,3 +1,5 @@
+// A cell has four to eight particles as a rule.
+#define KP_W_SHORT
 #include "methods/flip/flip_kernels.h"
 #include "par/kernel_cpu.h"
 

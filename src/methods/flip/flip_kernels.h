@@ -6,6 +6,8 @@
 // run in memory. Places are a cell and a fraction 0..1 of it along each axis.
 #pragma once
 
+#include <string.h>
+
 #include "base/random.h"
 #include "data/mac_spot.h"
 #include "math/wide.h"
@@ -13,8 +15,10 @@
 
 #define FLIP_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
   POINT(flip, keys)                                                                                \
+  POINT(flip, thin)                                                                                \
   POINT(flip, place)                                                                               \
   POINT(flip, carry)                                                                               \
+  POINT(flip, carry_far)                                                                           \
   POINT(flip, carry_affine)                                                                        \
   POINT(flip, leave_solids)                                                                        \
   POINT(flip, join)                                                                                \
@@ -39,7 +43,7 @@ KP_FN int32_t flip_locate_axis(const kp_mac_view *g, int axis, double x, kp_real
                                int *is_out) {
   double t = (x - g->lo[axis]) / g->cell;
   double n = (double)g->n[axis];
-  *is_out |= !(t >= 0.0 && t <= n);
+  *is_out |= !((t >= 0.0) & (t <= n));
   t = t > 0.0 ? t : 0.0;  // NaN becomes 0
   t = t < n ? t : n;
   int32_t i = (int32_t)t;
@@ -63,37 +67,46 @@ KP_FN int flip_locate(const kp_mac_view *g, double x, double y, double z, int32_
 }
 
 // The item of the particle's cell; what is beyond the grid comes after all cells, and last of all
-// what is to go: particles of deep cells (flip_band_kernels.h), and some of those near them when
-// there are too many.
+// what is to go: particles of deep cells (flip_band_kernels.h).
 typedef struct flip_keys_args {
   kp_mac_view grid;
   const kp_pos *x, *y, *z;
-  const kp_real *deep;   // NULL: nothing goes
+  const kp_real *deep;  // NULL: nothing goes
+  uint32_t *keys, *order;
+} flip_keys_args;
+
+KP_FN void flip_keys(int64_t p, const flip_keys_args *a) {
+  const kp_mac_view *g = &a->grid;
+  int is_out = 0;
+  kp_real f;
+  int32_t at = g->start + flip_locate_axis(g, 0, a->x[p], &f, &is_out) +
+               flip_locate_axis(g, 1, a->y[p], &f, &is_out) * g->row;
+  at += g->dimension == 3 ? flip_locate_axis(g, 2, a->z[p], &f, &is_out) * g->slab : 0;
+  int32_t beyond = (int32_t)g->count;
+  int goes = a->deep != NULL ? a->deep[at] > 0 : 0;
+  int32_t key = goes ? beyond + 1 : at;
+  a->keys[p] = (uint32_t)(is_out ? beyond : key);
+  a->order[p] = (uint32_t)p;
+}
+
+// Some of those below the surface go too where there are too many.
+typedef struct flip_thin_args {
+  kp_mac_view grid;
   const kp_real *depth;  // cells
   const uint64_t *id;
   uint64_t seed, round;
   double share;  // of the particles below the surface that goes
-  uint32_t *keys, *order;
-} flip_keys_args;
+  uint32_t *keys;
+} flip_thin_args;
 
 #define FLIP_INSIDE 1.5  // cells below the surface: what is deeper is full by right
 
-KP_FN int flip_goes(const flip_keys_args *a, int64_t p, int64_t at) {
-  if (a->deep == NULL) {
-    return 0;
+KP_FN void flip_thin(int64_t p, const flip_thin_args *a) {
+  int64_t at = a->keys[p];
+  if (a->share > 0.0 && at < a->grid.count && a->depth[at] >= (kp_real)FLIP_INSIDE &&
+      kp_rng_uniform(a->seed, KP_RNG_FLIP, a->id[p], a->round) < a->share) {
+    a->keys[p] = (uint32_t)(a->grid.count + 1);
   }
-  return a->deep[at] > 0 || (a->depth[at] >= (kp_real)FLIP_INSIDE && a->share > 0.0 &&
-                             kp_rng_uniform(a->seed, KP_RNG_FLIP, a->id[p], a->round) < a->share);
-}
-
-KP_FN void flip_keys(int64_t p, const flip_keys_args *a) {
-  const kp_mac_view *g = &a->grid;
-  int32_t item[3];
-  kp_real f[3];
-  int is_in = flip_locate(g, a->x[p], a->y[p], a->z[p], item, f);
-  int64_t at = kp_mac_at(g, item[0], item[1], item[2]);
-  a->keys[p] = (uint32_t)(!is_in ? g->count : (flip_goes(a, p, at) ? g->count + 1 : at));
-  a->order[p] = (uint32_t)p;
 }
 
 typedef struct flip_place_args {
@@ -124,6 +137,7 @@ typedef struct flip_gather_args {
   const kp_real *vx, *vy, *vz;
   const kp_real *c[9];  // affine: du_a/dx_b times the cell [m/s]; item 3 a + b
   kp_real volume;       // of a particle, in cells
+  kp_real per_volume;   // 1 over it
   kp_real *velocity[3];
   kp_real *weight[3];  // NULL with a single liquid
   kp_real *fill;       // volume of particles around the centre, in cells
@@ -240,29 +254,61 @@ KP_FN int64_t flip_wrap(const kp_mac_view *g, int axis, int64_t i) {
   return i >= n ? i - n : i;
 }
 
-KP_FN void flip_store(const flip_gather_args *a, int64_t at, const flip_sums *s) {
-  kp_real count = (kp_real)(a->start[at + 1] - a->start[at]);
-  a->fill[at] = (a->is_first ? (kp_real)0 : a->fill[at]) + a->volume * s->fill;
-  a->count[at] = (a->is_first ? (kp_real)0 : a->count[at]) + count;
+// Places of a run whose sums wait to be stored together, a register at a time; a card has runs of
+// one.
+#ifdef __CUDACC__
+#define FLIP_PLACES 1
+#else
+#define FLIP_PLACES 64
+#endif
+
+typedef struct flip_places {
+  kp_real w[3][FLIP_PLACES], m[3][FLIP_PLACES], fill[FLIP_PLACES];
+} flip_places;
+
+// The share of a component that a liquid without particles has, and the mean over both.
+KP_FN void flip_store_component(const flip_gather_args *a, int c, int64_t at, int n, kp_real *w,
+                                kp_real *m) {
+  if (!a->is_first) {
+    for (int i = 0; i < n; ++i) {
+      w[i] += a->weight[c][at + i];
+      m[i] += a->velocity[c][at + i];
+    }
+  }
+  if (a->lack != NULL && (c < 2 || a->grid.dimension == 3)) {
+    KP_INDEPENDENT
+    for (int i = 0; i < n; ++i) {
+      kp_real more = kp_mac_mean(&a->grid, a->lack, c, at + i) * a->per_volume;
+      kp_real inner = a->inner[c][at + i];
+      w[i] += more;
+      m[i] += more * (more > 0 ? inner : (kp_real)0);
+    }
+  }
+  if (a->weight[c] != NULL) {
+    memcpy(a->weight[c] + at, w, (size_t)n * sizeof *w);
+  }
+  kp_real *out = a->velocity[c] + at;
+  int is_last = a->is_last;
+  KP_INDEPENDENT
+  for (int i = 0; i < n; ++i) {
+    kp_real whole = (w[i] > 0) & is_last ? w[i] : (kp_real)1;
+    kp_real share = (w[i] > 0) | !is_last ? m[i] : (kp_real)0;
+    out[i] = share / whole;
+  }
+}
+
+KP_FN void flip_store(const flip_gather_args *a, int64_t at, int n, flip_places *s) {
+  kp_real keep = a->is_first ? (kp_real)0 : (kp_real)1;
+  KP_INDEPENDENT
+  for (int i = 0; i < n; ++i) {
+    kp_real count = (kp_real)(int32_t)(a->start[at + i + 1] - a->start[at + i]);
+    kp_real fill = keep > 0 ? a->fill[at + i] : (kp_real)0;
+    kp_real others = keep > 0 ? a->count[at + i] : (kp_real)0;
+    a->fill[at + i] = fill + a->volume * s->fill[i];
+    a->count[at + i] = others + count;
+  }
   for (int c = 0; c < 3; ++c) {
-    kp_real w = s->w[c];
-    kp_real m = s->m[c];
-    if (!a->is_first) {
-      w += a->weight[c][at];
-      m += a->velocity[c][at];
-    }
-    if (a->lack != NULL && (c < 2 || a->grid.dimension == 3)) {
-      kp_real more = kp_mac_mean(&a->grid, a->lack, c, at) / a->volume;
-      w += more;
-      m += more > 0 ? more * a->inner[c][at] : (kp_real)0;
-    }
-    if (a->is_last) {
-      m = w > (kp_real)0 ? m / w : (kp_real)0;
-    }
-    if (a->weight[c] != NULL) {
-      a->weight[c][at] = w;
-    }
-    a->velocity[c][at] = m;
+    flip_store_component(a, c, at, n, s->w[c], s->m[c]);
   }
 }
 
@@ -290,24 +336,61 @@ KP_WIDE_FN flip_sums flip_fold(flip_wide_sums near[KP_W_PARTS][3]) {
   return sums;
 }
 
-// All columns of cells from i0 - 1 to i1, each giving to three places; a place is stored when the
-// last column that reaches it is done. Which lane a particle falls into depends on its rank in the
-// cell alone, so the order in which a place is summed does not depend on where the row was cut, nor
-// on how wide registers are.
-KP_WIDE_FN void flip_gather_row(int64_t j, int64_t k, int64_t i0, int64_t i1,
-                                const flip_gather_args *a, int is_affine) {
+// Rows of cells around those of row (j, k) that hold particles.
+KP_FN int flip_rows(const flip_gather_args *a, int64_t j, int64_t k, flip_row rows[9]) {
   const kp_mac_view *g = &a->grid;
-  flip_row rows[9];
-  int n_rows = 0;
   int32_t thick = g->dimension == 3 ? 1 : 0;
+  int n_rows = 0;
   for (int32_t dz = -thick; dz <= thick; ++dz) {
     for (int32_t dy = -1; dy <= 1; ++dy) {
       int64_t first = kp_mac_at(g, 0, flip_wrap(g, 1, j + dy), flip_wrap(g, 2, k + dz));
-      rows[n_rows++] = (flip_row){ .first = first, .dy = dy, .dz = dz };
+      if (a->start[first + g->n[0]] > a->start[first]) {
+        rows[n_rows++] = (flip_row){ .first = first, .dy = dy, .dz = dz };
+      }
     }
   }
-  int64_t here = kp_mac_at(g, 0, j, k);
+  return n_rows;
+}
+
+// What the particles of a column of cells in these rows give; false: there are none.
+KP_WIDE_FN int flip_give_column(const flip_gather_args *a, int is_affine, const flip_row *rows,
+                                int n_rows, int64_t column, flip_wide_sums near[KP_W_PARTS][3]) {
+  int has_any = 0;
+  for (int r = 0; r < n_rows; ++r) {
+    uint32_t end = a->start[rows[r].first + column + 1];
+    uint32_t p = a->start[rows[r].first + column];
+    has_any |= p < end;
+    while (p < end) {
+      for (int q = 0; q < KP_W_PARTS && p < end; ++q) {
+        int n = end - p < KP_W_LANES ? (int)(end - p) : KP_W_LANES;
+        flip_give(a, is_affine, rows[r], p, n, near[q]);
+        p += (uint32_t)n;
+      }
+    }
+  }
+  return has_any;
+}
+
+KP_WIDE_FN void flip_shift(flip_wide_sums near[KP_W_PARTS][3]) {
+  for (int q = 0; q < KP_W_PARTS; ++q) {
+    near[q][0] = near[q][1];
+    near[q][1] = near[q][2];
+    flip_clear(&near[q][2]);
+  }
+}
+
+// All columns of cells from i0 - 1 to i1, each giving to three places; a place is done with the
+// last column that reaches it. Which lane a particle falls into depends on its rank in the cell
+// alone, so the order in which a place is summed does not depend on where the row was cut, nor on
+// how wide registers are.
+KP_WIDE_FN void flip_gather_row(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                                const flip_gather_args *a, int is_affine) {
+  flip_row rows[9];
+  int n_rows = flip_rows(a, j, k, rows);
+  int64_t here = kp_mac_at(&a->grid, 0, j, k);
   flip_wide_sums near[KP_W_PARTS][3];
+  flip_places done;
+  int n_done = 0;
   for (int q = 0; q < KP_W_PARTS; ++q) {
     for (int b = 0; b < 3; ++b) {
       flip_clear(&near[q][b]);
@@ -315,30 +398,27 @@ KP_WIDE_FN void flip_gather_row(int64_t j, int64_t k, int64_t i0, int64_t i1,
   }
   int64_t last = i0 - 4;  // column that had particles
   for (int64_t c = i0 - 1; c <= i1; ++c) {
-    int64_t column = flip_wrap(g, 0, c);
-    for (int r = 0; r < n_rows; ++r) {
-      uint32_t end = a->start[rows[r].first + column + 1];
-      last = a->start[rows[r].first + column] < end ? c : last;
-      for (uint32_t p = a->start[rows[r].first + column]; p < end;) {
-        for (int q = 0; q < KP_W_PARTS && p < end; ++q) {
-          int n = end - p < KP_W_LANES ? (int)(end - p) : KP_W_LANES;
-          flip_give(a, is_affine, rows[r], p, n, near[q]);
-          p += (uint32_t)n;
-        }
-      }
-    }
+    int64_t column = flip_wrap(&a->grid, 0, c);
+    last = flip_give_column(a, is_affine, rows, n_rows, column, near) ? c : last;
     int has_any = c - last < 3;
     if (c > i0) {
       flip_sums sums = { { 0, 0, 0 }, { 0, 0, 0 }, 0 };
       if (has_any) {
         sums = flip_fold(near);
       }
-      flip_store(a, here + c - 1, &sums);
+      done.fill[n_done] = sums.fill;
+      for (int axis = 0; axis < 3; ++axis) {
+        done.w[axis][n_done] = sums.w[axis];
+        done.m[axis][n_done] = sums.m[axis];
+      }
+      ++n_done;
+      if (n_done == FLIP_PLACES || c == i1) {
+        flip_store(a, here + c - n_done, n_done, &done);
+        n_done = 0;
+      }
     }
-    for (int q = 0; q < KP_W_PARTS && has_any; ++q) {
-      near[q][0] = near[q][1];
-      near[q][1] = near[q][2];
-      flip_clear(&near[q][2]);
+    if (has_any) {
+      flip_shift(near);
     }
   }
 }
@@ -495,13 +575,16 @@ typedef struct flip_excess_args {
 } flip_excess_args;
 
 KP_FN kp_real flip_least(const kp_real *fill, const uint8_t *flags, int64_t at, kp_real least) {
-  kp_real f = (flags[at] & KP_CELL_KIND) == KP_CELL_SOLID ? (kp_real)1 : fill[at];
+  kp_real own = fill[at];
+  kp_real f = (flags[at] & KP_CELL_KIND) == KP_CELL_SOLID ? (kp_real)1 : own;
   return f < least ? f : least;
 }
 
 KP_FN void flip_excess(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_excess_args *a) {
   const kp_mac_view *g = &a->grid;
-  for (int64_t at = kp_mac_at(g, i0, j, k); at < kp_mac_at(g, i1, j, k); ++at) {
+  int64_t end = kp_mac_at(g, i1, j, k);
+  KP_INDEPENDENT
+  for (int64_t at = kp_mac_at(g, i0, j, k); at < end; ++at) {
     kp_real least = 1;
     least = flip_least(a->fill, a->flags, at - 1, least);
     least = flip_least(a->fill, a->flags, at + 1, least);
@@ -512,7 +595,7 @@ KP_FN void flip_excess(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_
       least = flip_least(a->fill, a->flags, at + g->slab, least);
     }
     kp_real e = a->share * (a->fill[at] - 1);
-    e = e < 0 && least < (kp_real)0.5 ? (kp_real)0 : e;
+    e = (e < 0) & (least < (kp_real)0.5) ? (kp_real)0 : e;
     // rounding is no excess: a solver cannot do anything about it
     e = e * e < (kp_real)1e-8 ? (kp_real)0 : e;
     e = e < a->most ? e : a->most;
@@ -536,18 +619,26 @@ typedef struct flip_spread_args {
 
 KP_FN void flip_spread(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_spread_args *a) {
   const kp_mac_view *g = &a->grid;
-  int64_t first = kp_mac_at(g, 0, j, k);
-  int64_t along = a->axis == 0 ? 0 : (a->axis == 1 ? j : k);
-  for (int64_t at = first + i0; at < first + i1; ++at) {
-    kp_real open = a->fraction != NULL ? a->fraction[at] : (kp_real)1;
-    kp_real shift = -a->coefficient[at] * kp_mac_slope(g, a->push, a->axis, at);
-    shift = open > (kp_real)0.01 ? shift / open : (kp_real)0;
-    shift = shift < a->most ? shift : a->most;
-    shift = shift > -a->most ? shift : -a->most;
-    int64_t before = kp_mac_before(g, a->axis, along + (a->axis == 0 ? at - first : 0), at);
-    int is_wet = (a->flags[at] & KP_CELL_KIND) == KP_CELL_FLUID ||
-                 (a->flags[before] & KP_CELL_KIND) == KP_CELL_FLUID;
-    a->carrier[at] = is_wet ? shift * a->per_dt : (kp_real)0;
+  for (int64_t from = i0; from < i1;) {
+    kp_mac_piece p = kp_mac_piece_of(g, a->axis, j, k, from, i1);
+    int64_t first = kp_mac_at(g, p.i0, j, k);
+    const kp_real *fraction = a->fraction != NULL ? a->fraction + first : NULL;
+    const uint8_t *left = a->flags + first + p.before;
+    const uint8_t *right = a->flags + first;
+    kp_real most = a->most;
+    KP_INDEPENDENT
+    for (int64_t i = 0; i < p.i1 - p.i0; ++i) {
+      kp_real open = fraction != NULL ? fraction[i] : (kp_real)1;
+      kp_real shift = -a->coefficient[first + i] * kp_mac_slope(g, a->push, a->axis, first + i);
+      int is_open = open > (kp_real)0.01;
+      shift /= is_open ? open : (kp_real)1;
+      shift = shift < most ? shift : most;
+      shift = shift > -most ? shift : -most;
+      int is_wet = ((left[i] & KP_CELL_KIND) == KP_CELL_FLUID) |
+                   ((right[i] & KP_CELL_KIND) == KP_CELL_FLUID);
+      a->carrier[first + i] = (is_wet & is_open ? a->per_dt : (kp_real)0) * shift;
+    }
+    from = p.i1;
   }
 }
 
@@ -576,6 +667,8 @@ KP_FN void flip_blend(int64_t i, const flip_blend_args *a) {
 }
 
 #define FLIP_STRETCH 2.0        // cells that a particle goes between two looks at the velocity
+#define FLIP_LONG 8.0           // the same where the velocity hardly changes
+#define FLIP_BEND 0.5           // cells between the ends of Euler's step and of the one taken
 #define FLIP_MOST_STRETCHES 64  // of a step; the last is as long as it must be
 
 typedef struct flip_carry_args {
@@ -591,6 +684,7 @@ typedef struct flip_carry_args {
   kp_real *c[9];             // affine
   kp_pos *x, *y, *z;
   kp_real *vx, *vy, *vz;
+  kp_real *state;  // of each particle after flip_carry; NULL: that was not called
 } flip_carry_args;
 
 // Velocity of faces at f cells from the lowest corner of a cell.
@@ -630,9 +724,32 @@ KP_MAC_READER void flip_mean(const kp_mac_view *g, const flip_carry_args *a, kp_
   }
 }
 
+// What is left of a way in equal stretches of at most so many cells: the length of the first.
+KP_FN kp_real flip_cut(kp_real left, kp_real fastest, double most) {
+  kp_real cells = fastest * left;
+  return cells > (kp_real)most ? -left / kp_floor(-cells * (kp_real)(1.0 / most)) : left;
+}
+
+KP_FN kp_real flip_largest(const kp_real v[3]) {
+  kp_real most = 0;
+  for (int c = 0; c < 3; ++c) {
+    kp_real size = v[c] < 0 ? -v[c] : v[c];
+    most = size > most ? size : most;
+  }
+  return most;
+}
+
+// A stretch that is too long, `bend` between the velocity at its start and the mean of it.
+KP_FN int flip_is_far(kp_real stretch, kp_real fastest, kp_real bend) {
+  return (stretch * fastest > (kp_real)(1.001 * FLIP_LONG)) |
+         ((stretch * fastest > (kp_real)FLIP_STRETCH) & (stretch * bend > (kp_real)FLIP_BEND));
+}
+
 // The way of a particle over dt through the carrier [cells], in stretches of two cells: the
 // midpoint of a longer one can lie in other water, and a fast drop whose midpoint is in a pool at
-// rest would hover above it and fall ever faster. k1 is the velocity at its start.
+// rest would hover above it and fall ever faster. Where Euler's step and the one taken end within
+// half a cell of each other the water is the same, and a stretch may be longer. k1 is the velocity
+// at its start.
 KP_MAC_READER void flip_way(const kp_mac_view *g, const flip_carry_args *a, const int32_t item[3],
                             const kp_real f[3], kp_real k1[3], kp_real gone[3]) {
   kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
@@ -645,16 +762,14 @@ KP_MAC_READER void flip_way(const kp_mac_view *g, const flip_carry_args *a, cons
     if (n > 0) {
       flip_read(g, a->carrier, item, at, k1);
     }
-    kp_real fastest = 0;
-    for (int c = 0; c < 3; ++c) {
-      kp_real speed = k1[c] < 0 ? -k1[c] : k1[c];
-      fastest = speed > fastest ? speed : fastest;
-    }
-    kp_real stretch = left;
-    if (fastest * left > (kp_real)FLIP_STRETCH && n + 1 < FLIP_MOST_STRETCHES) {
-      stretch = -left / kp_floor(-fastest * left * (kp_real)(1.0 / FLIP_STRETCH));
-    }
+    kp_real fastest = flip_largest(k1);
+    kp_real stretch = n + 1 < FLIP_MOST_STRETCHES ? flip_cut(left, fastest, FLIP_LONG) : left;
     flip_mean(g, a, turn * stretch, item, at, k1, mean);
+    const kp_real bend[3] = { mean[0] - k1[0], mean[1] - k1[1], mean[2] - k1[2] };
+    if (flip_is_far(stretch, fastest, flip_largest(bend)) && n + 1 < FLIP_MOST_STRETCHES) {
+      stretch = flip_cut(left, fastest, FLIP_STRETCH);
+      flip_mean(g, a, turn * stretch, item, at, k1, mean);
+    }
     for (int c = 0; c < 3; ++c) {
       gone[c] += turn * stretch * mean[c];
       at[c] = f[c] + gone[c];
@@ -663,16 +778,16 @@ KP_MAC_READER void flip_way(const kp_mac_view *g, const flip_carry_args *a, cons
   }
 }
 
-// Around periodic axes, and not closer to closed sides than a particle is wide.
+// Around periodic axes, and not closer to closed sides than a particle is wide. Sums stand for
+// branches, so that loops over particles are vectorised.
 KP_FN double flip_around(const flip_carry_args *a, int axis, double x) {
   const kp_mac_view *g = &a->grid;
   double length = g->n[axis] * g->cell;
-  if (!g->is_periodic[axis]) {
-    x = x > a->lo[axis] ? x : a->lo[axis];
-    return x < a->hi[axis] ? x : a->hi[axis];
-  }
-  x = x < g->lo[axis] ? x + length : x;
-  return x >= g->lo[axis] + length ? x - length : x;
+  double around = g->is_periodic[axis] ? length : 0.0;
+  x += x < g->lo[axis] ? around : 0.0;
+  x -= x >= g->lo[axis] + length ? around : 0.0;
+  x = x > a->lo[axis] ? x : a->lo[axis];
+  return x < a->hi[axis] ? x : a->hi[axis];
 }
 
 // way [m]
@@ -697,30 +812,6 @@ KP_FN void flip_fly(int64_t p, const flip_carry_args *a) {
   flip_move(p, a, way);
 }
 
-KP_MAC_READER void flip_carry_in(int64_t p, const kp_mac_view *g, const flip_carry_args *a) {
-  int32_t item[3];
-  kp_real f[3];
-  if (!flip_locate(g, a->x[p], a->y[p], a->z[p], item, f)) {
-    flip_fly(p, a);
-    return;
-  }
-  kp_real taken[3];
-  kp_real start[3];
-  kp_real way[3];
-  kp_mac_spot spot;
-  kp_mac_spot_near(g, item, f, &spot);
-  kp_mac_velocity_spot(g, a->taken, &spot, taken);
-  kp_mac_velocity_spot(g, a->carrier, &spot, start);
-  flip_way(g, a, item, f, start, way);
-  a->vx[p] = a->ratio * a->vx[p] + taken[0];
-  a->vy[p] = a->ratio * a->vy[p] + taken[1];
-  a->vz[p] = a->ratio * a->vz[p] + taken[2];
-  for (int c = 0; c < 3; ++c) {
-    way[c] *= g->h;
-  }
-  flip_move(p, a, way);
-}
-
 // Most grids are solid and without shells: a view that says so takes the tests out of the loop.
 KP_MAC_READER kp_mac_view flip_plain_view(const kp_mac_view *g) {
   kp_mac_view plain = *g;
@@ -729,12 +820,85 @@ KP_MAC_READER kp_mac_view flip_plain_view(const kp_mac_view *g) {
   return plain;
 }
 
+// What most particles do: the midpoint rule once, by lanes. Those that must look again on their way
+// are left to flip_carry_far, those beyond the grid too.
+enum { FLIP_THERE, FLIP_ON_ITS_WAY, FLIP_BEYOND };
+
 KP_MAC_READER void flip_carry(int64_t p, const flip_carry_args *a) {
+  kp_mac_view plain = flip_plain_view(&a->grid);
+  const kp_mac_view *g = &plain;
+  const double old[3] = { a->x[p], a->y[p], a->z[p] };
+  int32_t item[3];
+  kp_real f[3];
+  int is_out = 0;
+  for (int c = 0; c < 3; ++c) {
+    item[c] = flip_locate_axis(g, c, old[c], &f[c], &is_out);
+  }
+  kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
+  kp_real taken[3];
+  kp_real k1[3];
+  kp_real k2[3];
+  kp_mac_velocity_near(g, a->taken, KP_MAC_NODE, item, f, taken);
+  kp_mac_velocity_near(g, a->carrier, KP_MAC_NODE, item, f, k1);
+  kp_real at[3];
+  for (int c = 0; c < 3; ++c) {
+    at[c] = f[c] + (kp_real)0.5 * left * k1[c];
+  }
+  kp_mac_velocity_near(g, a->carrier, KP_MAC_NODE, item, at, k2);
+  const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
+  int is_far = flip_is_far(left, flip_largest(k1), flip_largest(bend)) | is_out;
+  kp_real takes = is_out ? (kp_real)0 : (kp_real)1;
+  kp_real ratio = is_out ? (kp_real)1 : a->ratio;
+  a->vx[p] = ratio * a->vx[p] + takes * taken[0];
+  a->vy[p] = ratio * a->vy[p] + takes * taken[1];
+  a->vz[p] = ratio * a->vz[p] + takes * taken[2];
+  double to_x = flip_around(a, 0, old[0] + (double)(left * k2[0] * g->h));
+  a->x[p] = is_far ? old[0] : to_x;
+  double to_y = flip_around(a, 1, old[1] + (double)(left * k2[1] * g->h));
+  a->y[p] = is_far ? old[1] : to_y;
+  double to_z = flip_around(a, 2, old[2] + (double)(left * k2[2] * g->h));
+  a->z[p] = is_far ? old[2] : to_z;
+  a->state[p] = (kp_real)(is_far + is_out);
+}
+
+typedef flip_carry_args flip_carry_far_args;
+
+KP_MAC_READER void flip_carry_far_in(int64_t p, const kp_mac_view *g, const flip_carry_args *a) {
+  int32_t item[3];
+  kp_real f[3];
+  int is_beyond = a->state != NULL && a->state[p] == (kp_real)FLIP_BEYOND;
+  if (!flip_locate(g, a->x[p], a->y[p], a->z[p], item, f) || is_beyond) {
+    flip_fly(p, a);
+    return;
+  }
+  kp_real start[3];
+  kp_real way[3];
+  kp_mac_spot spot;
+  kp_mac_spot_near(g, item, f, &spot);
+  if (a->state == NULL) {
+    kp_real taken[3];
+    kp_mac_velocity_spot(g, a->taken, &spot, taken);
+    a->vx[p] = a->ratio * a->vx[p] + taken[0];
+    a->vy[p] = a->ratio * a->vy[p] + taken[1];
+    a->vz[p] = a->ratio * a->vz[p] + taken[2];
+  }
+  kp_mac_velocity_spot(g, a->carrier, &spot, start);
+  flip_way(g, a, item, f, start, way);
+  for (int c = 0; c < 3; ++c) {
+    way[c] *= g->h;
+  }
+  flip_move(p, a, way);
+}
+
+KP_MAC_READER void flip_carry_far(int64_t p, const flip_carry_far_args *a) {
+  if (a->state != NULL && a->state[p] == (kp_real)FLIP_THERE) {
+    return;
+  }
   if (a->grid.dimension == 3 && a->grid.occluded == NULL) {
     kp_mac_view plain = flip_plain_view(&a->grid);
-    flip_carry_in(p, &plain, a);
+    flip_carry_far_in(p, &plain, a);
   } else {
-    flip_carry_in(p, &a->grid, a);
+    flip_carry_far_in(p, &a->grid, a);
   }
 }
 

@@ -35,23 +35,32 @@ static int bits_of(uint64_t largest) {
   return bits;
 }
 
+static kp_result thin(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
+                      const kp_flip_going *going) {
+  flip_thin_args a = {
+    .grid = mac->view, .seed = going->seed, .round = going->round, .share = going->share
+  };
+  kp_call call;
+  kp_call_init(&call, &flip_thin_kernel, &a);
+  KP_BIND(&call, &a, depth, going->depth, KP_ACCESS_READ);
+  KP_BIND(&call, &a, id, &set->id->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, keys, &sorted->keys, KP_ACCESS_WRITE);
+  return kp_call_run(mac->backend, &call, set->space->n);
+}
+
 static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
                            const kp_flip_going *going) {
   kp_call call;
   flip_keys_args a = { .grid = mac->view };
   kp_call_init(&call, &flip_keys_kernel, &a);
-  if (going != NULL) {
-    a.seed = going->seed;
-    a.round = going->round;
-    a.share = going->share;
-    KP_BIND(&call, &a, deep, going->deep, KP_ACCESS_READ);
-    KP_BIND(&call, &a, depth, going->depth, KP_ACCESS_READ);
-    KP_BIND(&call, &a, id, &set->id->buffers[0], KP_ACCESS_READ);
-  }
+  KP_BIND(&call, &a, deep, going != NULL ? going->deep : NULL, KP_ACCESS_READ);
   KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
   KP_BIND(&call, &a, keys, &sorted->keys, KP_ACCESS_OVERWRITE);
   KP_BIND(&call, &a, order, &sorted->order, KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(mac->backend, &call, set->space->n));
+  if (going != NULL) {
+    KP_TRY(thin(sorted, mac, set, going));
+  }
   void *keys;
   void *order;
   KP_TRY(kp_buffer_get(&sorted->keys, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &keys));
@@ -105,7 +114,11 @@ kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_fiel
 
 kp_result kp_flip_gather(kp_mac *mac, const kp_flip_gathering *g) {
   flip_gather_args a = {
-    .grid = mac->view, .is_first = g->is_first, .is_last = g->is_last, .volume = (kp_real)g->volume
+    .grid = mac->view,
+    .is_first = g->is_first,
+    .is_last = g->is_last,
+    .volume = (kp_real)g->volume,
+    .per_volume = (kp_real)(1.0 / g->volume),
   };
   kp_call call;
   kp_call_init(&call, g->affine != NULL ? &flip_gather_affine_kernel : &flip_gather_kernel, &a);
@@ -160,6 +173,31 @@ kp_result kp_flip_blend(kp_mac *mac, kp_field *velocity, kp_buffer before[3], do
    KP_BIND(call, args, member.v, &(arrays)[1], KP_ACCESS_READ),                                    \
    KP_BIND(call, args, member.w, &(arrays)[2], KP_ACCESS_READ))
 
+// Lanes go the midpoint rule on solid grids alone.
+static bool has_lanes(const kp_mac *mac, const kp_flip_carrying *c) {
+  return c->state != NULL && c->affine == NULL && c->trace == KP_ADVECT_RK2 &&
+         mac->view.dimension == 3 && mac->view.occluded == NULL;
+}
+
+static kp_result carry(kp_mac *mac, const kp_flip_carrying *c, flip_carry_args *a,
+                       const kp_kernel *kernel) {
+  kp_call call;
+  kp_call_init(&call, kernel, a);
+  kp_buffer *velocity = c->velocity->buffers;
+  BIND_FACES(&call, a, taken, c->affine != NULL ? velocity : c->taken);
+  BIND_FACES(&call, a, velocity, velocity);
+  BIND_FACES(&call, a, carrier, c->carrier != NULL ? c->carrier : velocity);
+  for (int k = 0; k < 9; ++k) {
+    KP_BIND(&call, a, c[k], c->affine != NULL ? &c->affine->buffers[k] : NULL, KP_ACCESS_WRITE);
+  }
+  KP_BIND3(&call, a, , c->set->position, KP_ACCESS_WRITE);
+  KP_BIND3(&call, a, v, c->set->velocity, KP_ACCESS_WRITE);
+  bool is_first = kernel == &flip_carry_kernel;
+  KP_BIND(&call, a, state, has_lanes(mac, c) ? c->state : NULL,
+          is_first ? KP_ACCESS_OVERWRITE : KP_ACCESS_READ);
+  return kp_call_run(mac->backend, &call, c->set->space->n);
+}
+
 kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c) {
   flip_carry_args a = { .grid = mac->view,
                         .dt = c->dt,
@@ -175,16 +213,11 @@ kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c) {
         side[0].kind == KP_MAC_WALL && !is_flat ? mac->view.lo[axis] + c->margin : -HUGE_VAL;
     a.hi[axis] = side[1].kind == KP_MAC_WALL && !is_flat ? end - c->margin : HUGE_VAL;
   }
-  kp_call call;
-  kp_call_init(&call, c->affine != NULL ? &flip_carry_affine_kernel : &flip_carry_kernel, &a);
-  kp_buffer *velocity = c->velocity->buffers;
-  BIND_FACES(&call, &a, taken, c->affine != NULL ? velocity : c->taken);
-  BIND_FACES(&call, &a, velocity, velocity);
-  BIND_FACES(&call, &a, carrier, c->carrier != NULL ? c->carrier : velocity);
-  for (int k = 0; k < 9; ++k) {
-    KP_BIND(&call, &a, c[k], c->affine != NULL ? &c->affine->buffers[k] : NULL, KP_ACCESS_WRITE);
+  if (c->affine != NULL) {
+    return carry(mac, c, &a, &flip_carry_affine_kernel);
   }
-  KP_BIND3(&call, &a, , c->set->position, KP_ACCESS_WRITE);
-  KP_BIND3(&call, &a, v, c->set->velocity, KP_ACCESS_WRITE);
-  return kp_call_run(mac->backend, &call, c->set->space->n);
+  if (has_lanes(mac, c)) {
+    KP_TRY(carry(mac, c, &a, &flip_carry_kernel));
+  }
+  return carry(mac, c, &a, &flip_carry_far_kernel);
 }
