@@ -150,7 +150,7 @@ static kp_result create_pool(const char *backend, int64_t size, void **self) {
 static kp_result turn_pool(void *self) {
   pool_case *pool = self;
   KP_TRY(kp_surfacer_fill(&pool->surfacer, &pool->how, &pool->cloud));
-  return kp_marching_cubes(&pool->surfacer.lattice, 0.0f, &pool->surface);
+  return kp_marching_blocks(&pool->surfacer.blocks, 0.0f, &pool->surface);
 }
 
 static int64_t count_pool(const void *self) {
@@ -160,12 +160,10 @@ static int64_t count_pool(const void *self) {
 
 static double pool_bytes(const void *self) {
   const pool_case *pool = self;
-  const kp_lattice *lattice = &pool->surfacer.lattice;
-  double samples = (double)lattice->n[0] * lattice->n[1] * lattice->n[2];
   double surface = (double)pool->surface.n_vertices * (sizeof(kp_vec3) + 3 * sizeof(float)) +
                    (double)pool->surface.n_triangles * 3 * sizeof(uint32_t);
-  return 6 * sizeof(double) + sizeof(uint32_t) +
-         (3.0 * sizeof(float) * samples + surface) / (double)pool->cloud.n;
+  double room = (double)kp_surfacer_bytes(&pool->surfacer);
+  return 3 * sizeof(double) + (room + surface) / (double)pool->cloud.n;
 }
 
 const kp_case_turns kp_case_surface = { .create = create_pool,

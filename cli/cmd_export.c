@@ -11,6 +11,7 @@ static const kp_option options[] = {
   { "output", 'o', "DIR", "where to; <run>/export/<format> when missing" },
   { "frames", 0, "A:B", "only these frames: A:B, A:, :B or one number" },
   { "float", 0, NULL, "write positions with 7 digits instead of 16: half the size" },
+  { "half", 0, NULL, "16-bit numbers in vdb files: half the size, 3 digits" },
   { "plain", 0, NULL, "no compression, for programs that cannot read it" },
 };
 
@@ -22,7 +23,7 @@ static const kp_command command = {
   "  pc2, mdd         Blender's mesh cache: the motion of cloth in one file, with its OBJ\n"
   "  vdb              volumes, for Blender, Houdini and renderers\n"
   "  bgeo, usda       Houdini: particles; everything in one scene with time samples\n"
-  "  vtu, vtp         ParaView, with a .pvd index that knows the physical time\n"
+  "  vtu, vtp, vtkhdf ParaView, with a .pvd or .series index that knows the physical time\n"
   "  pov              POV-Ray scenes, ready to render\n"
   "  csv              spreadsheets, scripts",
   "  kelpie export out/dam_break --to ply,vtu\n"
@@ -117,7 +118,11 @@ static kp_result run_export(const kp_arguments *arguments) {
   kp_frame_list frames;
   uint32_t flags = kp_arguments_has(arguments, "float") ? KP_EXPORT_FLOAT32 : 0;
   flags |= kp_arguments_has(arguments, "plain") ? KP_EXPORT_PLAIN : 0;
+  flags |= kp_arguments_has(arguments, "half") ? KP_EXPORT_HALF : 0;
   kp_text_copy(formats, sizeof formats, to);
+  if ((flags & KP_EXPORT_HALF) != 0 && strstr(to, "vdb") == NULL && strstr(to, "usd") == NULL) {
+    return kp_fail(KP_ERROR_ARGUMENT, "--half is for vdb files, of which --to %s makes none", to);
+  }
   KP_TRY(
       kp_frame_list_find(arguments->plain.data[0], kp_arguments_get(arguments, "frames"), &frames));
   kp_result result = export_formats(&frames, formats, kp_arguments_get(arguments, "output"), flags);

@@ -1,14 +1,17 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/film_clock.h"
 #include "cli/frames.h"
+#include "cli/simulate.h"
 #include "io/number.h"
 #include "par/parallel.h"
+#include "render/environment.h"
 #include "render/scene_from_frame.h"
 #include "render/video.h"
 #include "run/inputs.h"
@@ -27,6 +30,8 @@ static const kp_option options[] = {
   { "range", 0, "A:B", "values at the ends of the colour map; from each frame when missing" },
   { "set", 's', "KEY=VALUE", "change a value of render or look, e.g. render.exposure=1" },
   { "scene", 0, "FILE", "take render and look from this scene instead of the run's own" },
+  { "follow", 0, NULL, "go on with the run: wait for its frames until it ends" },
+  { "missing", 0, NULL, "keep the pictures that are there and make the others" },
   { "video", 0, NULL, "fail when no video can be made" },
   { "no-video", 0, NULL, "pictures only" },
   { "threads", 'j', "N", "threads to use; all of the machine when missing" },
@@ -37,9 +42,10 @@ static const kp_command command = {
   "DIR [options]",
   "Makes a picture of each frame of a run, and a video where ffmpeg is found. Cameras and looks\n"
   "come from render { } and look \"name\" { } of the scene and may be changed at will: nothing is\n"
-  "simulated again.",
+  "simulated again. A run that goes on can be followed; Ctrl-C stops after the picture.",
   "  kelpie render out/dam_break\n"
   "  kelpie render out/dam_break --preview --frames 0:30\n"
+  "  kelpie render out/dam_break --follow\n"
   "  kelpie render out/dam_break --frames 60 --size 1920x1080 --samples 64 --color-by density",
   options,
   sizeof options / sizeof options[0],
@@ -57,7 +63,13 @@ typedef struct render_job {
   double fps;
   char folder[KP_PATH_SIZE];
   kp_picture picture;
+  kp_environment environment;
   kp_video *video;
+  char video_path[KP_PATH_SIZE];
+  bool is_following;
+  uint64_t n_expected;  // pictures in all
+  const volatile sig_atomic_t *stop;
+  kp_film_clock clock;
 } render_job;
 
 // ---- looks
@@ -295,11 +307,22 @@ static kp_result add_sets(const kp_arguments *arguments, kp_run_record *record) 
   return result;
 }
 
+// Frames up to `last` that are chosen; those that are there when it is -1.
+static uint64_t count_expected(const kp_frame_list *frames, int64_t last) {
+  if (last < 0) {
+    return frames->end - frames->begin;
+  }
+  const int64_t first = frames->first > 0 ? frames->first : 0;
+  last = frames->last >= 0 && frames->last < last ? frames->last : last;
+  return last >= first ? (uint64_t)(last - first) + 1 : 0;
+}
+
 static kp_result load_scene(render_job *job) {
   const char *other = kp_arguments_get(job->arguments, "scene");
   kp_run_record record;
   KP_TRY(kp_run_record_read(&job->frames.folder, &record));
   job->fps = record.fps;
+  job->n_expected = count_expected(&job->frames, job->is_following ? record.last_frame : -1);
   kp_extras_init(&job->extras);
   kp_result result = add_sets(job->arguments, &record);
   if (result == KP_OK && other != NULL) {
@@ -315,12 +338,37 @@ static kp_result load_scene(render_job *job) {
 
 // ---- pictures
 
+static kp_result picture_path(const render_job *job, uint64_t number, char out[KP_PATH_SIZE]) {
+  char name[64];
+  (void)snprintf(name, sizeof name, "frame_%06llu.png", (unsigned long long)number);
+  return kp_path_join(out, KP_PATH_SIZE, job->folder, name);
+}
+
+// A picture that is there already goes into the video as it is, if it has the size.
+static kp_result keep_picture(render_job *job, uint64_t number, bool *is_kept) {
+  char path[KP_PATH_SIZE];
+  kp_image image;
+  *is_kept = false;
+  KP_TRY(picture_path(job, number, path));
+  if (!kp_arguments_has(job->arguments, "missing") || !kp_file_exists(path) ||
+      kp_png_read(path, &image) != KP_OK) {
+    return KP_OK;
+  }
+  kp_result result = KP_OK;
+  const kp_render_def *def = &job->extras.render;
+  *is_kept = image.width == (int)def->width && image.height == (int)def->height;
+  if (*is_kept && job->video != NULL) {
+    result = kp_video_add(job->video, &image);
+  }
+  kp_image_free(&image);
+  return result;
+}
+
 static kp_result save_picture(render_job *job, uint64_t number) {
   const kp_render_def *def = &job->extras.render;
-  char name[64], path[KP_PATH_SIZE];
+  char path[KP_PATH_SIZE];
   kp_image image;
-  (void)snprintf(name, sizeof name, "frame_%06llu.png", (unsigned long long)number);
-  KP_TRY(kp_path_join(path, sizeof path, job->folder, name));
+  KP_TRY(picture_path(job, number, path));
   KP_TRY(kp_picture_encode(&job->picture, def->exposure, def->transparent, &image));
   kp_result result = kp_png_write(path, &image);
   if (result == KP_OK && job->video != NULL) {
@@ -334,12 +382,20 @@ static kp_result render_one(render_job *job, size_t index) {
   char path[KP_PATH_SIZE];
   kp_frame *frame = NULL;
   kp_frame_scene *scene = NULL;
+  bool is_kept;
+  KP_TRY(keep_picture(job, job->frames.all.files[index].number, &is_kept));
+  if (is_kept) {
+    return KP_OK;
+  }
   KP_TRY(kp_frame_list_path(&job->frames, index, path));
   KP_TRY(kp_frame_load(path, &frame));
   kp_result result =
       kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius, &scene);
   if (result == KP_OK) {
-    result = kp_render_frame(kp_frame_scene_get(scene), &job->extras.render, &job->picture);
+    kp_render_scene drawn = *kp_frame_scene_get(scene);
+    drawn.environment = job->environment.texels != NULL ? &job->environment : NULL;
+    drawn.interval = job->fps > 0.0 ? 1.0 / job->fps : 0.0;
+    result = kp_render_frame(&drawn, &job->extras.render, &job->picture);
   }
   if (result == KP_OK) {
     result = save_picture(job, frame->frame);
@@ -352,51 +408,85 @@ static kp_result render_one(render_job *job, size_t index) {
 static kp_result open_video(render_job *job) {
   const kp_arguments *arguments = job->arguments;
   bool wants = kp_arguments_has(arguments, "video");
-  bool is_possible = kp_video_available(NULL) && job->frames.end - job->frames.begin > 1;
+  bool is_possible = kp_video_available(NULL) && job->n_expected > 1;
   if (kp_arguments_has(arguments, "no-video") || (!wants && !is_possible)) {
     return KP_OK;
   }
-  char path[KP_PATH_SIZE];
-  KP_TRY(kp_path_join(path, sizeof path, job->folder, "video.mp4"));
+  // a film that is not at its end has another name
+  KP_TRY(kp_path_join(job->video_path, sizeof job->video_path, job->folder, "video.part.mp4"));
   kp_video_def def = kp_default_video_def();
-  def.path = path;
+  def.path = job->video_path;
   def.fps = job->fps > 0.0 ? job->fps : def.fps;
   def.width = (int)job->extras.render.width;
   def.height = (int)job->extras.render.height;
   return kp_video_open(&def, &job->video);
 }
 
-static void tell(const render_job *job, size_t index) {
-  size_t done = index - job->frames.begin + 1, all = job->frames.end - job->frames.begin;
-  if (isatty(STDOUT_FILENO)) {
-    (void)printf("\rpicture %zu of %zu\033[K%s", done, all, done == all ? "\n" : "");
-  } else {
-    (void)printf("picture %zu of %zu\n", done, all);
+static kp_result close_video(render_job *job, kp_result result) {
+  char path[KP_PATH_SIZE], sentence[1024];
+  // the sentence of an earlier failure is worth more than ffmpeg's
+  kp_text_copy(sentence, sizeof sentence, kp_last_error());
+  kp_result closed = kp_video_close(&job->video);
+  if (result == KP_OK && closed == KP_OK) {
+    KP_TRY(kp_path_join(path, sizeof path, job->folder, "video.mp4"));
+    return rename(job->video_path, path) == 0
+               ? KP_OK
+               : kp_fail(KP_ERROR_IO, "%s could not be made: %s", path, strerror(errno));
   }
-  (void)fflush(stdout);
+  (void)remove(job->video_path);
+  return result != KP_OK ? kp_fail(result, "%s", sentence) : closed;
+}
+
+// True while there is a picture to be made; waits for the next frame of a run that goes on.
+static kp_result find_next(render_job *job, size_t index, bool *is_there) {
+  *is_there = index < job->frames.end && *job->stop == 0;
+  return job->is_following && index >= job->frames.end
+             ? kp_frame_list_wait(&job->frames, index, job->stop, is_there)
+             : KP_OK;
 }
 
 static kp_result render_all(render_job *job) {
   KP_TRY(open_video(job));
-  bool has_video = job->video != NULL;
-  kp_result result = KP_OK;
-  for (size_t i = job->frames.begin; result == KP_OK && i < job->frames.end; ++i) {
-    result = render_one(job, i);
+  bool has_video = job->video != NULL, is_there = true;
+  size_t n = 0;
+  kp_film_begin(&job->clock, job->n_expected);
+  kp_result result = find_next(job, job->frames.begin, &is_there);
+  while (result == KP_OK && is_there) {
+    result = render_one(job, job->frames.begin + n);
     if (result == KP_OK) {
-      tell(job, i);
+      kp_film_tell(&job->clock, ++n);
+      result = find_next(job, job->frames.begin + n, &is_there);
     }
   }
+  kp_film_end(&job->clock);
+  if (result == KP_OK && *job->stop != 0) {
+    result = kp_fail(KP_STOPPED, "stopped after picture %zu of %llu", n,
+                     (unsigned long long)job->n_expected);
+  }
   if (has_video) {
-    // the sentence of an earlier failure is worth more than ffmpeg's
-    char sentence[1024];
-    kp_text_copy(sentence, sizeof sentence, kp_last_error());
-    kp_result closed = kp_video_close(&job->video);
-    result = result != KP_OK ? kp_fail(result, "%s", sentence) : closed;
+    result = close_video(job, result);
   }
   if (result == KP_OK) {
     (void)printf("pictures%s in %s\n", has_video ? " and video.mp4" : "", job->folder);
   }
   return result;
+}
+
+// The map beside the scene, or where the program runs.
+static kp_result load_environment(render_job *job) {
+  const char *file = job->extras.render.environment;
+  if (file[0] == '\0') {
+    return KP_OK;
+  }
+  char path[KP_PATH_SIZE];
+  if (file[0] != '/') {
+    KP_TRY(kp_path_join(path, sizeof path, kp_scene_folder(job->scene), file));
+    kp_result result = kp_environment_load(path, &job->environment);
+    if (result == KP_OK || result == KP_ERROR_FORMAT) {
+      return result;
+    }
+  }
+  return kp_environment_load(file, &job->environment);
 }
 
 static kp_result set_up(render_job *job) {
@@ -411,6 +501,7 @@ static kp_result set_up(render_job *job) {
   face_flat_world(job->scene, &job->extras.render);
   KP_TRY(apply_options(job->arguments, &job->extras.render));
   KP_TRY(gather_looks(job));
+  KP_TRY(load_environment(job));
   job->particle_radius = find_radius(kp_scene_spec(job->scene));
   if (wanted != NULL) {
     kp_text_copy(job->folder, sizeof job->folder, wanted);
@@ -426,9 +517,12 @@ int cmd_render(int argc, char **argv) {
   if (!kp_cli_begin(&command, argc, argv, &arguments, &status)) {
     return status;
   }
-  render_job job = { .arguments = &arguments };
-  kp_result result = kp_frame_list_find(arguments.plain.data[0],
-                                        kp_arguments_get(&arguments, "frames"), &job.frames);
+  render_job job = { .arguments = &arguments,
+                     .is_following = kp_arguments_has(&arguments, "follow") };
+  job.stop = kp_cli_catch_stop();
+  const char *chosen = kp_arguments_get(&arguments, "frames"), *path = arguments.plain.data[0];
+  kp_result result = job.is_following ? kp_frame_list_follow(path, chosen, &job.frames)
+                                      : kp_frame_list_find(path, chosen, &job.frames);
   if (result == KP_OK) {
     result = set_up(&job);
   }
@@ -436,6 +530,7 @@ int cmd_render(int argc, char **argv) {
     result = render_all(&job);
   }
   kp_picture_free(&job.picture);
+  kp_environment_free(&job.environment);
   kp_array_free(&job.looks);
   kp_scene_free(&job.scene);
   kp_frame_list_free(&job.frames);

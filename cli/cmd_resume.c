@@ -4,6 +4,7 @@ static const kp_option options[] = {
   { "frames", 0, "A:B", "go on to frame B, which the scene must have" },
   { "threads", 'j', "N", "threads to use; all of the machine when missing" },
   { "progress", 0, "HOW", "bar, plain, json, none or auto (a bar on a terminal)" },
+  { "render", 0, NULL, "make the pictures that are missing meanwhile" },
 };
 
 static const kp_command command = {
@@ -27,7 +28,7 @@ int cmd_resume(int argc, char **argv) {
   }
   kp_run_def def = kp_default_run_def();
   def.folder = arguments.plain.data[0];
-  kp_result result = kp_cli_run_options(&arguments, &def);
+  kp_result result = kp_cli_run_options(&arguments, true, &def);
   status = result == KP_OK ? kp_cli_simulate(&def, kp_run_resume) : kp_cli_report(result);
   kp_arguments_free(&arguments);
   return status;

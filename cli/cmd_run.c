@@ -11,6 +11,7 @@ static const kp_option options[] = {
   { "backend", 0, "NAME", "where to compute: cpu, cuda or mirror" },
   { "threads", 'j', "N", "threads to use; all of the machine when missing" },
   { "progress", 0, "HOW", "bar, plain, json, none or auto (a bar on a terminal)" },
+  { "render", 0, NULL, "make pictures of the frames meanwhile, in a program of its own" },
   { "force", 'f', NULL, "replace a run that is already in the folder" },
 };
 
@@ -20,9 +21,12 @@ static const kp_command command = {
   "Simulates a scene and leaves a run folder: the frames, statistics (stats.csv), times\n"
   "(perf.csv), checkpoints, and everything needed to go on. Frame 0 is the initial state.\n"
   "Ctrl-C, or a file named 'stop' in the run folder, finishes the frame and stops (exit\n"
-  "status 75); 'kelpie resume' goes on. A second Ctrl-C ends at once.",
+  "status 75); 'kelpie resume' goes on. A second Ctrl-C ends at once.\n"
+  "With --render, pictures and video come to <run>/images while it goes on: the same as those\n"
+  "of 'kelpie render' afterwards. They take a quarter of the threads.",
   "  kelpie run scenes/demo/dam_break.lua\n"
-  "  kelpie run scenes/demo/dam_break.lua -o out/honey --set water.viscosity=5 --frames :60",
+  "  kelpie run scenes/demo/dam_break.lua -o out/honey --set water.viscosity=5 --frames :60\n"
+  "  kelpie run scenes/demo/dam_break.lua --render",
   options,
   sizeof options / sizeof options[0],
   1,
@@ -66,7 +70,7 @@ int cmd_run(int argc, char **argv) {
     def.sets = sets;
   }
   if (result == KP_OK) {
-    result = kp_cli_run_options(&arguments, &def);
+    result = kp_cli_run_options(&arguments, false, &def);
   }
   status = result == KP_OK ? kp_cli_simulate(&def, kp_run_start) : kp_cli_report(result);
   kp_free(sets);

@@ -1,6 +1,8 @@
 // The frames of a run that a command is asked for.
 #pragma once
 
+#include <signal.h>
+
 #include "cli/options.h"
 #include "io/files.h"
 #include "run/run_folder.h"
@@ -8,11 +10,20 @@
 typedef struct kp_frame_list {
   kp_run_folder folder;
   kp_numbered_list all;
-  size_t begin, end;  // the chosen ones: all.files[begin .. end - 1]
+  size_t begin, end;    // the chosen ones: all.files[begin .. end - 1]
+  int64_t first, last;  // of --frames; -1: no bound
 } kp_frame_list;
 
 // Frames of the run folder `path` within --frames (all when NULL). No frame at all is refused.
 KP_NODISCARD kp_result kp_frame_list_find(const char *path, const char *frames, kp_frame_list *out);
+// The same, but no frame at all is fine: more may come.
+KP_NODISCARD kp_result kp_frame_list_follow(const char *path, const char *frames,
+                                            kp_frame_list *out);
+
+// Waits until frame all.files[index] is there. *is_there is false when none will come, since the
+// run has ended, or when *stop is no longer 0.
+KP_NODISCARD kp_result kp_frame_list_wait(kp_frame_list *list, size_t index,
+                                          const volatile sig_atomic_t *stop, bool *is_there);
 void kp_frame_list_free(kp_frame_list *list);
 
 // Path of the frame's file.

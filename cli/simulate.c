@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/painter.h"
+
 #define THREADS_MOST 4096
 
 static volatile sig_atomic_t stop_wanted;
@@ -15,7 +17,7 @@ static void ask_to_stop(int signal_number) {
   stop_wanted = 1;
 }
 
-static void catch_signals(void) {
+const volatile sig_atomic_t *kp_cli_catch_stop(void) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = ask_to_stop;
@@ -23,9 +25,10 @@ static void catch_signals(void) {
   sigemptyset(&action.sa_mask);
   (void)sigaction(SIGINT, &action, NULL);
   (void)sigaction(SIGTERM, &action, NULL);
+  return &stop_wanted;
 }
 
-kp_result kp_cli_run_options(const kp_arguments *arguments, kp_run_def *def) {
+kp_result kp_cli_run_options(const kp_arguments *arguments, bool is_resumed, kp_run_def *def) {
   const char *threads = kp_arguments_get(arguments, "threads");
   const char *frames = kp_arguments_get(arguments, "frames");
   const char *progress = kp_arguments_get(arguments, "progress");
@@ -33,6 +36,9 @@ kp_result kp_cli_run_options(const kp_arguments *arguments, kp_run_def *def) {
     int64_t n;
     KP_TRY(kp_parse_int("--threads", threads, 1, THREADS_MOST, &n));
     def->threads = (int)n;
+  }
+  if (kp_arguments_has(arguments, "render")) {
+    kp_painter_share(def, is_resumed);
   }
   if (frames != NULL) {
     bool is_single;
@@ -59,8 +65,7 @@ static void tell_end(const kp_run_def *def, const kp_run_outcome *outcome) {
 
 int kp_cli_simulate(kp_run_def *def,
                     kp_result (*simulate)(const kp_run_def *def, kp_run_outcome *outcome)) {
-  catch_signals();
-  def->stop = &stop_wanted;
+  def->stop = kp_cli_catch_stop();
   kp_run_outcome outcome;
   kp_result result = simulate(def, &outcome);
   int status = kp_cli_report(result);
@@ -70,5 +75,6 @@ int kp_cli_simulate(kp_run_def *def,
   } else if (result == KP_OK && !is_quiet) {
     tell_end(def, &outcome);
   }
+  kp_painter_end(result == KP_STOPPED, is_quiet);
   return status;
 }

@@ -11,7 +11,9 @@ kp_sources(
   cmd_run.c
   cmd_scenes.c
   cmd_study.c
+  film_clock.c
   frames.c
   main.c
   options.c
+  painter.c
   simulate.c)

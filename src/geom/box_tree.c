@@ -1,6 +1,13 @@
 #include "geom/box_tree.h"
 
 #include "base/memory.h"
+#include "par/kernel_define.h"
+
+// All leaves but the last are full: a leaf is a block.
+static void set_form(kp_box *node, const kp_bvh_node *from) {
+  node->first = from->count > 0 ? from->first / KP_BOX_LANES : from->first;
+  node->count = from->count;
+}
 
 // Nodes in depth-first order, so that a walk finds what it needs next close by; pairs of children
 // side by side and behind their parents, as in the tree they come from.
@@ -8,8 +15,7 @@ static void lay_out(const kp_bvh *form, kp_box_tree *tree) {
   kp_index stack[KP_BVH_STACK_SIZE];  // where a node that has children stands here
   int top = 0;
   kp_index n = 1;
-  tree->nodes[0].first = form->nodes[0].first;
-  tree->nodes[0].count = form->nodes[0].count;
+  set_form(&tree->nodes[0], &form->nodes[0]);
   stack[top++] = 0;
   while (top > 0) {
     kp_box *node = &tree->nodes[stack[--top]];
@@ -17,9 +23,7 @@ static void lay_out(const kp_bvh *form, kp_box_tree *tree) {
       continue;
     }
     for (kp_index k = 0; k < 2; ++k) {
-      const kp_bvh_node *child = &form->nodes[node->first + k];
-      tree->nodes[n + k].first = child->first;
-      tree->nodes[n + k].count = child->count;
+      set_form(&tree->nodes[n + k], &form->nodes[node->first + k]);
       stack[top++] = n + 1 - k;
     }
     node->first = n;
@@ -30,39 +34,55 @@ static void lay_out(const kp_bvh *form, kp_box_tree *tree) {
 static kp_result allocate(kp_box_tree *tree, kp_index n_nodes, kp_index n) {
   tree->n_nodes = n_nodes;
   tree->n_items = n;
+  tree->n_blocks = (n + KP_BOX_LANES - 1) / KP_BOX_LANES;
+  size_t n_blocks = (size_t)tree->n_blocks;
   tree->nodes = kp_alloc((size_t)n_nodes * sizeof *tree->nodes, KP_MEMORY_MESH);
-  tree->boxes = kp_alloc((size_t)n * sizeof *tree->boxes, KP_MEMORY_MESH);
-  tree->marks = kp_alloc_zero((size_t)n, KP_MEMORY_MESH);
+  tree->blocks = kp_alloc(n_blocks * sizeof *tree->blocks, KP_MEMORY_MESH);
+  tree->marks = kp_alloc_zero(n_blocks * sizeof *tree->marks, KP_MEMORY_MESH);
   tree->is_marked = kp_alloc_zero((size_t)n_nodes, KP_MEMORY_MESH);
   bool is_done =
-      tree->nodes != NULL && tree->boxes != NULL && tree->marks != NULL && tree->is_marked != NULL;
+      tree->nodes != NULL && tree->blocks != NULL && tree->marks != NULL && tree->is_marked != NULL;
   return is_done ? KP_OK : KP_ERROR_MEMORY;
 }
 
-// One box as if it were that of a corner.
-static kp_box still_box(kp_aabb box) {
-  kp_box low = { 0 };
-  kp_box high = { 0 };
-  kp_box_set(&low, box.min, box.min, 0.0);
-  kp_box_set(&high, box.max, box.max, 0.0);
-  kp_box_cover(&low, &low, &high);
-  return low;
+static void put_box(kp_box_block *block, int lane, kp_vec3 min, kp_vec3 max) {
+  const double low[3] = { min.x, min.y, min.z };
+  const double high[3] = { max.x, max.y, max.z };
+  for (int k = 0; k < 3; ++k) {
+    block->min[k][lane] = block->end_min[k][lane] = kp_round_down(low[k]);
+    block->max[k][lane] = block->end_max[k][lane] = kp_round_up(high[k]);
+  }
+}
+
+static void empty_lane(kp_box_block *block, int lane) {
+  block->item[lane] = -1;
+  for (int k = 0; k < 3; ++k) {
+    block->corner[k][lane] = -1;
+    block->min[k][lane] = block->end_min[k][lane] = HUGE_VALF;
+    block->max[k][lane] = block->end_max[k][lane] = -HUGE_VALF;
+  }
 }
 
 static kp_result build_over(const kp_aabb *boxes, const kp_index *corners, int n_each, kp_index n,
                             kp_box_tree *tree) {
   kp_bvh form;
-  KP_TRY(kp_bvh_build(boxes, n, &form));
+  KP_TRY(kp_bvh_build_full(boxes, n, KP_BOX_LANES, &form));
   kp_result result = allocate(tree, form.n_nodes, n);
-  for (kp_index k = 0; result == KP_OK && k < n; ++k) {
+  tree->n_each = n_each;
+  for (kp_index k = 0; result == KP_OK && k < KP_BOX_LANES * tree->n_blocks; ++k) {
+    kp_box_block *block = &tree->blocks[k / KP_BOX_LANES];
+    int lane = (int)(k % KP_BOX_LANES);
+    if (k >= n) {
+      empty_lane(block, lane);
+      continue;
+    }
     kp_index item = form.items[k];
     const kp_index *c = corners + (int64_t)n_each * item;
-    kp_box *box = &tree->boxes[k];
-    *box = still_box(boxes[item]);
-    box->first = item;
-    box->count = c[0];
-    box->second = c[n_each > 1 ? 1 : 0];
-    box->third = c[n_each - 1];
+    put_box(block, lane, boxes[item].min, boxes[item].max);
+    block->item[lane] = item;
+    block->corner[0][lane] = c[0];
+    block->corner[1][lane] = c[n_each > 1 ? 1 : 0];
+    block->corner[2][lane] = c[n_each - 1];
   }
   if (result == KP_OK) {
     lay_out(&form, tree);
@@ -97,28 +117,40 @@ kp_result kp_box_tree_build(const kp_vec3 *x, const kp_index *corners, int n_eac
 
 void kp_box_tree_destroy(kp_box_tree *tree) {
   kp_free(tree->nodes);
-  kp_free(tree->boxes);
+  kp_free(tree->blocks);
   kp_free(tree->marks);
   kp_free(tree->is_marked);
   *tree = (kp_box_tree){ 0 };
 }
 
+static float least_of(const float v[KP_BOX_LANES]) {
+  float least = v[0];
+  for (int l = 1; l < KP_BOX_LANES; ++l) {
+    least = v[l] < least ? v[l] : least;
+  }
+  return least;
+}
+
+static float most_of(const float v[KP_BOX_LANES]) {
+  float most = v[0];
+  for (int l = 1; l < KP_BOX_LANES; ++l) {
+    most = v[l] > most ? v[l] : most;
+  }
+  return most;
+}
+
 static void refit_leaf(kp_box_tree *tree, kp_index i, bool only_marked) {
   kp_box *node = &tree->nodes[i];
-  const kp_box *boxes = tree->boxes + node->first;
-  const uint8_t *marks = tree->marks + node->first;
-  uint8_t is_marked = 0;
-  for (kp_index k = 0; k < node->count; ++k) {
-    is_marked |= marks[k];
-  }
-  tree->is_marked[i] = is_marked;
-  if (only_marked && !is_marked) {
+  const kp_box_block *block = &tree->blocks[node->first];
+  tree->is_marked[i] = tree->marks[node->first] != 0;
+  if (only_marked && !tree->is_marked[i]) {
     return;
   }
-  kp_index last = node->count - 1;
-  kp_box_cover(node, &boxes[0], &boxes[last]);
-  for (kp_index k = 1; k < last; ++k) {
-    kp_box_cover(node, node, &boxes[k]);
+  for (int k = 0; k < 3; ++k) {
+    node->min[k] = least_of(block->min[k]);
+    node->max[k] = most_of(block->max[k]);
+    node->end_min[k] = least_of(block->end_min[k]);
+    node->end_max[k] = most_of(block->end_max[k]);
   }
 }
 
@@ -132,39 +164,6 @@ void kp_box_tree_refit(kp_box_tree *tree, bool only_marked) {
     tree->is_marked[i] = tree->is_marked[node->first] | tree->is_marked[node->first + 1];
     if (!only_marked || tree->is_marked[i]) {
       kp_box_cover(node, &tree->nodes[node->first], &tree->nodes[node->first + 1]);
-    }
-  }
-}
-
-static bool shares_corner(const kp_box *a, const kp_box *b) {
-  return (a->count == b->count) | (a->count == b->second) | (a->count == b->third) |
-         (a->second == b->count) | (a->second == b->second) | (a->second == b->third) |
-         (a->third == b->count) | (a->third == b->second) | (a->third == b->third);
-}
-
-// Pairs of two leaves. Items that do not meet the other leaf are dropped before they are paired.
-static void pair_leaves(const kp_box_walk *w, kp_box_task task, kp_box_pair_fn visit, void *user) {
-  const kp_box *leaf_a = &w->a->nodes[task.a];
-  const kp_box *leaf_b = &w->b->nodes[task.b];
-  bool is_one = w->a == w->b && task.a == task.b;
-  kp_index b[KP_BVH_LEAF_SIZE];
-  int n_b = 0;
-  for (kp_index j = leaf_b->first; j < leaf_b->first + leaf_b->count; ++j) {
-    b[n_b] = j;
-    n_b += kp_box_meets(leaf_a, &w->b->boxes[j]) ? 1 : 0;
-  }
-  for (kp_index i = leaf_a->first; n_b > 0 && i < leaf_a->first + leaf_a->count; ++i) {
-    const kp_box *box = &w->a->boxes[i];
-    if (!kp_box_meets(box, leaf_b)) {
-      continue;
-    }
-    for (int k = 0; k < n_b; ++k) {
-      const kp_box *other = &w->b->boxes[b[k]];
-      bool is_asked =
-          !(is_one && b[k] <= i) && (!w->only_marked || (w->a->marks[i] | w->b->marks[b[k]]));
-      if (is_asked && kp_box_meets(box, other) && !shares_corner(box, other)) {
-        visit(box->first, other->first, user);
-      }
     }
   }
 }
@@ -226,7 +225,16 @@ int kp_box_tree_split(const kp_box_walk *w, kp_box_task tasks[KP_BOX_TASKS]) {
   return n;
 }
 
+// Pairs of two leaves, one function per instruction set (box_tree_cpu.c).
+typedef void (*leaves_fn)(const kp_box_walk *walk, kp_box_task task, kp_box_pair_fn visit,
+                          void *user);
+void kp_box_leaves_base(const kp_box_walk *w, kp_box_task task, kp_box_pair_fn visit, void *user);
+void kp_box_leaves_v3(const kp_box_walk *w, kp_box_task task, kp_box_pair_fn visit, void *user);
+void kp_box_leaves_v4(const kp_box_walk *w, kp_box_task task, kp_box_pair_fn visit, void *user);
+
 void kp_box_tree_pairs(const kp_box_walk *w, kp_box_task task, kp_box_pair_fn visit, void *user) {
+  static const leaves_fn slots[] = KP_DEFINE_SLOTS(kp_box_leaves_);
+  leaves_fn pair_leaves = slots[kp_isa_current()];
   // a division replaces one task by up to four, each a level deeper
   kp_box_task stack[4 * KP_BVH_STACK_SIZE];
   int top = 0;

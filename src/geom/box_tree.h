@@ -5,11 +5,14 @@
 // costs nothing, on every level (the moving frame of Selle 2008, section 6.3, who has it for
 // leaves). Boxes are in single precision, rounded outward, a cache line each.
 //
-//   kp_box_set(&corner_boxes[i], ...)               of each corner
-//   kp_box_join(&tree.boxes[k], corner_boxes)       of each item
+//   kp_box_set(&corner_boxes[i], ...)                      of each corner
+//   kp_box_block_join(&tree.blocks[b], lane, corner_boxes) of each item
 //   kp_box_tree_refit(&tree, false)
 //   kp_box_tree_split(&walk, tasks, n)     cuts the search into tasks
 //   kp_box_tree_pairs(&walk, task, ...)    each of them, in parallel
+//
+// Items of a leaf stand side by side in a block, one array per number, so that one instruction asks
+// a box about all of them (box_tree_cpu.c, compiled for each instruction set).
 //
 // Which pairs are found depends on the boxes alone; their order depends on the form of the tree.
 #pragma once
@@ -20,9 +23,8 @@
 #include <immintrin.h>
 #endif
 
-// A node of a tree: children `first` and `first + 1` with count = 0, or boxes first ... first +
-// count - 1. An item: its number is `first`, and `count`, `second`, `third` are the corners it
-// stands on, some of them repeated where it has fewer than three.
+// A node of a tree: children `first` and `first + 1` with count = 0, or block `first` with `count`
+// items. A corner: its numbers are not used.
 typedef struct kp_box {
   float min[3];  // at the start
   kp_index first;
@@ -34,12 +36,24 @@ typedef struct kp_box {
   kp_index third;
 } kp_box;
 
+#define KP_BOX_LANES 16
+
+// The items of a leaf. Lanes without an item have number -1, no corners and a box that meets
+// nothing.
+typedef struct kp_box_block {
+  float min[3][KP_BOX_LANES], max[3][KP_BOX_LANES];
+  float end_min[3][KP_BOX_LANES], end_max[3][KP_BOX_LANES];
+  kp_index item[KP_BOX_LANES];
+  kp_index corner[3][KP_BOX_LANES];  // some repeated where an item has fewer than three
+} kp_box_block;
+
 typedef struct kp_box_tree {
   kp_box *nodes;
-  kp_box *boxes;       // of items, in the order of the leaves
-  uint8_t *marks;      // of boxes: 1 for those that marked searches are about
-  uint8_t *is_marked;  // of nodes: holds a marked box
-  kp_index n_nodes, n_items;
+  kp_box_block *blocks;  // of leaves
+  uint16_t *marks;       // of blocks: bit l for items that marked searches are about
+  uint8_t *is_marked;    // of nodes: holds a marked item
+  kp_index n_nodes, n_items, n_blocks;
+  int n_each;  // corners of an item
 } kp_box_tree;
 
 // Items of n_each corners, 1 to 3, at places x. An empty tree is legal.
@@ -108,10 +122,27 @@ KP_FN void kp_box_cover(kp_box *box, const kp_box *a, const kp_box *b) {
   }
 }
 
+KP_FN float kp_box_least(float a, float b, float c) {
+  float least = a < b ? a : b;
+  return least < c ? least : c;
+}
+
+KP_FN float kp_box_most(float a, float b, float c) {
+  float most = a > b ? a : b;
+  return most > c ? most : c;
+}
+
 // The box of an item around those of its corners.
-KP_FN void kp_box_join(kp_box *item, const kp_box *corners) {
-  kp_box_cover(item, &corners[item->count], &corners[item->second]);
-  kp_box_cover(item, item, &corners[item->third]);
+KP_FN void kp_box_block_join(kp_box_block *block, int lane, const kp_box *corners) {
+  const kp_box *a = &corners[block->corner[0][lane]];
+  const kp_box *b = &corners[block->corner[1][lane]];
+  const kp_box *c = &corners[block->corner[2][lane]];
+  for (int k = 0; k < 3; ++k) {
+    block->min[k][lane] = kp_box_least(a->min[k], b->min[k], c->min[k]);
+    block->max[k][lane] = kp_box_most(a->max[k], b->max[k], c->max[k]);
+    block->end_min[k][lane] = kp_box_least(a->end_min[k], b->end_min[k], c->end_min[k]);
+    block->end_max[k][lane] = kp_box_most(a->end_max[k], b->end_max[k], c->end_max[k]);
+  }
 }
 
 // Does no axis part a and b on the whole way?

@@ -76,17 +76,22 @@ static kp_index most_nodes(kp_index n) {
   return (kp_index)bound;
 }
 
+// Items of the first half of a node: half of them, or half of the leaves they fill.
+static kp_index half_of(kp_index count, kp_index leaf, bool is_full) {
+  return is_full ? ((count + leaf - 1) / leaf + 1) / 2 * leaf : count / 2;
+}
+
 // Nodes are split in the order they were made: the array itself is the queue.
-static void split_nodes(kp_bvh *bvh, const kp_aabb *boxes) {
+static void split_nodes(kp_bvh *bvh, const kp_aabb *boxes, kp_index leaf, bool is_full) {
   bvh->nodes[0] = (kp_bvh_node){ .first = 0, .count = bvh->n_items };
   bvh->n_nodes = 1;
   for (kp_index i = 0; i < bvh->n_nodes; ++i) {
     kp_bvh_node *node = &bvh->nodes[i];
-    if (node->count <= KP_BVH_LEAF_SIZE) {
+    if (node->count <= leaf) {
       continue;
     }
     kp_index *items = bvh->items + node->first;
-    kp_index half = node->count / 2;
+    kp_index half = half_of(node->count, leaf, is_full);
     order by = { boxes, longest_axis(boxes, items, node->count) };
     select_smallest(&by, items, node->count, half);
     kp_bvh_node *children = &bvh->nodes[bvh->n_nodes];
@@ -98,7 +103,13 @@ static void split_nodes(kp_bvh *bvh, const kp_aabb *boxes) {
   }
 }
 
-kp_result kp_bvh_build(const kp_aabb *boxes, kp_index n, kp_bvh *bvh) {
+static void number_items(kp_bvh *bvh) {
+  for (kp_index i = 0; i < bvh->n_items; ++i) {
+    bvh->items[i] = i;
+  }
+}
+
+static kp_result make_room(kp_index n, kp_bvh *bvh) {
   *bvh = (kp_bvh){ 0 };
   if (n == 0) {
     return KP_OK;
@@ -110,7 +121,22 @@ kp_result kp_bvh_build(const kp_aabb *boxes, kp_index n, kp_bvh *bvh) {
     return KP_ERROR_MEMORY;
   }
   bvh->n_items = n;
+  return KP_OK;
+}
+
+kp_result kp_bvh_build(const kp_aabb *boxes, kp_index n, kp_bvh *bvh) {
+  KP_TRY(make_room(n, bvh));
   kp_bvh_rebuild(bvh, boxes);
+  return KP_OK;
+}
+
+kp_result kp_bvh_build_full(const kp_aabb *boxes, kp_index n, kp_index leaf, kp_bvh *bvh) {
+  KP_TRY(make_room(n, bvh));
+  if (n > 0) {
+    number_items(bvh);
+    split_nodes(bvh, boxes, leaf, true);
+    kp_bvh_refit(bvh, boxes);
+  }
   return KP_OK;
 }
 
@@ -118,10 +144,8 @@ void kp_bvh_rebuild(kp_bvh *bvh, const kp_aabb *boxes) {
   if (bvh->n_items == 0) {
     return;
   }
-  for (kp_index i = 0; i < bvh->n_items; ++i) {
-    bvh->items[i] = i;
-  }
-  split_nodes(bvh, boxes);
+  number_items(bvh);
+  split_nodes(bvh, boxes, KP_BVH_LEAF_SIZE, false);
   kp_bvh_refit(bvh, boxes);
 }
 

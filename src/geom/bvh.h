@@ -33,6 +33,11 @@ typedef struct kp_bvh {
 KP_NODISCARD kp_result kp_bvh_build(const kp_aabb *boxes, kp_index n, kp_bvh *bvh);
 void kp_bvh_destroy(kp_bvh *bvh);
 
+// The same with leaves of `leaf` items (4 or more), all full but the last: for walks that take a
+// leaf at once. Such a tree can be refitted, not rebuilt.
+KP_NODISCARD kp_result kp_bvh_build_full(const kp_aabb *boxes, kp_index n, kp_index leaf,
+                                         kp_bvh *bvh);
+
 // New boxes for the same items; the tree keeps its form. No allocation, O(n).
 void kp_bvh_refit(kp_bvh *bvh, const kp_aabb *boxes);
 

@@ -333,7 +333,7 @@ static kp_result get_scratch(kp_isosurface *out, int64_t n_rows, int64_t words, 
   return s->bits != NULL && s->rows != NULL ? KP_OK : KP_ERROR_MEMORY;
 }
 
-static kp_result get_arrays(kp_isosurface *out) {
+kp_result kp_isosurface_reserve(kp_isosurface *out) {
   out->vertices = make_room(out->vertices, out->n_vertices, sizeof *out->vertices);
   out->normals = make_room(out->normals, out->n_vertices, 3 * sizeof *out->normals);
   out->triangles = make_room(out->triangles, out->n_triangles, 3 * sizeof *out->triangles);
@@ -355,7 +355,7 @@ kp_result kp_marching_cubes(const kp_lattice *lattice, float level, kp_isosurfac
   kp_parallel_for(n_rows, ROWS_PER_CHUNK, mark_rows, &w);
   kp_parallel_for(n_rows, ROWS_PER_CHUNK, count_rows, &w);
   KP_TRY(number_rows(&w, n_rows));
-  KP_TRY(get_arrays(out));
+  KP_TRY(kp_isosurface_reserve(out));
   kp_parallel_for(n_rows, ROWS_PER_CHUNK, make_vertices, &w);
   kp_parallel_for(n_rows, ROWS_PER_CHUNK, make_triangles, &w);
   return KP_OK;
@@ -368,6 +368,7 @@ void kp_isosurface_free(kp_isosurface *surface) {
     kp_free(s->rows);
   }
   kp_free(s);
+  kp_marching_blocks_free(surface->block_scratch);
   kp_free(surface->vertices);
   kp_free(surface->normals);
   kp_free(surface->triangles);

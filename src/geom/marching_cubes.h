@@ -30,10 +30,14 @@ typedef struct kp_isosurface {
   float *normals;       // 3 per vertex, unit, towards higher values
   uint32_t *triangles;  // 3 per triangle, counter-clockwise seen from higher values
   void *scratch;
+  void *block_scratch;  // of kp_marching_blocks
 } kp_isosurface;
 
 // The surface where values cross `level`; what is lower is inside. Values that are not finite lie
 // outside. Fails without memory, and when there are more vertices than 32 bits can number.
 KP_NODISCARD kp_result kp_marching_cubes(const kp_lattice *lattice, float level,
                                          kp_isosurface *out);
+// Room for n_vertices and n_triangles; what the arrays held may be gone.
+KP_NODISCARD kp_result kp_isosurface_reserve(kp_isosurface *surface);
 void kp_isosurface_free(kp_isosurface *surface);
+void kp_marching_blocks_free(void *block_scratch);

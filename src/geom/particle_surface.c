@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "geom/particle_surface_cpu.h"
 #include "par/kernel_define.h"
 #include "par/parallel.h"
 
-#define MOST_SAMPLES KP_SURFACING_FINEST
 #define FILLED 0.75      // share of the expected particles with which a bin is full
 #define GAP 0.95f        // spacings: no liquid farther from the nearest particle, where few are
 #define THIN_FROM 0.25f  // share of the weight inside a liquid, below which few are
@@ -22,8 +22,9 @@
 #define INSET 1.0       // spacings from a wall where the surface is sure
 #define FLAT 0.42f      // share of the weight up to which few particles are
 #define CROWDED 5.0f    // spacings that phi is raised by, per share of the weight beyond that
-#define ROWS_PER_CHUNK 16
-#define TILE 512  // particles that samples are shown at a time
+#define BLOCKS_PER_CHUNK 16
+#define TILE 512   // particles that samples are shown at a time
+#define LONE 1.5f  // spacings that the value of a field is kept to
 
 // Weight inside a liquid: (R/d)^n times the integral of (1 - s^2)^3.
 static float full_weight(const kp_surfacing *how) {
@@ -80,95 +81,7 @@ static void *make_room(void *block, int64_t count, size_t size) {
   return kp_alloc(bytes + bytes / 4, KP_MEMORY_MESH);
 }
 
-// ---- filters
-
-typedef struct filter {
-  const kp_lattice *lattice;
-  const float *from;
-  float *to;
-  int axis;
-  const kp_aabb *box;
-} filter;
-
-static void smooth_rows(int64_t begin, int64_t end, void *context) {
-  const filter *f = context;
-  const kp_lattice *l = f->lattice;
-  const int64_t strides[3] = { 1, l->row, l->slab };
-  int64_t stride = strides[f->axis];
-  int32_t n = l->n[0];
-  for (int64_t row = begin; row < end; ++row) {
-    const int64_t at[3] = { 0, row % l->n[1], row / l->n[1] };
-    int64_t first = at[1] * l->row + at[2] * l->slab;
-    const float *from = f->from + first;
-    float *to = f->to + first;
-    bool is_rim = f->axis > 0 && (at[f->axis] == 0 || at[f->axis] == l->n[f->axis] - 1);
-    if (is_rim) {
-      memcpy(to, from, (size_t)n * sizeof *to);
-      continue;
-    }
-    int32_t i0 = f->axis == 0 ? 1 : 0, i1 = f->axis == 0 ? n - 1 : n;
-    for (int64_t i = i0; i < i1; ++i) {
-      to[i] = 0.5f * from[i] + 0.25f * (from[i - stride] + from[i + stride]);
-    }
-    to[0] = f->axis == 0 ? from[0] : to[0];
-    to[n - 1] = f->axis == 0 ? from[n - 1] : to[n - 1];
-  }
-}
-
-void kp_lattice_smooth(const kp_lattice *lattice, float *values, float *other, int passes) {
-  int64_t rows = (int64_t)lattice->n[1] * lattice->n[2];
-  float *from = values, *to = other;
-  for (int pass = 0; pass < passes; ++pass) {
-    for (int axis = 0; axis < 3; ++axis) {
-      if (lattice->n[axis] > 2) {
-        filter f = { .lattice = lattice, .from = from, .to = to, .axis = axis };
-        kp_parallel_for(rows, ROWS_PER_CHUNK, smooth_rows, &f);
-        float *swap = from;
-        from = to;
-        to = swap;
-      }
-    }
-  }
-  if (from != values) {
-    memcpy(values, from, (size_t)(lattice->slab * lattice->n[2]) * sizeof *values);
-  }
-}
-
-// The union of two bodies.
-static void join_rows(int64_t begin, int64_t end, void *context) {
-  const filter *f = context;
-  int64_t n = f->lattice->row;
-  for (int64_t i = begin * n; i < end * n; ++i) {
-    f->to[i] = f->to[i] < f->from[i] ? f->to[i] : f->from[i];
-  }
-}
-
-static double outside_by(double x, double lo, double hi) {
-  return fmax(lo - x, x - hi);
-}
-
-static void clip_rows(int64_t begin, int64_t end, void *context) {
-  const filter *f = context;
-  const kp_lattice *l = f->lattice;
-  for (int64_t row = begin; row < end; ++row) {
-    int64_t j = row % l->n[1], k = row / l->n[1];
-    double d = outside_by(l->origin.y + l->spacing * (double)j, f->box->min.y, f->box->max.y);
-    d = fmax(d, outside_by(l->origin.z + l->spacing * (double)k, f->box->min.z, f->box->max.z));
-    float *to = f->to + j * l->row + k * l->slab;
-    for (int64_t i = 0; i < l->n[0]; ++i) {
-      double x = l->origin.x + l->spacing * (double)i;
-      float distance = (float)fmax(d, outside_by(x, f->box->min.x, f->box->max.x));
-      to[i] = to[i] > distance ? to[i] : distance;
-    }
-  }
-}
-
-void kp_lattice_clip(const kp_lattice *lattice, float *values, const kp_aabb *box) {
-  filter f = { .lattice = lattice, .to = values, .box = box };
-  kp_parallel_for((int64_t)lattice->n[1] * lattice->n[2], ROWS_PER_CHUNK, clip_rows, &f);
-}
-
-// ---- bins
+// ---- particles by block
 
 static bool is_finite_at(const kp_cloud *c, int64_t i) {
   return isfinite(c->x[i]) && isfinite(c->y[i]) && isfinite(c->z[i]);
@@ -184,7 +97,7 @@ static kp_aabb find_box(const kp_surfacing *how, const kp_cloud *cloud) {
       box.max = kp_vec3_max(box.max, p);
     }
   }
-  double margin = how->spacing + 2.0 * how->voxel;
+  double margin = 2.0 * how->reach * how->spacing + 2.0 * how->voxel;
   kp_vec3 m = kp_vec3_make(margin, margin, margin);
   double rim = 1.5 * how->voxel;
   kp_vec3 r = kp_vec3_make(rim, rim, rim);
@@ -195,85 +108,70 @@ static kp_aabb find_box(const kp_surfacing *how, const kp_cloud *cloud) {
 
 // Samples lie at whole multiples of the voxel, so that the surface of a liquid that moves does not
 // shimmer with its box.
-static kp_result lay_lattice(kp_surfacer *s, const kp_aabb *box) {
+static kp_result lay_blocks(kp_surfacer *s, const kp_aabb *box, const kp_cloud *cloud) {
   const double lo[3] = { box->min.x, box->min.y, box->min.z };
   const double hi[3] = { box->max.x, box->max.y, box->max.z };
-  double voxel = s->how.voxel, origin[3], samples = 1.0, bins = 1.0;
-  s->per_bin = (int32_t)ceil(s->how.reach * s->how.spacing / voxel - 1e-9);
-  if (s->per_bin > MOST_SAMPLES) {
+  double voxel = s->how.voxel;
+  int32_t edge = (int32_t)fmin(ceil(s->how.reach * s->how.spacing / voxel - 1e-9), 1e6);
+  if (edge > KP_SURFACING_FINEST) {
     return kp_fail(KP_ERROR_ARGUMENT,
                    "samples every %g m are too fine for a surface that reaches %g m", voxel,
                    s->how.reach * s->how.spacing);
   }
-  s->edge = s->per_bin * voxel;
+  kp_blocks *b = &s->blocks;
+  b->spacing = voxel;
+  b->edge = edge > KP_BLOCK_LEAST ? edge : KP_BLOCK_LEAST;
+  b->depth = s->how.dimension == 2 ? 3 : b->edge;
+  int64_t first[3], last[3];
   for (int c = 0; c < 3; ++c) {
     bool is_flat = c == 2 && s->how.dimension == 2;
-    double first = is_flat ? -1.0 : floor(lo[c] / voxel),
-           last = is_flat ? 1.0 : ceil(hi[c] / voxel);
-    double n = fmax(last - first + 1.0, 1.0);
-    samples *= n;
-    if (!(samples < 2e9)) {
-      return kp_fail(KP_ERROR_ARGUMENT, "a surface of %.3g samples of %g m is too large", samples,
-                     voxel);
-    }
-    origin[c] = first * voxel;
-    s->lattice.n[c] = (int32_t)n;
-    s->bins[c] = is_flat ? 1 : (int32_t)ceil(n / s->per_bin);
-    bins *= s->bins[c];
+    double size = b->edge * voxel;
+    first[c] = is_flat ? 0 : (int64_t)fmax(floor(lo[c] / size), -1e9);
+    last[c] = is_flat ? 0 : (int64_t)fmin(floor(hi[c] / size), 1e9);
   }
-  s->lattice.origin = kp_vec3_make(origin[0], origin[1], origin[2]);
-  s->lattice.spacing = voxel;
-  s->lattice.row = s->lattice.n[0];
-  s->lattice.slab = (int64_t)s->lattice.n[0] * s->lattice.n[1];
-  s->values = make_room(s->values, (int64_t)samples, sizeof *s->values);
-  s->other = make_room(s->other, (int64_t)samples, sizeof *s->other);
-  s->drops = make_room(s->drops, (int64_t)samples, sizeof *s->drops);
-  s->starts = make_room(s->starts, (int64_t)bins + 1, sizeof *s->starts);
-  s->lattice.values = s->values;
-  bool has_all = s->values != NULL && s->other != NULL && s->drops != NULL && s->starts != NULL;
-  return has_all ? KP_OK : KP_ERROR_MEMORY;
-}
-
-// The bin of a place; -1 outside.
-static int64_t bin_at(const kp_surfacer *s, double x, double y, double z) {
-  const double p[3] = { x - s->lattice.origin.x, y - s->lattice.origin.y, z - s->lattice.origin.z };
-  int64_t index = 0;
-  for (int c = 2; c >= 0; --c) {
-    double b = c == 2 && s->how.dimension == 2 ? 0.0 : floor(p[c] / s->edge);
-    if (!(b >= 0.0 && b < s->bins[c])) {
-      return -1;
-    }
-    index = index * s->bins[c] + (int64_t)b;
-  }
-  return index;
-}
-
-// Counting sort: particles of a bin stay in their order.
-static kp_result sort_particles(kp_surfacer *s, const kp_cloud *cloud) {
-  int64_t n_bins = (int64_t)s->bins[0] * s->bins[1] * s->bins[2];
-  s->order = make_room(s->order, cloud->n, sizeof *s->order);
-  s->places = make_room(s->places, 3 * cloud->n, sizeof *s->places);
-  if (s->order == NULL || s->places == NULL) {
+  s->bin_of = make_room(s->bin_of, cloud->n, sizeof *s->bin_of);
+  if (s->bin_of == NULL) {
     return KP_ERROR_MEMORY;
   }
-  memset(s->starts, 0, (size_t)(n_bins + 1) * sizeof *s->starts);
-  for (int64_t i = 0; i < cloud->n; ++i) {
-    int64_t bin = bin_at(s, cloud->x[i], cloud->y[i], cloud->z[i]);
-    s->starts[bin + 1] += bin >= 0 ? 1 : 0;
+  const double *const places[3] = { cloud->x, cloud->y, cloud->z };
+  return kp_blocks_cover(b, cloud->n, places, first, last, s->bin_of);
+}
+
+// The corner of a block: its first sample.
+static kp_vec3 corner_of(const kp_surfacer *s, int64_t block) {
+  const kp_blocks *b = &s->blocks;
+  double size = b->edge * b->spacing;
+  double z = b->depth != b->edge ? -b->spacing : size * b->at[block][2];
+  return kp_vec3_make(size * b->at[block][0], size * b->at[block][1], z);
+}
+
+// Counting sort: particles of a block stay in their order.
+static kp_result sort_particles(kp_surfacer *s, const kp_cloud *cloud) {
+  int64_t n_blocks = s->blocks.n;
+  s->starts = make_room(s->starts, n_blocks + 1, sizeof *s->starts);
+  s->order = make_room(s->order, cloud->n, sizeof *s->order);
+  s->places = make_room(s->places, 3 * cloud->n, sizeof *s->places);
+  if (s->starts == NULL || s->order == NULL || s->places == NULL) {
+    return KP_ERROR_MEMORY;
   }
-  for (int64_t b = 0; b < n_bins; ++b) {
-    s->starts[b + 1] += s->starts[b];
-  }
-  // each beginning moves to the end of its bin, which is the beginning of the next: shift back
+  memset(s->starts, 0, (size_t)(n_blocks + 1) * sizeof *s->starts);
   for (int64_t i = 0; i < cloud->n; ++i) {
-    int64_t bin = bin_at(s, cloud->x[i], cloud->y[i], cloud->z[i]);
-    if (bin >= 0) {
-      s->order[s->starts[bin]++] = (uint32_t)i;
+    if (s->bin_of[i] != UINT32_MAX) {
+      ++s->starts[s->bin_of[i] + 1];
     }
   }
-  memmove(s->starts + 1, s->starts, (size_t)n_bins * sizeof *s->starts);
+  for (int64_t b = 0; b < n_blocks; ++b) {
+    s->starts[b + 1] += s->starts[b];
+  }
+  // each beginning moves to the end of its block, which is the beginning of the next: shift back
+  for (int64_t i = 0; i < cloud->n; ++i) {
+    if (s->bin_of[i] != UINT32_MAX) {
+      s->order[s->starts[s->bin_of[i]]++] = (uint32_t)i;
+    }
+  }
+  memmove(s->starts + 1, s->starts, (size_t)n_blocks * sizeof *s->starts);
   s->starts[0] = 0;
-  int64_t n = s->starts[n_bins];
+  int64_t n = s->starts[n_blocks];
   for (int64_t i = 0; i < n; ++i) {
     uint32_t p = s->order[i];
     s->places[i] = cloud->x[p];
@@ -283,117 +181,183 @@ static kp_result sort_particles(kp_surfacer *s, const kp_cloud *cloud) {
   return KP_OK;
 }
 
-// ---- distance
+static uint32_t count_in(const kp_surfacer *s, int64_t block) {
+  return block < 0 ? 0 : s->starts[block + 1] - s->starts[block];
+}
 
-// Samples of one bin, and what they have gathered; the particles that reach them.
-typedef struct bin_samples {
-  kp_surface_layer layers[MOST_SAMPLES];
+// A block that is full, as are all around it, lies inside; all others need samples. So do those of
+// a flat world, whose sheet ends above and below.
+static void find_kinds(int64_t begin, int64_t end, void *context) {
+  kp_surfacer *s = context;
+  kp_blocks *b = &s->blocks;
+  double size = b->edge * b->spacing / s->how.spacing;
+  uint32_t expected = (uint32_t)(FILLED * size * size * size);
+  for (int64_t block = begin; block < end; ++block) {
+    bool is_full = s->how.dimension == 3;
+    for (int near = 0; near < KP_BLOCK_AROUND && is_full; ++near) {
+      is_full = count_in(s, b->around[block][near]) >= expected;
+    }
+    b->slots[block] = is_full ? KP_BLOCK_INSIDE : 0;
+  }
+}
+
+// ---- neighbours of particles
+
+// Places from the corner of the own block, for sums over neighbours.
+static void find_near(int64_t begin, int64_t end, void *context) {
+  kp_surfacer *s = context;
+  int64_t n = s->starts[s->blocks.n], room = n + KP_SURFACE_LANES;
+  double scale = 1.0 / (s->how.reach * s->how.spacing);
+  for (int64_t block = begin; block < end; ++block) {
+    kp_vec3 corner = corner_of(s, block);
+    for (int64_t i = s->starts[block]; i < s->starts[block + 1]; ++i) {
+      s->near[i] = (float)((s->places[i] - corner.x) * scale);
+      s->near[room + i] = (float)((s->places[n + i] - corner.y) * scale);
+      s->near[2 * room + i] = (float)((s->places[2 * n + i] - corner.z) * scale);
+    }
+  }
+}
+
+static kp_result prepare(kp_surfacer *s, const kp_surface_field *field) {
+  int64_t n = s->starts[s->blocks.n], room = n + KP_SURFACE_LANES;
+  s->near = make_room(s->near, 4 * room, sizeof *s->near);
+  s->attributes = make_room(s->attributes, field->n_attributes * n, sizeof *s->attributes);
+  if (s->near == NULL || s->attributes == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  memset(s->near, 0, (size_t)(4 * room) * sizeof *s->near);
+  kp_parallel_for(s->blocks.n, 256, find_near, s);
+  return field->prepare(s);
+}
+
+void kp_surfacer_runs(const kp_surfacer *s, int64_t block, kp_surface_runs *out) {
+  const kp_blocks *b = &s->blocks;
+  int64_t room = s->starts[b->n] + KP_SURFACE_LANES;
+  float edge = (float)(b->edge * b->spacing / (s->how.reach * s->how.spacing));
+  out->n = 0;
+  out->x = s->near;
+  out->y = s->near + room;
+  out->z = s->near + 2 * room;
+  out->value = s->near + 3 * room;
+  for (int near = 0; near < KP_BLOCK_AROUND; ++near) {
+    int32_t at = b->around[block][near];
+    if (count_in(s, at) > 0) {
+      out->begin[out->n] = s->starts[at];
+      out->end[out->n] = s->starts[at + 1];
+      out->shift[out->n][0] = edge * (float)(near % 3 - 1);
+      out->shift[out->n][1] = edge * (float)(near / 3 % 3 - 1);
+      out->shift[out->n][2] = edge * (float)(near / 9 - 1);
+      ++out->n;
+    }
+  }
+}
+
+// ---- samples
+
+// Samples of one block, and what they have gathered; the particles that reach them.
+typedef struct block_samples {
+  kp_surface_layer layers[KP_SURFACING_FINEST];
   kp_surface_gather_fn gather;
+  kp_surface_kind kind;
+  int n_attributes;
   int64_t n;  // particles that wait
   float x[TILE], y[TILE], z[TILE], away[TILE];
-} bin_samples;
+  float attributes[KP_SURFACE_ATTRIBUTES][TILE];
+} block_samples;
 
-void kp_surface_gather_base(const kp_surface_particles *p, kp_surface_layer *layer);
-void kp_surface_gather_v3(const kp_surface_particles *p, kp_surface_layer *layer);
-void kp_surface_gather_v4(const kp_surface_particles *p, kp_surface_layer *layer);
+void kp_surface_gather_base(kp_surface_kind kind, const kp_surface_particles *p,
+                            kp_surface_layer *layer);
+void kp_surface_gather_v3(kp_surface_kind kind, const kp_surface_particles *p,
+                          kp_surface_layer *layer);
+void kp_surface_gather_v4(kp_surface_kind kind, const kp_surface_particles *p,
+                          kp_surface_layer *layer);
+void kp_surface_moments_base(const kp_surface_runs *r, const float at[4], kp_surface_moments *out);
+void kp_surface_moments_v3(const kp_surface_runs *r, const float at[4], kp_surface_moments *out);
+void kp_surface_moments_v4(const kp_surface_runs *r, const float at[4], kp_surface_moments *out);
 
-static kp_surface_gather_fn find_gather(void) {
+kp_surface_gather_fn kp_surface_find_gather(void) {
   static const kp_surface_gather_fn slots[] = KP_DEFINE_SLOTS(kp_surface_gather_);
   return slots[kp_isa_current()];
 }
 
-// Bins bx - 1 .. bx + 1 and so on that exist.
-static void bins_around(const kp_surfacer *s, const int32_t bin[3], int32_t lo[3], int32_t hi[3]) {
-  for (int c = 0; c < 3; ++c) {
-    lo[c] = bin[c] > 0 ? bin[c] - 1 : 0;
-    hi[c] = bin[c] + 1 < s->bins[c] ? bin[c] + 1 : s->bins[c] - 1;
-  }
+kp_surface_moments_fn kp_surface_find_moments(void) {
+  static const kp_surface_moments_fn slots[] = KP_DEFINE_SLOTS(kp_surface_moments_);
+  return slots[kp_isa_current()];
 }
 
-static int64_t bin_index(const kp_surfacer *s, int64_t i, int64_t j, int64_t k) {
-  return i + s->bins[0] * (j + s->bins[1] * k);
-}
-
-typedef enum bin_kind { BIN_EMPTY, BIN_FULL, BIN_MIXED } bin_kind;
-
-// Far from all particles, deep among them, or neither. The rim of the lattice counts as open.
-static bin_kind find_kind(const kp_surfacer *s, const int32_t bin[3]) {
-  int32_t lo[3], hi[3];
-  double expected = FILLED * pow(s->edge / s->how.spacing, s->how.dimension);
-  bool is_empty = true, is_full = true;
-  bins_around(s, bin, lo, hi);
-  for (int c = 0; c < s->how.dimension; ++c) {
-    is_full = is_full && hi[c] - lo[c] == 2;
-  }
-  for (int32_t k = lo[2]; k <= hi[2]; ++k) {
-    for (int32_t j = lo[1]; j <= hi[1]; ++j) {
-      for (int32_t i = lo[0]; i <= hi[0]; ++i) {
-        int64_t at = bin_index(s, i, j, k);
-        uint32_t n = s->starts[at + 1] - s->starts[at];
-        is_empty = is_empty && n == 0;
-        is_full = is_full && n >= expected;
-      }
-    }
-  }
-  return is_empty ? BIN_EMPTY : is_full ? BIN_FULL : BIN_MIXED;
-}
-
-static void place_samples(const kp_surfacer *s, const int32_t n[3], bin_samples *b) {
+static void place_samples(const kp_surfacer *s, block_samples *b) {
   float step = (float)(s->how.voxel / (s->how.reach * s->how.spacing));
-  for (int k = 0; k < n[2]; ++k) {
+  int32_t e = s->blocks.edge;
+  for (int k = 0; k < s->blocks.depth; ++k) {
     kp_surface_layer *layer = &b->layers[k];
-    int count = n[0] * n[1];
-    layer->n = (count + KP_SURFACE_LANES - 1) / KP_SURFACE_LANES * KP_SURFACE_LANES;
+    layer->n = (e * e + KP_SURFACE_LANES - 1) / KP_SURFACE_LANES * KP_SURFACE_LANES;
     // in 2D all layers see the plane, which is the middle one
     layer->z = s->how.dimension == 2 ? step : (float)k * step;
     for (int i = 0; i < layer->n; ++i) {
-      layer->x[i] = (float)(i % n[0]) * step;
-      layer->y[i] = (float)(i / n[0]) * step;
+      layer->x[i] = (float)(i % e) * step;
+      layer->y[i] = (float)(i / e) * step;
       layer->weight[i] = layer->mx[i] = layer->my[i] = layer->mz[i] = 0.0f;
       layer->nearest[i] = 16.0f;
     }
   }
 }
 
-static void show_particles(bin_samples *b, int32_t n_layers) {
+static void show_particles(block_samples *b, int32_t n_layers) {
   kp_surface_particles p = { .n = b->n, .x = b->x, .y = b->y, .z = b->z, .away = b->away };
+  for (int a = 0; a < b->n_attributes; ++a) {
+    p.attributes[a] = b->attributes[a];
+  }
   for (int32_t k = 0; k < n_layers; ++k) {
-    b->gather(&p, &b->layers[k]);
+    b->gather(b->kind, &p, &b->layers[k]);
   }
   b->n = 0;
 }
 
-// From the particles around a bin that come near it across its layers.
-static void gather(const kp_surfacer *s, const int32_t bin[3], int32_t n_layers, bin_samples *b) {
-  int32_t lo[3], hi[3];
+// Particles first..last - 1, those that come near the block across its layers.
+static void gather_run(const kp_surfacer *s, uint32_t first, uint32_t last, kp_vec3 corner,
+                       block_samples *b) {
   double scale = 1.0 / (s->how.reach * s->how.spacing);
-  kp_vec3 corner = kp_vec3_madd(s->lattice.origin, s->edge, kp_vec3_make(bin[0], bin[1], bin[2]));
-  float end = (float)(s->edge * scale);
-  int64_t all = s->starts[(int64_t)s->bins[0] * s->bins[1] * s->bins[2]];
-  bins_around(s, bin, lo, hi);
-  b->n = 0;
-  for (int32_t k = lo[2]; k <= hi[2]; ++k) {
-    for (int32_t j = lo[1]; j <= hi[1]; ++j) {
-      // bins along x lie one behind the other
-      uint32_t last = s->starts[bin_index(s, hi[0], j, k) + 1];
-      for (uint32_t p = s->starts[bin_index(s, lo[0], j, k)]; p < last; ++p) {
-        float x = (float)((s->places[p] - corner.x) * scale);
-        float y = (float)((s->places[all + p] - corner.y) * scale);
-        float out_x = -x > x - end ? -x : x - end;
-        float out_y = -y > y - end ? -y : y - end;
-        float away = (out_x > 0.0f ? out_x * out_x : 0.0f) + (out_y > 0.0f ? out_y * out_y : 0.0f);
-        b->x[b->n] = x;
-        b->y[b->n] = y;
-        b->z[b->n] = (float)((s->places[2 * all + p] - corner.z) * scale);
-        b->away[b->n] = away;
-        b->n += away < 1.0f ? 1 : 0;
-        if (b->n == TILE) {
-          show_particles(b, n_layers);
-        }
-      }
+  float end = (float)(s->blocks.edge * s->blocks.spacing * scale);
+  int64_t all = s->starts[s->blocks.n];
+  for (uint32_t p = first; p < last; ++p) {
+    float x = (float)((s->places[p] - corner.x) * scale);
+    float y = (float)((s->places[all + p] - corner.y) * scale);
+    float out_x = -x > x - end ? -x : x - end;
+    float out_y = -y > y - end ? -y : y - end;
+    float away = (out_x > 0.0f ? out_x * out_x : 0.0f) + (out_y > 0.0f ? out_y * out_y : 0.0f);
+    b->x[b->n] = x;
+    b->y[b->n] = y;
+    b->z[b->n] = (float)((s->places[2 * all + p] - corner.z) * scale);
+    b->away[b->n] = away;
+    for (int a = 0; a < b->n_attributes; ++a) {
+      b->attributes[a][b->n] = s->attributes[a * all + p];
+    }
+    b->n += away < 1.0f ? 1 : 0;
+    if (b->n == TILE) {
+      show_particles(b, s->blocks.depth);
     }
   }
-  show_particles(b, n_layers);
+}
+
+static void gather(const kp_surfacer *s, int64_t block, block_samples *b) {
+  const int32_t *around = s->blocks.around[block];
+  kp_vec3 corner = corner_of(s, block);
+  b->n = 0;
+  for (int row = 0; row < 9; ++row) {
+    // blocks along x lie one behind the other
+    uint32_t first = UINT32_MAX, last = 0;
+    for (int x = 0; x < 3; ++x) {
+      int32_t at = around[3 * row + x];
+      if (at >= 0) {
+        first = first < s->starts[at] ? first : s->starts[at];
+        last = s->starts[at + 1];
+      }
+    }
+    if (first < last) {
+      gather_run(s, first, last, corner, b);
+    }
+  }
+  show_particles(b, s->blocks.depth);
 }
 
 static float clamp01(float t) {
@@ -433,45 +397,49 @@ static float drop_of(const kp_surfacer *s, const kp_surface_layer *b, int i, flo
   return drop < few ? drop : few;
 }
 
-static void fill_bin(kp_surfacer *s, const int32_t bin[3], bin_samples *b) {
-  int32_t first[3], n[3];
-  for (int c = 0; c < 3; ++c) {
-    bool is_flat = c == 2 && s->how.dimension == 2;
-    int32_t size = is_flat ? s->lattice.n[2] : s->per_bin;
-    first[c] = bin[c] * size;
-    n[c] = s->lattice.n[c] - first[c] < size ? s->lattice.n[c] - first[c] : size;
-  }
-  bin_kind kind = find_kind(s, bin);
-  float radius = (float)s->radius;
-  float plain = kind == BIN_FULL ? -radius : (float)(OUTSIDE * s->how.spacing);
+// What is inside has a negative value, about a spacing deep inside.
+static float value_of(const kp_surfacer *s, const kp_surface_field *field,
+                      const kp_surface_layer *b, int i) {
+  float f = field->value((float)s->unit * b->weight[i], b->mx[i]);
+  float value = (float)s->scale * ((float)s->level - f), most = LONE * (float)s->how.spacing;
+  return value > -most ? (value < most ? value : most) : -most;
+}
+
+static void fill_blocks(int64_t begin, int64_t end, void *context) {
+  kp_surfacer *s = context;
+  kp_blocks *blocks = &s->blocks;
+  const kp_surface_field *field = &kp_surface_fields[s->how.field];
+  bool is_distance = s->how.field == KP_SURFACE_ZHU_BRIDSON;
+  block_samples b = { .gather = kp_surface_find_gather(), .kind = s->how.field };
+  b.n_attributes = field->n_attributes;
   float full = full_weight(&s->how);
-  if (kind == BIN_MIXED) {
-    place_samples(s, n, b);
-    gather(s, bin, n[2], b);
-  }
-  for (int32_t k = 0; k < n[2]; ++k) {
-    const kp_surface_layer *layer = &b->layers[k];
-    for (int32_t j = 0; j < n[1]; ++j) {
-      int64_t row = first[0] + (first[1] + j) * s->lattice.row + (first[2] + k) * s->lattice.slab;
-      for (int32_t i = 0; i < n[0]; ++i) {
-        int at = i + j * n[0];
-        float phi = kind == BIN_MIXED ? distance_of(s, layer, at, full) : plain;
-        s->values[row + i] = phi;
-        s->drops[row + i] = kind == BIN_MIXED ? drop_of(s, layer, at, full, phi) : plain;
+  int32_t layer_size = blocks->edge * blocks->edge;
+  for (int64_t slot = begin; slot < end; ++slot) {
+    place_samples(s, &b);
+    gather(s, blocks->stored[slot], &b);
+    int64_t first = slot * kp_blocks_volume(blocks);
+    for (int32_t k = 0; k < blocks->depth; ++k, first += layer_size) {
+      const kp_surface_layer *layer = &b.layers[k];
+      for (int32_t i = 0; i < layer_size; ++i) {
+        if (is_distance) {
+          float phi = distance_of(s, layer, i, full);
+          blocks->values[first + i] = phi;
+          s->drops[first + i] = drop_of(s, layer, i, full, phi);
+        } else {
+          blocks->values[first + i] = value_of(s, field, layer, i);
+        }
       }
     }
   }
 }
 
-static void fill_bin_rows(int64_t begin, int64_t end, void *context) {
+// The union with the drops.
+static void join_blocks(int64_t begin, int64_t end, void *context) {
   kp_surfacer *s = context;
-  bin_samples samples;
-  samples.gather = find_gather();
-  for (int64_t row = begin; row < end; ++row) {
-    for (int32_t i = 0; i < s->bins[0]; ++i) {
-      const int32_t bin[3] = { i, (int32_t)(row % s->bins[1]), (int32_t)(row / s->bins[1]) };
-      fill_bin(s, bin, &samples);
-    }
+  int64_t volume = kp_blocks_volume(&s->blocks);
+  for (int64_t i = begin * volume; i < end * volume; ++i) {
+    float *value = &s->blocks.values[i];
+    *value = *value < s->drops[i] ? *value : s->drops[i];
   }
 }
 
@@ -479,28 +447,62 @@ static void fill_bin_rows(int64_t begin, int64_t end, void *context) {
 
 // Near a wall particles are missing on its far side, which would draw the surface away from it: the
 // samples there take the value of the nearest one that is an inset inside. Only those outside of
-// lo..hi - 1 are written, so rows may be done in any order.
+// lo..hi are written, so blocks may be done in any order.
 typedef struct wall_work {
   kp_surfacer *s;
-  int32_t lo[3], hi[3];
+  int64_t lo[3], hi[3];
 } wall_work;
 
-static int32_t clamp_index(int64_t i, int32_t lo, int32_t hi) {
-  return i < lo ? lo : i >= hi ? hi - 1 : (int32_t)i;
+static int64_t clamp_index(int64_t i, int64_t lo, int64_t hi) {
+  return i < lo ? lo : i > hi ? hi : i;
 }
 
-static void extend_rows(int64_t begin, int64_t end, void *context) {
+static int64_t floor_divide(int64_t a, int64_t b) {
+  return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
+// The sample of space, wherever it lies.
+static float sample_at(const kp_surfacer *s, const int64_t at[3]) {
+  const kp_blocks *b = &s->blocks;
+  bool is_flat = b->depth != b->edge;
+  int64_t block[3], local[3];
+  for (int c = 0; c < 3; ++c) {
+    block[c] = c == 2 && is_flat ? 0 : floor_divide(at[c], b->edge);
+    local[c] = c == 2 && is_flat ? at[c] + 1 : at[c] - block[c] * b->edge;
+  }
+  int64_t found = kp_blocks_find(b, block);
+  int32_t slot = found < 0 ? KP_BLOCK_OUTSIDE : b->slots[found];
+  if (slot < 0) {
+    return slot == KP_BLOCK_INSIDE ? b->inside : b->outside;
+  }
+  return b
+      ->values[slot * kp_blocks_volume(b) + local[0] + b->edge * (local[1] + b->edge * local[2])];
+}
+
+static void extend_blocks(int64_t begin, int64_t end, void *context) {
   const wall_work *w = context;
-  const kp_lattice *l = &w->s->lattice;
-  for (int64_t row = begin; row < end; ++row) {
-    int64_t j = row % l->n[1], k = row / l->n[1];
-    int32_t jj = clamp_index(j, w->lo[1], w->hi[1]), kk = clamp_index(k, w->lo[2], w->hi[2]);
-    const float *from = w->s->values + jj * l->row + kk * l->slab;
-    float *to = w->s->values + j * l->row + k * l->slab;
-    for (int32_t i = 0; i < l->n[0]; ++i) {
-      int32_t ii = clamp_index(i, w->lo[0], w->hi[0]);
-      if (ii != i || from != to) {
-        to[i] = from[ii];
+  kp_blocks *b = &w->s->blocks;
+  int32_t e = b->edge;
+  for (int64_t slot = begin; slot < end; ++slot) {
+    const int32_t *at = b->at[b->stored[slot]];
+    const int64_t first[3] = { (int64_t)at[0] * e, (int64_t)at[1] * e,
+                               b->depth == e ? (int64_t)at[2] * e : -1 };
+    bool is_clear = true;
+    for (int c = 0; c < 3; ++c) {
+      int32_t size = c == 2 ? b->depth : e;
+      is_clear = is_clear && first[c] >= w->lo[c] && first[c] + size - 1 <= w->hi[c];
+    }
+    float *to = b->values + slot * kp_blocks_volume(b);
+    for (int32_t n = 0; n < kp_blocks_volume(b) && !is_clear; ++n) {
+      const int64_t here[3] = { first[0] + n % e, first[1] + n / e % e, first[2] + n / e / e };
+      int64_t from[3];
+      bool is_inside = true;
+      for (int c = 0; c < 3; ++c) {
+        from[c] = clamp_index(here[c], w->lo[c], w->hi[c]);
+        is_inside = is_inside && from[c] == here[c];
+      }
+      if (!is_inside) {
+        to[n] = sample_at(w->s, from);
       }
     }
   }
@@ -510,113 +512,197 @@ static void extend_to_walls(kp_surfacer *s) {
   const kp_aabb *box = &s->how.box;
   const double lo[3] = { box->min.x, box->min.y, box->min.z };
   const double hi[3] = { box->max.x, box->max.y, box->max.z };
-  const double origin[3] = { s->lattice.origin.x, s->lattice.origin.y, s->lattice.origin.z };
   wall_work w = { .s = s };
   for (int c = 0; c < 3; ++c) {
-    double first = ceil((lo[c] + INSET * s->how.spacing - origin[c]) / s->how.voxel);
-    double last = floor((hi[c] - INSET * s->how.spacing - origin[c]) / s->how.voxel);
-    w.lo[c] = first > 0.0 ? (int32_t)fmin(first, s->lattice.n[c]) : 0;
-    w.hi[c] = last < s->lattice.n[c] - 1.0 ? (int32_t)fmax(last, -1.0) + 1 : s->lattice.n[c];
+    double first = ceil((lo[c] + INSET * s->how.spacing) / s->how.voxel);
+    double last = floor((hi[c] - INSET * s->how.spacing) / s->how.voxel);
     bool is_flat = c == 2 && s->how.dimension == 2;
-    if (is_flat || w.lo[c] >= w.hi[c]) {
-      w.lo[c] = 0;
-      w.hi[c] = s->lattice.n[c];
+    bool is_open = is_flat || !(first <= last);
+    w.lo[c] = is_open ? INT64_MIN : (int64_t)fmax(first, -1e15);
+    w.hi[c] = is_open ? INT64_MAX : (int64_t)fmin(last, 1e15);
+  }
+  kp_parallel_for(s->blocks.n_stored, BLOCKS_PER_CHUNK, extend_blocks, &w);
+}
+
+// ---- all of it
+
+// The field deep inside a liquid, by the sums of one sample in the middle of a cubic lattice.
+static double full_value(const kp_surfacing *how, double unit) {
+  const kp_surface_field *field = &kp_surface_fields[how->field];
+  kp_surface_layer layer = { .n = KP_SURFACE_LANES };
+  block_samples b = { .gather = kp_surface_find_gather(), .kind = how->field };
+  b.n_attributes = field->n_attributes;
+  int n = (int)ceil(how->reach), depth = how->dimension == 2 ? 0 : n;
+  for (int z = -depth; z <= depth; ++z) {
+    for (int y = -n; y <= n; ++y) {
+      for (int x = -n; x <= n; ++x) {
+        const float p[3] = { (float)((x + 0.5) / how->reach), (float)((y + 0.5) / how->reach),
+                             how->dimension == 2 ? 0.0f : (float)((z + 0.5) / how->reach) };
+        for (int a = 0; a < field->n_attributes; ++a) {
+          // of a matrix those on the diagonal, and the volume
+          bool is_on = a == 0 || a == 3 || a == 5;
+          b.attributes[a][0] = is_on ? field->deep : a < 6 ? 0.0f : powf(field->deep, 3.0f);
+        }
+        kp_surface_particles one = { .n = 1, .x = &p[0], .y = &p[1], .z = &p[2] };
+        const float away = 0.0f;
+        one.away = &away;
+        for (int a = 0; a < field->n_attributes; ++a) {
+          one.attributes[a] = b.attributes[a];
+        }
+        b.gather(b.kind, &one, &layer);
+      }
     }
   }
-  kp_parallel_for((int64_t)s->lattice.n[1] * s->lattice.n[2], ROWS_PER_CHUNK, extend_rows, &w);
+  return (double)field->value((float)unit * layer.weight[0], layer.mx[0]);
+}
+
+// What the caller left to the field, and what turns its sums into values.
+static void settle(kp_surfacer *s, const kp_surfacing *how) {
+  const kp_surface_field *field = &kp_surface_fields[how->field];
+  s->how = *how;
+  s->how.reach = how->reach > 0.0 ? how->reach : field->reach;
+  s->how.smooth = how->smooth >= 0 ? how->smooth : field->smooth;
+  if (how->field == KP_SURFACE_ZHU_BRIDSON) {
+    s->radius = flat_radius(&s->how);
+    s->blocks.inside = (float)-s->radius;
+    s->blocks.outside = (float)(OUTSIDE * how->spacing);
+    return;
+  }
+  s->unit = field->unit(s->how.reach, how->dimension);
+  s->level = how->level > 0.0 ? how->level : field->level[how->dimension == 2 ? 0 : 1];
+  double full = full_value(&s->how, s->unit);
+  s->scale = how->spacing / fmax(full - s->level, 0.05 * full);
+  s->radius = how->spacing;
+  s->blocks.inside = (float)-how->spacing;
+  s->blocks.outside = (float)fmin(s->scale * s->level, (double)LONE * how->spacing);
 }
 
 kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how, const kp_cloud *cloud) {
-  s->how = *how;
-  s->lattice = (kp_lattice){ 0 };
-  if (cloud->n > UINT32_MAX) {
+  settle(s, how);
+  s->blocks.n = s->blocks.n_stored = 0;
+  const kp_surface_field *field = &kp_surface_fields[how->field];
+  if (cloud->n >= UINT32_MAX) {
     return kp_fail(KP_ERROR_ARGUMENT, "a surface of %lld particles is too large",
                    (long long)cloud->n);
   }
-  kp_aabb box = find_box(how, cloud);
+  kp_aabb box = find_box(&s->how, cloud);
   if (!(box.max.x > box.min.x && box.max.y > box.min.y)) {
     return KP_OK;
   }
-  s->radius = flat_radius(how);
-  KP_TRY(lay_lattice(s, &box));
+  KP_TRY(lay_blocks(s, &box, cloud));
   KP_TRY(sort_particles(s, cloud));
-  kp_parallel_for((int64_t)s->bins[1] * s->bins[2], 1, fill_bin_rows, s);
-  kp_lattice_smooth(&s->lattice, s->values, s->other, how->smooth);
-  filter drops = { .lattice = &s->lattice, .from = s->drops, .to = s->values };
-  kp_parallel_for((int64_t)s->lattice.n[1] * s->lattice.n[2], ROWS_PER_CHUNK, join_rows, &drops);
+  kp_parallel_for(s->blocks.n, 256, find_kinds, s);
+  KP_TRY(kp_blocks_store(&s->blocks));
+  if (field->prepare != NULL) {
+    KP_TRY(prepare(s, field));
+  }
+  bool has_drops = how->field == KP_SURFACE_ZHU_BRIDSON;
+  if (has_drops) {
+    s->drops =
+        make_room(s->drops, s->blocks.n_stored * kp_blocks_volume(&s->blocks), sizeof *s->drops);
+    if (s->drops == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+  }
+  kp_parallel_for(s->blocks.n_stored, BLOCKS_PER_CHUNK, fill_blocks, s);
+  kp_blocks_smooth(&s->blocks, s->how.smooth);
+  if (has_drops) {
+    kp_parallel_for(s->blocks.n_stored, BLOCKS_PER_CHUNK, join_blocks, s);
+  }
   extend_to_walls(s);
   kp_aabb walls = how->box;
   if (how->dimension == 2) {
     walls.min.z = -0.5 * how->voxel;
     walls.max.z = 0.5 * how->voxel;
   }
-  kp_lattice_clip(&s->lattice, s->values, &walls);
+  kp_blocks_clip(&s->blocks, &walls);
+  kp_blocks_seal(&s->blocks);
   return KP_OK;
 }
 
-// ---- velocity
+// ---- what particles carry
 
-typedef struct velocity_work {
+#define MOST_VALUES 16
+
+typedef struct average_work {
   const kp_surfacer *s;
   const kp_cloud *cloud;
   const kp_vec3 *points;
-  kp_vec3 *out;
-} velocity_work;
+  int n_values;
+  const kp_real *const *values;
+  float *const *out;
+} average_work;
 
-static kp_vec3 velocity_at(const velocity_work *work, kp_vec3 p) {
+// Weighted sums of the particles of a run around a point.
+static double add_run(const average_work *work, kp_vec3 p, uint32_t first, uint32_t last,
+                      double *sums) {
   const kp_surfacer *s = work->s;
   const kp_cloud *cloud = work->cloud;
-  const double at[3] = { p.x - s->lattice.origin.x, p.y - s->lattice.origin.y,
-                         p.z - s->lattice.origin.z };
-  int32_t bin[3], lo[3], hi[3];
-  for (int c = 0; c < 3; ++c) {
-    double b = floor(at[c] / s->edge);
-    bin[c] = b > 0.0 ? (b < s->bins[c] ? (int32_t)b : s->bins[c] - 1) : 0;
-  }
-  kp_vec3 sum = kp_vec3_make(0.0, 0.0, 0.0);
-  double weight = 0.0, scale = 1.0 / (s->how.reach * s->how.spacing);
-  bins_around(s, bin, lo, hi);
-  for (int32_t k = lo[2]; k <= hi[2]; ++k) {
-    for (int32_t j = lo[1]; j <= hi[1]; ++j) {
-      uint32_t last = s->starts[bin_index(s, hi[0], j, k) + 1];
-      for (uint32_t i = s->starts[bin_index(s, lo[0], j, k)]; i < last; ++i) {
-        uint32_t q = s->order[i];
-        kp_vec3 d = kp_vec3_make(cloud->x[q] - p.x, cloud->y[q] - p.y, cloud->z[q] - p.z);
-        double t = 1.0 - kp_vec3_dot(d, d) * scale * scale;
-        if (t > 0.0) {
-          kp_vec3 v = kp_vec3_make((double)cloud->u[q], (double)cloud->v[q], (double)cloud->w[q]);
-          sum = kp_vec3_madd(sum, t * t * t, v);
-          weight += t * t * t;
-        }
+  double scale = 1.0 / (s->how.reach * s->how.spacing), weight = 0.0;
+  for (uint32_t i = first; i < last; ++i) {
+    uint32_t q = s->order[i];
+    kp_vec3 d = kp_vec3_make(cloud->x[q] - p.x, cloud->y[q] - p.y, cloud->z[q] - p.z);
+    double t = 1.0 - kp_vec3_dot(d, d) * scale * scale;
+    if (t > 0.0) {
+      double w = t * t * t;
+      weight += w;
+      for (int v = 0; v < work->n_values; ++v) {
+        sums[v] += w * (double)work->values[v][q];
       }
     }
   }
-  return weight > 0.0 ? kp_vec3_scale(sum, 1.0 / weight) : sum;
+  return weight;
 }
 
-static void find_velocities(int64_t begin, int64_t end, void *context) {
-  const velocity_work *work = context;
+static void find_averages(int64_t begin, int64_t end, void *context) {
+  const average_work *work = context;
+  const kp_surfacer *s = work->s;
+  double size = s->blocks.edge * s->blocks.spacing;
   for (int64_t i = begin; i < end; ++i) {
-    work->out[i] = velocity_at(work, work->points[i]);
+    kp_vec3 p = work->points[i];
+    const int64_t at[3] = { (int64_t)floor(p.x / size), (int64_t)floor(p.y / size),
+                            s->how.dimension == 2 ? 0 : (int64_t)floor(p.z / size) };
+    double sums[MOST_VALUES] = { 0 }, weight = 0.0;
+    int64_t block = kp_blocks_find(&s->blocks, at);
+    for (int near = 0; near < KP_BLOCK_AROUND && block >= 0; ++near) {
+      int32_t beside = s->blocks.around[block][near];
+      if (count_in(s, beside) > 0) {
+        weight += add_run(work, p, s->starts[beside], s->starts[beside + 1], sums);
+      }
+    }
+    for (int v = 0; v < work->n_values; ++v) {
+      work->out[v][i] = weight > 0.0 ? (float)(sums[v] / weight) : 0.0f;
+    }
   }
 }
 
-void kp_surfacer_velocities(const kp_surfacer *s, const kp_cloud *cloud, const kp_vec3 *points,
-                            int64_t n, kp_vec3 *out) {
-  velocity_work work = { s, cloud, points, out };
-  if (cloud->u == NULL || s->lattice.n[0] == 0) {
-    memset(out, 0, (size_t)n * sizeof *out);
-    return;
+void kp_surfacer_average(const kp_surfacer *s, const kp_cloud *cloud, const kp_vec3 *points,
+                         int64_t n, int n_values, const kp_real *const *values, float *const *out) {
+  KP_ASSERT(n_values <= MOST_VALUES);
+  average_work work = { s, cloud, points, n_values, values, out };
+  kp_parallel_for(n, 256, find_averages, &work);
+}
+
+int64_t kp_surfacer_bytes(const kp_surfacer *s) {
+  const kp_blocks *b = &s->blocks;
+  const void *const arrays[] = { s->starts, s->order,      s->bin_of, s->places, s->near,
+                                 s->drops,  s->attributes, b->at,     b->around, b->slots,
+                                 b->stored, b->values,     b->other,  b->keys };
+  int64_t sum = kp_blocks_room_bytes(b);
+  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
+    sum += arrays[i] != NULL ? (int64_t)kp_alloc_size(arrays[i]) : 0;
   }
-  kp_parallel_for(n, 256, find_velocities, &work);
+  return sum;
 }
 
 void kp_surfacer_free(kp_surfacer *s) {
+  kp_blocks_free(&s->blocks);
   kp_free(s->starts);
   kp_free(s->order);
+  kp_free(s->bin_of);
   kp_free(s->places);
-  kp_free(s->values);
-  kp_free(s->other);
+  kp_free(s->near);
+  kp_free(s->attributes);
   kp_free(s->drops);
   *s = (kp_surfacer){ 0 };
 }

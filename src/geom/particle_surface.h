@@ -1,61 +1,62 @@
-// The surface of a liquid of particles: a signed distance on a lattice after Zhu and Bridson 2005
-// ("Animating sand as a fluid", section 5),
+// The surface of a liquid of particles: a field on a sparse lattice, negative inside, cut at the
+// walls of a box. Which field is a choice (geom/surface_fields.h); the first one is after Zhu and
+// Bridson 2005 ("Animating sand as a fluid", section 5),
 //
 //   phi(x) = |x - sum w_i x_i| - r,   w_i = k(|x - x_i| / R) / sum k,   k(s) = (1 - s^2)^3,
 //
-// smoothed and cut at the walls of a box. r is chosen so that a flat surface comes out where the
-// liquid ends: half a spacing beyond the outermost particles. Between bodies of liquid that nearly
-// touch, where the mean of the particles lies in the gap, the distance to the nearest one counts
-// instead; a particle that is alone becomes a drop.
+// smoothed. r is chosen so that a flat surface comes out where the liquid ends: half a spacing
+// beyond the outermost particles. Between bodies of liquid that nearly touch, where the mean of the
+// particles lies in the gap, the distance to the nearest one counts instead; a particle that is
+// alone becomes a drop.
 //
-// Particles are sorted into bins and every sample gathers from those around it in that order: the
-// result is the same for any number of threads.
+// Particles are sorted into the blocks of the lattice and every sample gathers from those around it
+// in that order: the result is the same for any number of threads. Memory follows the particles and
+// samples exist only near the surface.
 #pragma once
 
-#include "geom/marching_cubes.h"
+#include "geom/sparse_lattice.h"
+#include "geom/surface_fields.h"
 
-#define KP_SURFACING_FINEST 8  // samples along R at most
+#define KP_SURFACING_FINEST KP_BLOCK_EDGE  // samples along R at most
 
 typedef struct kp_surfacing {
   double spacing;  // m between particles
   double voxel;    // m between samples
-  double reach;    // R, in spacings
-  int smooth;      // passes of a binomial filter
+  double reach;    // R, in spacings; 0: that of the field
+  int smooth;      // passes of a binomial filter; negative: those of the field
   int dimension;   // 2: the surface is a sheet one voxel thick at z = 0
   kp_aabb box;     // m; the surface ends at its faces
+  kp_surface_kind field;
+  double level;  // of the field, where its surface lies; 0: its own
 } kp_surfacing;
 
 typedef struct kp_cloud {
   int64_t n;
-  const double *x, *y, *z;   // m
-  const kp_real *u, *v, *w;  // m/s; NULL: at rest
+  const double *x, *y, *z;  // m
 } kp_cloud;
 
 // Sorted particles and samples, kept from surface to surface; start from a zeroed struct.
 typedef struct kp_surfacer {
-  kp_surfacing how;
-  kp_lattice lattice;  // the distance [m]; values belong to the surfacer
-  int32_t bins[3];
-  int32_t per_bin;   // samples along the edge of a bin
-  double edge;       // m, of a bin
+  kp_surfacing how;  // with what the field chose
+  kp_blocks blocks;  // the value [m]: a distance with Zhu and Bridson, about one with the others
   double radius;     // r [m]
-  uint32_t *starts;  // of each bin, and the end of the last
-  uint32_t *order;   // particles by bin
-  double *places;    // their x, then their y, then their z, by bin
-  float *values, *other, *drops;
+  double level, unit, scale;  // value = scale (level - field), field = f(unit sums)
+  uint32_t *starts;           // of each block, and the end of the last
+  uint32_t *order;            // particles by block
+  uint32_t *bin_of;           // blocks of particles
+  double *places;             // their x, then their y, then their z, by block
+  float *near;                // the same from the corner of the block in R, and one value more
+  float *attributes;          // what the field needs of each particle, by block
+  float *drops;
 } kp_surfacer;
 
-// The distance on a lattice that holds all particles with finite places, closed around them.
+// The field around all particles with finite places, closed around them.
 KP_NODISCARD kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how,
                                         const kp_cloud *cloud);
-// Velocity [m/s] of the liquid at points near the particles of the last fill: the mean with the
-// same weights.
-void kp_surfacer_velocities(const kp_surfacer *s, const kp_cloud *cloud, const kp_vec3 *points,
-                            int64_t n, kp_vec3 *out);
+// What particles carry at points near the particles of the last fill: the mean with the weights k
+// above, for each of `n_values` arrays.
+void kp_surfacer_average(const kp_surfacer *s, const kp_cloud *cloud, const kp_vec3 *points,
+                         int64_t n, int n_values, const kp_real *const *values, float *const *out);
+// What a fill allocated.
+int64_t kp_surfacer_bytes(const kp_surfacer *s);
 void kp_surfacer_free(kp_surfacer *s);
-
-// max(value, signed distance to the box): a surface that goes on beyond the box ends at its faces.
-void kp_lattice_clip(const kp_lattice *lattice, float *values, const kp_aabb *box);
-// Passes of the filter (1 2 1) / 4 along each axis with more than one sample. `other` has room for
-// as many values.
-void kp_lattice_smooth(const kp_lattice *lattice, float *values, float *other, int passes);

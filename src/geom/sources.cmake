@@ -4,6 +4,7 @@ kp_sources(
   ccd.c
   contact_manifold.c
   convex.c
+  marching_blocks.c
   marching_cubes.c
   marching_cubes_table.c
   level_set.c
@@ -19,11 +20,13 @@ kp_sources(
   scalp.c
   shape.c
   shape_params.c
+  sparse_lattice.c
+  surface_fields.c
   strand.c
   tetrahedra.c
   tetrahedra_stuff.c
   thinning.c
   triangle_triangle.c
 )
-kp_isa_sources(level_set_cpu.c particle_surface_cpu.c)
+kp_isa_sources(box_tree_cpu.c level_set_cpu.c particle_surface_cpu.c)
 kp_cuda_sources(level_set_cuda.cu)

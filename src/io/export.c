@@ -9,8 +9,9 @@
 #include "base/text.h"
 
 static const kp_exporter *const exporters[] = {
-  &kp_export_ply,  &kp_export_vtu, &kp_export_csv, &kp_export_obj, &kp_export_vdb,  &kp_export_vtp,
-  &kp_export_bgeo, &kp_export_pc2, &kp_export_mdd, &kp_export_glb, &kp_export_usda, &kp_export_pov,
+  &kp_export_ply,  &kp_export_vtu,  &kp_export_csv,    &kp_export_obj, &kp_export_vdb,
+  &kp_export_vtp,  &kp_export_bgeo, &kp_export_pc2,    &kp_export_mdd, &kp_export_glb,
+  &kp_export_usda, &kp_export_pov,  &kp_export_vtkhdf,
 };
 
 const kp_exporter *const *kp_exporters(size_t *n) {
@@ -303,6 +304,41 @@ kp_result kp_export_each(const kp_export_walk *walk, const kp_frame *frame, cons
 done:
   kp_export_objects_free(&objects);
   return result;
+}
+
+kp_result kp_export_each_volume(const char *extension, kp_export_volume_fn write,
+                                const kp_frame *frame, const char *folder, uint32_t flags,
+                                kp_export_list *list) {
+  for (size_t i = 0; i < frame->n_volumes; ++i) {
+    char clean[KP_SECTION_NAME_SIZE], object[KP_SECTION_NAME_SIZE + 16];
+    kp_export_clean_name(clean, sizeof clean, frame->volumes[i].name);
+    (void)snprintf(object, sizeof object, "%s_volume", clean);
+    kp_export_target target;
+    KP_TRY(kp_export_target_make(frame, folder, object, extension, &target));
+    KP_TRY(write(frame, &frame->volumes[i], flags, target.path));
+    KP_TRY(kp_export_list_add(list, frame, &target));
+  }
+  return KP_OK;
+}
+
+static bool is_listed_before(const kp_export_list *list, size_t index) {
+  for (size_t i = 0; i < index; ++i) {
+    if (strcmp(list->files[i].object, list->files[index].object) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+kp_result kp_export_each_series(const char *folder, const kp_export_list *list,
+                                kp_result (*write)(const char *folder, const kp_export_list *list,
+                                                   const char *object)) {
+  for (size_t i = 0; i < list->count; ++i) {
+    if (!is_listed_before(list, i)) {
+      KP_TRY(write(folder, list, list->files[i].object));
+    }
+  }
+  return KP_OK;
 }
 
 // ---- columns

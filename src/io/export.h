@@ -17,6 +17,7 @@
 typedef enum kp_export_flag {
   KP_EXPORT_FLOAT32 = 1 << 0,  // write doubles as floats: half the size, for viewing
   KP_EXPORT_PLAIN = 1 << 1,    // no compression where the format has a choice
+  KP_EXPORT_HALF = 1 << 2,     // 16-bit floats in VDB files
 } kp_export_flag;
 
 typedef struct kp_export_file {
@@ -61,6 +62,7 @@ extern const kp_exporter kp_export_csv;
 extern const kp_exporter kp_export_obj;
 extern const kp_exporter kp_export_vdb;
 extern const kp_exporter kp_export_vtp;
+extern const kp_exporter kp_export_vtkhdf;
 extern const kp_exporter kp_export_bgeo;
 extern const kp_exporter kp_export_pc2;
 extern const kp_exporter kp_export_mdd;
@@ -169,6 +171,20 @@ typedef struct kp_export_walk {
 
 KP_NODISCARD kp_result kp_export_each(const kp_export_walk *walk, const kp_frame *frame,
                                       const char *folder, uint32_t flags, kp_export_list *list);
+
+// A file per volume of a frame, "<name>_volume_<frame>.<extension>".
+typedef kp_result (*kp_export_volume_fn)(const kp_frame *frame, const kp_frame_volume *volume,
+                                         uint32_t flags, const char *path);
+
+KP_NODISCARD kp_result kp_export_each_volume(const char *extension, kp_export_volume_fn write,
+                                             const kp_frame *frame, const char *folder,
+                                             uint32_t flags, kp_export_list *list);
+
+// An index per object of the list, for formats that want one beside the numbered files.
+KP_NODISCARD kp_result kp_export_each_series(const char *folder, const kp_export_list *list,
+                                             kp_result (*write)(const char *folder,
+                                                                const kp_export_list *list,
+                                                                const char *object));
 
 // The open stream of this name ("<object>.<extension>"), NULL when there is none; and a new one.
 // Pointers are valid until the next stream is begun.

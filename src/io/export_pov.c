@@ -1,11 +1,16 @@
-// POV-Ray 3.7, one scene per frame: meshes as mesh2, smooth where they have normals, particles as
-// spheres, curves as sphere sweeps, a camera that sees all of it, a light and a floor (Bayraktar
-// 2010, sections 4.4 and 7). POV-Ray's axes are left handed; the camera's `right` is negative, so
-// that nothing is mirrored.
+// POV-Ray 3.7, one scene per frame: meshes as mesh2 with normals, surfaces of liquids as water that
+// bends and takes in light, particles without a surface as spheres, curves as sphere sweeps, a
+// camera that sees all of it, a light and a floor (Bayraktar 2010, sections 4.4 and 7). POV-Ray's
+// axes are left handed; the camera's `right` is negative, so that nothing is mirrored.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "io/export.h"
+#include "io/mesh_normals.h"
+
+#define CREASE_DEG 40.0
+#define SURFACE_OF "surface_of_"  // and the liquid's name, as files have it
 
 static kp_aabb grow(kp_aabb box, const kp_export_object *object) {
   const kp_export_field *x = &object->fields[0];
@@ -25,19 +30,53 @@ static void add_vectors(kp_file *file, const char *what, const kp_export_field *
   kp_file_print(file, " }\n");
 }
 
-static void add_mesh(kp_file *file, const kp_export_object *object) {
+static void add_faces(kp_file *file, const char *what, const uint32_t *indices, uint64_t n) {
+  kp_file_print(file, "  %s { %llu", what, (unsigned long long)n);
+  for (uint64_t t = 0; t < n; ++t) {
+    const uint32_t *v = indices + 3 * t;
+    kp_file_print(file, ",\n    <%u,%u,%u>", v[0], v[1], v[2]);
+  }
+  kp_file_print(file, " }\n");
+}
+
+// Normals of the faces around each vertex, for meshes that have none of their own. A vertex that
+// belongs to no face has none either; POV-Ray wants a vector all the same.
+static kp_result add_normals(kp_file *file, const kp_export_object *object,
+                             kp_mesh_normals *normals) {
+  KP_TRY(kp_mesh_normals_make(object, CREASE_DEG, normals));
+  kp_file_print(file, "  normal_vectors { %llu", (unsigned long long)normals->normals.count);
+  for (size_t i = 0; i < normals->normals.count; ++i) {
+    const kp_vec3 n = normals->normals.data[i];
+    bool is_zero = n.x == 0.0 && n.y == 0.0 && n.z == 0.0;
+    kp_file_print(file, ",\n    <%.9g,%.9g,%.9g>", n.x, n.y, is_zero ? 1.0 : n.z);
+  }
+  kp_file_print(file, " }\n");
+  return KP_OK;
+}
+
+static bool is_liquid(const kp_export_object *object) {
+  return strncmp(object->name, SURFACE_OF, strlen(SURFACE_OF)) == 0;
+}
+
+static kp_result add_mesh(kp_file *file, const kp_export_object *object) {
   const kp_export_field *normal = kp_export_find(object, "normal", 3);
+  kp_mesh_normals made = { 0 };
+  kp_result result = KP_OK;
   kp_file_print(file, "mesh2 {\n");
   add_vectors(file, "vertex_vectors", &object->fields[0], object->n_points);
   if (normal != NULL) {
     add_vectors(file, "normal_vectors", normal, object->n_points);
+  } else {
+    result = add_normals(file, object, &made);
   }
-  kp_file_print(file, "  face_indices { %llu", (unsigned long long)object->n_triangles);
-  for (uint64_t t = 0; t < object->n_triangles; ++t) {
-    const uint32_t *v = object->triangles + 3 * t;
-    kp_file_print(file, ",\n    <%u,%u,%u>", v[0], v[1], v[2]);
+  add_faces(file, "face_indices", object->triangles, object->n_triangles);
+  if (result == KP_OK && normal == NULL) {
+    add_faces(file, "normal_indices", made.indices, object->n_triangles);
   }
-  kp_file_print(file, " }\n  kelpie_mesh(\"%s\")\n}\n", object->name);
+  kp_file_print(file, "  %s(\"%s\")\n}\n", is_liquid(object) ? "kelpie_liquid" : "kelpie_mesh",
+                object->name);
+  kp_mesh_normals_free(&made);
+  return result;
 }
 
 static void add_spheres(kp_file *file, const kp_export_object *object) {
@@ -74,12 +113,20 @@ static void add_strands(kp_file *file, const kp_export_object *object) {
 
 // Macros come first and only where the user has none of his own: a declared kelpie_mesh and the
 // like before an #include of this file changes the looks.
-static void add_looks(kp_file *file) {
+static void add_looks(kp_file *file, double size) {
+  kp_file_print(file, "#declare kelpie_size = %.6g;\n", size);
   kp_file_print(
       file,
       "#ifndef (kelpie_mesh) #macro kelpie_mesh(Name)\n"
       "  texture { pigment { rgb <0.55,0.65,0.8> } finish { ambient 0 diffuse 0.8 specular 0.2 } "
       "}\n"
+      "#end #end\n"
+      "#ifndef (kelpie_liquid) #macro kelpie_liquid(Name)\n"
+      "  texture { pigment { rgbt <0.9,0.97,1,0.98> }\n"
+      "    finish { ambient 0 diffuse 0.05 specular 0.8 roughness 0.002\n"
+      "      reflection { 0, 1 fresnel on } conserve_energy } }\n"
+      "  interior { ior 1.33 fade_power 1001 fade_distance kelpie_size fade_color "
+      "<0.3,0.65,0.8> }\n"
       "#end #end\n"
       "#ifndef (kelpie_points) #macro kelpie_points(Name)\n"
       "  texture { pigment { rgb <0.25,0.5,0.85> } finish { ambient 0 diffuse 0.8 specular 0.4 } "
@@ -112,6 +159,17 @@ static void add_stage(kp_file *file, const kp_frame *frame, kp_aabb box) {
                 floor - 1e-3 * reach);
 }
 
+// Bodies are there as meshes, and so are liquids that have a surface.
+static bool has_mesh(const kp_export_objects *objects, const kp_export_object *set) {
+  char name[sizeof set->name + 32];
+  (void)snprintf(name, sizeof name, SURFACE_OF "%s_mesh", set->name);
+  bool has = strcmp(set->set->name, "bodies") == 0;
+  for (size_t i = 0; i < objects->count && !has; ++i) {
+    has = objects->items[i].n_triangles > 0 && strcmp(objects->items[i].name, name) == 0;
+  }
+  return has;
+}
+
 static kp_result write_frame(const kp_frame *frame, const kp_export_objects *objects,
                              const char *path) {
   kp_aabb box = kp_aabb_empty();
@@ -126,21 +184,25 @@ static kp_result write_frame(const kp_frame *frame, const kp_export_objects *obj
   kp_file_print(&file, "// Kelpie %s, frame %llu, time %.9g s, metres\n#version 3.7;\n",
                 KP_VERSION_STRING, (unsigned long long)frame->frame, frame->time);
   kp_file_print(&file, "global_settings { assumed_gamma 1 ambient_light 1 }\n");
-  add_looks(&file);
+  add_looks(&file, 0.5 * kp_vec3_length(kp_vec3_sub(box.max, box.min)));
   add_stage(&file, frame, box);
-  for (size_t i = 0; i < objects->count; ++i) {
+  kp_result result = KP_OK;
+  for (size_t i = 0; i < objects->count && result == KP_OK; ++i) {
     const kp_export_object *object = &objects->items[i];
     if (object->n_points == 0) {
       continue;
     }
     if (object->triangles != NULL && object->n_triangles > 0) {
-      add_mesh(&file, object);
+      result = add_mesh(&file, object);
     } else if (object->offsets != NULL) {
       add_strands(&file, object);
-    } else if (object->set != NULL && strcmp(object->set->name, "bodies") != 0) {
-      // bodies are there as meshes
+    } else if (object->set != NULL && !has_mesh(objects, object)) {
       add_spheres(&file, object);
     }
+  }
+  if (result != KP_OK) {
+    kp_file_discard(&file);
+    return result;
   }
   return kp_file_commit(&file);
 }

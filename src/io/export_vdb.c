@@ -5,6 +5,9 @@
 // file has, per grid: name and type, three positions, the kind of compression, metadata, the map
 // from voxels to metres, the masks of all nodes, then the values of all leaves. Values are zipped
 // node by node. Voxel (0, 0, 0) lies in the middle of cell (0, 0, 0).
+//
+// A field named distance is a level set as the readers know it: kept three voxels to both sides of
+// the surface, the background beyond it outside and its negative inside.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +18,7 @@
 #include "base/memory.h"
 #include "io/export.h"
 #include "io/files.h"
+#include "io/half.h"
 
 #define MAGIC INT64_C(0x56444220)
 #define VERSION 224
@@ -30,6 +34,7 @@
 #define LEAVES 4096   // children of a node of leaves
 #define INNERS 32768  // children of an outer node
 #define LEAF_VOXELS 512
+#define BAND 3  // voxels on each side of a level set
 
 typedef struct byte_array {
   KP_ARRAY(uint8_t) bytes;
@@ -66,6 +71,14 @@ static void put_meta(byte_array *out, const char *name, const char *value) {
   put_text(out, value);
 }
 
+static void put_flag(byte_array *out, const char *name) {
+  const uint8_t yes = 1;
+  put_text(out, name);
+  put_text(out, "bool");
+  put_u32(out, sizeof yes);
+  put(out, &yes, sizeof yes);
+}
+
 static void put_vec3(byte_array *out, double x, double y, double z) {
   const double v[3] = { x, y, z };
   put(out, v, sizeof v);
@@ -78,11 +91,13 @@ typedef struct vdb_grid {
   const kp_frame_field *field;
   int n_components;  // 1 or 3
   float background;
-  const uint8_t *has;  // per leaf of the volume's box: some voxel is not background
+  bool is_level_set, is_half;
+  const uint8_t *has;  // per leaf of the volume's box: some voxel is active
   int64_t leaves[3];
   uint32_t compression;
   byte_array *out;
-  float *values;    // room for an outer node
+  float *values;  // room for an outer node
+  uint16_t *halves;
   uint8_t *zipped;  // and for its zipped values
 } vdb_grid;
 
@@ -90,20 +105,25 @@ typedef struct vdb_grid {
 // shorter.
 static void put_values(vdb_grid *g, size_t count) {
   const int8_t all = ALL_VALUES;
-  size_t size = count * (size_t)g->n_components * sizeof(float);
+  const size_t n = count * (size_t)g->n_components;
+  const void *values = g->is_half ? (const void *)g->halves : g->values;
+  const size_t size = n * (g->is_half ? sizeof *g->halves : sizeof *g->values);
+  for (size_t i = 0; i < n && g->is_half; ++i) {
+    g->halves[i] = kp_half_from_float(g->values[i]);
+  }
   put(g->out, &all, 1);
   if (g->compression == COMPRESS_NONE) {
-    put(g->out, g->values, size);
+    put(g->out, values, size);
     return;
   }
   uLongf length = compressBound((uLong)size);
-  int status = compress2(g->zipped, &length, (const Bytef *)g->values, (uLong)size, 6);
+  int status = compress2(g->zipped, &length, values, (uLong)size, 6);
   if (status == Z_OK && length < size) {
     put_i64(g->out, (int64_t)length);
     put(g->out, g->zipped, length);
   } else {
     put_i64(g->out, -(int64_t)size);
-    put(g->out, g->values, size);
+    put(g->out, values, size);
   }
 }
 
@@ -117,10 +137,27 @@ static bool has_leaf(const vdb_grid *g, const int64_t at[3]) {
 }
 
 static float value_at(const vdb_grid *g, int component, uint64_t i) {
-  return (float)kp_frame_value(g->field, component, i);
+  float v = (float)kp_frame_value(g->field, component, i);
+  if (g->is_level_set) {
+    v = v > g->background ? g->background : v < -g->background ? -g->background : v;
+  }
+  return v;
 }
 
-// The voxels of a leaf and which of them differ from the background. `at` is in leaves.
+static bool is_active(const vdb_grid *g, float v) {
+  return v != g->background && !(g->is_level_set && v == -g->background);
+}
+
+// What stands for a whole region without active voxels that begins at this leaf.
+static float tile_value(const vdb_grid *g, const int64_t at[3]) {
+  const uint64_t *dims = g->volume->dims;
+  bool is_inside =
+      at[0] < g->leaves[0] && at[1] < g->leaves[1] && at[2] < g->leaves[2] && g->is_level_set;
+  uint64_t i = LEAF * ((uint64_t)at[0] + dims[0] * ((uint64_t)at[1] + dims[1] * (uint64_t)at[2]));
+  return is_inside ? value_at(g, 0, i) : g->background;
+}
+
+// The voxels of a leaf and which of them are active. `at` is in leaves.
 static void take_leaf(vdb_grid *g, const int64_t at[3], uint64_t mask[LEAF_VOXELS / 64]) {
   const uint64_t *dims = g->volume->dims;
   memset(mask, 0, LEAF_VOXELS / 8);
@@ -133,7 +170,7 @@ static void take_leaf(vdb_grid *g, const int64_t at[3], uint64_t mask[LEAF_VOXEL
     for (int c = 0; c < g->n_components; ++c) {
       float v = is_inside ? value_at(g, c, i) : g->background;
       g->values[n * (uint32_t)g->n_components + (uint32_t)c] = v;
-      is_on = is_on || v != g->background;
+      is_on = is_on || is_active(g, v);
     }
     mask[n / 64] |= (uint64_t)is_on << n % 64;
   }
@@ -162,6 +199,19 @@ static void child_at(const int64_t first[3], uint32_t n, int bits, int64_t step,
   out[2] = first[2] + step * (n & low);
 }
 
+// The values of a node where it has no children.
+static void take_tiles(vdb_grid *g, const int64_t first[3], int bits, int64_t step) {
+  const uint32_t count = 1u << 3 * bits;
+  for (uint32_t n = 0; n < count; ++n) {
+    int64_t at[3];
+    child_at(first, n, bits, step, at);
+    float v = tile_value(g, at);
+    for (int c = 0; c < g->n_components; ++c) {
+      g->values[n * (uint32_t)g->n_components + (uint32_t)c] = v;
+    }
+  }
+}
+
 // A node of leaves that begins at `first` (in leaves): its children, and with `head` its masks and
 // background values before them.
 static bool put_inner(vdb_grid *g, const int64_t first[3], bool head, leaf_fn leaf) {
@@ -181,9 +231,7 @@ static bool put_inner(vdb_grid *g, const int64_t first[3], bool head, leaf_fn le
   if (head) {
     put(g->out, mask, sizeof mask);
     put(g->out, nothing, sizeof nothing);
-    for (size_t i = 0; i < LEAVES * (size_t)g->n_components; ++i) {
-      g->values[i] = g->background;
-    }
+    take_tiles(g, first, 4, 1);
     put_values(g, LEAVES);
   }
   for (uint32_t n = 0; n < LEAVES; ++n) {
@@ -209,9 +257,7 @@ static void put_outer(vdb_grid *g, const int64_t first[3], bool head, leaf_fn le
   if (head) {
     put(g->out, mask, sizeof mask);
     put(g->out, nothing, sizeof nothing);
-    for (size_t i = 0; i < INNERS * (size_t)g->n_components; ++i) {
-      g->values[i] = g->background;
-    }
+    take_tiles(g, first, 5, INNER / LEAF);
     put_values(g, INNERS);
   }
   for (uint32_t n = 0; n < INNERS; ++n) {
@@ -263,17 +309,26 @@ static void put_map(vdb_grid *g) {
 }
 
 static void put_grid(vdb_grid *g) {
+  char type[48];
+  (void)snprintf(type, sizeof type, "Tree_%s_5_4_3%s", g->n_components == 3 ? "vec3s" : "float",
+                 g->is_half ? "_HalfFloat" : "");
   put_text(g->out, g->field->name);
-  put_text(g->out, g->n_components == 3 ? "Tree_vec3s_5_4_3" : "Tree_float_5_4_3");
+  put_text(g->out, type);
   put_text(g->out, "");
   size_t places = g->out->bytes.count;
   const int64_t none[3] = { 0, 0, 0 };
   put(g->out, none, sizeof none);
   int64_t at[3] = { (int64_t)g->out->bytes.count, 0, 0 };
   put_u32(g->out, g->compression);
-  bool is_distance = strcmp(g->field->name, "distance") == 0;
-  put_u32(g->out, 3);
-  put_meta(g->out, "class", is_distance ? "unknown" : "fog volume");
+  const bool is_vector = g->n_components == 3;
+  put_u32(g->out, 3u + (g->is_half ? 1 : 0) + (is_vector ? 1 : 0));
+  put_meta(g->out, "class", g->is_level_set ? "level set" : is_vector ? "unknown" : "fog volume");
+  if (g->is_half) {
+    put_flag(g->out, "is_saved_as_half_float");
+  }
+  if (is_vector) {
+    put_meta(g->out, "vector_type", "contravariant relative");  // turns with the volume
+  }
   put_meta(g->out, "name", g->field->name);
   put_meta(g->out, "unit", g->field->unit);
   put_map(g);
@@ -286,7 +341,7 @@ static void put_grid(vdb_grid *g) {
   }
 }
 
-// Leaves that hold more than background.
+// Leaves with active voxels.
 static void mark_leaves(vdb_grid *g, uint8_t *has) {
   uint64_t mask[LEAF_VOXELS / 64];
   for (int64_t k = 0; k < g->leaves[2]; ++k) {
@@ -315,6 +370,9 @@ static kp_result add_field(const kp_frame_volume *volume, const kp_frame_field *
                            uint32_t flags, byte_array *out) {
   vdb_grid g = { .volume = volume, .field = field, .n_components = field->n_components };
   g.out = out;
+  g.is_half = (flags & KP_EXPORT_HALF) != 0;
+  g.is_level_set = g.n_components == 1 && strcmp(field->name, "distance") == 0;
+  g.background = g.is_level_set ? (float)(BAND * volume->spacing) : 0.0f;
   g.compression = (flags & KP_EXPORT_PLAIN) != 0 ? COMPRESS_NONE : COMPRESS_ZIP;
   for (int c = 0; c < 3; ++c) {
     g.leaves[c] = (int64_t)((volume->dims[c] + LEAF - 1) / LEAF);
@@ -322,8 +380,9 @@ static kp_result add_field(const kp_frame_volume *volume, const kp_frame_field *
   size_t most = INNERS * (size_t)g.n_components * sizeof(float);
   uint8_t *has = kp_alloc_zero((size_t)(g.leaves[0] * g.leaves[1] * g.leaves[2]), KP_MEMORY_IO);
   g.values = kp_alloc(most, KP_MEMORY_IO);
+  g.halves = kp_alloc(most / 2, KP_MEMORY_IO);
   g.zipped = kp_alloc(compressBound((uLong)most), KP_MEMORY_IO);
-  if (has != NULL && g.values != NULL && g.zipped != NULL) {
+  if (has != NULL && g.values != NULL && g.halves != NULL && g.zipped != NULL) {
     mark_leaves(&g, has);
     put_grid(&g);
   } else {
@@ -331,6 +390,7 @@ static kp_result add_field(const kp_frame_volume *volume, const kp_frame_field *
   }
   kp_free(has);
   kp_free(g.values);
+  kp_free(g.halves);
   kp_free(g.zipped);
   return out->result;
 }
@@ -389,17 +449,7 @@ static kp_result write_vdb(const kp_frame *frame, const char *folder, uint32_t f
   if (!kp_export_is_little_endian()) {
     return kp_fail(KP_ERROR_IO, "VDB files can be written on little-endian machines only");
   }
-  for (size_t i = 0; i < frame->n_volumes; ++i) {
-    const kp_frame_volume *volume = &frame->volumes[i];
-    char clean[KP_SECTION_NAME_SIZE], object[KP_SECTION_NAME_SIZE + 16];
-    kp_export_clean_name(clean, sizeof clean, volume->name);
-    (void)snprintf(object, sizeof object, "%s_volume", clean);
-    kp_export_target target;
-    KP_TRY(kp_export_target_make(frame, folder, object, "vdb", &target));
-    KP_TRY(write_volume(frame, volume, flags, target.path));
-    KP_TRY(kp_export_list_add(list, frame, &target));
-  }
-  return KP_OK;
+  return kp_export_each_volume("vdb", write_volume, frame, folder, flags, list);
 }
 
 const kp_exporter kp_export_vdb = {

@@ -9,76 +9,16 @@
 #include "io/number.h"
 #include "io/vtk_writer.h"
 
-enum { VTK_EMPTY_CELL = 0, VTK_VERTEX = 1, VTK_POLY_LINE = 4, VTK_TRIANGLE = 5 };
-
-// ---- cells
-
-static uint64_t count_cells(const kp_export_object *object) {
-  return object->triangles != NULL ? object->n_triangles
-         : object->offsets != NULL ? object->n_curves
-                                   : object->n_points;
-}
-
-static uint64_t count_corners(const kp_export_object *object) {
-  return object->triangles != NULL ? 3 * object->n_triangles : object->n_points;
-}
-
-// Point of each corner. Particles and curves use their points in order.
-static void fill_connectivity(const kp_vtk_source *source, uint64_t first, size_t n, void *out) {
-  const kp_export_object *object = source->data;
-  int64_t *to = out;
-  for (size_t i = 0; i < n; ++i) {
-    uint64_t corner = first + i;
-    to[i] = (int64_t)(object->triangles != NULL ? object->triangles[corner] : corner);
-  }
-}
-
-// First corner behind each cell.
-static void fill_offsets(const kp_vtk_source *source, uint64_t first, size_t n, void *out) {
-  const kp_export_object *object = source->data;
-  int64_t *to = out;
-  for (size_t i = 0; i < n; ++i) {
-    uint64_t next = first + i + 1;
-    to[i] = (int64_t)(object->triangles != NULL ? 3 * next
-                      : object->offsets != NULL ? object->offsets[next]
-                                                : next);
-  }
-}
-
-static void fill_types(const kp_vtk_source *source, uint64_t first, size_t n, void *out) {
-  const kp_export_object *object = source->data;
-  uint8_t *to = out;
-  if (object->offsets == NULL) {
-    memset(to, object->triangles != NULL ? VTK_TRIANGLE : VTK_VERTEX, n);
-    return;
-  }
-  for (size_t i = 0; i < n; ++i) {
-    uint64_t n_points = object->offsets[first + i + 1] - object->offsets[first + i];
-    to[i] = n_points == 0 ? VTK_EMPTY_CELL : n_points == 1 ? VTK_VERTEX : VTK_POLY_LINE;
-  }
-}
-
 // Connectivity and offsets, which both kinds of grid have; types belong to unstructured ones.
 static void add_cells(kp_vtk *vtk, const kp_export_object *object, const char *element,
                       bool has_types) {
-  kp_vtk_source source = { .name = "connectivity",
-                           .unit = "",
-                           .type = KP_ITEM_I64,
-                           .n_components = 1,
-                           .n_tuples = count_corners(object),
-                           .fill = fill_connectivity,
-                           .data = object };
+  kp_array_source corners = kp_vtk_connectivity(object), ends = kp_vtk_cell_ends(object);
   kp_vtk_text(vtk, "<%s>\n", element);
-  kp_vtk_array(vtk, &source);
-  source.name = "offsets";
-  source.n_tuples = count_cells(object);
-  source.fill = fill_offsets;
-  kp_vtk_array(vtk, &source);
+  kp_vtk_array(vtk, &corners);
+  kp_vtk_array(vtk, &ends);
   if (has_types) {
-    source.name = "types";
-    source.type = KP_ITEM_U8;
-    source.fill = fill_types;
-    kp_vtk_array(vtk, &source);
+    kp_array_source types = kp_vtk_cell_types(object);
+    kp_vtk_array(vtk, &types);
   }
   kp_vtk_text(vtk, "</%s>\n", element);
 }
@@ -97,7 +37,7 @@ static void add_points(kp_vtk *vtk, const kp_export_object *object) {
 
 static void add_grid(kp_vtk *vtk, const kp_export_object *object) {
   kp_vtk_text(vtk, "<Piece NumberOfPoints=\"%" PRIu64 "\" NumberOfCells=\"%" PRIu64 "\">\n",
-              object->n_points, count_cells(object));
+              object->n_points, kp_vtk_count_cells(object));
   add_points(vtk, object);
   add_cells(vtk, object, "Cells", true);
 }
@@ -106,7 +46,7 @@ static void add_grid(kp_vtk *vtk, const kp_export_object *object) {
 // it.
 static void add_polygons(kp_vtk *vtk, const kp_export_object *object) {
   bool is_mesh = object->triangles != NULL, is_lines = object->offsets != NULL;
-  uint64_t cells = count_cells(object);
+  uint64_t cells = kp_vtk_count_cells(object);
   kp_vtk_text(vtk, "<Piece NumberOfPoints=\"%" PRIu64 "\" NumberOfVerts=\"%" PRIu64 "\"",
               object->n_points, is_mesh || is_lines ? 0 : cells);
   kp_vtk_text(
@@ -140,8 +80,8 @@ static kp_result write_polygons(const kp_frame *frame, const kp_export_object *o
   return write_file(frame, "PolyData", flags, add_polygons, object, path);
 }
 
-static kp_result write_volume_file(const kp_frame *frame, const kp_frame_volume *volume,
-                                   uint32_t flags, const char *path) {
+static kp_result write_volume(const kp_frame *frame, const kp_frame_volume *volume, uint32_t flags,
+                              const char *path) {
   kp_export_field *fields = kp_alloc(volume->fields.count * sizeof *fields, KP_MEMORY_IO);
   if (fields == NULL) {
     return KP_ERROR_MEMORY;
@@ -173,44 +113,21 @@ static kp_result write_volume_file(const kp_frame *frame, const kp_frame_volume 
   return result;
 }
 
-static kp_result write_volumes(const kp_frame *frame, const char *folder, uint32_t flags,
-                               kp_export_list *list) {
-  for (size_t i = 0; i < frame->n_volumes; ++i) {
-    char clean[KP_SECTION_NAME_SIZE], object[KP_SECTION_NAME_SIZE + 16];
-    kp_export_clean_name(clean, sizeof clean, frame->volumes[i].name);
-    (void)snprintf(object, sizeof object, "%s_volume", clean);
-    kp_export_target target;
-    KP_TRY(kp_export_target_make(frame, folder, object, "vti", &target));
-    KP_TRY(write_volume_file(frame, &frame->volumes[i], flags, target.path));
-    KP_TRY(kp_export_list_add(list, frame, &target));
-  }
-  return KP_OK;
-}
-
 static kp_result write_vtu(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
   static const kp_export_walk walk = { "vtu", NULL, write_grid };
   KP_TRY(kp_export_each(&walk, frame, folder, flags, list));
-  return write_volumes(frame, folder, flags, list);
+  return kp_export_each_volume("vti", write_volume, frame, folder, flags, list);
 }
 
 static kp_result write_vtp(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
   static const kp_export_walk walk = { "vtp", NULL, write_polygons };
   KP_TRY(kp_export_each(&walk, frame, folder, flags, list));
-  return write_volumes(frame, folder, flags, list);
+  return kp_export_each_volume("vti", write_volume, frame, folder, flags, list);
 }
 
 // ---- the series
-
-static bool is_listed_before(const kp_export_list *list, size_t index) {
-  for (size_t i = 0; i < index; ++i) {
-    if (strcmp(list->files[i].object, list->files[index].object) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
 
 static kp_result write_series(const char *folder, const kp_export_list *list, const char *object) {
   char name[KP_SECTION_NAME_SIZE + 64], path[4096];
@@ -235,12 +152,7 @@ static kp_result write_series(const char *folder, const kp_export_list *list, co
 }
 
 static kp_result finish_vtu(const char *folder, kp_export_list *list) {
-  for (size_t i = 0; i < list->count; ++i) {
-    if (!is_listed_before(list, i)) {
-      KP_TRY(write_series(folder, list, list->files[i].object));
-    }
-  }
-  return KP_OK;
+  return kp_export_each_series(folder, list, write_series);
 }
 
 const kp_exporter kp_export_vtu = {

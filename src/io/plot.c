@@ -16,6 +16,7 @@
 #define BOTTOM 24.0
 #define FOOT 30.0
 #define LETTER 11.0  // height of a capital
+#define NAME_STEP 16.0
 
 static const uint32_t curve_colors[] = { 0x1f5fa8, 0xc2452d, 0x2f8f4e, 0x7a4fa3, 0x8a6d1d,
                                          0x2a9d9d, 0xb83280, 0x555555, 0xe08a1e, 0x6b8e23 };
@@ -48,9 +49,19 @@ kp_plot_axis kp_plot_axis_make(double lo, double hi) {
   return (kp_plot_axis){ step * floor(lo / step + 1e-9), step * ceil(hi / step - 1e-9), step };
 }
 
-static void stretch(const double *values, size_t n, double *lo, double *hi) {
+kp_plot_axis kp_plot_log_axis_make(double lo, double hi) {
+  if (!(lo > 0.0 && lo <= hi)) {
+    lo = hi = 1.0;
+  }
+  double first = floor(log10(lo) + 1e-9), last = ceil(log10(hi) - 1e-9);
+  last = fmax(last, first + 1.0);
+  double step = fmax(1.0, ceil((last - first) / 8.0));
+  return (kp_plot_axis){ first, first + step * ceil((last - first) / step), step };
+}
+
+static void stretch(const double *values, size_t n, bool is_log, double *lo, double *hi) {
   for (size_t i = 0; i < n; ++i) {
-    if (isfinite(values[i])) {
+    if (isfinite(values[i]) && (!is_log || values[i] > 0.0)) {
       *lo = fmin(*lo, values[i]);
       *hi = fmax(*hi, values[i]);
     }
@@ -61,7 +72,7 @@ static kp_plot_axis axis_of_x(const kp_plot *plot) {
   double lo = DBL_MAX, hi = -DBL_MAX;
   for (size_t p = 0; p < plot->n_panels; ++p) {
     for (size_t c = 0; c < plot->panels[p].n_curves; ++c) {
-      stretch(plot->panels[p].curves[c].x, plot->panels[p].curves[c].n, &lo, &hi);
+      stretch(plot->panels[p].curves[c].x, plot->panels[p].curves[c].n, false, &lo, &hi);
     }
   }
   return kp_plot_axis_make(lo, hi);
@@ -70,7 +81,10 @@ static kp_plot_axis axis_of_x(const kp_plot *plot) {
 static kp_plot_axis axis_of_y(const kp_plot_panel *panel) {
   double lo = DBL_MAX, hi = -DBL_MAX;
   for (size_t c = 0; c < panel->n_curves; ++c) {
-    stretch(panel->curves[c].y, panel->curves[c].n, &lo, &hi);
+    stretch(panel->curves[c].y, panel->curves[c].n, panel->is_log, &lo, &hi);
+  }
+  if (panel->is_log) {
+    return kp_plot_log_axis_make(lo, hi);
   }
   // zero is shown where it is near: most columns are amounts
   if (lo > 0.0 && lo < 0.5 * hi) {
@@ -84,12 +98,19 @@ static kp_plot_axis axis_of_y(const kp_plot_panel *panel) {
 typedef struct plot_area {
   double x0, x1, y0, y1;  // of the canvas; y0 is the upper edge
   kp_plot_axis x, y;
+  bool is_log;
 } plot_area;
 
 static double place_x(const plot_area *b, double x) {
   return b->x0 + (b->x1 - b->x0) * (x - b->x.lo) / (b->x.hi - b->x.lo);
 }
 
+// A power of ten stands at its exponent.
+static double height_on_axis(const plot_area *b, double y) {
+  return b->is_log ? log10(y) : y;
+}
+
+// y is in units of the axis.
 static double place_y(const plot_area *b, double y) {
   return b->y1 - (b->y1 - b->y0) * (y - b->y.lo) / (b->y.hi - b->y.lo);
 }
@@ -113,7 +134,8 @@ static void draw_ticks(const plot_canvas *canvas, const plot_area *b) {
   for (int i = 0; i <= n_y; ++i) {
     double value = b->y.lo + i * b->y.step, y = place_y(b, value);
     draw_line(canvas, b->x0, y, b->x1, y, RULE);
-    (void)snprintf(text, sizeof text, "%.6g", fabs(value) < 1e-9 * b->y.step ? 0.0 : value);
+    double told = b->is_log ? pow(10.0, value) : fabs(value) < 1e-9 * b->y.step ? 0.0 : value;
+    (void)snprintf(text, sizeof text, "%.6g", told);
     canvas->text(canvas->on, b->x0 - 6.0, y + 4.0, AT_END, INK, text);
   }
   draw_line(canvas, b->x0, b->y0, b->x0, b->y1, INK);
@@ -127,7 +149,8 @@ static void draw_curve(const plot_canvas *canvas, const plot_area *b, const kp_p
   double xy[2 * PIECE];
   size_t n = 0;
   for (size_t i = 0; i <= curve->n; ++i) {
-    bool is_here = i < curve->n && isfinite(curve->x[i]) && isfinite(curve->y[i]);
+    bool is_here = i < curve->n && isfinite(curve->x[i]) && isfinite(curve->y[i]) &&
+                   (!b->is_log || curve->y[i] > 0.0);
     if (n > 0 && (!is_here || n == PIECE)) {
       canvas->chain(canvas->on, xy, n, 1.6, color);
       xy[0] = xy[2 * n - 2];
@@ -136,25 +159,69 @@ static void draw_curve(const plot_canvas *canvas, const plot_area *b, const kp_p
     }
     if (is_here) {
       xy[2 * n] = place_x(b, curve->x[i]);
-      xy[2 * n + 1] = place_y(b, curve->y[i]);
+      xy[2 * n + 1] = place_y(b, height_on_axis(b, curve->y[i]));
       ++n;
     }
   }
 }
 
+// How many numbers of the panel's curves can be shown.
+static size_t count_shown(const kp_plot_panel *panel) {
+  size_t n = 0;
+  for (size_t c = 0; c < panel->n_curves; ++c) {
+    const kp_plot_curve *curve = &panel->curves[c];
+    for (size_t i = 0; i < curve->n; ++i) {
+      n += isfinite(curve->y[i]) && (!panel->is_log || curve->y[i] > 0.0) ? 1 : 0;
+    }
+  }
+  return n;
+}
+
+static double most_of(const kp_plot_curve *curve) {
+  double lo = DBL_MAX, hi = -DBL_MAX;
+  stretch(curve->y, curve->n, false, &lo, &hi);
+  return fmax(fabs(lo), fabs(hi));
+}
+
+// The name of a curve stands below those of the curves that reach higher, so that the ones without
+// room are the small ones; in the order of the curves where all have room.
+static size_t place_of_name(const kp_plot_panel *panel, size_t curve, size_t room) {
+  if (panel->n_curves <= room) {
+    return curve;
+  }
+  size_t place = 0;
+  const double most = most_of(&panel->curves[curve]);
+  for (size_t c = 0; c < panel->n_curves; ++c) {
+    const double other = most_of(&panel->curves[c]);
+    place += other > most || (other == most && c < curve) ? 1 : 0;
+  }
+  return place;
+}
+
 static void draw_panel(const plot_canvas *canvas, const kp_plot_panel *panel, kp_plot_axis x,
                        double top) {
-  plot_area b = { LEFT, WIDTH - RIGHT, top + TOP, top + PANEL - BOTTOM, x, axis_of_y(panel) };
+  plot_area b = { LEFT, WIDTH - RIGHT,    top + TOP,    top + PANEL - BOTTOM,
+                  x,    axis_of_y(panel), panel->is_log };
+  const size_t room = (size_t)((b.y1 - b.y0 - 12.0) / NAME_STEP) + 1;
   canvas->text(canvas->on, LEFT, top + TOP - 10.0, AT_START, INK, panel->title);
   draw_ticks(canvas, &b);
   for (size_t c = 0; c < panel->n_curves; ++c) {
-    uint32_t color = curve_colors[c % N_COLORS];
-    double y = b.y0 + 12.0 + 16.0 * (double)c;
+    const uint32_t color = curve_colors[c % N_COLORS];
+    const size_t place = place_of_name(panel, c, room);
+    const double y = b.y0 + 12.0 + NAME_STEP * (double)place;
     draw_curve(canvas, &b, &panel->curves[c], color);
-    if (y < b.y1) {
+    if (place + 1 < room || panel->n_curves <= room) {
       draw_line(canvas, b.x1 + 8.0, y - 4.0, b.x1 + 24.0, y - 4.0, color);
       canvas->text(canvas->on, b.x1 + 28.0, y, AT_START, color, panel->curves[c].name);
+    } else if (place + 1 == room) {
+      char more[48];
+      (void)snprintf(more, sizeof more, "and %zu more", panel->n_curves - place);
+      canvas->text(canvas->on, b.x1 + 28.0, y, AT_START, INK, more);
     }
+  }
+  if (count_shown(panel) == 0) {
+    canvas->text(canvas->on, 0.5 * (b.x0 + b.x1), 0.5 * (b.y0 + b.y1), AT_MIDDLE, INK,
+                 panel->is_log ? "no positive numbers" : "no numbers");
   }
 }
 
@@ -192,6 +259,11 @@ static void say(svg *s, const char *format, ...) {
 }
 
 static void svg_chain(void *on, const double *xy, size_t n, double width, uint32_t color) {
+  if (n == 1) {  // a line of one point would not be seen
+    say(on, "<circle fill=\"#%06x\" r=\"%.1f\" cx=\"%.1f\" cy=\"%.1f\"/>\n", color, 1.25 * width,
+        xy[0], xy[1]);
+    return;
+  }
   say(on, "<polyline fill=\"none\" stroke=\"#%06x\" stroke-width=\"%.1f\" points=\"", color, width);
   for (size_t i = 0; i < n; ++i) {
     say(on, "%.1f,%.1f ", xy[2 * i], xy[2 * i + 1]);
@@ -261,7 +333,7 @@ static void pixel_chain(void *on, const double *xy, size_t n, double width, uint
   for (size_t i = 0; i < n; ++i) {
     size_t next = i + 1 < n ? i + 1 : i;
     if (next > i || n == 1) {
-      paint_segment(on, xy + 2 * i, xy + 2 * next, width, color);
+      paint_segment(on, xy + 2 * i, xy + 2 * next, n == 1 ? 2.5 * width : width, color);
     }
   }
 }

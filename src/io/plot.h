@@ -15,6 +15,7 @@ typedef struct kp_plot_panel {
   char title[96];
   kp_plot_curve *curves;
   size_t n_curves;
+  bool is_log;  // powers of ten upwards; what is not positive leaves a gap
 } kp_plot_panel;
 
 typedef struct kp_plot {
@@ -30,6 +31,9 @@ typedef struct kp_plot_axis {
 } kp_plot_axis;
 
 kp_plot_axis kp_plot_axis_make(double lo, double hi);
+
+// The same for the powers of ten around lo and hi, both positive: whole ones.
+kp_plot_axis kp_plot_log_axis_make(double lo, double hi);
 
 KP_NODISCARD kp_result kp_plot_svg(const kp_plot *plot, kp_text *out);     // kp_text_free
 KP_NODISCARD kp_result kp_plot_image(const kp_plot *plot, kp_image *out);  // kp_image_free

@@ -1,4 +1,5 @@
 kp_sources(
+  blocks.c
   container.c
   container_write.c
   curve_file.c
@@ -12,12 +13,15 @@ kp_sources(
   export_pov.c
   export_usda.c
   export_vdb.c
+  export_vtkhdf.c
   export_vtu.c
   files.c
   frame_data.c
   frame_file.c
+  hdf_writer.c
   json.c
   mesh_file.c
+  mesh_normals.c
   number.c
   obj.c
   plot.c
@@ -25,6 +29,7 @@ kp_sources(
   png.c
   table.c
   tet_file.c
+  vtk_arrays.c
   vtk_writer.c
   words.c
 )

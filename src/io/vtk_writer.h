@@ -10,30 +10,14 @@
 //   result = kp_vtk_write(&vtk, path);
 //   kp_vtk_free(&vtk);
 //
-// Data is cut into blocks that the worker threads fill and, unless KP_EXPORT_PLAIN is set,
-// compress.
+// Data is compressed unless KP_EXPORT_PLAIN is set.
 #pragma once
 
 #include "base/text.h"
-#include "io/export.h"
-
-typedef struct kp_vtk_source kp_vtk_source;
-
-// Writes the tuples [first, first + n) to out, as the file is to hold them. Called from worker
-// threads.
-typedef void (*kp_vtk_fill_fn)(const kp_vtk_source *source, uint64_t first, size_t n, void *out);
-
-struct kp_vtk_source {
-  const char *name, *unit;
-  kp_item_type type;  // in the file
-  int n_components;
-  uint64_t n_tuples;
-  kp_vtk_fill_fn fill;
-  const void *data;  // for fill; must live until the file is written
-};
+#include "io/vtk_arrays.h"
 
 typedef struct kp_vtk_pending {
-  kp_vtk_source source;
+  kp_array_source source;
   size_t offset_place;  // of the digits of the offset, in the text
 } kp_vtk_pending;
 
@@ -48,10 +32,9 @@ typedef struct kp_vtk {
 // The opening element; type is "UnstructuredGrid" or "ImageData".
 void kp_vtk_begin(kp_vtk *vtk, const char *type, uint32_t flags);
 void kp_vtk_text(kp_vtk *vtk, const char *format, ...) KP_PRINTF(2, 3);
-void kp_vtk_array(kp_vtk *vtk, const kp_vtk_source *source);
+void kp_vtk_array(kp_vtk *vtk, const kp_array_source *source);
 
-// An array of an exporter's field, narrowed when the flags say so; the field must outlive the
-// writing.
+// An array of an exporter's field, which must outlive the writing.
 void kp_vtk_field(kp_vtk *vtk, const kp_export_field *field, uint64_t n_tuples);
 
 // FieldData with time, frame, up axis and unit of length.

@@ -24,10 +24,18 @@ static const background_colors backgrounds[KP_BACKGROUND_COUNT] = {
                            { 0.55f, 0.62f, 0.72f } },
 };
 
+// Light from a map instead of the background's own; what comes from below is in the map too.
+static void take_environment(kp_light *light, const kp_environment *e, float sky) {
+  light->environment = e;
+  light->ambient_up = kp_rgb_scale(e->up, sky);
+  light->ambient_side = kp_rgb_scale(e->side, sky);
+  light->ambient_down = kp_rgb_scale(e->down, sky);
+}
+
 kp_light kp_light_make(const kp_light_def *def) {
   const background_colors *b = &backgrounds[def->background];
   float sun = (float)def->sun_strength, sky = (float)def->sky_strength;
-  kp_light light;
+  kp_light light = { .sky = sky, .z_up = def->up.z > 0.5 };
   light.up = def->up;
   light.sun = def->sun;
   light.zenith = b->zenith;
@@ -41,6 +49,9 @@ kp_light kp_light_make(const kp_light_def *def) {
   kp_rgb on_ground = kp_rgb_scale(light.sun_color, height > 0.0f ? height : 0.0f);
   on_ground = kp_rgb_add(on_ground, light.ambient_up);
   light.ambient_down = kp_rgb_scale(kp_rgb_mul(on_ground, b->ground), 0.30f);
+  if (def->environment != NULL) {
+    take_environment(&light, def->environment, sky);
+  }
   return light;
 }
 
@@ -51,6 +62,14 @@ kp_rgb kp_light_background(const kp_light *light, float upness) {
   t = t < 0.0f ? 0.0f : t;
   t = 1.0f - (1.0f - t) * (1.0f - t) * (1.0f - t);
   return kp_rgb_mix(light->horizon, light->zenith, t);
+}
+
+kp_rgb kp_light_sky(const kp_light *light, kp_f3 direction, float upness) {
+  if (light->environment == NULL) {
+    return kp_light_background(light, upness);
+  }
+  kp_f3 d = light->z_up ? kp_f3_make(direction.x, direction.z, -direction.y) : direction;
+  return kp_rgb_scale(kp_environment_color(light->environment, d), light->sky);
 }
 
 kp_rgb kp_light_ambient(const kp_light *light, float upness) {

@@ -150,10 +150,9 @@ static kp_tile_box clip_stroke(const kp_view *view, const stroke *s, kp_tile_box
   return r;
 }
 
-static float opacity_of(const kp_pass *pass, uint32_t set) {
+static const kp_material *material_of(const kp_pass *pass, uint32_t set) {
   const kp_render_scene *scene = pass->scene;
-  int index = KP_MATERIAL_FIRST + scene->n_points + scene->n_meshes + (int)set;
-  return pass->materials[index].opacity;
+  return &pass->materials[KP_MATERIAL_FIRST + scene->n_points + scene->n_meshes + (int)set];
 }
 
 void kp_lines_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile) {
@@ -161,7 +160,8 @@ void kp_lines_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile) {
   for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
     uint32_t index = bins->items[i];
     stroke s;
-    if (opacity_of(pass, pass->primitives.segments[index].set) < 1.0f ||
+    const kp_material *material = material_of(pass, pass->primitives.segments[index].set);
+    if (material->opacity < 1.0f || material->is_yarn ||
         !make_stroke(pass, &pass->view, index, &s)) {
       continue;
     }
@@ -248,7 +248,7 @@ void kp_lines_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box tile) 
 static void see_through_stroke(kp_pass *pass, uint32_t index, const stroke *s, kp_tile_box tile,
                                kp_fragments *fragments) {
   const kp_segment *segment = &pass->primitives.segments[index];
-  float opacity = opacity_of(pass, segment->set);
+  float opacity = material_of(pass, segment->set)->opacity;
   kp_tile_box box = clip_stroke(&pass->view, s, tile);
   for (int y = box.y0; y < box.y1; ++y) {
     for (int x = box.x0; x < box.x1; ++x) {
@@ -276,7 +276,8 @@ void kp_lines_see_through(kp_pass *pass, int64_t tile_index, kp_tile_box box,
   const kp_bins *bins = &pass->segment_bins;
   for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
     stroke s;
-    if (make_stroke(pass, &pass->view, bins->items[i], &s)) {
+    uint32_t set = pass->primitives.segments[bins->items[i]].set;
+    if (!material_of(pass, set)->is_yarn && make_stroke(pass, &pass->view, bins->items[i], &s)) {
       see_through_stroke(pass, bins->items[i], &s, box, fragments);
     }
   }

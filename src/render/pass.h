@@ -6,8 +6,9 @@
 //   points.c triangles.c lines.c                        shade.c      light, see-through layers
 //                 project, bin, cover                   volume.c     smoke and fire
 //                                                       fire_light.c what flames shine on
-//                                                       water.c      clear liquids
-//                                                       ground.c     plane and pattern
+//   lens.c        depth of field, motion blur           slices.c     smoke by half-angle slices
+//   yarn.c        yarn as quads of a lumislice          ground.c     plane and pattern
+//   ray_*         trees of what rays can meet           trace.c      water, glass, mirrors
 #pragma once
 
 #include <stdatomic.h>
@@ -30,12 +31,22 @@ typedef struct kp_material {
   kp_rgb color;
   kp_rgb steps[KP_COLOR_STEPS];  // colour map of the scalar
   float opacity, gloss, smooth;
-  float radius;  // typical size of a particle [m]; 0 for meshes
-  bool is_water;
-  kp_rgb absorbed;  // by water [1/m]
+  float radius;        // typical size of a particle [m]; 0 for meshes
+  bool is_clear;       // a liquid or glass that bends light
+  bool is_inside_out;  // its faces look inwards
+  float refraction;    // its index
+  float cloudy;        // share of what it takes out that comes back
+  kp_rgb absorbed;     // [1/m]
+  bool is_yarn;        // drawn by yarn.c in this pass
+  bool is_blinn_phong;
+  float specular, shininess;
+  float line_width;  // of a wireframe [pixels]; 0: faces
 } kp_material;
 
-// A particle in view space. A negative radius marks a sprite of light: it hides and shades nothing.
+// From this gloss on a surface mirrors what is around it and not the sky alone.
+#define KP_GLOSS_MIRRORS 0.35f
+
+// A particle in view space. A negative radius marks a sprite: no surface, in no shadow map.
 typedef struct kp_ball {
   float x, y, z, r;
 } kp_ball;
@@ -49,6 +60,8 @@ typedef struct kp_segment {
 
 typedef struct kp_volume_state kp_volume_state;
 struct kp_fire_light;
+struct kp_slices;
+struct kp_yarn;
 
 // All sets of a kind one after the other; offsets[k] is the first element of set k.
 typedef struct kp_primitives {
@@ -62,7 +75,8 @@ typedef struct kp_primitives {
   kp_segment *segments;
   kp_bin_rect *rects;  // room for the largest list
   bool has_clear;      // some mesh is see-through
-  bool has_glow;       // some particles are sprites of light
+  bool has_sprites;    // some particles are sprites
+  bool has_puffs;      // some of them cover what is behind
 } kp_primitives;
 
 // Surfaces seen by the camera, one value per pixel.
@@ -121,11 +135,18 @@ typedef struct kp_pass {
   kp_taps occlusion_taps;  // unit vectors: their distance varies
   kp_volume_state *volumes;
   int n_volumes;
+  struct kp_yarn *yarn;        // NULL: no line is yarn
+  struct kp_slices *slices;    // NULL: no volume is drawn by slices
   struct kp_fire_light *fire;  // of all volumes, or NULL
   int n_fire;
-  int outline;            // the set of lines that draws the bounds and throws no shadow, or -1
-  int index, count;       // this pass, and how many there will be
-  float occlusion_reach;  // [m]
+  struct kp_ray_scene *rays;  // or NULL
+  double rays_moment;         // at which it was made
+  kp_f3 ray_start;            // the eye in it
+  float ray_size;             // of the scene [m]
+  int outline;                // the set of lines that draws the bounds and throws no shadow, or -1
+  int index, count;           // this pass, and how many there will be
+  double moment;              // of this pass, from the middle of the time the shutter is open [s]
+  float occlusion_reach;      // [m]
   kp_picture *picture;
   atomic_bool out_of_memory;  // set inside parallel loops
 } kp_pass;
@@ -151,8 +172,12 @@ typedef struct kp_surface_point {
   kp_rgb albedo;
   float occlusion;
   uint16_t material;
-  kp_f3 tangent;  // of a fibre
-  float fibre;    // m: how deep light goes into a tuft of such fibres; 0: a surface
+  kp_f3 tangent;   // of a fibre
+  float fibre;     // m: how deep light goes into a tuft of such fibres; 0: a surface
+  kp_f3 eye;       // towards whoever sees it; zero: the camera
+  kp_f3 face;      // triangles: the normal of the face, towards who sees it
+  bool is_inside;  // triangles: seen from within
+  bool is_traced;  // by a ray that is not the camera's: no more rays for gloss
 } kp_surface_point;
 
 // A see-through layer in front of the opaque surface.
@@ -162,9 +187,7 @@ typedef struct kp_fragment {
   uint16_t pixel;  // in the tile
   uint32_t order;  // ties in depth
   uint32_t line;   // the polyline it belongs to; UINT32_MAX for triangles
-  bool is_water;   // every second one of a pixel is the way out of the water
-  uint16_t material;
-  kp_f3 normal;  // of water
+  bool is_clear;   // a triangle of water or glass, `order`: what is behind it is traced
 } kp_fragment;
 
 typedef struct kp_fragments {
@@ -185,9 +208,28 @@ KP_FN float kp_pass_noise(const kp_pass *pass, int x, int y, uint32_t use) {
   return (float)((h ^ (h >> 16)) >> 8) * (1.0f / 16777216.0f);
 }
 
-// Water is as clear as glass, whatever its opacity says.
+// The same, but spread evenly over the passes of a pixel: steps of the golden ratio from one start.
+KP_FN float kp_pass_spread(const kp_pass *pass, int x, int y, uint32_t use) {
+  uint32_t h = (uint32_t)x * 0x8da6b343u ^ (uint32_t)y * 0xd8163841u ^ use * 0xcb1ab31fu;
+  h = (h ^ (h >> 16)) * 0x7feb352du;
+  h = (h ^ (h >> 15)) * 0x846ca68bu;
+  h ^= h >> 16;
+  h += (uint32_t)pass->index * 0x9e3779b9u;
+  return (float)(h >> 8) * (1.0f / 16777216.0f);
+}
+
+KP_FN bool kp_look_is_sprite(const kp_look_def *look) {
+  return look->sprite != KP_SPRITE_AUTO || look->glow > 0.0;
+}
+
+// A mesh that bends light, by rays: water, and what has an index of refraction.
+KP_FN bool kp_look_is_clear(const kp_look_def *look) {
+  return look->water || (look->opacity < 1.0 && look->refraction > 1.0);
+}
+
+// Such a one is as clear as glass, whatever its opacity says.
 KP_FN double kp_look_opacity(const kp_look_def *look) {
-  return look->water ? 0.25 : look->opacity;
+  return kp_look_is_clear(look) ? 0.25 : look->opacity;
 }
 
 // primitives.c
@@ -201,14 +243,25 @@ kp_rgb kp_material_color(const kp_material *material, float scalar);
 KP_NODISCARD kp_result kp_points_bin(kp_pass *pass, const kp_view *view);
 void kp_points_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);
 void kp_points_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
-// Adds the light of the sprites of a tile, as far as no surface hides them, to light[pixel].
-void kp_points_glow(const kp_pass *pass, int64_t tile_index, kp_tile_box box, kp_rgb *light);
+// Lays the sprites of a tile over each other, as far as no surface hides them. All that a pixel
+// shows of them is one layer, at the depth where most of it comes from.
+typedef struct kp_sprite_layer {
+  kp_rgb light;         // that adds up
+  kp_rgb color;         // of puffs, times what they cover
+  float through;        // share of the light from behind
+  float depth, weight;  // sums; the depth of the layer is depth / weight
+} kp_sprite_layer;
+
+void kp_points_sprites(kp_pass *pass, int64_t tile_index, kp_tile_box box, kp_sprite_layer *layers);
 void kp_points_resolve(const kp_pass *pass, uint32_t ball, kp_surface_point *point);
 
 KP_NODISCARD kp_result kp_triangles_bin(kp_pass *pass, const kp_view *view);
 void kp_triangles_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);
 void kp_triangles_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
 void kp_triangles_resolve(const kp_pass *pass, uint32_t triangle, kp_surface_point *point);
+// As point->eye sees it, with the weights of the corners.
+void kp_triangles_resolve_at(const kp_pass *pass, uint32_t triangle, const float *weights,
+                             kp_surface_point *point);
 void kp_triangles_see_through(kp_pass *pass, int64_t tile_index, kp_tile_box box,
                               kp_fragments *fragments);
 
@@ -218,6 +271,39 @@ void kp_lines_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
 void kp_lines_resolve(const kp_pass *pass, uint32_t segment, int x, int y, kp_surface_point *point);
 void kp_lines_see_through(kp_pass *pass, int64_t tile_index, kp_tile_box box,
                           kp_fragments *fragments);
+
+// lens.c
+typedef struct kp_lens_sample {
+  double x, y;    // on the unit disc
+  double moment;  // -0.5 .. 0.5 of the time the shutter is open
+} kp_lens_sample;
+
+kp_lens_sample kp_lens_sample_of(int k, int n);
+// Moves the eye of a view that is set, and the moment, to those of the pass.
+void kp_lens_apply(kp_pass *pass);
+
+// yarn.c
+typedef struct kp_yarn_place {
+  kp_f3 at, tangent;
+  float radius;
+  int64_t vertex;  // of the line before it
+  float along;     // 0 .. 1 from there to the next
+} kp_yarn_place;
+
+// Length of the Catmull-Rom curve through the points of a line, and places on it at
+// (k + shift) step.
+float kp_yarn_length(const kp_ball *line, int64_t n);
+typedef struct kp_yarn_steps {
+  float step, shift;
+  int64_t count;
+} kp_yarn_steps;
+
+void kp_yarn_walk(const kp_ball *line, int64_t n, const kp_yarn_steps *steps, kp_yarn_place *out);
+KP_NODISCARD kp_result kp_yarn_create(kp_pass *pass);
+void kp_yarn_free(kp_pass *pass);
+KP_NODISCARD kp_result kp_yarn_project(kp_pass *pass);
+// Lays the quads of a tile over each other, before the sprites.
+void kp_yarn_draw(kp_pass *pass, int64_t tile, kp_tile_box box, kp_sprite_layer *layers);
 
 // ground.c
 void kp_ground_set(kp_pass *pass);
@@ -244,6 +330,7 @@ typedef struct kp_light_depth {
   float sun, up;  // optical depth towards the sun and upwards
 } kp_light_depth;
 
+#define KP_SCATTERINGS 3  // orders of scattering that are told apart
 #define KP_EMISSION_STEPS 512
 #define KP_WARM_CELLS 8  // edge of a cell in which the light of flames is kept, in cells
 
@@ -254,6 +341,9 @@ struct kp_volume_state {
   float opacity;     // the same along a ray, which passes a single layer for its depth
   float emission;    // per unit and metre
   float cell;        // [m]
+  float anisotropy;
+  bool once;    // scattering
+  bool sliced;  // drawn by slices
   kp_rgb scatter;
   kp_rgb glow[KP_EMISSION_STEPS];   // light by scalar, as it is seen
   kp_rgb shine[KP_EMISSION_STEPS];  // and as it falls on other things
@@ -276,9 +366,25 @@ typedef struct kp_fire_light {
 } kp_fire_light;
 
 typedef struct kp_volume_ray {
-  kp_f3 start, step;   // grid coordinates at depth z: start + z step
-  float enter, leave;  // depth; enter >= leave misses
+  kp_f3 start, step;            // grid coordinates at depth z: start + z step
+  float enter, leave;           // depth; enter >= leave misses
+  float phase[KP_SCATTERINGS];  // of the angle between ray and sun; 1 for light to all sides
 } kp_volume_ray;
+
+// A short way through a volume.
+typedef struct kp_volume_place {
+  kp_f3 grid, view;  // its middle
+  float metres;
+  float sun_depth;  // optical depth towards the sun; < 0: as swept
+  const float *phase;
+} kp_volume_place;
+
+// What a short way through all volumes does to the light.
+typedef struct kp_volume_step {
+  float taken;               // optical depth
+  kp_rgb gathered, emitted;  // light by what is taken, and besides it
+  float sun_open;            // before solids; < 0: not looked up yet
+} kp_volume_step;
 
 typedef struct kp_march {
   kp_f3 direction;  // (u, v, 1)
@@ -287,27 +393,45 @@ typedef struct kp_march {
   float noise;
   kp_rgb color;  // gathered so far
   float transmittance;
-  kp_rgb tint;  // of the light from behind, by water
 } kp_march;
 
-// water.c
-void kp_water_set(kp_material *material, const kp_look_def *look, double size);
-// A point of its surface as a layer: what it mirrors. The depth is the caller's.
-kp_fragment kp_water_shade(const kp_pass *pass, const kp_surface_point *point);
-// A way of so many metres through it that begins at `place`.
-void kp_water_pass(const kp_pass *pass, const kp_material *material, kp_f3 place, float metres,
-                   kp_march *march);
-// Follows the bent ray through the picture to the first surface it meets: *metres is the way there,
-// x and y are its pixel. Where it meets none within `most` metres, that is the way, and the pixel
-// that of the ray's end; *metres stays where nothing is met at all.
-void kp_water_trace(const kp_pass *pass, kp_f3 place, kp_f3 normal, float noise, float most,
-                    float *metres, int *x, int *y);
+// trace.c
+void kp_trace_set_clear(kp_material *material, const kp_render_mesh *mesh, double size);
+// Before a pass, once view and ground are set: brings the trees up to date where rays are needed.
+KP_NODISCARD kp_result kp_trace_prepare(kp_pass *pass);
+void kp_trace_free(kp_pass *pass);
+// All that is seen at and behind a point of a clear surface; *alpha is what of it is not empty sky.
+kp_rgb kp_trace_clear(const kp_pass *pass, const kp_surface_point *point, float noise,
+                      float *alpha);
+// What a surface sees in a direction (view space).
+kp_rgb kp_trace_mirror(const kp_pass *pass, const kp_surface_point *point, kp_f3 direction,
+                       float noise);
+kp_rgb kp_sky_color(const kp_pass *pass, kp_f3 direction);
 
 KP_NODISCARD kp_result kp_volumes_create(kp_pass *pass);
 void kp_volumes_free(kp_pass *pass);
 void kp_volumes_project(kp_pass *pass);
 bool kp_volumes_aim(const kp_pass *pass, kp_march *march);
 void kp_volumes_march(const kp_pass *pass, kp_march *march, float from, float to);
+
+void kp_volume_set_phase(const kp_volume_state *state, float cosine, float *phase);
+void kp_volume_gather(const kp_pass *pass, const kp_volume_state *state,
+                      const kp_volume_place *place, kp_volume_step *step);
+// Light that the step sends to the eye; *left is the share of that from behind.
+kp_rgb kp_volume_light(const kp_volume_step *step, float *left);
+// Extinction [1/m] of all sliced volumes at a world point.
+float kp_volumes_extinction(const kp_pass *pass, kp_vec3 place);
+
+// slices.c: what a pixel shows of all sliced volumes before its surface.
+typedef struct kp_slice_pixel {
+  kp_rgb color;
+  float through;
+} kp_slice_pixel;
+
+KP_NODISCARD kp_result kp_slices_create(kp_pass *pass);
+void kp_slices_free(kp_pass *pass);
+KP_NODISCARD kp_result kp_slices_render(kp_pass *pass);
+const kp_slice_pixel *kp_slices_at(const kp_pass *pass, int x, int y);
 
 // Share of sunlight that reaches a view point through all volumes.
 float kp_volumes_sunlight(const kp_pass *pass, kp_f3 position);

@@ -1,6 +1,7 @@
 // Particles as exact spheres: each pixel's ray is met with the ball, so depth and normal are those
 // of the sphere and not of a disc (sphere impostors).
 #include <math.h>
+#include <stdlib.h>
 
 #include "par/parallel.h"
 #include "render/pass.h"
@@ -139,17 +140,89 @@ static kp_rgb color_of(const kp_pass *pass, int set, int64_t i) {
   return material->color;
 }
 
-// A sprite: light falls off as (1 - q)^2 with the squared distance q of the ray from its centre, in
-// radii. One that is widened to a pixel keeps its light.
-static void add_glow(const kp_pass *pass, const kp_ball *ball, kp_rgb color, kp_tile_box tile,
-                     kp_rgb *light) {
+static float radial(int texture, float q) {
+  const float rim = 0.0183156f;  // exp(-4)
+  switch (texture) {
+  case KP_TEXTURE_FLAT:
+    return 1.0f;
+  case KP_TEXTURE_GAUSS:
+    return (expf(-4.0f * q) - rim) / (1.0f - rim);
+  default:
+    return (1.0f - q) * (1.0f - q);
+  }
+}
+
+// One sprite as it is drawn.
+typedef struct sprite {
+  const kp_ball *ball;
+  kp_rgb color;
+  float alpha;  // in its middle
+  int texture;
+  bool covers;
+} sprite;
+
+// Light on a puff of smoke or dust: that on a small ball which scatters alike everywhere.
+static kp_rgb light_on_puff(const kp_pass *pass, const kp_ball *ball) {
+  kp_f3 at = kp_f3_make(ball->x, ball->y, ball->z);
+  const kp_light *light = &pass->light;
+  float sun = kp_shadow_at(pass, at);
+  if (sun > 0.0f && pass->n_volumes > 0) {
+    sun *= kp_volumes_sunlight(pass, at);
+  }
+  kp_rgb sum = kp_rgb_scale(light->sun_color, 0.65f * sun);
+  sum = kp_rgb_add(sum, kp_rgb_scale(light->ambient_up, 0.55f));
+  sum = kp_rgb_add(sum, kp_rgb_scale(light->ambient_side, 0.30f));
+  return kp_rgb_add(sum, kp_rgb_scale(light->ambient_down, 0.25f));
+}
+
+static sprite make_sprite(const kp_pass *pass, uint32_t index) {
+  const kp_primitives *p = &pass->primitives;
+  int set = kp_primitives_set(p->ball_offsets, pass->scene->n_points, index);
+  int64_t i = (int64_t)index - p->ball_offsets[set];
+  const kp_render_points *points = &pass->scene->points[set];
+  const kp_look_def *look = &points->look;
+  sprite s = { .ball = &p->balls[index], .texture = look->texture };
+  s.covers = look->sprite == KP_SPRITE_OVER;
+  s.alpha = points->alphas != NULL ? points->alphas[i] : 1.0f;
+  s.color = color_of(pass, set, i);
+  if (look->glow > 0.0) {
+    s.color = kp_rgb_scale(s.color, (float)look->glow);
+  } else {
+    s.color = kp_rgb_mul(s.color, light_on_puff(pass, s.ball));
+  }
+  s.alpha *= s.covers ? (float)look->opacity : 1.0f;
+  return s;
+}
+
+static void lay_sprite(kp_sprite_layer *layer, const sprite *s, float alpha) {
+  float weight;
+  if (s->covers) {
+    alpha = kp_clampf(alpha, 0.0f, 1.0f);
+    weight = layer->through * alpha;
+    layer->color = kp_rgb_add(layer->color, kp_rgb_scale(s->color, weight));
+    layer->through *= 1.0f - alpha;
+  } else {
+    kp_rgb light = kp_rgb_scale(s->color, layer->through * alpha);
+    layer->light = kp_rgb_add(layer->light, light);
+    weight = kp_rgb_luminance(light);
+  }
+  layer->depth += weight * s->ball->z;
+  layer->weight += weight;
+}
+
+// A disc that faces the eye: its alpha goes by the squared distance q of the ray from the centre,
+// in radii, so that its size on the picture falls with the distance (Lyes 2015, Listings 7.2, 7.3).
+// One that is widened to a pixel keeps its light.
+static void draw_sprite(const kp_pass *pass, const sprite *s, kp_tile_box tile,
+                        kp_sprite_layer *layers) {
   const kp_view *view = &pass->view;
+  const kp_ball *ball = s->ball;
   float r = drawn_radius(view, ball), r2 = r * r;
   pixel_bounds bounds;
   if (!find_bounds(view, ball, r, &bounds)) {
     return;
   }
-  color = kp_rgb_scale(color, ball->r * ball->r / r2);
+  float alpha = s->alpha * ball->r * ball->r / r2;
   kp_tile_box box = clip_bounds(&bounds, tile);
   for (int y = box.y0; y < box.y1; ++y) {
     float v = kp_view_slope_y(view, y);
@@ -158,28 +231,68 @@ static void add_glow(const kp_pass *pass, const kp_ball *ball, kp_rgb color, kp_
       float u = kp_view_slope_x(view, x);
       float qy = ball->x - u * ball->z, qz = u * ball->y - v * ball->x;
       float q = (qx * qx + qy * qy + qz * qz) / ((u * u + v * v + 1.0f) * r2);
-      if (q < 1.0f && ball->z < pass->surfaces.depth[(int64_t)y * view->width + x]) {
-        kp_rgb *sum = &light[(y - tile.y0) * KP_TILE_SIZE + (x - tile.x0)];
-        *sum = kp_rgb_add(*sum, kp_rgb_scale(color, (1.0f - q) * (1.0f - q)));
+      float before = pass->surfaces.depth[(int64_t)y * view->width + x] - ball->z;
+      if (q < 1.0f && before > (s->covers ? -r : 0.0f)) {
+        // a puff that a surface cuts has no edge there
+        float open = s->covers ? kp_minf(0.5f + 0.5f * before / r, 1.0f) : 1.0f;
+        lay_sprite(&layers[(y - tile.y0) * KP_TILE_SIZE + (x - tile.x0)], s,
+                   alpha * open * radial(s->texture, q));
       }
     }
   }
 }
 
-void kp_points_glow(const kp_pass *pass, int64_t tile_index, kp_tile_box box, kp_rgb *light) {
+typedef struct sprite_place {
+  float depth;
+  uint32_t index;
+} sprite_place;
+
+static int nearest_first(const void *a, const void *b) {
+  const sprite_place *f = a, *g = b;
+  if (f->depth != g->depth) {
+    return f->depth < g->depth ? -1 : 1;
+  }
+  return f->index < g->index ? -1 : f->index > g->index;
+}
+
+// Light may add up in any order; what covers goes from front to back.
+static void draw_sorted(kp_pass *pass, int64_t tile_index, kp_tile_box box,
+                        kp_sprite_layer *layers) {
   const kp_bins *bins = &pass->ball_bins;
-  const kp_primitives *p = &pass->primitives;
-  for (int64_t k = bins->offsets[tile_index]; k < bins->offsets[tile_index + 1]; ++k) {
-    const kp_ball *ball = &p->balls[bins->items[k]];
-    if (ball->r >= 0.0f) {
-      continue;
+  int64_t first = bins->offsets[tile_index], end = bins->offsets[tile_index + 1], n = 0;
+  sprite_place *places = kp_alloc((size_t)(end - first + 1) * sizeof *places, KP_MEMORY_RENDER);
+  if (places == NULL) {
+    atomic_store(&pass->out_of_memory, true);
+    return;
+  }
+  for (int64_t k = first; k < end; ++k) {
+    const kp_ball *ball = &pass->primitives.balls[bins->items[k]];
+    if (ball->r < 0.0f) {
+      places[n++] = (sprite_place){ ball->z, bins->items[k] };
     }
-    int set = kp_primitives_set(p->ball_offsets, pass->scene->n_points, bins->items[k]);
-    int64_t i = (int64_t)bins->items[k] - p->ball_offsets[set];
-    const kp_render_points *points = &pass->scene->points[set];
-    float alpha = points->alphas != NULL ? points->alphas[i] : 1.0f;
-    kp_rgb color = kp_rgb_scale(color_of(pass, set, i), alpha * (float)points->look.glow);
-    add_glow(pass, ball, color, box, light);
+  }
+  if (n > 1) {
+    qsort(places, (size_t)n, sizeof *places, nearest_first);
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    sprite s = make_sprite(pass, places[k].index);
+    draw_sprite(pass, &s, box, layers);
+  }
+  kp_free(places);
+}
+
+void kp_points_sprites(kp_pass *pass, int64_t tile_index, kp_tile_box box,
+                       kp_sprite_layer *layers) {
+  const kp_bins *bins = &pass->ball_bins;
+  if (pass->primitives.has_puffs) {
+    draw_sorted(pass, tile_index, box, layers);
+    return;
+  }
+  for (int64_t k = bins->offsets[tile_index]; k < bins->offsets[tile_index + 1]; ++k) {
+    if (pass->primitives.balls[bins->items[k]].r < 0.0f) {
+      sprite s = make_sprite(pass, bins->items[k]);
+      draw_sprite(pass, &s, box, layers);
+    }
   }
 }
 

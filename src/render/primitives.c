@@ -37,6 +37,9 @@ static void set_material(kp_material *material, const kp_look_def *look, const f
   material->opacity = (float)kp_look_opacity(look);
   material->gloss = (float)look->gloss;
   material->smooth = (float)look->smooth;
+  material->is_blinn_phong = look->shading == KP_SHADING_BLINN_PHONG;
+  material->specular = (float)look->specular;
+  material->shininess = (float)look->shininess;
   if (scalar == NULL) {
     return;
   }
@@ -81,9 +84,10 @@ static kp_result create_materials(kp_pass *pass) {
   for (int k = 0; k < s->n_meshes; ++k, ++next) {
     const kp_look_def *look = &s->meshes[k].look;
     set_material(next, look, s->meshes[k].scalar, s->meshes[k].n_vertices);
-    if (look->water) {
-      kp_water_set(next, look, kp_vec3_length(size));
+    if (kp_look_is_clear(look)) {
+      kp_trace_set_clear(next, &s->meshes[k], kp_vec3_length(size));
     }
+    next->line_width = look->wireframe ? (float)look->line_width : 0.0f;
   }
   for (int k = 0; k < s->n_lines; ++k, ++next) {
     const kp_render_lines *lines = &s->lines[k];
@@ -96,7 +100,9 @@ static void count_primitives(const kp_render_scene *s, kp_primitives *p) {
   for (int k = 0; k < s->n_points; ++k) {
     p->ball_offsets[k] = p->n_balls;
     p->n_balls += s->points[k].look.visible ? s->points[k].n : 0;
-    p->has_glow = p->has_glow || (s->points[k].look.visible && s->points[k].look.glow > 0.0);
+    const kp_look_def *look = &s->points[k].look;
+    p->has_sprites = p->has_sprites || (look->visible && kp_look_is_sprite(look));
+    p->has_puffs = p->has_puffs || (look->visible && look->sprite == KP_SPRITE_OVER);
   }
   p->ball_offsets[s->n_points] = p->n_balls;
   for (int k = 0; k < s->n_meshes; ++k) {
@@ -243,47 +249,58 @@ int kp_primitives_set(const int64_t *offsets, int n_sets, int64_t index) {
 
 typedef struct project_context {
   const kp_view *view;
-  const kp_render_positions *positions;
+  double moment;  // of the pass
+  const kp_render_positions *positions, *velocities;
   const float *radii;
   float radius, radius_scale;
-  bool glows;
+  bool is_sprite;
   kp_ball *balls;
   kp_f3 *points;
 } project_context;
 
+static kp_f3 place_of(const project_context *c, int64_t i) {
+  kp_vec3 p = position_at(c->positions, i);
+  if (c->moment != 0.0 && c->velocities->x != NULL) {
+    p = kp_vec3_madd(p, c->moment, position_at(c->velocities, i));
+  }
+  return kp_view_point(c->view, p);
+}
+
 static void project_balls(int64_t begin, int64_t end, void *context) {
   const project_context *c = context;
   for (int64_t i = begin; i < end; ++i) {
-    kp_f3 p = kp_view_point(c->view, position_at(c->positions, i));
+    kp_f3 p = place_of(c, i);
     float r = c->radii != NULL ? c->radii[i] * c->radius_scale : c->radius;
-    c->balls[i] = (kp_ball){ p.x, p.y, p.z, c->glows ? -r : r };
+    c->balls[i] = (kp_ball){ p.x, p.y, p.z, c->is_sprite ? -r : r };
   }
 }
 
 static void project_points(int64_t begin, int64_t end, void *context) {
   const project_context *c = context;
   for (int64_t i = begin; i < end; ++i) {
-    c->points[i] = kp_view_point(c->view, position_at(c->positions, i));
+    c->points[i] = place_of(c, i);
   }
 }
 
-// Bring every element into the space of the view.
+// Bring every element into the space of the view, where it is at the moment of the pass.
 void kp_primitives_project(kp_pass *pass, const kp_view *view) {
   const kp_render_scene *s = pass->scene;
   kp_primitives *p = &pass->primitives;
-  project_context c = { .view = view };
+  project_context c = { .view = view, .moment = pass->moment };
   for (int k = 0; k < s->n_points; ++k) {
     c.positions = &s->points[k].positions;
+    c.velocities = &s->points[k].velocities;
     c.radii = s->points[k].radii;
     c.radius_scale = (float)s->points[k].look.radius_scale;
     c.radius = (float)(s->points[k].radius * s->points[k].look.radius_scale);
     c.balls = p->balls + p->ball_offsets[k];
-    c.glows = s->points[k].look.glow > 0.0;
+    c.is_sprite = kp_look_is_sprite(&s->points[k].look);
     kp_parallel_for(p->ball_offsets[k + 1] - p->ball_offsets[k], CHUNK, project_balls, &c);
   }
-  c.glows = false;
+  c.is_sprite = false;
   for (int k = 0; k < s->n_lines; ++k) {
     c.positions = &s->lines[k].positions;
+    c.velocities = &s->lines[k].velocities;
     c.radii = s->lines[k].radii;
     c.radius_scale = (float)s->lines[k].look.radius_scale;
     c.radius = (float)(s->lines[k].radius * s->lines[k].look.radius_scale);
@@ -292,6 +309,7 @@ void kp_primitives_project(kp_pass *pass, const kp_view *view) {
   }
   for (int k = 0; k < s->n_meshes; ++k) {
     c.positions = &s->meshes[k].positions;
+    c.velocities = &s->meshes[k].velocities;
     c.points = p->vertices + p->vertex_offsets[k];
     kp_parallel_for(p->vertex_offsets[k + 1] - p->vertex_offsets[k], CHUNK, project_points, &c);
   }

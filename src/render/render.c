@@ -11,6 +11,13 @@
 
 static const char *const ground_words[] = { "none", "plain", "checker", "grid", NULL };
 static const char *const background_words[] = { "studio", "sky", "dark", NULL };
+static const char *const stroke_words[] = { "round", "lumislice", NULL };
+static const char *const scattering_words[] = { "many", "once", NULL };
+static const char *const method_words[] = { "march", "slices", NULL };
+static const char *const fresnel_words[] = { "exact", "schlick", "grey", NULL };
+static const char *const shading_words[] = { "standard", "blinn-phong", NULL };
+static const char *const sprite_words[] = { "auto", "add", "over", NULL };
+static const char *const texture_words[] = { "soft", "gauss", "flat", NULL };
 
 #define R(member, kind, unit, low, high, text)                                                     \
   KP_PARAM(kp_render_def, member, kind, unit, low, high, text)
@@ -28,6 +35,12 @@ static const kp_param render_rows[] = {
     "Framing camera: turn about the up axis, positive to the right."),
   R(camera_elevation_deg, REAL, "degree", -89, 89, "Framing camera: height above the horizon."),
   R(camera_zoom, REAL, "", 0.01, 100, "Framing camera: 1 shows the whole domain, 2 half of it."),
+  R(aperture, REAL, "m", 0, 1e6, "Width of the lens: what is out of focus blurs; 0 is all sharp."),
+  R(focus, REAL, "m", 0, 1e9,
+    "Distance along the view at which the lens is sharp; 0 is that of the target."),
+  R(shutter, REAL, "frame", 0, 10,
+    "Motion blur: share of the time between frames that the shutter is open, around the frame; 0.5 "
+    "is that of film."),
   R(sun, VEC3, "", -1e9, 1e9,
     "Direction towards the sun; {0, 0, 0} puts it over the camera's left shoulder."),
   R(sun_strength, REAL, "", 0, 100, "Brightness of the sun; 1 is a clear day."),
@@ -38,6 +51,13 @@ static const kp_param render_rows[] = {
   R(ground_height, REAL, "m", -1e9, 1e9, "Ground above the bottom of the domain."),
   KP_PARAM_WORDS(kp_render_def, ground, ground_words, "The plane under the scene."),
   KP_PARAM_WORDS(kp_render_def, background, background_words, "What lies behind, and its light."),
+  KP_PARAM_WORDS(kp_render_def, fresnel, fresnel_words,
+                 "Share of light that water and glass mirror: by Fresnel's formulas, Schlick's "
+                 "approximation, or of a white sky over grey water."),
+  R(environment, TEXT, "", 0, 0,
+    "PNG of what lies around: a cross, a row or a column of six squares, or longitude and latitude "
+    "(2:1); with a * six files, named right, left, top, bottom, front and back. Sought beside the "
+    "scene, then where the program runs."),
   R(box, BOOL, "", 0, 1, "Draw the edges of the domain."),
   R(transparent, BOOL, "", 0, 1, "Leave out sky and ground: alpha 0, for compositing."),
 };
@@ -65,13 +85,39 @@ static const kp_param look_rows[] = {
     "of 2000 K, 1 being white paper in the sun. auto is 4."),
   L(glow, REAL, "", 0, 1e6,
     "Particles: 0 draws balls, more draws sprites of so much light that adds up, for fire."),
+  KP_PARAM_WORDS(kp_look_def, stroke, stroke_words,
+                 "Curves: round strokes, or yarn of many fibres by a lumislice."),
+  L(twist, REAL, "m", 1e-9, 1e9, "Yarn of a lumislice: length of one turn; auto is seven radii."),
+  L(axes, INT, "", 1, 3,
+    "Yarn of a lumislice: axes along which it is cut into quads; 1 vanishes where it is seen from "
+    "the side, 3 nowhere."),
+  L(anisotropy, REAL, "", -0.95, 0.95,
+    "Volumes: mean cosine of scattering; 0 to all sides alike, 0.6 forwards as smoke does."),
+  KP_PARAM_WORDS(kp_look_def, scattering, scattering_words,
+                 "Volumes: light scattered often, or exactly once."),
+  KP_PARAM_WORDS(kp_look_def, method, method_words,
+                 "Volumes: rays, or slices square to the middle between light and view."),
+  KP_PARAM_WORDS(kp_look_def, sprite, sprite_words,
+                 "Particles: sprites that add their light up, or that cover what is behind them; "
+                 "auto adds where they glow and draws balls else."),
+  KP_PARAM_WORDS(kp_look_def, texture, texture_words, "Sprites: how they fade from middle to rim."),
   KP_PARAM_WORDS(kp_look_def, color_map, kp_colormap_words, "Colours of the field's values."),
   L(color_by, TEXT, "", 0, 0, "Field that colours the set; a vector counts by its length."),
   L(visible, BOOL, "", 0, 1, "Draw it at all."),
   L(water, BOOL, "", 0, 1,
-    "Meshes: a clear liquid that mirrors, bends and takes in light, in its colour; density says "
-    "how "
-    "fast."),
+    "Closed meshes: a clear liquid that mirrors, bends and takes in light: on each 1 / density "
+    "metres white turns into its colour."),
+  L(refraction, REAL, "", 1, 4,
+    "Closed meshes: index of refraction of water, or of what has opacity < 1 (glass 1.5), which "
+    "then is clear and takes in light as water does; auto is 1.333 for water."),
+  L(cloudy, REAL, "", 0, 1,
+    "Water and glass: share of the light taken out that comes back in its colour; 0 is clear."),
+  KP_PARAM_WORDS(kp_look_def, shading, shading_words,
+                 "The renderer's own, or plain Blinn-Phong with white ambient light."),
+  L(specular, REAL, "", 0, 10, "Blinn-Phong: strength of the highlight."),
+  L(shininess, REAL, "", 1, 1e4, "Blinn-Phong: exponent of the highlight."),
+  L(wireframe, BOOL, "", 0, 1, "Meshes: draw the edges alone."),
+  L(line_width, REAL, "pixel", 0.1, 100, "Wireframe: width of the lines."),
 };
 
 static void set_render_default(void *def) {
@@ -104,6 +150,13 @@ static void set_look_default(void *def) {
     .gloss = 0.25,
     .density = KP_AUTO,
     .emission = KP_AUTO,
+    .refraction = KP_AUTO,
+    .cloudy = 0.25,
+    .specular = 0.5,
+    .shininess = 32.0,
+    .line_width = 1.5,
+    .twist = KP_AUTO,
+    .axes = 3,
     .color_map = KP_COLORMAP_VIRIDIS,
     .visible = true,
   };
@@ -147,7 +200,9 @@ static kp_result check_number(const kp_param_table *table, const kp_param *row, 
 // What may be left to the renderer.
 static bool is_auto(const kp_param_table *table, const kp_param *row, double value) {
   bool may = table == &kp_look_params && (row->offset == offsetof(kp_look_def, density) ||
-                                          row->offset == offsetof(kp_look_def, emission));
+                                          row->offset == offsetof(kp_look_def, emission) ||
+                                          row->offset == offsetof(kp_look_def, refraction) ||
+                                          row->offset == offsetof(kp_look_def, twist));
   return may && isnan(value);
 }
 
@@ -197,12 +252,20 @@ static kp_result check_positions(const kp_render_positions *p, int64_t n, const 
   return KP_OK;
 }
 
+static kp_result check_velocities(const kp_render_positions *v, const char *what, int k) {
+  if (v->x != NULL && (v->y == NULL || v->z == NULL || v->stride < 1)) {
+    return kp_fail(KP_ERROR_ARGUMENT, "%s %d: velocities are missing", what, k);
+  }
+  return KP_OK;
+}
+
 static kp_result check_mesh(const kp_render_mesh *mesh, int k) {
   if (mesh->n_vertices < 0 || mesh->n_triangles < 0 ||
       (mesh->n_triangles > 0 && mesh->triangles == NULL)) {
     return kp_fail(KP_ERROR_ARGUMENT, "mesh %d: triangles are missing", k);
   }
   KP_TRY(check_positions(&mesh->positions, mesh->n_vertices, "mesh", k));
+  KP_TRY(check_velocities(&mesh->velocities, "mesh", k));
   for (int64_t i = 0; i < 3 * mesh->n_triangles; ++i) {
     if (mesh->triangles[i] >= (uint64_t)mesh->n_vertices) {
       return kp_fail(KP_ERROR_ARGUMENT, "mesh %d: triangle %lld names vertex %u of %lld", k,
@@ -223,6 +286,7 @@ static kp_result check_lines(const kp_render_lines *lines, int k) {
     }
   }
   KP_TRY(check_positions(&lines->positions, (int64_t)lines->first[lines->n_lines], "polylines", k));
+  KP_TRY(check_velocities(&lines->velocities, "polylines", k));
   return check_table(&kp_look_params, &lines->look);
 }
 
@@ -243,7 +307,12 @@ static kp_result check_scene(const kp_render_scene *scene) {
   for (int k = 0; k < scene->n_points; ++k) {
     const kp_render_points *points = &scene->points[k];
     KP_TRY(check_positions(&points->positions, points->n, "point set", k));
+    KP_TRY(check_velocities(&points->velocities, "point set", k));
     KP_TRY(check_table(&kp_look_params, &points->look));
+    if (points->look.sprite == KP_SPRITE_ADD && !(points->look.glow > 0.0)) {
+      return kp_fail(KP_ERROR_ARGUMENT, "look of point set %d: sprites that add up need glow > 0",
+                     k);
+    }
   }
   for (int k = 0; k < scene->n_meshes; ++k) {
     KP_TRY(check_mesh(&scene->meshes[k], k));
@@ -261,6 +330,20 @@ static bool is_empty(kp_aabb box) {
   return !(box.min.x <= box.max.x && box.min.y <= box.max.y && box.min.z <= box.max.z);
 }
 
+// Over the way of each within `time` before and after.
+static kp_aabb grow_by_motion(kp_aabb box, const kp_render_positions *p,
+                              const kp_render_positions *v, int64_t n, double time) {
+  for (int64_t i = 0; i < n && time > 0.0 && v->x != NULL; ++i) {
+    kp_vec3 at = kp_vec3_make(p->x[i * p->stride], p->y[i * p->stride], p->z[i * p->stride]);
+    kp_vec3 way = kp_vec3_make(v->x[i * v->stride], v->y[i * v->stride], v->z[i * v->stride]);
+    kp_vec3 from = kp_vec3_madd(at, -time, way), to = kp_vec3_madd(at, time, way);
+    if (isfinite(kp_vec3_length(from)) && isfinite(kp_vec3_length(to))) {
+      box = kp_aabb_grow(kp_aabb_grow(box, from), to);
+    }
+  }
+  return box;
+}
+
 static kp_aabb grow_by_positions(kp_aabb box, const kp_render_positions *p, int64_t n,
                                  double radius) {
   kp_vec3 r = kp_vec3_make(radius, radius, radius);
@@ -274,36 +357,41 @@ static kp_aabb grow_by_positions(kp_aabb box, const kp_render_positions *p, int6
   return box;
 }
 
-// What stops the sun: everything visible but volumes and clear glass.
-static kp_aabb caster_bounds(const kp_render_scene *scene, int outline) {
+// What stops the sun within `time` before and after: everything visible but volumes and clear
+// glass.
+static kp_aabb caster_bounds(const kp_render_scene *scene, int outline, double time) {
   kp_aabb box = kp_aabb_empty();
   for (int k = 0; k < scene->n_points; ++k) {
     const kp_render_points *p = &scene->points[k];
     double radius = p->radii != NULL && p->n > 0 ? (double)p->radii[0] : p->radius;
-    if (p->look.visible && p->look.glow == 0.0) {
+    if (p->look.visible && !kp_look_is_sprite(&p->look)) {
       box = grow_by_positions(box, &p->positions, p->n, radius * p->look.radius_scale);
+      box = grow_by_motion(box, &p->positions, &p->velocities, p->n, time);
     }
   }
   for (int k = 0; k < scene->n_meshes; ++k) {
     const kp_render_mesh *m = &scene->meshes[k];
     if (m->look.visible && kp_look_opacity(&m->look) >= 0.5) {
       box = grow_by_positions(box, &m->positions, m->n_vertices, 0.0);
+      box = grow_by_motion(box, &m->positions, &m->velocities, m->n_vertices, time);
     }
   }
   for (int k = 0; k < scene->n_lines; ++k) {
     const kp_render_lines *l = &scene->lines[k];
     if (l->look.visible && k != outline) {
-      box = grow_by_positions(box, &l->positions, (int64_t)l->first[l->n_lines], l->radius);
+      int64_t n = (int64_t)l->first[l->n_lines];
+      box = grow_by_positions(box, &l->positions, n, l->radius);
+      box = grow_by_motion(box, &l->positions, &l->velocities, n, time);
     }
   }
   return box;
 }
 
 kp_aabb kp_render_scene_bounds(const kp_render_scene *scene) {
-  kp_aabb box = caster_bounds(scene, -1);
+  kp_aabb box = caster_bounds(scene, -1, 0.0);
   for (int k = 0; k < scene->n_points; ++k) {
     const kp_render_points *p = &scene->points[k];
-    if (p->look.visible && p->look.glow > 0.0) {
+    if (p->look.visible && kp_look_is_sprite(&p->look)) {
       box = grow_by_positions(box, &p->positions, p->n, 0.0);
     }
   }
@@ -406,6 +494,7 @@ static void set_view(kp_pass *pass) {
   view->axis_x = (float)(0.5 * (double)def->width + pixel_shift(pass->index, 2));
   view->axis_y = (float)(0.5 * (double)def->height + pixel_shift(pass->index, 3));
   view->nearest = (float)(1e-3 * kp_vec3_length(size));
+  kp_lens_apply(pass);
   pass->up = kp_view_vector(view, pass->light.up);
 }
 
@@ -452,12 +541,15 @@ static void free_pass(kp_pass *pass) {
   kp_bins_free(&pass->triangle_bins);
   kp_bins_free(&pass->segment_bins);
   kp_volumes_free(pass);
+  kp_trace_free(pass);
+  kp_yarn_free(pass);
   kp_primitives_free(pass);
 }
 
 // Casters far outside the bounds (a lost particle) must not spoil the resolution of the shadows.
-static kp_aabb limited_casters(const kp_render_scene *scene, int outline, kp_aabb bounds) {
-  kp_aabb box = caster_bounds(scene, outline);
+static kp_aabb limited_casters(const kp_render_scene *scene, int outline, kp_aabb bounds,
+                               double shutter) {
+  kp_aabb box = caster_bounds(scene, outline, 0.5 * shutter * scene->interval);
   if (is_empty(box)) {
     return bounds;
   }
@@ -477,15 +569,18 @@ static kp_aabb limited_casters(const kp_render_scene *scene, int outline, kp_aab
 static kp_result render_pass(kp_pass *pass) {
   set_view(pass);
   pass->sun = kp_view_vector(&pass->view, pass->light.sun);
-  KP_TRY(kp_shadow_render(pass, sun_of_pass(pass)));
   kp_ground_set(pass);
+  KP_TRY(kp_trace_prepare(pass));
+  KP_TRY(kp_shadow_render(pass, sun_of_pass(pass)));
   kp_volumes_project(pass);
   kp_primitives_project(pass, &pass->view);
+  KP_TRY(kp_yarn_project(pass));
   KP_TRY(kp_points_bin(pass, &pass->view));
   KP_TRY(kp_triangles_bin(pass, &pass->view));
   KP_TRY(kp_lines_bin(pass, &pass->view));
   kp_cover_render(pass);
   kp_smooth_render(pass);
+  KP_TRY(kp_slices_render(pass));
   kp_shade_render(pass);
   return atomic_load(&pass->out_of_memory) ? KP_ERROR_MEMORY : KP_OK;
 }
@@ -527,14 +622,15 @@ static kp_result render_passes(const kp_render_scene *scene, int outline, const 
   pass.outline = outline;
   pass.camera = kp_render_get_camera(scene, def);
   pass.bounds = framed_bounds(scene);
-  pass.casters = limited_casters(scene, outline, pass.bounds);
+  pass.casters = limited_casters(scene, outline, pass.bounds, def->shutter);
   pass.occlusion_reach =
       0.07f * (float)kp_vec3_length(kp_vec3_sub(pass.bounds.max, pass.bounds.min));
   kp_light_def light = { .up = up_axis(scene->up),
                          .sun = sun_direction(&pass.camera, def),
                          .sun_strength = def->sun_strength,
                          .sky_strength = def->sky_strength,
-                         .background = def->background };
+                         .background = def->background,
+                         .environment = scene->environment };
   pass.light = kp_light_make(&light);
   kp_shadow_set_taps(&pass);
   kp_smooth_set_taps(&pass);
@@ -543,6 +639,7 @@ static kp_result render_passes(const kp_render_scene *scene, int outline, const 
   KP_TRY_GOTO(result, create_surfaces(&pass), done);
   KP_TRY_GOTO(result, kp_primitives_create(&pass), done);
   KP_TRY_GOTO(result, kp_volumes_create(&pass), done);
+  KP_TRY_GOTO(result, kp_yarn_create(&pass), done);
   for (pass.index = 0; pass.index < pass.count && result == KP_OK; ++pass.index) {
     result = render_pass(&pass);
   }

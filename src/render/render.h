@@ -1,8 +1,9 @@
 // The offline renderer: plain arrays in, a picture out. No window, no GL, no files.
 //
 // Method. A frame is the mean of `samples` passes (accumulation buffer, Haeberli and Akeley 1990);
-// each pass moves the pixel grid by a fraction of a pixel and the sun by a fraction of its disc,
-// which gives anti-aliasing and soft shadows together. A pass is:
+// each pass moves the pixel grid by a fraction of a pixel, the sun by a fraction of its disc, the
+// eye by a fraction of the lens and all that moves by a fraction of its way, which gives
+// anti-aliasing, soft shadows, depth of field and motion blur together. A pass is:
 //
 //   bin      spheres, triangles and strokes into tiles of the picture and of the sun's view
 //   shadow   depth from the sun
@@ -20,6 +21,49 @@
 
 typedef enum kp_axis_up { KP_UP_Y, KP_UP_Z, KP_UP_COUNT } kp_axis_up;
 
+// Particles as balls, or as sprites that face the camera.
+typedef enum kp_sprite_kind {
+  KP_SPRITE_AUTO,  // light that adds up where the look glows, else balls
+  KP_SPRITE_ADD,   // light that adds up
+  KP_SPRITE_OVER,  // puffs that cover what is behind them, far ones first
+  KP_SPRITE_COUNT
+} kp_sprite_kind;
+
+// How the alpha of a sprite falls off from its middle to its rim.
+typedef enum kp_sprite_texture {
+  KP_TEXTURE_SOFT,   // (1 - q)^2 of the squared distance q in radii
+  KP_TEXTURE_GAUSS,  // exp(-4 q), brought to 0 at the rim
+  KP_TEXTURE_FLAT,   // a disc
+  KP_TEXTURE_COUNT
+} kp_sprite_texture;
+
+// How polylines are drawn.
+typedef enum kp_stroke_kind {
+  KP_STROKE_ROUND,
+  KP_STROKE_LUMISLICE,  // yarn of many fibres
+  KP_STROKE_COUNT
+} kp_stroke_kind;
+
+// How light that smoke scatters is found.
+typedef enum kp_scattering {
+  KP_SCATTER_MANY,  // often, by weaker copies that reach farther
+  KP_SCATTER_ONCE,  // once: exact, and dark inside
+  KP_SCATTER_COUNT
+} kp_scattering;
+
+// How volumes are drawn.
+typedef enum kp_volume_method {
+  KP_VOLUME_MARCH,   // along the rays of pixels
+  KP_VOLUME_SLICES,  // half-angle slices, for comparison
+  KP_VOLUME_METHOD_COUNT
+} kp_volume_method;
+
+typedef enum kp_look_shading {
+  KP_SHADING_STANDARD,
+  KP_SHADING_BLINN_PHONG,
+  KP_SHADING_COUNT
+} kp_look_shading;
+
 // How a set is drawn. Colours are sRGB as an artist picks them, each channel 0..1.
 typedef struct kp_look_def {
   kp_vec3 color;        // used where no field colours the set
@@ -35,10 +79,25 @@ typedef struct kp_look_def {
   double emission;  // volumes: light given off per unit of the emission field and metre; of a hot
                     // gas: light of 2000 K, 1 being white paper in the sun. KP_AUTO: by the kind
   double glow;      // particles: 0 balls; more: sprites of light, added up
-  int color_map;    // kp_colormap
+  double twist;     // yarn: length of one turn [m]; KP_AUTO: seven radii
+  int64_t axes;     // yarn: along how many its quads are cut
+  double anisotropy;  // volumes: g of Henyey and Greenstein; more than 0 scatters forwards
+  double refraction;  // closed meshes: index of a clear liquid or glass; KP_AUTO: 1.333 for water
+  double cloudy;      // water and glass: share of the light taken out that comes back
+  double specular;    // Blinn-Phong: strength of the highlight
+  double shininess;   // and its exponent
+  double line_width;  // of a wireframe [pixels]
+  int scattering;     // volumes: kp_scattering
+  int method;         // volumes: kp_volume_method
+  int stroke;         // polylines: kp_stroke_kind
+  int sprite;         // kp_sprite_kind
+  int texture;        // kp_sprite_texture
+  int color_map;      // kp_colormap
+  int shading;        // kp_look_shading
   char color_by[KP_PARAM_TEXT_SIZE];  // field name; "" = constant colour
   bool visible;
-  bool water;  // closed meshes: a clear liquid
+  bool wireframe;  // meshes: their edges alone
+  bool water;      // closed meshes: a clear liquid
 } kp_look_def;
 
 kp_look_def kp_default_look_def(void);
@@ -55,11 +114,12 @@ typedef struct kp_render_positions {
 typedef struct kp_render_points {
   int64_t n;
   kp_render_positions positions;
-  const float *radii;      // [m], or NULL: `radius` for all
-  const float *scalar;     // value to colour by, or NULL
-  const float *colors[3];  // linear RGB of each, or NULL; a scalar goes first
-  const float *alphas;     // weight of each in a glow, or NULL
-  double radius;           // [m]
+  kp_render_positions velocities;  // [m/s]; x NULL: at rest
+  const float *radii;              // [m], or NULL: `radius` for all
+  const float *scalar;             // value to colour by, or NULL
+  const float *colors[3];          // linear RGB of each, or NULL; a scalar goes first
+  const float *alphas;             // weight of each in a glow, or NULL
+  double radius;                   // [m]
   kp_look_def look;
 } kp_render_points;
 
@@ -67,10 +127,11 @@ typedef struct kp_render_points {
 typedef struct kp_render_mesh {
   int64_t n_vertices, n_triangles;
   kp_render_positions positions;
-  const uint32_t *triangles;  // 3 per triangle
-  const float *normals;       // 3 per vertex, or NULL: made here when `smooth_shading`
-  const float *scalar;        // per vertex, or NULL
-  bool smooth_shading;        // false: flat
+  kp_render_positions velocities;  // [m/s]; x NULL: at rest
+  const uint32_t *triangles;       // 3 per triangle
+  const float *normals;            // 3 per vertex, or NULL: made here when `smooth_shading`
+  const float *scalar;             // per vertex, or NULL
+  bool smooth_shading;             // false: flat
   kp_look_def look;
 } kp_render_mesh;
 
@@ -79,9 +140,10 @@ typedef struct kp_render_lines {
   int64_t n_lines;
   const uint64_t *first;  // n_lines + 1
   kp_render_positions positions;
-  const float *radii;   // [m] per vertex, or NULL: `radius` for all
-  const float *scalar;  // per vertex, or NULL
-  double radius;        // [m]; may be thinner than a pixel
+  kp_render_positions velocities;  // [m/s]; x NULL: at rest
+  const float *radii;              // [m] per vertex, or NULL: `radius` for all
+  const float *scalar;             // per vertex, or NULL
+  double radius;                   // [m]; may be thinner than a pixel
   kp_look_def look;
 } kp_render_lines;
 
@@ -108,6 +170,8 @@ typedef struct kp_render_scene {
   kp_aabb bounds;  // what the camera frames and the ground lies under: the domain; empty = from the
                    // data
   kp_axis_up up;
+  double interval;  // [s] from one frame to the next: what `shutter` is a share of
+  const struct kp_environment *environment;  // what lies around, or NULL: the def's background
 } kp_render_scene;
 
 typedef enum kp_render_background {
@@ -134,6 +198,9 @@ typedef struct kp_render_def {
   double camera_azimuth_deg;    // framing camera: about the up axis
   double camera_elevation_deg;  // framing camera: above the horizon
   double camera_zoom;           // framing camera: 1 fits the bounds
+  double aperture;              // width of the lens [m]; 0: all is sharp
+  double focus;                 // distance along the view that is sharp [m]; 0: that of the target
+  double shutter;               // share of the time between frames it is open: motion blur
   kp_vec3 sun;                  // direction towards the sun; zero = over the camera's left shoulder
   double sun_strength;          // 1 = a clear day
   double sun_size_deg;          // disc: softness of shadows
@@ -143,8 +210,10 @@ typedef struct kp_render_def {
   double ground_height;         // offset from the bottom of the bounds [m]
   int ground;                   // kp_render_ground
   int background;               // kp_render_background
-  bool box;                     // outline of the bounds
-  bool transparent;             // no sky and ground: alpha 0 there, for compositing
+  int fresnel;                  // kp_fresnel of optics.h
+  char environment[KP_PARAM_TEXT_SIZE];  // file of kp_environment_load, for who loads it; "": none
+  bool box;                              // outline of the bounds
+  bool transparent;                      // no sky and ground: alpha 0 there, for compositing
 } kp_render_def;
 
 kp_render_def kp_default_render_def(void);

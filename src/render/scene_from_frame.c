@@ -193,6 +193,13 @@ static kp_result add_set(kp_frame_scene *s, const kp_frame_set *set, const kp_lo
   KP_TRY(get_component(s, position, 0, set->count, &points->positions.x));
   KP_TRY(get_component(s, position, 1, set->count, &points->positions.y));
   KP_TRY(get_component(s, position, 2, set->count, &points->positions.z));
+  const kp_frame_field *velocity = kp_frame_find_field(&set->fields, "velocity");
+  if (velocity != NULL && velocity->n_components == 3 && velocity->count == set->count) {
+    points->velocities.stride = 1;
+    KP_TRY(get_component(s, velocity, 0, set->count, &points->velocities.x));
+    KP_TRY(get_component(s, velocity, 1, set->count, &points->velocities.y));
+    KP_TRY(get_component(s, velocity, 2, set->count, &points->velocities.z));
+  }
   if (look != NULL) {
     points->look = *look;
   } else {
@@ -258,6 +265,10 @@ static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp
     out->positions = (kp_render_positions){ &mesh->vertices[0].x, &mesh->vertices[0].y,
                                             &mesh->vertices[0].z, 3 };
   }
+  if (mesh->n_vertices > 0 && mesh->velocities != NULL) {
+    out->velocities = (kp_render_positions){ &mesh->velocities[0].x, &mesh->velocities[0].y,
+                                             &mesh->velocities[0].z, 3 };
+  }
   out->triangles = mesh->triangles;
   out->smooth_shading = mesh->n_triangles > BOX_TRIANGLES;
   if (look != NULL) {
@@ -311,6 +322,27 @@ static kp_result refine_values(kp_frame_scene *s, const kp_frame_curves *curves,
   return KP_OK;
 }
 
+// Points or velocities on the spline.
+static kp_result refine_vectors(kp_frame_scene *s, const kp_frame_curves *curves,
+                                const uint64_t *first, const kp_vec3 *from,
+                                kp_render_positions *to) {
+  kp_vec3 *out = take(s, first[curves->n_curves], sizeof *out);
+  if (out == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (uint64_t c = 0; c < curves->n_curves; ++c) {
+    uint64_t n = curves->offsets[c + 1] - curves->offsets[c];
+    const kp_vec3 *p = from + curves->offsets[c];
+    for (uint64_t k = first[c]; k < first[c + 1]; ++k) {
+      uint64_t i = (k - first[c]) / PIECES;
+      double t = (double)((k - first[c]) % PIECES) / PIECES;
+      out[k] = i + 1 < n ? spline(p, i, n, t) : p[i];
+    }
+  }
+  *to = (kp_render_positions){ &out[0].x, &out[0].y, &out[0].z, 3 };
+  return KP_OK;
+}
+
 static kp_result refine_curves(kp_frame_scene *s, const kp_frame_curves *curves,
                                kp_render_lines *out) {
   uint64_t *first = take(s, curves->n_curves + 1, sizeof *first);
@@ -321,21 +353,11 @@ static kp_result refine_curves(kp_frame_scene *s, const kp_frame_curves *curves,
     uint64_t n = curves->offsets[c + 1] - curves->offsets[c];
     first[c + 1] = first[c] + (n > 1 ? PIECES * (n - 1) + 1 : n);
   }
-  kp_vec3 *points = take(s, first[curves->n_curves], sizeof *points);
-  if (points == NULL) {
-    return KP_ERROR_MEMORY;
-  }
-  for (uint64_t c = 0; c < curves->n_curves; ++c) {
-    uint64_t n = curves->offsets[c + 1] - curves->offsets[c];
-    const kp_vec3 *p = curves->points + curves->offsets[c];
-    for (uint64_t k = first[c]; k < first[c + 1]; ++k) {
-      uint64_t i = (k - first[c]) / PIECES;
-      double t = (double)((k - first[c]) % PIECES) / PIECES;
-      points[k] = i + 1 < n ? spline(p, i, n, t) : p[i];
-    }
-  }
   out->first = first;
-  out->positions = (kp_render_positions){ &points[0].x, &points[0].y, &points[0].z, 3 };
+  KP_TRY(refine_vectors(s, curves, first, curves->points, &out->positions));
+  if (curves->velocities != NULL) {
+    KP_TRY(refine_vectors(s, curves, first, curves->velocities, &out->velocities));
+  }
   if (out->scalar != NULL) {
     KP_TRY(refine_values(s, curves, first, &out->scalar));
   }

@@ -6,19 +6,27 @@
 #include "par/parallel.h"
 #include "render/pass.h"
 
-#define LONGER 2.0f  // that a bent way through thin water may be than the straight one
+#define MIRRORED_LEAST 0.02f  // share of mirrored light that is worth a ray
 
-// Highlight of the sun (Blinn 1977, normalised) and mirrored sky with Schlick's Fresnel term.
+static kp_f3 eye_of(const kp_surface_point *point) {
+  bool is_camera = kp_f3_dot(point->eye, point->eye) == 0.0f;
+  return is_camera ? kp_f3_normalize(kp_f3_scale(point->position, -1.0f)) : point->eye;
+}
+
+// Highlight of the sun (Blinn 1977, normalised) and what is mirrored, with Schlick's Fresnel term:
+// the sky, and on polished surfaces what stands before it.
 static kp_rgb add_gloss(const kp_pass *pass, const kp_surface_point *point, kp_rgb diffuse,
-                        float gloss, float sunlight) {
-  kp_f3 eye = kp_f3_normalize(kp_f3_scale(point->position, -1.0f));
+                        float gloss, float sunlight, float noise) {
+  kp_f3 eye = eye_of(point);
   float facing = kp_clampf(kp_f3_dot(point->normal, eye), 0.0f, 1.0f);
   float grazing = 1.0f - facing;
   float fresnel = 0.04f + 0.96f * grazing * grazing * grazing * grazing * grazing;
-  fresnel *= gloss;
+  fresnel *= gloss * point->occlusion;
   kp_f3 mirrored = kp_f3_sub(kp_f3_scale(point->normal, 2.0f * kp_f3_dot(point->normal, eye)), eye);
-  kp_rgb sky = kp_light_background(&pass->light, kp_f3_dot(mirrored, pass->up));
-  kp_rgb color = kp_rgb_mix(diffuse, sky, fresnel * point->occlusion);
+  bool is_worth = fresnel >= MIRRORED_LEAST && gloss >= KP_GLOSS_MIRRORS && !point->is_traced;
+  kp_rgb around = is_worth && pass->rays != NULL ? kp_trace_mirror(pass, point, mirrored, noise)
+                                                 : kp_sky_color(pass, mirrored);
+  kp_rgb color = kp_rgb_mix(diffuse, around, fresnel);
 
   kp_f3 half = kp_f3_normalize(kp_f3_add(eye, pass->sun));
   float exponent = exp2f(3.0f + 6.0f * gloss);
@@ -27,12 +35,27 @@ static kp_rgb add_gloss(const kp_pass *pass, const kp_surface_point *point, kp_r
   return kp_rgb_add(color, kp_rgb_scale(pass->light.sun_color, shine));
 }
 
+// Ambient l_a m_a + diffuse l_d m_d max(0, L.N) + specular l_s m_s max(0, H.N)^e, all in view space
+// and with white ambient light (Lyes 2010, 7.6.1). `sunlight` is the unshadowed share.
+static kp_rgb shade_blinn_phong(const kp_pass *pass, const kp_surface_point *point,
+                                const kp_material *material, float sunlight) {
+  kp_f3 half = kp_f3_normalize(kp_f3_add(eye_of(point), pass->sun));
+  float diffuse = kp_maxf(kp_f3_dot(point->normal, pass->sun), 0.0f) * sunlight;
+  float peak = kp_maxf(kp_f3_dot(point->normal, half), 0.0f);
+  float ambient = 0.35f * (float)pass->def->sky_strength * point->occlusion;
+  kp_rgb light = kp_rgb_scale(pass->light.sun_color, diffuse);
+  light = kp_rgb_add(light, kp_rgb_make(ambient, ambient, ambient));
+  float shine = material->specular * powf(peak, material->shininess) * sunlight;
+  return kp_rgb_add(kp_rgb_mul(point->albedo, light),
+                    kp_rgb_scale(pass->light.sun_color, diffuse > 0.0f ? shine : 0.0f));
+}
+
 // A fibre (Kajiya and Kay 1989): diffuse light with the sine to the sun, a highlight on the cone
 // that a cylinder mirrors to, and a wider one in the fibre's colour for the light that went through
 // it. What lies deep in a tuft sees less of the sky too.
 static kp_rgb shade_fibre(const kp_pass *pass, const kp_surface_point *point, float gloss,
                           float noise) {
-  kp_f3 eye = kp_f3_normalize(kp_f3_scale(point->position, -1.0f));
+  kp_f3 eye = eye_of(point);
   float tl = kp_f3_dot(point->tangent, pass->sun), te = kp_f3_dot(point->tangent, eye);
   float sl = sqrtf(kp_maxf(0.0f, 1.0f - tl * tl)), se = sqrtf(kp_maxf(0.0f, 1.0f - te * te));
   float cone = kp_clampf(sl * se - tl * te, 0.0f, 1.0f);
@@ -57,11 +80,15 @@ kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, floa
   }
   float cosine = kp_f3_dot(point->normal, pass->sun), sunlight = 0.0f;
   if (cosine > 0.0f) {
-    sunlight = cosine * kp_shadow_light(pass, point, noise);
+    sunlight = kp_shadow_light(pass, point, noise);
     if (sunlight > 0.0f && pass->n_volumes > 0) {
       sunlight *= kp_volumes_sunlight(pass, point->position);
     }
   }
+  if (material->is_blinn_phong) {
+    return shade_blinn_phong(pass, point, material, sunlight);
+  }
+  sunlight *= kp_maxf(cosine, 0.0f);
   kp_rgb light = kp_rgb_scale(pass->light.sun_color, sunlight);
   kp_rgb ambient = kp_light_ambient(&pass->light, kp_f3_dot(point->normal, pass->up));
   light = kp_rgb_add(light, kp_rgb_scale(ambient, point->occlusion));
@@ -69,7 +96,8 @@ kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, floa
     light = kp_rgb_add(light, kp_fire_light_at(pass, point->position, point->normal));
   }
   kp_rgb color = kp_rgb_mul(point->albedo, light);
-  return material->gloss > 0.0f ? add_gloss(pass, point, color, material->gloss, sunlight) : color;
+  return material->gloss > 0.0f ? add_gloss(pass, point, color, material->gloss, sunlight, noise)
+                                : color;
 }
 
 // Consecutive pieces of a polyline overlap at their joint: count it once.
@@ -117,7 +145,7 @@ static kp_rgb shade_base(const kp_pass *pass, int x, int y, kp_f3 direction, flo
       *alpha = 0.0f;
       return kp_rgb_make(0.0f, 0.0f, 0.0f);
     }
-    return kp_light_background(&pass->light, kp_f3_dot(unit, pass->up));
+    return kp_sky_color(pass, unit);
   }
   kp_surface_point point = { .position = kp_f3_scale(direction, s->depth[i]),
                              .normal = s->normals[i],
@@ -126,7 +154,7 @@ static kp_rgb shade_base(const kp_pass *pass, int x, int y, kp_f3 direction, flo
                              .material = s->materials[i] };
   kp_rgb color = kp_shade_surface(pass, &point, kp_pass_noise(pass, x, y, 0));
   if (point.material == KP_MATERIAL_GROUND) {
-    kp_rgb far = kp_light_background(&pass->light, kp_f3_dot(unit, pass->up));
+    kp_rgb far = kp_sky_color(pass, unit);
     color = kp_rgb_mix(color, far, kp_ground_fade(pass, point.position));
   }
   return color;
@@ -137,84 +165,88 @@ typedef struct layers {
   int64_t count;
 } layers;
 
-// Where a ray is in water, where it first came in, and the pixel that shows what is behind.
-typedef struct wet_ray {
-  const kp_fragment *in;     // the surface it came in by; NULL: in air
-  const kp_fragment *first;  // of all
-  int x, y;
-} wet_ray;
-
-// The way through water that ends at depth z, with the next surface at `depth`: in the bottom of
-// the water or on a surface in it. The first one is followed along the bent ray, which may meet
-// something before.
-static void leave_water(const kp_pass *pass, kp_march *march, wet_ray *wet, float z, float depth) {
-  const kp_fragment *in = wet->in;
-  float metres = (z - in->depth) * march->length;
-  kp_f3 place = kp_f3_scale(march->direction, in->depth);
-  if (in == wet->first) {
-    // through the far side of thin water the ray is soon out again
-    float most = z < depth ? LONGER * metres : HUGE_VALF;
-    kp_water_trace(pass, place, in->normal, march->noise, most, &metres, &wet->x, &wet->y);
-  }
-  kp_water_pass(pass, &pass->materials[in->material], place, metres, march);
-  wet->in = NULL;
+// Water and glass are not laid over what is behind them: all of that is traced.
+static void add_clear(const kp_pass *pass, kp_march *march, const kp_fragment *f) {
+  kp_surface_point point = { .position = kp_f3_scale(march->direction, f->depth),
+                             .occlusion = 1.0f };
+  kp_triangles_resolve(pass, f->order, &point);
+  float alpha;
+  kp_rgb color = kp_trace_clear(pass, &point, march->noise, &alpha);
+  march->color = kp_rgb_add(march->color, kp_rgb_scale(color, march->transmittance));
+  // what is left is empty sky, in a picture without one
+  march->transmittance *= pass->def->transparent ? 1.0f - alpha : 0.0f;
 }
 
-static void add_layer(const kp_pass *pass, kp_march *march, wet_ray *wet, const kp_fragment *f,
-                      float depth) {
-  if (f->is_water && wet->in != NULL) {
-    leave_water(pass, march, wet, f->depth, depth);
+static void add_layer(const kp_pass *pass, kp_march *march, const kp_fragment *f) {
+  if (f->is_clear) {
+    add_clear(pass, march, f);
     return;
   }
-  kp_rgb color = kp_rgb_mul(kp_rgb_scale(f->color, f->alpha * march->transmittance), march->tint);
+  kp_rgb color = kp_rgb_scale(f->color, f->alpha * march->transmittance);
   march->color = kp_rgb_add(march->color, color);
   march->transmittance *= 1.0f - f->alpha;
-  if (f->is_water) {
-    wet->in = f;
-    wet->first = wet->first != NULL ? wet->first : f;
-  }
 }
 
-// The surface behind all layers, in the pixel to which water bends the ray.
-static kp_rgb shade_behind(const kp_pass *pass, float depth, kp_march *march, wet_ray *wet,
-                           float *alpha) {
-  if (wet->in != NULL && depth < HUGE_VALF) {
-    leave_water(pass, march, wet, depth, depth);
+// What a pixel shows of sprites, once: volume up to them, then their light and what they cover.
+static float add_sprites(const kp_pass *pass, kp_march *march, const kp_sprite_layer *sprites,
+                         bool misty, float at, float *sprite_at) {
+  float depth = *sprite_at > at ? *sprite_at : at;
+  if (misty) {
+    kp_volumes_march(pass, march, at, depth);
   }
-  kp_f3 direction =
-      kp_f3_make(kp_view_slope_x(&pass->view, wet->x), kp_view_slope_y(&pass->view, wet->y), 1.0f);
-  return kp_rgb_mul(shade_base(pass, wet->x, wet->y, direction, alpha), march->tint);
+  kp_rgb color = kp_rgb_add(sprites->light, sprites->color);
+  march->color = kp_rgb_add(march->color, kp_rgb_scale(color, march->transmittance));
+  march->transmittance *= sprites->through;
+  *sprite_at = -1.0f;
+  return depth;
 }
 
 // Front to back: volume up to the next layer, the layer, ..., volume up to the surface, the
 // surface.
-static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_rgb glow,
-                          kp_volume_ray *rays) {
-  kp_march march = { .rays = rays, .transmittance = 1.0f, .tint = { 1.0f, 1.0f, 1.0f } };
-  wet_ray wet = { .x = x, .y = y };
+static void compose_pixel(kp_pass *pass, int x, int y, layers in_front,
+                          const kp_sprite_layer *sprites, kp_volume_ray *rays) {
+  kp_march march = { .rays = rays, .transmittance = 1.0f };
   int64_t i = (int64_t)y * pass->view.width + x;
   march.direction =
       kp_f3_make(kp_view_slope_x(&pass->view, x), kp_view_slope_y(&pass->view, y), 1.0f);
   march.length = sqrtf(kp_f3_dot(march.direction, march.direction));
-  march.noise = pass->count > 1 ? kp_pass_noise(pass, x, y, 5) : 0.5f;
+  march.noise = pass->count > 1 ? kp_pass_spread(pass, x, y, 5) : 0.5f;
+  if (pass->slices != NULL) {
+    // before all layers
+    march.color = kp_slices_at(pass, x, y)->color;
+    march.transmittance = kp_slices_at(pass, x, y)->through;
+  }
   bool misty = pass->n_volumes > 0 && kp_volumes_aim(pass, &march);
-  float at = 0.0f;
-  for (int64_t k = 0; k < in_front.count; ++k) {
+  float at = 0.0f, sprite_at = -1.0f;
+  if (sprites->weight > 0.0f) {
+    sprite_at = kp_minf(sprites->depth / sprites->weight, pass->surfaces.depth[i]);
+  }
+  bool is_traced = false;
+  for (int64_t k = 0; k < in_front.count && !is_traced; ++k) {
     const kp_fragment *f = &in_front.first[k];
+    if (sprite_at >= 0.0f && sprite_at < f->depth) {
+      at = add_sprites(pass, &march, sprites, misty, at, &sprite_at);
+    }
     if (misty) {
       kp_volumes_march(pass, &march, at, f->depth);
       at = f->depth;
     }
-    add_layer(pass, &march, &wet, f, pass->surfaces.depth[i]);
+    add_layer(pass, &march, f);
+    is_traced = f->is_clear;
   }
-  if (misty) {
+  if (sprite_at >= 0.0f && !is_traced) {
+    at = add_sprites(pass, &march, sprites, misty, at, &sprite_at);
+  }
+  if (misty && !is_traced) {
     kp_volumes_march(pass, &march, at, pass->surfaces.depth[i]);
   }
-  float alpha;
-  kp_rgb base = shade_behind(pass, pass->surfaces.depth[i], &march, &wet, &alpha);
-  // sprites of light add to what is behind them; layers in front of them are taken for clear
-  kp_rgb color = kp_rgb_add(march.color, kp_rgb_scale(base, march.transmittance));
-  color = kp_rgb_add(color, glow);
+  float alpha = 0.0f;
+  kp_rgb color = march.color;
+  if (!is_traced) {
+    kp_rgb base = shade_base(pass, x, y, march.direction, &alpha);
+    color = kp_rgb_add(march.color, kp_rgb_scale(base, march.transmittance));
+  }
+  kp_rgb glow = sprites->light;
   float shine = kp_clampf(kp_maxf(glow.r, kp_maxf(glow.g, glow.b)), 0.0f, 1.0f);
   float weight = 1.0f / (float)pass->count;
   float *out = pass->picture->rgba + 4 * i;
@@ -230,11 +262,17 @@ static void compose_pixel(kp_pass *pass, int x, int y, layers in_front, kp_rgb g
 static void shade_tile(kp_pass *pass, int64_t tile, kp_volume_ray *rays) {
   kp_tile_box box = kp_view_tile(&pass->view, tile);
   kp_fragments fragments;
-  kp_rgb glow[KP_TILE_PIXELS];
+  kp_sprite_layer sprites[KP_TILE_PIXELS];
   memset(&fragments, 0, sizeof fragments);
-  memset(glow, 0, sizeof glow);
-  if (pass->primitives.has_glow) {
-    kp_points_glow(pass, tile, box, glow);
+  memset(sprites, 0, sizeof sprites);
+  if (pass->primitives.has_sprites || pass->yarn != NULL) {
+    for (int i = 0; i < KP_TILE_PIXELS; ++i) {
+      sprites[i].through = 1.0f;
+    }
+    if (pass->yarn != NULL) {
+      kp_yarn_draw(pass, tile, box, sprites);
+    }
+    kp_points_sprites(pass, tile, box, sprites);
   }
   if (pass->primitives.has_clear) {
     kp_triangles_see_through(pass, tile, box, &fragments);
@@ -257,7 +295,7 @@ static void shade_tile(kp_pass *pass, int64_t tile, kp_volume_ray *rays) {
       if (in_front.count > 0) {
         in_front.first = &fragments.list.data[first];
       }
-      compose_pixel(pass, x, y, in_front, glow[pixel], rays);
+      compose_pixel(pass, x, y, in_front, &sprites[pixel], rays);
     }
   }
   kp_array_free(&fragments.list);

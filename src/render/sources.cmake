@@ -3,19 +3,28 @@ kp_sources(
   camera.c
   colormap.c
   cover.c
+  environment.c
   fire_light.c
   ground.c
+  lens.c
   light.c
   lines.c
+  lumislice.c
   picture.c
   points.c
   primitives.c
+  ray_scene.c
+  ray_tree.c
   render.c
   scene_from_frame.c
   shade.c
   shadow.c
+  slices.c
   smooth.c
+  trace.c
   triangles.c
   video.c
   volume.c
-  water.c)
+  yarn.c)
+kp_isa_sources(ray_cpu.c)
+kp_cuda_sources(ray_cuda.cu)

@@ -216,7 +216,24 @@ kp_result kp_triangles_bin(kp_pass *pass, const kp_view *view) {
                        kp_view_tiles_x(view), kp_view_tiles_y(view));
 }
 
-static void cover_triangle(const kp_pass *pass, uint32_t triangle, kp_tile *tile) {
+// Pixels from the middle of a pixel to the nearest edge of the polygon around it.
+static float edge_distance(const polygon *p, int x, int y) {
+  double px = ((double)x + 0.5) * SUBPIXEL, py = ((double)y + 0.5) * SUBPIXEL, best = HUGE_VAL;
+  for (int i = 0; i < p->n; ++i) {
+    int j = i + 1 < p->n ? i + 1 : 0;
+    double dx = (double)(p->x[j] - p->x[i]), dy = (double)(p->y[j] - p->y[i]);
+    double length = sqrt(dx * dx + dy * dy);
+    if (length > 0.0) {
+      double off = dx * (py - (double)p->y[i]) - dy * (px - (double)p->x[i]);
+      best = fmin(best, fabs(off) / length);
+    }
+  }
+  return (float)(best / SUBPIXEL);
+}
+
+// Of a wireframe only what is within half a line of an edge; the next triangle has the other half.
+static void cover_triangle(const kp_pass *pass, uint32_t triangle, float line_width,
+                           kp_tile *tile) {
   kp_f3 corners[3];
   polygon p;
   get_corners(&pass->primitives, triangle, corners);
@@ -233,7 +250,8 @@ static void cover_triangle(const kp_pass *pass, uint32_t triangle, kp_tile *tile
     for (int x = x0; x < x1; ++x) {
       float z = plane_depth(&plane, false, kp_view_slope_x(&pass->view, x), v);
       int pixel = kp_tile_pixel(tile, x, y);
-      if (z < tile->depth[pixel]) {
+      bool is_drawn = line_width <= 0.0f || edge_distance(&p, x, y) <= 0.5f * line_width;
+      if (z < tile->depth[pixel] && is_drawn) {
         tile->depth[pixel] = z;
         tile->primitive[pixel] = triangle;
         tile->kind[pixel] = KP_PRIMITIVE_TRIANGLE;
@@ -246,8 +264,9 @@ void kp_triangles_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile) 
   const kp_bins *bins = &pass->triangle_bins;
   for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
     int mesh;
-    if (get_material(pass, bins->items[i], &mesh)->opacity >= 1.0f) {
-      cover_triangle(pass, bins->items[i], tile);
+    const kp_material *material = get_material(pass, bins->items[i], &mesh);
+    if (material->opacity >= 1.0f || material->line_width > 0.0f) {
+      cover_triangle(pass, bins->items[i], material->line_width, tile);
     }
   }
 }
@@ -267,14 +286,16 @@ static void find_weights(const kp_f3 *corners, kp_f3 position, float *weights) {
   }
 }
 
-static kp_f3 find_normal(const kp_pass *pass, uint32_t triangle, const kp_f3 *corners,
-                         const float *weights, kp_f3 position) {
-  const kp_primitives *p = &pass->primitives;
+// The face's normal towards the eye, and on which side of the face that is.
+static void find_face(const kp_f3 *corners, const kp_material *material, kp_surface_point *point) {
   kp_f3 face = kp_f3_cross(kp_f3_sub(corners[1], corners[0]), kp_f3_sub(corners[2], corners[0]));
-  face = kp_f3_normalize(face);
-  if (kp_f3_dot(face, position) > 0.0f) {
-    face = kp_f3_scale(face, -1.0f);
-  }
+  bool is_behind = kp_f3_dot(face, point->eye) < 0.0f;
+  point->is_inside = is_behind != material->is_inside_out;
+  point->face = kp_f3_scale(kp_f3_normalize(face), is_behind ? -1.0f : 1.0f);
+}
+
+static kp_f3 find_normal(const kp_pass *pass, uint32_t triangle, const float *weights, kp_f3 face) {
+  const kp_primitives *p = &pass->primitives;
   kp_f3 sum = { 0.0f, 0.0f, 0.0f };
   for (int i = 0; i < 3; ++i) {
     kp_f3 n = kp_f3_normalize(p->normals[p->triangles[3 * (size_t)triangle + (size_t)i]]);
@@ -288,14 +309,23 @@ static kp_f3 find_normal(const kp_pass *pass, uint32_t triangle, const kp_f3 *co
 }
 
 void kp_triangles_resolve(const kp_pass *pass, uint32_t triangle, kp_surface_point *point) {
+  kp_f3 corners[3];
+  float weights[3];
+  get_corners(&pass->primitives, triangle, corners);
+  find_weights(corners, point->position, weights);
+  point->eye = kp_f3_normalize(kp_f3_scale(point->position, -1.0f));
+  kp_triangles_resolve_at(pass, triangle, weights, point);
+}
+
+void kp_triangles_resolve_at(const kp_pass *pass, uint32_t triangle, const float *weights,
+                             kp_surface_point *point) {
   const kp_primitives *p = &pass->primitives;
   int mesh;
   const kp_material *material = get_material(pass, triangle, &mesh);
   kp_f3 corners[3];
-  float weights[3];
   get_corners(p, triangle, corners);
-  find_weights(corners, point->position, weights);
-  point->normal = find_normal(pass, triangle, corners, weights, point->position);
+  find_face(corners, material, point);
+  point->normal = find_normal(pass, triangle, weights, point->face);
   point->material = (uint16_t)(material - pass->materials);
   point->albedo = material->color;
   if (material->scalar != NULL) {
@@ -335,7 +365,8 @@ void kp_triangles_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box bo
   const kp_bins *bins = &pass->triangle_bins;
   for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
     int mesh;
-    if (get_material(pass, bins->items[i], &mesh)->opacity >= 0.5f) {
+    const kp_material *material = get_material(pass, bins->items[i], &mesh);
+    if (material->opacity >= 0.5f && material->line_width <= 0.0f) {
       shadow_triangle(pass, bins->items[i], box);
     }
   }
@@ -343,20 +374,18 @@ void kp_triangles_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box bo
 
 // A clear pane reflects more the flatter it is seen (Schlick 1994).
 static kp_fragment shade_clear(const kp_pass *pass, uint32_t triangle, int x, int y, float z) {
+  kp_fragment f = { .depth = z, .order = triangle, .line = UINT32_MAX };
+  int mesh;
+  const kp_material *material = get_material(pass, triangle, &mesh);
+  if (material->is_clear) {
+    f.is_clear = true;
+    return f;
+  }
   kp_surface_point point = { .position = kp_view_unproject(&pass->view, x, y, z),
                              .occlusion = 1.0f };
   kp_triangles_resolve(pass, triangle, &point);
-  const kp_material *material = &pass->materials[point.material];
-  if (material->is_water) {
-    kp_fragment water = kp_water_shade(pass, &point);
-    water.depth = z;
-    water.order = triangle;
-    water.line = UINT32_MAX;
-    return water;
-  }
   float facing = fabsf(kp_f3_dot(point.normal, kp_f3_normalize(point.position)));
   float grazing = powf(1.0f - facing, 5.0f) * material->gloss;
-  kp_fragment f = { .depth = z, .order = triangle, .line = UINT32_MAX };
   f.alpha = kp_clampf(material->opacity + 0.5f * grazing, 0.0f, 1.0f);
   f.color = kp_shade_surface(pass, &point, kp_pass_noise(pass, x, y, 3));
   return f;
@@ -393,8 +422,9 @@ void kp_triangles_see_through(kp_pass *pass, int64_t tile_index, kp_tile_box box
   const kp_bins *bins = &pass->triangle_bins;
   for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
     int mesh;
-    float opacity = get_material(pass, bins->items[i], &mesh)->opacity;
-    if (opacity < 1.0f && opacity > 0.0f) {
+    const kp_material *material = get_material(pass, bins->items[i], &mesh);
+    bool is_clear = material->opacity < 1.0f && material->opacity > 0.0f;
+    if (is_clear && material->line_width <= 0.0f) {
       see_through_triangle(pass, bins->items[i], box, fragments);
     }
   }

@@ -12,7 +12,6 @@
 #include "par/parallel.h"
 #include "render/pass.h"
 
-#define SCATTERINGS 3
 #define DARK_ENOUGH 0.002f
 // Where a gas begins to glow and where all of it does; the table of its light [K].
 #define GLOW_FROM 800.0
@@ -221,6 +220,9 @@ static kp_result create_volume(kp_pass *pass, kp_volume_state *state,
   state->n[1] = volume->ny;
   state->n[2] = volume->nz;
   state->cell = (float)volume->cell;
+  state->anisotropy = (float)look->anisotropy;
+  state->once = look->scattering == KP_SCATTER_ONCE;
+  state->sliced = look->method == KP_VOLUME_SLICES;
   double size = scene_size(&pass->bounds);
   double density = isnan(look->density) ? PARTS_OF_SCENE / size : look->density;
   state->extinction = (float)(density * volume->cell);
@@ -263,11 +265,13 @@ kp_result kp_volumes_create(kp_pass *pass) {
       KP_TRY(create_volume(pass, &pass->volumes[pass->n_volumes++], &scene->volumes[k]));
     }
   }
+  KP_TRY(kp_slices_create(pass));
   return kp_fire_lights_create(pass);
 }
 
 void kp_volumes_free(kp_pass *pass) {
   kp_fire_lights_free(pass);
+  kp_slices_free(pass);
   for (int k = 0; k < pass->n_volumes; ++k) {
     kp_free(pass->volumes[k].light);
   }
@@ -349,7 +353,12 @@ bool kp_volumes_aim(const kp_pass *pass, kp_march *march) {
     ray->start = state->eye;
     ray->step = kp_f3_sub(to_grid(state, march->direction), state->eye);
     clip_to_grid(state->n, ray->start, ray->step, &ray->enter, &ray->leave);
-    any = any || ray->enter < ray->leave;
+    ray->leave = state->sliced ? -HUGE_VALF : ray->leave;
+    if (ray->enter < ray->leave) {
+      any = true;
+      kp_volume_set_phase(state, kp_f3_dot(march->direction, pass->sun) / march->length,
+                          ray->phase);
+    }
   }
   return any;
 }
@@ -385,15 +394,37 @@ static kp_rgb sample_warm(const kp_volume_state *state, kp_f3 g) {
   return kp_rgb_mix(a, b, c.fz);
 }
 
-// Light scattered towards the eye per unit of what is taken out of the ray.
-static kp_rgb scattered(const kp_pass *pass, const kp_volume_state *state, kp_light_depth depth,
-                        float sun_open) {
+// Henyey and Greenstein 1941 over that of light to all sides. What is scattered again goes less and
+// less forwards.
+void kp_volume_set_phase(const kp_volume_state *state, float cosine, float *phase) {
+  float g = state->anisotropy;
+  for (int i = 0; i < KP_SCATTERINGS; ++i) {
+    float d = 1.0f + g * g - 2.0f * g * cosine;
+    phase[i] = (1.0f - g * g) / (d * sqrtf(d));
+    g *= 0.5f;
+  }
+}
+
+// Sunlight scattered towards the eye per unit of what is taken out of the ray. Exactly once: a
+// quarter of what a white sheet in the sun sends back, since that is irradiance / pi and a
+// scatterer spreads it over 4 pi.
+static float scattered_sun(const kp_volume_state *state, float depth, const float *phase) {
+  if (state->once) {
+    return 0.25f * phase[0] * expf(-depth);
+  }
   float strength = 0.0f, weight = 0.65f, reach = 1.0f;
-  for (int i = 0; i < SCATTERINGS; ++i) {
-    strength += weight * expf(-reach * depth.sun);
+  for (int i = 0; i < KP_SCATTERINGS; ++i) {
+    strength += weight * phase[i] * expf(-reach * depth);
     weight *= 0.5f;
     reach *= 0.35f;
   }
+  return strength;
+}
+
+// Light scattered towards the eye per unit of what is taken out of the ray.
+static kp_rgb scattered(const kp_pass *pass, const kp_volume_state *state, kp_light_depth depth,
+                        float sun_open, const float *phase) {
+  float strength = scattered_sun(state, depth.sun, phase);
   kp_rgb sum = kp_rgb_scale(pass->light.sun_color, strength * sun_open);
   float above = expf(-0.5f * depth.up), around = expf(-0.2f * depth.up);
   sum = kp_rgb_add(sum, kp_rgb_scale(pass->light.ambient_up, 0.55f * above));
@@ -402,54 +433,83 @@ static kp_rgb scattered(const kp_pass *pass, const kp_volume_state *state, kp_li
   return kp_rgb_mul(sum, state->scatter);
 }
 
-// Take one step of length dt (in depth) at the depth t through all grids that hold it.
-static void march_step(const kp_pass *pass, kp_march *march, float t, float dt) {
-  float taken = 0.0f;  // optical depth of the step
-  kp_rgb gathered = { 0.0f, 0.0f, 0.0f }, emitted = { 0.0f, 0.0f, 0.0f };
-  float metres = dt * march->length, sun_open = -1.0f;
+void kp_volume_gather(const kp_pass *pass, const kp_volume_state *state,
+                      const kp_volume_place *place, kp_volume_step *step) {
+  corners c = find_corners(state->n, place->grid);
+  float per_metre = state->opacity / state->cell, metres = place->metres;
+  float density = sample(state->volume->density, &c);
+  if (density > 0.0f) {
+    if (step->sun_open < 0.0f) {
+      step->sun_open = kp_shadow_at(pass, place->view);
+    }
+    float part = density * per_metre * metres;
+    kp_light_depth depth = sample_light(state->light, &c);
+    depth.sun = place->sun_depth >= 0.0f ? place->sun_depth : depth.sun;
+    kp_rgb light = scattered(pass, state, depth, step->sun_open, place->phase);
+    if (state->warm != NULL) {
+      light = kp_rgb_add(light, kp_rgb_mul(sample_warm(state, place->grid), state->scatter));
+    }
+    step->gathered = kp_rgb_add(step->gathered, kp_rgb_scale(light, part));
+    step->taken += part;
+  }
+  float glow = state->volume->emission != NULL ? sample(state->volume->emission, &c) : 0.0f;
+  if (glow > 0.0f) {
+    kp_rgb color = kp_rgb_scale(glow_color(state, &c, glow), glow * state->emission * metres);
+    if (state->volume->is_hot) {
+      step->gathered = kp_rgb_add(step->gathered, kp_rgb_scale(color, per_metre));
+      step->taken += glow * per_metre * metres;
+    } else {
+      step->emitted = kp_rgb_add(step->emitted, color);
+    }
+  }
+}
+
+// Over a step of even density: the integral of exp(-t) from 0 to what is taken.
+kp_rgb kp_volume_light(const kp_volume_step *step, float *left) {
+  *left = 1.0f;
+  if (!(step->taken > 0.0f)) {
+    return step->emitted;
+  }
+  *left = expf(-step->taken);
+  return kp_rgb_scale(kp_rgb_add(step->gathered, step->emitted), (1.0f - *left) / step->taken);
+}
+
+float kp_volumes_extinction(const kp_pass *pass, kp_vec3 place) {
+  float sum = 0.0f;
   for (int k = 0; k < pass->n_volumes; ++k) {
-    const kp_volume_ray *ray = &march->rays[k];
-    if (t < ray->enter || t > ray->leave) {
+    const kp_volume_state *state = &pass->volumes[k];
+    if (!state->sliced) {
       continue;
     }
-    const kp_volume_state *state = &pass->volumes[k];
-    kp_f3 place = kp_f3_madd(ray->start, t, ray->step);
-    corners c = find_corners(state->n, place);
-    float per_metre = state->opacity / state->cell;
-    float density = sample(state->volume->density, &c);
-    if (density > 0.0f) {
-      if (sun_open < 0.0f) {
-        sun_open = kp_shadow_at(pass, kp_f3_scale(march->direction, t));
-      }
-      float part = density * per_metre * metres;
-      kp_rgb light = scattered(pass, state, sample_light(state->light, &c), sun_open);
-      if (state->warm != NULL) {
-        light = kp_rgb_add(light, kp_rgb_mul(sample_warm(state, place), state->scatter));
-      }
-      gathered = kp_rgb_add(gathered, kp_rgb_scale(light, part));
-      taken += part;
-    }
-    float glow = state->volume->emission != NULL ? sample(state->volume->emission, &c) : 0.0f;
-    if (glow > 0.0f) {
-      kp_rgb color = kp_rgb_scale(glow_color(state, &c, glow), glow * state->emission * metres);
-      if (state->volume->is_hot) {
-        gathered = kp_rgb_add(gathered, kp_rgb_scale(color, per_metre));
-        taken += glow * per_metre * metres;
-      } else {
-        emitted = kp_rgb_add(emitted, color);
-      }
+    kp_f3 g = grid_vector(state, kp_vec3_sub(place, state->volume->origin));
+    bool inside = g.x >= 0.0f && g.y >= 0.0f && g.z >= 0.0f && g.x <= (float)state->n[0] &&
+                  g.y <= (float)state->n[1] && g.z <= (float)state->n[2];
+    if (inside) {
+      corners c = find_corners(state->n, g);
+      sum += sample(state->volume->density, &c) * state->extinction / state->cell;
     }
   }
-  if (taken > 0.0f) {
-    float left = expf(-taken);
-    float share = march->transmittance * (1.0f - left) / taken;
-    march->color = kp_rgb_add(march->color, kp_rgb_scale(gathered, share));
-    emitted = kp_rgb_scale(emitted, (1.0f - left) / taken);
-    march->color = kp_rgb_add(march->color, kp_rgb_scale(emitted, march->transmittance));
-    march->transmittance *= left;
-  } else {
-    march->color = kp_rgb_add(march->color, kp_rgb_scale(emitted, march->transmittance));
+  return sum;
+}
+
+// Take one step of length dt (in depth) at the depth t through all grids that hold it.
+static void march_step(const kp_pass *pass, kp_march *march, float t, float dt) {
+  kp_volume_step step = { .sun_open = -1.0f };
+  kp_volume_place place = { .view = kp_f3_scale(march->direction, t),
+                            .metres = dt * march->length,
+                            .sun_depth = -1.0f };
+  for (int k = 0; k < pass->n_volumes; ++k) {
+    const kp_volume_ray *ray = &march->rays[k];
+    if (t >= ray->enter && t <= ray->leave) {
+      place.grid = kp_f3_madd(ray->start, t, ray->step);
+      place.phase = ray->phase;
+      kp_volume_gather(pass, &pass->volumes[k], &place, &step);
+    }
   }
+  float left;
+  kp_rgb light = kp_volume_light(&step, &left);
+  march->color = kp_rgb_add(march->color, kp_rgb_scale(light, march->transmittance));
+  march->transmittance *= left;
 }
 
 // The piece from `from` in which the set of grids stays the same; false when none holds it.

@@ -292,6 +292,9 @@ static kp_result run_session(const kp_run_def *def, kp_result (*set_up)(kp_sessi
   kp_result result = set_up(&s);
   outcome->from_frame = (int64_t)s.frame - 1;
   outcome->wanted = s.record.last_frame;
+  if (result == KP_OK && def->begun != NULL) {
+    def->begun(&s.folder, def->context);
+  }
   if (result == KP_OK) {
     result = run_frames(&s);
   }

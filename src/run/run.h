@@ -23,6 +23,9 @@ typedef struct kp_run_def {
   kp_progress_mode progress;
   FILE *out;                          // progress goes there
   const volatile sig_atomic_t *stop;  // not 0: stop after this frame; may be NULL
+  // Called once, when the folder is there and before the first frame; may be NULL.
+  void (*begun)(const kp_run_folder *folder, void *context);
+  void *context;
 } kp_run_def;
 
 kp_run_def kp_default_run_def(void);

@@ -94,6 +94,18 @@ kp_result kp_run_folder_lock(kp_run_folder *folder) {
   return KP_OK;
 }
 
+bool kp_run_folder_is_running(const kp_run_folder *folder) {
+  char path[KP_PATH_SIZE];
+  int file = kp_run_path(folder, path, ".lock") == KP_OK ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  if (file < 0) {
+    return false;
+  }
+  // a shared lock, so that several may ask at once
+  bool is_running = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  (void)close(file);
+  return is_running;
+}
+
 void kp_run_folder_close(kp_run_folder *folder) {
   if (folder->lock >= 0) {
     (void)close(folder->lock);

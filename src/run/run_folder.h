@@ -49,4 +49,7 @@ KP_NODISCARD kp_result kp_run_folder_open(const char *path, kp_run_folder *out);
 // touched with it.
 KP_NODISCARD kp_result kp_run_folder_create(const char *path, bool force, kp_run_folder *out);
 KP_NODISCARD kp_result kp_run_folder_lock(kp_run_folder *folder);
+
+// True while another process holds the lock.
+bool kp_run_folder_is_running(const kp_run_folder *folder);
 void kp_run_folder_close(kp_run_folder *folder);

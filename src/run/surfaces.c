@@ -17,14 +17,19 @@ static const kp_param surface_rows[] = {
   ROW(from, TEXT, "", 0, 0,
       "Liquid whose surface is put into frames as a mesh, \"all\" or \"none\"; when missing, the "
       "liquids of grids."),
+  KP_PARAM_WORDS(kp_surface_out, field, kp_surface_field_names,
+                 "What the surface of particles is taken from."),
+  ROW(level, REAL, "", 0, 100, "Value of the field at the surface; 0: its own."),
   ROW(voxel, REAL, "spacings", FINEST, 4,
       "Distance between samples of the surface of particles; smaller is finer and slower."),
-  ROW(reach, REAL, "spacings", 1.4, FARTHEST, "Particles so far away count; more is smoother."),
-  ROW(smooth, INT, "", 0, 20, "Passes of a filter over the surface of particles."),
+  ROW(reach, REAL, "spacings", 0, FARTHEST,
+      "Particles so far away count; more is smoother. 0: as far as suits the field."),
+  ROW(smooth, INT, "", -1, 20,
+      "Passes of a filter over the surface of particles; -1: as many as suit the field."),
 };
 
 kp_surface_out kp_default_surface_out(void) {
-  return (kp_surface_out){ .voxel = 0.6, .reach = 2.4, .smooth = 2 };
+  return (kp_surface_out){ .voxel = 0.6, .reach = 0.0, .smooth = -1 };
 }
 
 static void set_surface(void *def) {
@@ -104,8 +109,9 @@ void kp_surfaces_free(kp_surfaces *surfaces) {
   kp_array_free(&surfaces->items);
   kp_surfacer_free(&surfaces->surfacer);
   kp_isosurface_free(&surfaces->mesh);
-  kp_free(surfaces->velocities);
-  surfaces->velocities = NULL;
+  kp_free(surfaces->values);
+  kp_free(surfaces->other);
+  surfaces->values = surfaces->other = NULL;
 }
 
 // ---- level sets
@@ -174,7 +180,7 @@ static void grow_rows(int64_t begin, int64_t end, void *context) {
   }
 }
 
-static kp_result grow_into_solids(kp_surfacer *room, const kp_mac *mac) {
+static kp_result grow_into_solids(kp_surfaces *room, const kp_mac *mac) {
   kp_field *flags = kp_space_find(mac->space, "flags");
   kp_lattice *l = &room->lattice;
   if (flags == NULL || flags->type != KP_TYPE_U8) {
@@ -192,6 +198,38 @@ static kp_result grow_into_solids(kp_surfacer *room, const kp_mac *mac) {
   return KP_OK;
 }
 
+typedef struct box_clip {
+  const kp_lattice *lattice;
+  float *to;
+  const kp_aabb *box;
+} box_clip;
+
+static double outside_by(double x, double lo, double hi) {
+  return fmax(lo - x, x - hi);
+}
+
+static void clip_rows(int64_t begin, int64_t end, void *context) {
+  const box_clip *f = context;
+  const kp_lattice *l = f->lattice;
+  for (int64_t row = begin; row < end; ++row) {
+    int64_t j = row % l->n[1], k = row / l->n[1];
+    double d = outside_by(l->origin.y + l->spacing * (double)j, f->box->min.y, f->box->max.y);
+    d = fmax(d, outside_by(l->origin.z + l->spacing * (double)k, f->box->min.z, f->box->max.z));
+    float *to = f->to + j * l->row + k * l->slab;
+    for (int64_t i = 0; i < l->n[0]; ++i) {
+      double x = l->origin.x + l->spacing * (double)i;
+      float distance = (float)fmax(d, outside_by(x, f->box->min.x, f->box->max.x));
+      to[i] = to[i] > distance ? to[i] : distance;
+    }
+  }
+}
+
+// A surface that goes on beyond the box ends at its faces: max(value, signed distance to the box).
+static void clip_to_box(const kp_lattice *lattice, float *values, const kp_aabb *box) {
+  box_clip f = { .lattice = lattice, .to = values, .box = box };
+  kp_parallel_for((int64_t)lattice->n[1] * lattice->n[2], ROWS_PER_CHUNK, clip_rows, &f);
+}
+
 // The box of the grid: where the liquid ends.
 static kp_aabb grid_box(const kp_mac_view *g) {
   kp_aabb box;
@@ -200,11 +238,10 @@ static kp_aabb grid_box(const kp_mac_view *g) {
   return box;
 }
 
-// The distance at cell centres as a lattice in the memory of the surfacer.
-static kp_result take_level_set(kp_surfaces *s, const kp_liquid_surface *item) {
+// The distance at cell centres as a lattice.
+static kp_result take_level_set(kp_surfaces *room, const kp_liquid_surface *item) {
   const kp_mac *mac = item->mac;
   const kp_mac_view *g = &mac->view;
-  kp_surfacer *room = &s->surfacer;
   kp_lattice *l = &room->lattice;
   for (int c = 0; c < 3; ++c) {
     l->n[c] = mac->window_hi[c] - mac->window_lo[c] + 2;
@@ -235,7 +272,7 @@ static kp_result take_level_set(kp_surfaces *s, const kp_liquid_surface *item) {
   kp_parallel_for((int64_t)l->n[1] * l->n[2], ROWS_PER_CHUNK, copy_window, &copy);
   KP_TRY(grow_into_solids(room, mac));
   kp_aabb box = grid_box(g);
-  kp_lattice_clip(l, room->values, &box);
+  clip_to_box(l, room->values, &box);
   return KP_OK;
 }
 
@@ -243,7 +280,7 @@ typedef struct grid_velocity {
   const kp_mac_view *grid;
   kp_mac_velocity faces;
   const kp_vec3 *points;
-  kp_vec3 *out;
+  float *const *out;
 } grid_velocity;
 
 static void sample_grid(int64_t begin, int64_t end, void *context) {
@@ -252,14 +289,19 @@ static void sample_grid(int64_t begin, int64_t end, void *context) {
     kp_real v[3];
     kp_vec3 p = w->points[i];
     kp_mac_velocity_at(w->grid, w->faces, p.x, p.y, p.z, v);
-    w->out[i] = kp_vec3_make((double)v[0], (double)v[1], (double)v[2]);
+    for (int c = 0; c < 3; ++c) {
+      w->out[c][i] = (float)v[c];
+    }
   }
 }
 
-static kp_result take_grid_velocity(kp_surfaces *s, const kp_liquid_surface *item) {
+static kp_result take_grid_velocity(const kp_surfaces *s, const kp_liquid_surface *item,
+                                    float *const out[3]) {
   kp_field *velocity = kp_space_find(item->mac->space, "velocity");
   if (velocity == NULL || velocity->components != 3) {
-    memset(s->velocities, 0, (size_t)s->mesh.n_vertices * sizeof *s->velocities);
+    for (int c = 0; c < 3; ++c) {
+      memset(out[c], 0, (size_t)s->mesh.n_vertices * sizeof *out[c]);
+    }
     return KP_OK;
   }
   void *faces[3];
@@ -269,7 +311,7 @@ static kp_result take_grid_velocity(kp_surfaces *s, const kp_liquid_surface *ite
   grid_velocity work = { .grid = &item->mac->view,
                          .faces = { faces[0], faces[1], faces[2] },
                          .points = s->mesh.vertices,
-                         .out = s->velocities };
+                         .out = out };
   kp_parallel_for(s->mesh.n_vertices, 1024, sample_grid, &work);
   return KP_OK;
 }
@@ -277,19 +319,12 @@ static kp_result take_grid_velocity(kp_surfaces *s, const kp_liquid_surface *ite
 // ---- particles
 
 static kp_result get_cloud(kp_space *space, kp_cloud *out) {
-  kp_field *position = kp_space_find(space, "position"),
-           *velocity = kp_space_find(space, "velocity");
-  void *x[3], *v[3] = { NULL, NULL, NULL };
+  kp_field *position = kp_space_find(space, "position");
+  void *x[3];
   for (int c = 0; c < 3; ++c) {
     KP_TRY(kp_buffer_get(&position->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &x[c]));
-    if (velocity != NULL) {
-      KP_TRY(kp_buffer_get(&velocity->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &v[c]));
-    }
   }
   *out = (kp_cloud){ .n = space->n, .x = x[0], .y = x[1], .z = x[2] };
-  out->u = v[0];
-  out->v = v[1];
-  out->w = v[2];
   return KP_OK;
 }
 
@@ -301,19 +336,23 @@ static kp_result take_particles(kp_surfaces *s, const kp_world *world,
                        .reach = s->how.reach,
                        .smooth = (int)s->how.smooth,
                        .dimension = (int)domain->dimension,
-                       .box = { domain->min, domain->max } };
+                       .box = { domain->min, domain->max },
+                       .field = (kp_surface_kind)s->how.field,
+                       .level = s->how.level };
   return kp_surfacer_fill(&s->surfacer, &how, cloud);
 }
 
 // ---- meshes
 
-static kp_result add_vectors(kp_batch *batch, const char *name, const char *field, const char *unit,
-                             int64_t n, float *out[3]) {
+// Room for a field of the vertices in the frame, by component.
+static kp_result add_field(kp_batch *batch, const char *name, const char *field, const char *unit,
+                           int n_components, int64_t n, float **out) {
   static const char *const components[3] = { "x", "y", "z" };
-  for (int c = 0; c < 3; ++c) {
+  for (int c = 0; c < n_components; ++c) {
     void *data;
-    KP_TRY(kp_batch_room(batch, KP_ITEM_F32, (uint64_t)n, unit, &data, "mesh/surface of %s/%s/%s",
-                         name, field, components[c]));
+    KP_TRY(kp_batch_room(batch, KP_ITEM_F32, (uint64_t)n, unit, &data, "mesh/surface of %s/%s%s%s",
+                         name, field, n_components > 1 ? "/" : "",
+                         n_components > 1 ? components[c] : ""));
     out[c] = data;
   }
   return KP_OK;
@@ -321,19 +360,14 @@ static kp_result add_vectors(kp_batch *batch, const char *name, const char *fiel
 
 static kp_result add_mesh(const kp_surfaces *s, const char *name, kp_batch *batch) {
   const kp_isosurface *mesh = &s->mesh;
-  float *x[3], *v[3], *normal[3];
+  float *x[3], *normal[3];
   void *triangles;
-  KP_TRY(add_vectors(batch, name, "vertices", "m", mesh->n_vertices, x));
-  KP_TRY(add_vectors(batch, name, "velocity", "m/s", mesh->n_vertices, v));
-  KP_TRY(add_vectors(batch, name, "normal", "", mesh->n_vertices, normal));
+  KP_TRY(add_field(batch, name, "vertices", "m", 3, mesh->n_vertices, x));
+  KP_TRY(add_field(batch, name, "normal", "", 3, mesh->n_vertices, normal));
   for (int64_t i = 0; i < mesh->n_vertices; ++i) {
-    kp_vec3 place = mesh->vertices[i], speed = s->velocities[i];
-    x[0][i] = (float)place.x;
-    x[1][i] = (float)place.y;
-    x[2][i] = (float)place.z;
-    v[0][i] = (float)speed.x;
-    v[1][i] = (float)speed.y;
-    v[2][i] = (float)speed.z;
+    x[0][i] = (float)mesh->vertices[i].x;
+    x[1][i] = (float)mesh->vertices[i].y;
+    x[2][i] = (float)mesh->vertices[i].z;
     for (int c = 0; c < 3; ++c) {
       normal[c][i] = mesh->normals[3 * i + c];
     }
@@ -344,31 +378,57 @@ static kp_result add_mesh(const kp_surfaces *s, const char *name, kp_batch *batc
   return KP_OK;
 }
 
+// What particles carry that a surface shows as well: the mean around each vertex.
+static const struct {
+  const char *name;
+  const char *unit;
+} carried[] = {
+  { "velocity", "m/s" }, { "concentration", "" }, { "color", "" }, { "temperature", "K" }
+};
+
+static kp_result add_carried(const kp_surfaces *s, const kp_liquid_surface *item,
+                             const kp_cloud *cloud, kp_batch *batch) {
+  enum { MOST = 16 };
+  const kp_real *values[MOST];
+  float *out[MOST];
+  int n = 0;
+  for (size_t f = 0; f < sizeof carried / sizeof carried[0]; ++f) {
+    kp_field *field = kp_space_find(item->particles, carried[f].name);
+    bool is_fit = field != NULL && field->type == KP_TYPE_REAL &&
+                  (field->components == 1 || field->components == 3) &&
+                  n + field->components <= MOST;
+    if (!is_fit) {
+      continue;
+    }
+    for (int c = 0; c < field->components; ++c) {
+      void *memory;
+      KP_TRY(kp_buffer_get(&field->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &memory));
+      values[n + c] = memory;
+    }
+    KP_TRY(add_field(batch, item->name, carried[f].name, carried[f].unit, field->components,
+                     s->mesh.n_vertices, out + n));
+    n += field->components;
+  }
+  kp_surfacer_average(&s->surfacer, cloud, s->mesh.vertices, s->mesh.n_vertices, n, values, out);
+  return KP_OK;
+}
+
 static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_surface *item,
                              kp_batch *batch) {
-  kp_cloud cloud = { 0 };
   if (item->mac != NULL) {
+    float *v[3];
     KP_TRY(take_level_set(s, item));
-  } else {
-    KP_TRY(get_cloud(item->particles, &cloud));
-    KP_TRY(take_particles(s, world, item, &cloud));
+    KP_TRY(kp_marching_cubes(&s->lattice, 0.0f, &s->mesh));
+    KP_TRY(add_mesh(s, item->name, batch));
+    KP_TRY(add_field(batch, item->name, "velocity", "m/s", 3, s->mesh.n_vertices, v));
+    return take_grid_velocity(s, item, v);
   }
-  KP_TRY(kp_marching_cubes(&s->surfacer.lattice, 0.0f, &s->mesh));
-  size_t size = (size_t)(s->mesh.n_vertices + 1) * sizeof *s->velocities;
-  if (s->velocities == NULL || kp_alloc_size(s->velocities) < size) {
-    kp_free(s->velocities);
-    s->velocities = kp_alloc(size + size / 4, KP_MEMORY_MESH);
-    if (s->velocities == NULL) {
-      return KP_ERROR_MEMORY;
-    }
-  }
-  if (item->mac != NULL) {
-    KP_TRY(take_grid_velocity(s, item));
-  } else {
-    kp_surfacer_velocities(&s->surfacer, &cloud, s->mesh.vertices, s->mesh.n_vertices,
-                           s->velocities);
-  }
-  return add_mesh(s, item->name, batch);
+  kp_cloud cloud;
+  KP_TRY(get_cloud(item->particles, &cloud));
+  KP_TRY(take_particles(s, world, item, &cloud));
+  KP_TRY(kp_marching_blocks(&s->surfacer.blocks, 0.0f, &s->mesh));
+  KP_TRY(add_mesh(s, item->name, batch));
+  return add_carried(s, item, &cloud, batch);
 }
 
 kp_result kp_surfaces_add(kp_surfaces *s, kp_world *world, kp_batch *batch) {

@@ -10,9 +10,11 @@
 typedef struct kp_surface_out {
   uint32_t cookie;
   char from[KP_TEXT_SIZE];  // a liquid, "all", "none"; "": those of grids
+  int field;                // kp_surface_kind
+  double level;             // of the field; 0: its own
   double voxel;             // spacings of particles between samples
-  double reach;             // spacings: particles so far away count
-  int64_t smooth;           // passes
+  double reach;             // spacings: particles so far away count; 0: the field's own
+  int64_t smooth;           // passes; -1: the field's own
 } kp_surface_out;
 
 kp_surface_out kp_default_surface_out(void);
@@ -31,8 +33,9 @@ typedef struct kp_surfaces {
   kp_surface_out how;
   KP_ARRAY(kp_liquid_surface) items;
   kp_surfacer surfacer;  // memory for one liquid at a time
+  kp_lattice lattice;    // of a level set
+  float *values, *other;
   kp_isosurface mesh;
-  kp_vec3 *velocities;
 } kp_surfaces;
 
 // Which liquids of a built world have one. Refuses a name that no liquid has.

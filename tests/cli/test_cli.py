@@ -477,6 +477,18 @@ class Export(Case):
         self.assertIn("</svg>", read(self.folder, "out/stats.svg"))
         self.call("plot", "out", "--table", "perf", "-o", "perf.png")
         self.refuse(2, "nothing_like_it", "plot", "out", "--columns", "nothing_like_it")
+        self.refuse(2, "did you mean water.count", "plot", "out", "--columns", "water.cuont")
+        self.refuse(2, "no row of stats.csv", "plot", "out", "--frames", "7:9")
+        self.refuse(2, "did you mean time", "plot", "out", "--x", "tiem")
+        self.refuse(2, "plots are .svg or .png", "plot", "out", "-o", "plot.jpg")
+        out, _ = self.call("plot", "out", "--list")
+        self.assertRegex(out, r"(?m)^  water.count  +\d+ to +\d+, between \d+ and \d+$")
+        self.call("plot", "out", "--columns", "water.count+ball.*,water.max_speed", "--log", "--x", "frame",
+                  "--frames", "1:", "-o", "two.svg")
+        drawn = read(self.folder, "two.svg")
+        self.assertEqual(drawn.count(">frame<"), 1)
+        self.assertIn(">water.count+ball.*<", drawn)
+        self.assertGreaterEqual(drawn.count(">water.max_speed<"), 2)  # a title and a curve
 
     def test_frames_and_folder(self):
         self.call("export", "out", "--to", "csv", "--frames", "1", "-o", "tables")

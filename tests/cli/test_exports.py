@@ -2,8 +2,8 @@
 """Files for other programs against the CSV of the same frames, value by value.
 
 The readers here are written from the descriptions of the formats and share nothing with the
-writers: BGEO version 5, USD ASCII, PC2, MDD, binary glTF, VTK polygons. POV-Ray and Blender read
-what is meant for them where they are installed."""
+writers: BGEO version 5, USD ASCII, PC2, MDD, binary glTF, VTK images and polygons, OpenVDB. POV-Ray,
+Blender, VTK, h5py and vdb_print read what is meant for them where they are installed."""
 
 import csv
 import json
@@ -14,7 +14,9 @@ import struct
 import subprocess
 import sys
 import tempfile
+import unittest
 import xml.etree.ElementTree
+import zlib
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -25,6 +27,7 @@ domain { min = {-0.4, 0, -0.4}, max = {0.4, 0.8, 0.4} }
 liquid "water" { spacing = 0.08, shape = box { min = {-0.4, 0, -0.4}, max = {0, 0.2, 0.4} } }
 cloth "sheet" { columns = 5, rows = 4, width = 0.3, height = 0.25, position = {0.15, 0.6, 0} }
 collider "ball" { shape = sphere { center = {0.2, 0.3, 0.2}, radius = 0.05 } }
+body "crate" { shape = box { min = {-0.3, 0.5, -0.3}, max = {-0.2, 0.6, -0.2} } }
 hair "tuft" { on = "ball", count = 7, segments = 4, length = 0.1 }
 output { frames = 3, fps = 48 }
 """
@@ -36,7 +39,72 @@ smoke "plume" { empty = true }
 source "vent" { into = "plume", shape = sphere { center = {0.25, 0.25, 0.2}, radius = 0.12 }, density = 1 }
 output { frames = 1, fps = 24 }
 """
+FIRE = """
+domain { min = {0, 0, 0}, max = {1, 2, 1} }
+grid { cell = 0.1 }
+smoke "gas" { empty = true, burn_rate = 3, ignition = 500, heat = 1900, soot = 0.6, lift = 0.01 }
+source "burner" { into = "gas", fuel = 0.6, temperature = 1100,
+  shape = sphere { center = {0.5, 0.3, 0.5}, radius = 0.25 } }
+output { frames = 2, fps = 24 }
+"""
+POOL = """
+domain { min = {0, 0, 0}, max = {1, 1, 1} }
+grid { cell = 1/12 }
+liquid "pool" { method = "level_set", shape = box { max = {1, 0.6, 1} } }
+output { frames = 1, fps = 24 }
+"""
 FRAMES = 4  # 0 to 3
+
+# For a Python that has VTK: files as the library reads them, one object of JSON.
+ASK_VTK = """
+import json
+import sys
+import vtk
+from vtk.util.numpy_support import vtk_to_numpy
+told = {}
+readers = {"vtu": vtk.vtkXMLUnstructuredGridReader, "vtp": vtk.vtkXMLPolyDataReader,
+           "vti": vtk.vtkXMLImageDataReader, "hdf": vtk.vtkHDFReader}
+def values(array):
+    return [float(x) for x in vtk_to_numpy(array).ravel()]
+for path in sys.argv[1:]:
+    reader = readers[path[-3:]]()
+    reader.SetFileName(path)
+    reader.Update()
+    data = reader.GetOutput()
+    facts = {"class": data.GetClassName(), "cells": data.GetNumberOfCells()}
+    time = data.GetFieldData().GetArray("TimeValue")
+    facts["time"] = values(time) if time else []
+    for held in (data.GetPointData(), data.GetCellData()):
+        for i in range(held.GetNumberOfArrays()):
+            facts[held.GetArray(i).GetName()] = values(held.GetArray(i))
+    if facts["class"] == "vtkImageData":
+        facts.update(origin=data.GetOrigin(), spacing=data.GetSpacing(), dims=data.GetDimensions())
+    else:
+        facts["points"] = values(data.GetPoints().GetData())
+        ids = vtk.vtkIdList()
+        facts["corners"] = []
+        for i in range(data.GetNumberOfCells()):
+            data.GetCellPoints(i, ids)
+            facts["corners"].append([ids.GetId(k) for k in range(ids.GetNumberOfIds())])
+    told[path] = facts
+print(json.dumps(told))
+"""
+# The same for h5py: every dataset by its path.
+ASK_H5PY = """
+import json
+import sys
+import h5py
+told = {}
+for path in sys.argv[1:]:
+    with h5py.File(path, "r") as file:
+        found = {}
+        file.visititems(lambda name, item: found.update({name: item[()].ravel().tolist()})
+                        if isinstance(item, h5py.Dataset) else None)
+        for name, value in file["VTKHDF"].attrs.items():
+            found["@" + name] = value.decode() if isinstance(value, bytes) else value.tolist()
+        told[path] = found
+print(json.dumps(told))
+"""
 ASK_BLENDER = """
 import json
 import bpy
@@ -48,10 +116,56 @@ for frame in (1, 3):
         there = bpy.data.objects[name].evaluated_get(graph)
         if there.type == "CURVE":
             points = [p.co.xyz for spline in bpy.data.objects[name].data.splines for p in spline.points]
+        elif there.type == "CURVES":
+            points = [p.position for p in there.data.points]
         else:
             points = [v.co for v in there.data.vertices]
         told["%s %d" % (name, frame)] = [x for p in points for x in there.matrix_world @ p]
 print("TOLD " + json.dumps(told))
+"""
+ASK_BLENDER_LOOKS = """
+import json
+import bpy
+scene = bpy.context.scene
+told = {"frames": [scene.frame_start, scene.frame_end, scene.render.fps],
+        "unit": [scene.unit_settings.system, scene.unit_settings.scale_length],
+        "engine": scene.render.engine, "camera": list(scene.camera.matrix_world.translation),
+        "sun": list(bpy.data.objects["Sun"].matrix_world.to_3x3().col[2]),
+        "turn": list(bpy.data.objects["Kelpie"].rotation_euler)}
+for holder in bpy.data.objects:
+    if holder.data and getattr(holder.data, "materials", None):
+        nodes = holder.data.materials[0].node_tree.nodes
+        told[holder.name] = {"type": holder.type, "nodes": sorted(node.bl_idname for node in nodes)}
+        for node in nodes:
+            if node.bl_idname == "ShaderNodeVolumePrincipled":
+                told[holder.name]["density"] = node.inputs["Density"].default_value
+            if node.bl_idname == "ShaderNodeBsdfPrincipled":
+                told[holder.name]["ior"] = node.inputs["IOR"].default_value
+                told[holder.name]["color"] = list(node.inputs["Base Color"].default_value)
+for frame in (0, 2):
+    scene.frame_set(frame)
+    graph = bpy.context.evaluated_depsgraph_get()
+    there = bpy.data.objects["gas_volume"].evaluated_get(graph).data
+    there.grids.load()
+    told["grids %d" % frame] = [sorted(grid.name for grid in there.grids), there.grids.error_message]
+    mesh = bpy.data.objects["surface_of_pool_mesh"].evaluated_get(graph).data
+    told["surface %d" % frame] = [x for v in mesh.vertices for x in v.co]
+    told["velocity %d" % frame] = [x for v in mesh.attributes["velocity"].data for x in v.vector]
+print("TOLD " + json.dumps(told))
+"""
+# Gas and a liquid with a surface in one room, z up; a place for the camera, colours, a sun.
+ROOM = """
+domain { min = {0, 0, 0}, max = {1, 1, 2} }
+gravity { 0, 0, -9.81 }
+grid { cell = 0.1 }
+smoke "gas" { empty = true, burn_rate = 3, ignition = 500, heat = 1900, soot = 0.6, lift = 0.01 }
+source "burner" { into = "gas", fuel = 0.6, temperature = 1100,
+  shape = sphere { center = {0.5, 0.5, 1.3}, radius = 0.25 } }
+liquid "pool" { spacing = 0.08, shape = box { max = {1, 0.5, 0.3} } }
+body "ball" { shape = sphere { center = {0.5, 0.8, 0.5}, radius = 0.1 }, color = {1, 0, 0} }
+output { frames = 2, fps = 30, surface = { from = "pool" } }
+look "gas" { density = 7 }
+render { camera_position = {0.5, -3, 1}, camera_target = {0.5, 0, 1}, sun = {1, 0, 1} }
 """
 
 
@@ -176,6 +290,162 @@ def read_usda(path):
     return head, prims
 
 
+def read_vti(path):
+    """Dimensions, origin, spacing and the arrays of cells of an image that is not compressed."""
+    with open(path, "rb") as file:
+        head, data = file.read().split(b"<AppendedData", 1)
+    data = data[data.index(b"_") + 1:]
+    root = xml.etree.ElementTree.fromstring(head + b"</VTKFile>")
+    image = root.find("ImageData")
+    arrays = {}
+    for array in image.find("Piece/CellData"):
+        start = int(array.get("offset"))
+        letter, width = {"Float32": ("f", 4), "Float64": ("d", 8), "UInt8": ("B", 1)}[array.get("type")]
+        length = struct.unpack_from("<Q", data, start)[0]
+        arrays[array.get("Name")] = struct.unpack_from("<%d%s" % (length // width, letter), data,
+                                                       start + 8)
+    extent = [int(word) for word in image.get("WholeExtent").split()]
+    return (extent[1::2], [float(word) for word in image.get("Origin").split()],
+            float(image.get("Spacing").split()[0]), arrays)
+
+
+def read_pov(text):
+    """The meshes of a POV-Ray scene by the names their looks are given."""
+    meshes = {}
+    for body, name in re.findall(r'mesh2 \{(.*?)kelpie_\w+\("([^"]+)"\)', text, re.S):
+        lists = {}
+        for kind, count, rows in re.findall(r"(\w+) \{ (\d+)([^}]*)\}", body):
+            numbers_of = float if kind.endswith("vectors") else int
+            lists[kind] = [tuple(map(numbers_of, row.split(",")))
+                           for row in re.findall(r"<([^>]*)>", rows)]
+            assert len(lists[kind]) == int(count)
+        meshes[name] = {"vertices": lists["vertex_vectors"], "normals": lists["normal_vectors"],
+                        "faces": lists["face_indices"],
+                        "normal_indices": lists.get("normal_indices", lists["face_indices"])}
+    return meshes
+
+
+class Vdb:
+    """Grids of an OpenVDB file of format 224, in full."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.data = file.read()
+        self.place = 0
+        assert self.take("q") == 0x56444220 and self.take("I") == 224
+        self.take("II")
+        has_offsets = self.take("B")
+        assert has_offsets == 1
+        self.place += 36
+        self.meta = self.read_meta()
+        self.grids = {}
+        for _ in range(self.take("I")):
+            grid = self.read_grid()
+            self.grids[grid["name"]] = grid
+        assert self.place == len(self.data)
+
+    def take(self, form):
+        values = struct.unpack_from("<" + form, self.data, self.place)
+        self.place += struct.calcsize("<" + form)
+        return values if len(values) > 1 else values[0]
+
+    def text(self):
+        length = self.take("I")
+        self.place += length
+        return self.data[self.place - length:self.place].decode()
+
+    def read_meta(self):
+        meta = {}
+        for _ in range(self.take("I")):
+            name, kind = self.text(), self.text()
+            assert kind in ("string", "bool"), kind
+            meta[name] = self.text() if kind == "string" else self.take("IB")[1]
+        return meta
+
+    def mask(self, n):
+        bits = int.from_bytes(self.data[self.place:self.place + n // 8], "little")
+        self.place += n // 8
+        return [i for i in range(n) if bits >> i & 1]
+
+    def values(self, n, grid):
+        assert self.take("b") == 6
+        n *= grid["components"]
+        letter, size = ("e", 2 * n) if grid["half"] else ("f", 4 * n)
+        length = self.take("q") if grid["zip"] else -size
+        raw = self.data[self.place:self.place + abs(length)]
+        self.place += abs(length)
+        return struct.unpack("<%d%s" % (n, letter), zlib.decompress(raw) if length > 0 else raw)
+
+    def read_grid(self):
+        grid = {"name": self.text(), "type": self.text()}
+        assert self.text() == ""
+        places = self.take("3q")
+        assert places[0] == self.place
+        grid["half"] = grid["type"].endswith("_HalfFloat")
+        grid["components"] = c = 3 if "vec3s" in grid["type"] else 1
+        grid["zip"] = self.take("I") == 1
+        grid["meta"] = self.read_meta()
+        assert self.text() == "UniformScaleTranslateMap"
+        grid["origin"], grid["voxel"] = self.take("3d"), self.take("3d")
+        self.place += 4 * 24
+        assert self.take("I") == 1
+        grid["background"] = self.take("%df" % c)
+        tiles, outers = self.take("II")
+        assert tiles == 0
+        leaves, grid["tiles"], grid["leaves"], grid["active"] = [], {}, {}, set()
+        for _ in range(outers):
+            first = self.take("3i")
+            children, on, values = self.mask(32768), self.mask(32768), self.values(32768, grid)
+            assert not on
+            for n in range(32768):
+                at = tuple(f + 128 * k for f, k in zip(first, (n >> 10, n >> 5 & 31, n & 31)))
+                grid["tiles"][(128,) + at] = values[c * n:c * n + c]
+            for n in children:
+                at = tuple(f + 128 * k for f, k in zip(first, (n >> 10, n >> 5 & 31, n & 31)))
+                inner, on, values = self.mask(4096), self.mask(4096), self.values(4096, grid)
+                assert not on
+                for k in range(4096):
+                    corner = tuple(f + 8 * i for f, i in zip(at, (k >> 8, k >> 4 & 15, k & 15)))
+                    grid["tiles"][(8,) + corner] = values[c * k:c * k + c]
+                    if k in inner:
+                        leaves.append((corner, self.mask(512)))
+        assert places[1] == self.place
+        for corner, on in leaves:
+            assert self.mask(512) == on
+            values = self.values(512, grid)
+            for n in range(512):
+                at = tuple(f + i for f, i in zip(corner, (n >> 6, n >> 3 & 7, n & 7)))
+                grid["leaves"][at] = values[c * n:c * n + c]
+            grid["active"].update(tuple(f + i for f, i in zip(corner, (n >> 6, n >> 3 & 7, n & 7)))
+                                  for n in on)
+        assert places[2] == self.place
+        return grid
+
+
+def voxel(grid, at):
+    """The value a reader of the tree finds: a leaf's, else a tile's."""
+    if at in grid["leaves"]:
+        return grid["leaves"][at]
+    for size in (8, 128):
+        key = (size,) + tuple(i - i % size for i in at)
+        if key in grid["tiles"]:
+            return grid["tiles"][key]
+    return grid["background"]
+
+
+def ask(module, script, folder, paths):
+    """What a script says of files, run by a Python that has the module; None where there is none."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import " + module], capture_output=True,
+                          check=False).returncode == 0:
+            write(script, folder, "ask_%s.py" % module)
+            done = subprocess.run([python, os.path.join(folder, "ask_%s.py" % module), *paths],
+                                  capture_output=True, text=True, timeout=100, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+            return json.loads(done.stdout)
+    return None
+
+
 def held(samples, code):
     return samples[max(c for c in samples if c <= code)]
 
@@ -188,7 +458,7 @@ class Exports(Case):
         cls.holder = tempfile.TemporaryDirectory(prefix="kelpie-")
         write(SCENE, cls.holder.name, "scene.lua")
         for words in (["run", "scene.lua", "-o", "out"],
-                      ["export", "out", "--to", "csv,bgeo,pc2,mdd,glb,usda,vtp,pov"]):
+                      ["export", "out", "--to", "csv,bgeo,pc2,mdd,glb,usda,vtu,vtp,vtkhdf,pov"]):
             subprocess.run([PROGRAM, *words], cwd=cls.holder.name, check=True)
 
     @classmethod
@@ -274,6 +544,54 @@ class Exports(Case):
         self.assertEqual((piece.get("NumberOfPoints"), piece.get("NumberOfPolys")), ("30", "40"))
         self.assertIsNotNone(piece.find("Polys"))
 
+    def test_vtk(self):
+        """VTK's own readers: XML and HDF, every point, field and corner."""
+        names = ("water", "sheet_mesh", "tuft_curves")
+        paths = {(name, kind): self.export(folder, "%s_%06d.%s" % (name, 3, kind))
+                 for name in names
+                 for folder, kind in (("vtu", "vtu"), ("vtp", "vtp"), ("vtkhdf", "hdf"))}
+        told = ask("vtk", ASK_VTK, self.folder, paths.values())
+        if told is None:
+            self.skipTest("VTK for Python is not installed: its files were not read")
+        for (name, kind), path in paths.items():
+            facts, truth = told[path], self.truth(name, 3)
+            self.assertEqual(facts["class"],
+                             "vtkPolyData" if kind == "vtp" else "vtkUnstructuredGrid")
+            self.near(facts["points"], truth, ["x", "y", "z"], 12)
+            self.near(facts["velocity"], truth, ["vx", "vy", "vz"], 6)
+            self.assertEqual(facts["time"], [3 / 48])
+            n = len(truth["x"])
+            corners = facts["corners"]
+            if name == "water":
+                self.assertEqual(facts["id"], truth["id"])
+                self.near(facts["density"], truth, ["density"])
+                self.assertEqual(corners, [[i] for i in range(n)])
+            elif name == "tuft_curves":
+                self.assertEqual(corners, [[5 * i + k for k in range(5)] for i in range(7)])
+                self.near(facts["radius"], truth, ["radius"])
+            else:
+                self.assertEqual((len(corners), max(map(max, corners))), (40, n - 1))
+                self.assertEqual(corners, told[paths[(name, "vtu")]]["corners"])
+
+    def test_h5py(self):
+        path = self.export("vtkhdf", "water_000003.hdf")
+        told = ask("h5py", ASK_H5PY, self.folder, [path])
+        if told is None:
+            self.skipTest("h5py is not installed: HDF5 files were not read")
+        found, truth = told[path], self.truth("water", 3)
+        self.near(found["VTKHDF/Points"], truth, ["x", "y", "z"], 12)
+        self.near(found["VTKHDF/PointData/velocity"], truth, ["vx", "vy", "vz"])
+        self.assertEqual(found["VTKHDF/PointData/id"], truth["id"])
+        self.assertEqual(found["VTKHDF/Offsets"], list(range(len(truth["x"]) + 1)))
+        self.assertEqual(found["@Type"], "UnstructuredGrid")
+        self.assertEqual((found["@Version"], found["@up_axis"], found["@length_unit"]),
+                         ([1, 0], "y", "m"))
+        with open(self.export("vtkhdf", "water.hdf.series"), encoding="utf-8") as file:
+            series = json.load(file)["files"]
+        self.assertEqual([row["name"] for row in series],
+                         ["water_%06d.hdf" % frame for frame in range(FRAMES)])
+        self.assertEqual([row["time"] for row in series], [frame / 48 for frame in range(FRAMES)])
+
     def test_pov(self):
         path = self.export("pov", "scene_000003.pov")
         with open(path, encoding="utf-8") as file:
@@ -281,6 +599,14 @@ class Exports(Case):
         self.assertEqual(text.count("  sphere { <"), len(self.truth("water", 3)["x"]))
         self.assertEqual(text.count("sphere_sweep {"), 7)
         self.assertIn("40", re.findall(r"face_indices \{ (\d+)", text))
+        meshes = read_pov(text)
+        self.assertEqual(set(meshes), {"sheet_mesh", "ball_mesh", "crate_mesh"})
+        for name, mesh in meshes.items():
+            self.check_normals(name, mesh)
+        # a crate has edges: normals of its corners are those of its sides
+        crate = meshes["crate_mesh"]
+        self.assertTrue(all(max(map(abs, crate["normals"][i])) > 0.999
+                            for face in crate["normal_indices"] for i in face))
         if shutil.which("povray") is None:
             self.skipTest("povray is not installed: its scenes were not rendered")
         done = subprocess.run(["povray", "+I" + path, "+O" + self.path("p.png"), "+W64", "+H36", "-D"],
@@ -288,9 +614,30 @@ class Exports(Case):
                               timeout=100, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def check_normals(self, name, mesh):
+        """Unit length; on smooth meshes the sum of the faces around, weighted by area."""
+        points, faces = mesh["vertices"], mesh["faces"]
+        self.near([c for p in points for c in p], self.truth(name, 3), ["x", "y", "z"])
+        self.assertEqual(len(faces), len(mesh["normal_indices"]))
+        sums = [[0.0, 0.0, 0.0] for _ in points]
+        for face in faces:
+            self.assertLess(max(face), len(points))
+            a, b, c = (points[i] for i in face)
+            u, v = [b[k] - a[k] for k in range(3)], [c[k] - a[k] for k in range(3)]
+            for i in face:
+                for k in range(3):
+                    sums[i][k] += u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3]
+        for face, normals in zip(faces, mesh["normal_indices"]):
+            for i, k in zip(face, normals):
+                normal = mesh["normals"][k]
+                self.assertAlmostEqual(sum(c * c for c in normal), 1.0, 5)
+                if name != "crate_mesh":
+                    length = sum(c * c for c in sums[i]) ** 0.5
+                    self.assertAlmostEqual(sum(a * b for a, b in zip(normal, sums[i])) / length, 1.0, 4)
+
     def test_one_frame(self):
         out, _ = self.call("export", "out", "--to", "mdd", "--frames", "2", "-o", "one")
-        self.assertIn("2 files of 1 frames", out)
+        self.assertIn("3 files of 1 frames", out)
         _, samples = read_cache(self.path("one", "sheet_mesh.mdd"))
         self.near(samples[0], self.truth("sheet_mesh", 2), ["x", "y", "z"])
 
@@ -317,12 +664,138 @@ class Exports(Case):
                 self.near(told["%s %d" % (name, frame)], turned, ["x", "y", "z"], 5)
 
 
-class Volumes(Case):
-    """Volumes in USD are references to VDB files beside it; z up is said."""
+class Blender(Case):
+    """The bridge: volumes, surfaces, looks, camera, sun, units."""
 
-    def test_volume(self):
-        write(SMOKE, self.folder, "smoke.lua")
-        self.call("run", "smoke.lua", "-o", "out")
+    @unittest.skipIf(shutil.which("blender") is None, "blender is not installed: its scene was not built")
+    def test_looks(self):
+        write(ROOM, self.folder, "room.lua")
+        write(ASK_BLENDER_LOOKS, self.folder, "ask.py")
+        self.call("run", "room.lua", "-o", "out")
+        done = subprocess.run(
+            ["blender", "-b", "--python-exit-code", "3", "--python",
+             os.path.join(SOURCE, "tools", "blender", "kelpie_import.py"), "--python", self.path("ask.py"),
+             "--", self.path("out"), "--kelpie", PROGRAM, "--save", self.path("scene.blend")],
+            cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200,
+            check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = json.loads(re.search("^TOLD (.*)$", done.stdout, re.M).group(1))
+        self.assertEqual(told["frames"], [0, 2, 30])
+        self.assertEqual((told["unit"], told["engine"]), (["METRIC", 1.0], "CYCLES"))
+        self.assertEqual(told["turn"], [0, 0, 0])  # z is up in both
+        for a, b in zip(told["camera"] + told["sun"], [0.5, -3, 1, 0.5 ** 0.5, 0, 0.5 ** 0.5]):
+            self.assertAlmostEqual(a, b, 5)
+        self.assertEqual(told["gas_volume"]["type"], "VOLUME")
+        self.assertIn("ShaderNodeVolumePrincipled", told["gas_volume"]["nodes"])
+        self.assertEqual(told["gas_volume"]["density"], 7.0)
+        self.assertIn("ShaderNodeVolumeAbsorption", told["surface_of_pool_mesh"]["nodes"])
+        self.assertAlmostEqual(told["surface_of_pool_mesh"]["ior"], 1.333, 5)
+        self.assertEqual(told["ball_mesh"]["color"], [1, 0, 0, 1])
+        self.assertNotIn("pool", told)  # its particles are inside of its surface
+        self.call("export", "out", "--to", "csv")
+        for frame in (0, 2):
+            self.assertEqual(told["grids %d" % frame],
+                             [["density", "flame", "fuel", "temperature", "velocity"], ""])
+            truth = numbers(self.path("out/export/csv/surface_of_pool_mesh_%06d.csv" % frame))
+            for kind, names, scale in (("surface", "xyz", 1), ("velocity", ("vx", "vy", "vz"), 1 / 30)):
+                found = told["%s %d" % (kind, frame)]
+                expected = [scale * truth[c][i] for i in range(len(truth["x"])) for c in names]
+                self.assertEqual(len(found), len(expected))
+                for a, b in zip(found, expected):
+                    self.assertAlmostEqual(a, b, 5)
+
+
+class Volumes(Case):
+    """Volumes as OpenVDB, VTKHDF and USD against VTK images of the same frames."""
+
+    def run_scene(self, text):
+        write(text, self.folder, "scene.lua")
+        self.call("run", "scene.lua", "-o", "out")
+        self.call("export", "out", "--to", "vtu", "--plain")
+
+    def check_grid(self, grid, truth, band=None):
+        """Every voxel of a grid against the cells of an image."""
+        dims, origin, spacing, arrays = truth
+        values, c = arrays[grid["name"]], grid["components"]
+        self.assertEqual(grid["voxel"], (spacing,) * 3)
+        for k in range(3):
+            self.assertAlmostEqual(grid["origin"][k], origin[k] + 0.5 * spacing, 12)
+        n_active = 0
+        for i in range(dims[0] * dims[1] * dims[2]):
+            at = (i % dims[0], i // dims[0] % dims[1], i // (dims[0] * dims[1]))
+            expected = values[c * i:c * i + c]
+            if band is not None:
+                expected = [max(-band, min(band, x)) for x in expected]
+            is_active = any(abs(x) < band if band is not None else x != 0 for x in expected)
+            self.assertEqual(at in grid["active"], is_active, (grid["name"], at))
+            n_active += is_active
+            for a, b in zip(voxel(grid, at), expected):
+                if grid["half"]:
+                    b = struct.unpack("<e", struct.pack("<e", b))[0]
+                self.assertAlmostEqual(a, b, delta=1e-6 * abs(b))
+        self.assertEqual(len(grid["active"]), n_active)
+        self.assertGreater(n_active, 0)
+
+    def test_vdb(self):
+        self.run_scene(FIRE)
+        truth = read_vti(self.path("out/export/vtu/gas_volume_000002.vti"))
+        for words in ([], ["--half"], ["--plain"], ["--half", "--plain"]):
+            self.call("export", "out", "--to", "vdb", "-o", "vdb", *words)
+            grids = Vdb(self.path("vdb/gas_volume_000002.vdb")).grids
+            self.assertLessEqual({"density", "temperature", "flame", "velocity"}, set(grids))
+            for name, grid in grids.items():
+                self.assertEqual(grid["half"], "--half" in words)
+                self.assertEqual(grid["meta"].get("is_saved_as_half_float"), 1 if grid["half"] else None)
+                self.assertEqual(grid["components"], 3 if name == "velocity" else 1)
+                self.check_grid(grid, truth)
+            if shutil.which("vdb_print") is not None:
+                done = subprocess.run(["vdb_print", "-l", self.path("vdb/gas_volume_000002.vdb")],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                active = [int(n.replace(",", "")) for n in re.findall(r"Number of active voxels: +([\d,]+)", done.stdout)]
+                self.assertEqual(sorted(active), sorted(len(g["active"]) for g in grids.values()))
+        if shutil.which("vdb_print") is None:
+            self.skipTest("vdb_print is not installed: OpenVDB itself did not read the files")
+
+    def test_level_set(self):
+        self.run_scene(POOL)
+        truth = read_vti(self.path("out/export/vtu/pool_volume_000001.vti"))
+        self.call("export", "out", "--to", "vdb", "-o", "vdb")
+        grid = Vdb(self.path("vdb/pool_volume_000001.vdb")).grids["distance"]
+        self.assertEqual(grid["meta"]["class"], "level set")
+        band = struct.unpack("<f", struct.pack("<f", 3 * truth[2]))[0]
+        self.assertEqual(grid["background"], band)
+        self.assertLess(min(truth[3]["distance"]), -band)  # there is something to cut on both sides
+        self.assertGreater(max(truth[3]["distance"]), band)
+        self.check_grid(grid, truth, band)
+
+    def test_half_without_vdb(self):
+        write(SMOKE, self.folder, "scene.lua")
+        self.call("run", "scene.lua", "-o", "out")
+        self.refuse(2, "--half is for vdb files", "export", "out", "--to", "ply", "--half")
+
+    def test_hdf(self):
+        """VTK reads the image; values stand in the middle of cells."""
+        self.run_scene(FIRE)
+        self.call("export", "out", "--to", "vtkhdf")
+        dims, origin, spacing, arrays = read_vti(self.path("out/export/vtu/gas_volume_000002.vti"))
+        paths = [self.path("out/export", name) for name in
+                 ("vtkhdf/gas_volume_000002.hdf", "vtu/gas_volume_000002.vti")]
+        told = ask("vtk", ASK_VTK, self.folder, paths)
+        if told is None:
+            self.skipTest("VTK for Python is not installed: its files were not read")
+        hdf, vti = (told[path] for path in paths)
+        self.assertEqual((hdf["class"], hdf["dims"]), ("vtkImageData", dims))
+        self.assertEqual(vti["dims"], [n + 1 for n in dims])
+        for k in range(3):
+            self.assertAlmostEqual(hdf["origin"][k], origin[k] + 0.5 * spacing, 12)
+            self.assertEqual(hdf["spacing"][k], spacing)
+        for name, values in arrays.items():
+            self.assertEqual(hdf[name], list(values), name)
+            self.assertEqual(vti[name], list(values), name)
+
+    def test_usda(self):
+        self.run_scene(SMOKE)
         self.call("export", "out", "--to", "usda")
         head, prims = read_usda(self.path("out/export/usda/scene.usda"))
         self.assertEqual(head["upAxis"], '"Z"')

@@ -15,6 +15,12 @@ if(Python3_Interpreter_FOUND)
   kp_test_command(test_exports
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_exports.py
     LABELS fast TIMEOUT 300)
+  kp_test_command(test_films
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_films.py
+    LABELS fast TIMEOUT 300)
+  kp_test_command(test_gallery
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_gallery.py
+    LABELS fast TIMEOUT 120)
   # every kernel of the library forwards and backwards, to the last bit
   kp_test_command(test_kernel_order
     COMMAND kelpie bench kernels --backend mirror

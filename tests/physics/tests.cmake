@@ -71,6 +71,7 @@ kp_test(test_soft SOURCES test_soft.c ${media_support} ../support/claims.c LABEL
 kp_test(test_hair SOURCES test_hair.c ${media_support} LABELS full)
 kp_test(test_hair_solve SOURCES test_hair_solve.c ${media_support} LABELS fast)
 kp_test(test_deform_bodies SOURCES test_deform_bodies.c ${media_support} LABELS full)
+kp_test(test_pins SOURCES test_pins.c ${media_support} LABELS full)
 kp_test(test_hair_heads SOURCES test_hair_heads.c hair_heads_short.c ${media_support} LABELS full)
 kp_test(test_hair_heads_long SOURCES test_hair_heads.c hair_heads_long.c ${media_support} LABELS long TIMEOUT 3600)
 set(gas_support ${media_support} ../support/gases.c)

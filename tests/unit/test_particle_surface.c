@@ -32,11 +32,7 @@ static void add(liquid *l, kp_vec3 p, kp_vec3 v) {
 }
 
 static kp_cloud cloud_of(const liquid *l) {
-  kp_cloud cloud = { .n = l->n, .x = l->x[0], .y = l->x[1], .z = l->x[2] };
-  cloud.u = l->v[0];
-  cloud.v = l->v[1];
-  cloud.w = l->v[2];
-  return cloud;
+  return (kp_cloud){ .n = l->n, .x = l->x[0], .y = l->x[1], .z = l->x[2] };
 }
 
 static liquid *make_liquid(void) {
@@ -80,7 +76,7 @@ typedef struct result {
 static void make(result *r, const kp_surfacing *how, const liquid *l) {
   kp_cloud cloud = cloud_of(l);
   assert_ok(kp_surfacer_fill(&r->surfacer, how, &cloud));
-  assert_ok(kp_marching_cubes(&r->surfacer.lattice, 0.0f, &r->surface));
+  assert_ok(kp_marching_blocks(&r->surfacer.blocks, 0.0f, &r->surface));
   kp_mesh_destroy(&r->mesh);
   const kp_isosurface *s = &r->surface;
   assert_ok(kp_mesh_create((kp_index)s->n_vertices, (kp_index)s->n_triangles, &r->mesh));
@@ -149,10 +145,14 @@ static void test_ball(void **state) {
   assert_near_relative(kp_mesh_volume(&r.mesh), (double)l->n * D * D * D, 0.01);
   // its velocity is that of the liquid
   kp_cloud cloud = cloud_of(l);
-  kp_vec3 *v = kp_alloc((size_t)r.surface.n_vertices * sizeof *v, KP_MEMORY_TEST);
-  kp_surfacer_velocities(&r.surfacer, &cloud, r.surface.vertices, r.surface.n_vertices, v);
-  for (int64_t i = 0; i < r.surface.n_vertices; ++i) {
-    assert_vec3_near(v[i], kp_vec3_make(1.0, 2.0, -3.0), 1e-5);
+  int64_t n = r.surface.n_vertices;
+  float *v = kp_alloc(3 * (size_t)n * sizeof *v, KP_MEMORY_TEST);
+  const kp_real *const values[3] = { l->v[0], l->v[1], l->v[2] };
+  float *const out[3] = { v, v + n, v + 2 * n };
+  kp_surfacer_average(&r.surfacer, &cloud, r.surface.vertices, n, 3, values, out);
+  for (int64_t i = 0; i < n; ++i) {
+    assert_vec3_near(kp_vec3_make((double)v[i], (double)v[n + i], (double)v[2 * n + i]),
+                     kp_vec3_make(1.0, 2.0, -3.0), 1e-5);
   }
   kp_free(v);
   free_result(&r);
@@ -196,6 +196,25 @@ static void test_drop(void **state) {
   free_result(&r);
 }
 
+// ---- twins
+
+// A sample of a surface at random, and where it lies. Flat worlds: of the plane.
+static double pick(kp_test_random *random, const kp_blocks *b, kp_vec3 *place) {
+  int64_t slot = kp_test_integer(random, 0, b->n_stored - 1);
+  const int32_t *at = b->at[b->stored[slot]];
+  int64_t local[3];
+  for (int c = 0; c < 3; ++c) {
+    local[c] = kp_test_integer(random, 0, b->edge - 1);
+  }
+  local[2] = b->depth == b->edge ? local[2] : 1;
+  double z = b->depth == b->edge ? (double)(at[2] * b->edge + local[2]) : 0.0;
+  *place = kp_vec3_scale(
+      kp_vec3_make((double)(at[0] * b->edge + local[0]), (double)(at[1] * b->edge + local[1]), z),
+      b->spacing);
+  int64_t index = local[0] + b->edge * (local[1] + b->edge * local[2]);
+  return (double)b->values[slot * kp_blocks_volume(b) + index];
+}
+
 // phi of the head of particle_surface.h by a sum over all particles, where enough of them are.
 static void test_twin(void **state) {
   (void)state;
@@ -210,14 +229,8 @@ static void test_twin(void **state) {
   int n_compared = 0;
   kp_test_random random = kp_test_random_begin(3);
   for (int turn = 0; turn < 3000; ++turn) {
-    int64_t at[3];
-    for (int c = 0; c < 3; ++c) {
-      at[c] = kp_test_integer(&random, 0, s.lattice.n[c] - 1);
-    }
-    kp_vec3 p = kp_vec3_madd(s.lattice.origin, s.lattice.spacing,
-                             kp_vec3_make((double)at[0], (double)at[1], (double)at[2]));
-    kp_vec3 mean = kp_vec3_make(0, 0, 0);
-    double weight = 0.0, nearest = HUGE_VAL;
+    kp_vec3 p, mean = kp_vec3_make(0, 0, 0);
+    double value = pick(&random, &s.blocks, &p), weight = 0.0, nearest = HUGE_VAL;
     for (int64_t i = 0; i < l->n; ++i) {
       kp_vec3 d = kp_vec3_sub(kp_vec3_make(l->x[0][i], l->x[1][i], l->x[2][i]), p);
       double t = fmax(1.0 - kp_vec3_dot(d, d) / (reach * reach), 0.0);
@@ -225,7 +238,6 @@ static void test_twin(void **state) {
       weight += t * t * t;
       nearest = fmin(nearest, kp_vec3_length(d));
     }
-    double value = (double)s.values[at[0] + at[1] * s.lattice.row + at[2] * s.lattice.slab];
     if (weight > 0.42 * full && weight < 0.75 * full) {
       double phi = kp_vec3_length(mean) / weight - s.radius;
       assert_near(value, fmin(phi, nearest), 1e-5 * D + 2e-7);
@@ -241,24 +253,210 @@ static void test_twin(void **state) {
   kp_free(l);
 }
 
+// Everything a twin needs of one particle; distances in R.
+typedef struct plain_sums {
+  double first, second;
+} plain_sums;
+
+typedef void (*plain_term_fn)(plain_sums *sums, double d, double surface_value);
+
+// The terms as the papers print them.
+static void plain_metaball(plain_sums *s, double d, double value) {
+  (void)value;
+  double q = 0.5 * d * d;  // R = R_f / sqrt 2
+  s->first += q < 0.5 ? q * q - q + 0.25 : 0.0;
+}
+
+static void plain_radial(plain_sums *s, double d, double value) {
+  (void)value;
+  s->first += d <= 1.0 ? pow(1.0 - d * d, 3.0) : 0.0;
+}
+
+static void plain_literal(plain_sums *s, double d, double value) {
+  s->first += d < 1.0 ? pow(1.0 - d * value * d * value, 3.0) : 0.0;
+}
+
+static void plain_shrink(plain_sums *s, double d, double value) {
+  s->first += d < value ? pow(1.0 - d * d / (value * value), 3.0) : 0.0;
+}
+
+static void plain_weight(plain_sums *s, double d, double value) {
+  s->first += d < 1.0 ? value * pow(1.0 - d * d, 3.0) : 0.0;
+}
+
+static void plain_blobby(plain_sums *s, double d, double value) {
+  (void)value;
+  s->first += d < 1.0 ? exp(-6.0 * d * d) - exp(-6.0) : 0.0;
+}
+
+static void plain_soft(plain_sums *s, double d, double value) {
+  (void)value;
+  double c = d * d;
+  s->first += d < 1.0 ? 1.0 - 4.0 / 9.0 * c * c * c + 17.0 / 9.0 * c * c - 22.0 / 9.0 * c : 0.0;
+}
+
+static void plain_hong(plain_sums *s, double d, double value) {
+  (void)value;
+  double tent = fmax(1.0 - d, 0.0);
+  s->first += tent * tent * tent;
+  s->second += tent;
+}
+
+typedef struct plain_field {
+  kp_surface_kind kind;
+  plain_term_fn term;
+  bool is_root, has_values;
+} plain_field;
+
+static const plain_field plain_fields[] = {
+  { KP_SURFACE_METABALLS, plain_metaball, false, false },
+  { KP_SURFACE_COLOR, plain_radial, false, false },
+  { KP_SURFACE_RADIAL, plain_radial, true, false },
+  { KP_SURFACE_LITERAL, plain_literal, true, true },
+  { KP_SURFACE_SHRINK, plain_shrink, true, true },
+  { KP_SURFACE_WEIGHT, plain_weight, true, true },
+  { KP_SURFACE_BLOBBIES, plain_blobby, false, false },
+  { KP_SURFACE_SOFT, plain_soft, false, false },
+  { KP_SURFACE_HONG, plain_hong, true, false },
+};
+
+static double distance_between(const liquid *l, int64_t i, int64_t j) {
+  return sqrt(pow(l->x[0][i] - l->x[0][j], 2) + pow(l->x[1][i] - l->x[1][j], 2) +
+              pow(l->x[2][i] - l->x[2][j], 2));
+}
+
+// Surface values over all pairs, Eqs. 5.6 to 5.9, with Rmax kept to that of a half space.
+static double *plain_values(const liquid *l, double h, int dimension) {
+  double *offset = kp_alloc((size_t)l->n * sizeof *offset, KP_MEMORY_TEST);
+  double *value = kp_alloc((size_t)l->n * sizeof *value, KP_MEMORY_TEST);
+  double largest = 0.0;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int64_t i = 0; i < l->n; ++i) {
+      double count = 0.0, sum[3] = { 0 }, offsets = 0.0;
+      for (int64_t j = 0; j < l->n; ++j) {
+        if (distance_between(l, i, j) < h) {
+          count += 1.0;
+          for (int c = 0; c < 3; ++c) {
+            sum[c] += l->x[c][j] - l->x[c][i];
+          }
+          offsets += offset[j];
+        }
+      }
+      if (pass == 0) {
+        offset[i] = sqrt(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]) / count;
+      } else {
+        value[i] = offsets / (count * h);
+        largest = fmax(largest, value[i]);
+      }
+    }
+  }
+  largest = fmin(largest, dimension == 2 ? 4.0 / (3.0 * PI) : 0.375);
+  for (int64_t i = 0; i < l->n; ++i) {
+    value[i] = fmax(1.0 - (value[i] + 0.5 * largest), 0.05);
+  }
+  kp_free(offset);
+  return value;
+}
+
+static void check_field(const plain_field *f, int dimension) {
+  liquid *l = make_liquid();
+  kp_surfacer s = { 0 };
+  kp_surfacing how = settings();
+  how.field = f->kind;
+  how.smooth = -1;
+  how.reach = 0.0;
+  how.dimension = dimension;
+  kp_aabb box = { { 0, 0, 0 }, { 0.5, 0.35, 0.3 } };
+  if (dimension == 2) {
+    box = (kp_aabb){ { 0, 0, -0.5 * D }, { 0.9, 0.6, 0.4 * D } };
+  }
+  fill(l, box, NULL, 0.3);
+  add(l, kp_vec3_make(0.2, 0.9, dimension == 2 ? 0.0 : 0.1), kp_vec3_make(0, 0, 0));
+  for (int64_t i = 0; i < l->n && dimension == 2; ++i) {
+    l->x[2][i] = 0.0;
+  }
+  kp_cloud cloud = cloud_of(l);
+  assert_ok(kp_surfacer_fill(&s, &how, &cloud));
+  double reach = s.how.reach * D;
+  double *values = f->has_values ? plain_values(l, reach, dimension) : NULL;
+  kp_test_random random = kp_test_random_begin(11);
+  int n_compared = 0;
+  for (int turn = 0; turn < 600; ++turn) {
+    kp_vec3 p;
+    double value = pick(&random, &s.blocks, &p);
+    plain_sums sums = { 0, 0 };
+    for (int64_t i = 0; i < l->n; ++i) {
+      kp_vec3 d = kp_vec3_sub(kp_vec3_make(l->x[0][i], l->x[1][i], l->x[2][i]), p);
+      f->term(&sums, kp_vec3_length(d) / reach, values != NULL ? values[i] : 1.0);
+    }
+    double field = sums.first;
+    if (f->kind == KP_SURFACE_COLOR) {
+      // poly6 of Mueller et al. 2003 and its form in the plane
+      double r = s.how.reach;
+      field *= dimension == 2 ? 4.0 / (PI * r * r) : 315.0 / (64.0 * PI * r * r * r);
+    }
+    field = f->is_root ? sqrt(sums.second > 0.0 ? field / sums.second : field) : field;
+    double expected = s.scale * (s.level - field);
+    if (fabs(expected) < 1.2 * D && dimension == 3) {
+      assert_near(value, expected, 4e-5 * D);
+      ++n_compared;
+    } else if (fabs(expected) < 1.2 * D) {
+      assert_near(value, fmax(expected, -0.5 * how.voxel), 4e-5 * D);
+      ++n_compared;
+    }
+  }
+  assert_true(n_compared > 100);
+  kp_free(values);
+  kp_surfacer_free(&s);
+  kp_free(l);
+}
+
+static void test_fields(void **state) {
+  (void)state;
+  for (size_t f = 0; f < sizeof plain_fields / sizeof plain_fields[0]; ++f) {
+    print_message("%s\n", kp_surface_fields[plain_fields[f].kind].name);
+    check_field(&plain_fields[f], 3);
+    check_field(&plain_fields[f], 2);
+  }
+}
+
+// Names of the table and of the words that scenes use are the same.
+static void test_names(void **state) {
+  (void)state;
+  for (int f = 0; f < KP_SURFACE_KIND_COUNT; ++f) {
+    assert_string_equal(kp_surface_field_names[f], kp_surface_fields[f].name);
+  }
+  assert_null(kp_surface_field_names[KP_SURFACE_KIND_COUNT]);
+}
+
+// ---- bits
+
 static void test_threads(void **state) {
   (void)state;
   liquid *l = make_liquid();
-  kp_surfacer one = { 0 }, s = { 0 };
+  result one = { 0 }, r = { 0 };
   kp_surfacing how = settings();
+  how.reach = 0.0;
   fill(l, (kp_aabb){ { 0, 0, 0 }, { 0.7, 0.5, 0.4 } }, NULL, 0.4);
-  kp_cloud cloud = cloud_of(l);
-  kp_parallel_set_threads(1);
-  assert_ok(kp_surfacer_fill(&one, &how, &cloud));
-  for (int threads = 2; threads <= 4; ++threads) {
-    kp_parallel_set_threads(threads);
-    assert_ok(kp_surfacer_fill(&s, &how, &cloud));
-    assert_memory_equal(s.values, one.values,
-                        (size_t)(one.lattice.slab * one.lattice.n[2]) * sizeof(float));
+  for (int f = 0; f < KP_SURFACE_KIND_COUNT; ++f) {
+    how.field = (kp_surface_kind)f;
+    kp_parallel_set_threads(1);
+    make(&one, &how, l);
+    for (int threads = 2; threads <= 3; ++threads) {
+      kp_parallel_set_threads(threads);
+      make(&r, &how, l);
+      const kp_isosurface *a = &one.surface, *b = &r.surface;
+      assert_int_equal(a->n_vertices, b->n_vertices);
+      assert_int_equal(a->n_triangles, b->n_triangles);
+      assert_memory_equal(a->vertices, b->vertices, (size_t)a->n_vertices * sizeof *a->vertices);
+      assert_memory_equal(a->normals, b->normals, (size_t)a->n_vertices * 3 * sizeof(float));
+      assert_memory_equal(a->triangles, b->triangles,
+                          (size_t)a->n_triangles * 3 * sizeof *a->triangles);
+    }
   }
   kp_parallel_set_threads(0);
-  kp_surfacer_free(&s);
-  kp_surfacer_free(&one);
+  free_result(&r);
+  free_result(&one);
   kp_free(l);
 }
 
@@ -285,12 +483,12 @@ static void test_nothing(void **state) {
   kp_surfacing how = settings();
   kp_cloud cloud = cloud_of(l);
   assert_ok(kp_surfacer_fill(&s, &how, &cloud));
-  assert_ok(kp_marching_cubes(&s.lattice, 0.0f, &surface));
+  assert_ok(kp_marching_blocks(&s.blocks, 0.0f, &surface));
   assert_int_equal(surface.n_triangles, 0);
   add(l, kp_vec3_make(NAN, 0, 0), kp_vec3_make(0, 0, 0));
   cloud = cloud_of(l);
   assert_ok(kp_surfacer_fill(&s, &how, &cloud));
-  assert_ok(kp_marching_cubes(&s.lattice, 0.0f, &surface));
+  assert_ok(kp_marching_blocks(&s.blocks, 0.0f, &surface));
   assert_int_equal(surface.n_triangles, 0);
   how.voxel = 0.1 * D;
   add(l, kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0));
@@ -303,9 +501,10 @@ static void test_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_pool), cmocka_unit_test(test_ball),    cmocka_unit_test(test_gap),
-    cmocka_unit_test(test_drop), cmocka_unit_test(test_twin),    cmocka_unit_test(test_threads),
-    cmocka_unit_test(test_flat), cmocka_unit_test(test_nothing),
+    cmocka_unit_test(test_pool),  cmocka_unit_test(test_ball),    cmocka_unit_test(test_gap),
+    cmocka_unit_test(test_drop),  cmocka_unit_test(test_twin),    cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_flat),  cmocka_unit_test(test_nothing), cmocka_unit_test(test_fields),
+    cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

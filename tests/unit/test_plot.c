@@ -1,7 +1,10 @@
 // Charts: axes that hold their numbers, the same curves as text and as pixels, gaps, letters.
 #include "support/test.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -55,7 +58,7 @@ static void a_gap_cuts_a_curve(void **state) {
     y[i] = sin(x[i]);
   }
   kp_plot_curve curve = { "a < b & c", x, y, N };
-  kp_plot_panel panel = { "sine", &curve, 1 };
+  kp_plot_panel panel = { "sine", &curve, 1, false };
   kp_plot plot = { "x [m]", &panel, 1 };
   size_t pieces[2], inked[2];
   for (int k = 0; k < 2; ++k) {
@@ -89,11 +92,101 @@ static void every_name_is_drawn(void **state) {
   }
   kp_plot_curve curve = { "", x, y, 2 };
   memcpy(curve.name, all, sizeof all);
-  kp_plot_panel panel = { "", &curve, 1 };
+  kp_plot_panel panel = { "", &curve, 1, false };
   kp_plot plot = { "", &panel, 1 };
   kp_image image;
   assert_ok(kp_plot_image(&plot, &image));
   kp_image_free(&image);
+}
+
+static void log_axes(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 20000; ++i) {
+    double u = kp_rng_uniform(9, 0, i, 0), v = kp_rng_uniform(9, 0, i, 1);
+    double lo = pow(10.0, 600.0 * u - 300.0), hi = lo * pow(10.0, 8.0 * v * v);
+    kp_plot_axis axis = kp_plot_log_axis_make(lo, hi);
+    double ticks = (axis.hi - axis.lo) / axis.step;
+    assert_true(axis.lo <= log10(lo) + 1e-6 && axis.hi >= log10(hi) - 1e-6);
+    assert_true(axis.lo == floor(axis.lo) && axis.step == floor(axis.step));
+    assert_true(ticks > 0.5 && ticks < 9.5 && fabs(ticks - round(ticks)) < 1e-9);
+  }
+  kp_plot_axis none = kp_plot_log_axis_make(DBL_MAX, -DBL_MAX);
+  assert_true(none.lo == 0.0 && none.hi == 1.0);
+}
+
+// A tenth of the height per decade; zero, negative and missing numbers are gaps.
+static void a_power_is_a_straight_line(void **state) {
+  (void)state;
+  double x[8], y[8];
+  for (int i = 0; i < 8; ++i) {
+    x[i] = i;
+    y[i] = pow(10.0, i);
+  }
+  kp_plot_curve curve = { "y", x, y, 8 };
+  kp_plot_panel panel = { "powers", &curve, 1, true };
+  kp_plot plot = { "x", &panel, 1 };
+  kp_text text = { 0 };
+  assert_ok(kp_plot_svg(&plot, &text));
+  const char *at = strstr(text.data, "stroke-width=\"1.6\" points=\"");
+  assert_non_null(at);
+  at = strchr(at, '=') + 1;
+  at = strstr(at, "points=\"") + 8;
+  double before[2] = { 0 }, step[2] = { 0 };
+  for (int i = 0; i < 8; ++i) {
+    double here[2];
+    char *end;
+    here[0] = strtod(at, &end);
+    here[1] = strtod(end + 1, &end);
+    at = end;
+    if (i > 1) {
+      assert_true(fabs(here[0] - before[0] - step[0]) < 0.25);
+      assert_true(fabs(here[1] - before[1] - step[1]) < 0.25);
+    }
+    if (i == 1) {
+      step[0] = here[0] - before[0];
+      step[1] = here[1] - before[1];
+      assert_true(step[0] > 10.0 && step[1] < -10.0);
+    }
+    before[0] = here[0];
+    before[1] = here[1];
+  }
+  kp_text_free(&text);
+  y[2] = 0.0;
+  y[4] = -3.0;
+  y[6] = NAN;
+  assert_ok(kp_plot_svg(&plot, &text));
+  // 0 1 | 3 | 5 | 7: one line, and single points as dots
+  assert_int_equal(count(text.data, "stroke-width=\"1.6\""), 1);
+  assert_int_equal(count(text.data, "<circle"), 3);
+  kp_text_free(&text);
+}
+
+static void names_that_do_not_fit_are_counted(void **state) {
+  (void)state;
+  double x[2] = { 0, 1 }, y[2] = { 0, 1 };
+  kp_plot_curve curves[30];
+  double large[2] = { 5, 6 }, none[2] = { NAN, NAN };
+  for (int i = 0; i < 30; ++i) {
+    curves[i] = (kp_plot_curve){ "name", x, y, 2 };
+  }
+  curves[29] = (kp_plot_curve){ "large", x, large, 2 };
+  kp_plot_panel panel = { "many", curves, 30, false };
+  kp_plot plot = { "x", &panel, 1 };
+  kp_text text = { 0 };
+  assert_ok(kp_plot_svg(&plot, &text));
+  size_t named = count(text.data, ">name<") + 1;
+  assert_non_null(strstr(text.data, ">large<"));  // the last one, but it reaches highest
+  char more[32];
+  (void)snprintf(more, sizeof more, ">and %zu more<", 30 - named);
+  assert_true(named > 5 && named < 30);
+  assert_non_null(strstr(text.data, more));
+  assert_null(strstr(text.data, "no numbers"));
+  kp_text_free(&text);
+  curves[0].y = none;
+  panel.n_curves = 1;
+  assert_ok(kp_plot_svg(&plot, &text));
+  assert_non_null(strstr(text.data, "no numbers"));
+  kp_text_free(&text);
 }
 
 int main(void) {
@@ -101,6 +194,9 @@ int main(void) {
     cmocka_unit_test(axes_hold_what_they_show),
     cmocka_unit_test(a_gap_cuts_a_curve),
     cmocka_unit_test(every_name_is_drawn),
+    cmocka_unit_test(log_axes),
+    cmocka_unit_test(a_power_is_a_straight_line),
+    cmocka_unit_test(names_that_do_not_fit_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,10 @@
 
 Meshes that keep their vertices (cloth, soft and rigid bodies) become meshes with a point cache,
 volumes a sequence of VDB files, liquids, particles and hair are read from PLY files as the frame
-changes. Everything hangs below an empty that turns the run's up axis to Blender's z. Colours and the
-camera are those of the scene. A saved file keeps the reader of frames as a text of its own, which
-Blender runs on loading when scripts are allowed."""
+changes. Everything hangs below an empty that turns the run's up axis to Blender's z. Colours, looks,
+camera, sun and ground are those of the scene: liquids with a surface are clear and take in light,
+smoke scatters, hot gas glows, hair is Cycles' own. A saved file keeps the reader of frames as a text
+of its own, which Blender runs on loading when scripts are allowed."""
 
 import argparse
 import glob
@@ -27,6 +28,8 @@ import mathutils
 
 HERE = os.path.dirname(os.path.abspath(__file__)) if "__file__" in globals() else ""
 READER = "kelpie_frames.py"
+SURFACE_OF = "surface_of_"  # and the liquid's name, as files have it
+USUAL_COLOR = [0.62, 0.66, 0.7]  # of a look that names none
 
 # What a saved file runs on its own: PLY files of the current frame into the objects marked for them.
 READER_TEXT = r'''
@@ -40,7 +43,8 @@ TYPES = {"char": "b", "uchar": "B", "short": "h", "ushort": "H", "int": "i", "ui
 
 
 def read_ply(path):
-    """Coordinates x y z x y z ..., corners of triangles and ends of edges, of a binary PLY file."""
+    """Coordinates x y z x y z ..., corners of triangles, ends of edges and velocities (maybe none) of
+    a binary PLY file."""
     with open(path, "rb") as file:
         elements, tables = [], {}
         for line in iter(file.readline, b"end_header\n"):
@@ -55,14 +59,16 @@ def read_ply(path):
             row = struct.Struct("<" + "".join(letters))
             tables[name] = (fields, row.iter_unpack(file.read(n * row.size)))
     fields, rows = tables["vertex"]
-    x, y, z = (fields.index(c) for c in "xyz")
-    points = array.array("f", (row[c] for row in rows for c in (x, y, z)))
+    rows = list(rows)
+    points, velocities = (
+        array.array("f", (row[c] for row in rows for c in map(fields.index, names)))
+        if names[0] in fields else array.array("f") for names in (("x", "y", "z"), ("vx", "vy", "vz")))
     corners = array.array("i", (c for row in tables["face"][1] for c in row[1:4]) if "face" in tables else ())
     ends = array.array("i", (c for row in tables["edge"][1] for c in row[:2]) if "edge" in tables else ())
-    return points, corners, ends
+    return points, corners, ends, velocities
 
 
-def fill_mesh(mesh, points, corners):
+def fill_mesh(mesh, points, corners, velocities=(), fps=24.0):
     n = len(corners) // 3
     mesh.clear_geometry()
     mesh.vertices.add(len(points) // 3)
@@ -73,6 +79,10 @@ def fill_mesh(mesh, points, corners):
     mesh.polygons.foreach_set("loop_start", array.array("i", range(0, 3 * n, 3)))
     mesh.polygons.foreach_set("loop_total", array.array("i", [3]) * n)
     mesh.polygons.foreach_set("use_smooth", [True] * n)
+    if len(velocities) == len(points) and "velocity" not in mesh.attributes:
+        # metres per frame: what Cycles blurs the motion by
+        scaled = array.array("f", (v / fps for v in velocities))
+        mesh.attributes.new("velocity", "FLOAT_VECTOR", "POINT").data.foreach_set("vector", scaled)
     mesh.update(calc_edges=True)
     mesh.validate()
 
@@ -102,11 +112,15 @@ def load_frame(scene, _=None):
         path = bpy.path.abspath(pattern) % max(scene.frame_current, 0)
         if not os.path.exists(path):
             continue
-        points, corners, ends = read_ply(path)
-        if holder.type == "CURVE":
+        points, corners, ends, velocities = read_ply(path)
+        if holder.type == "CURVES":
+            if len(points) == 3 * len(holder.data.points):
+                holder.data.position_data.foreach_set("vector", points)
+                holder.data.update_tag()
+        elif holder.type == "CURVE":
             fill_curve(holder.data, points, ends)
         else:
-            fill_mesh(holder.data, points, corners)
+            fill_mesh(holder.data, points, corners, velocities, scene.render.fps)
 
 
 def register():
@@ -173,6 +187,11 @@ def read_scene(run):
     return blocks
 
 
+def number(values, key, usual):
+    value = values.get(key)
+    return value if isinstance(value, float) else usual
+
+
 def clean(name):
     return re.sub(r"[^A-Za-z0-9_\-+.\x80-\uffff]", "_", name)
 
@@ -185,43 +204,117 @@ def numbered(folder, name, extension):
 
 # ---- materials
 
-def principled(name, color, roughness=0.5, **more):
+def linear(color):
+    """sRGB as scenes have it, as the light Blender counts in."""
+    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color]
+
+
+def set_input(node, value, *names):
+    """The first of the names that this version of Blender has."""
+    for name in names:
+        if name in node.inputs:
+            node.inputs[name].default_value = value
+            return
+
+
+def principled(name, color, roughness=0.5):
     material = bpy.data.materials.new(name)
     material.use_nodes = True
     shader = material.node_tree.nodes["Principled BSDF"]
-    shader.inputs["Base Color"].default_value = (*color, 1.0)
+    shader.inputs["Base Color"].default_value = (*linear(color), 1.0)
     shader.inputs["Roughness"].default_value = roughness
-    for key, value in more.items():
-        shader.inputs[key].default_value = value
-    material.diffuse_color = (*color, 1.0)
+    material.diffuse_color = (*linear(color), 1.0)
     return material
 
 
-def liquid_material(name):
-    return principled(name, (0.85, 0.95, 1.0), 0.02, Transmission=1.0, IOR=1.33)
+def cloth_material(name, color):
+    """Threads scatter at grazing angles, on both sides."""
+    material = principled(name, color, 0.8)
+    set_input(material.node_tree.nodes["Principled BSDF"], 0.3, "Sheen", "Sheen Weight")
+    return material
 
 
-def volume_material(name, fields):
-    """Smoke by its density; fire glows with the colour of its temperature."""
+def liquid_material(name, look, size):
+    """Clear and mirroring by Fresnel's law; light is lost by the colour along the way."""
+    color = look.get("color", [0.45, 0.75, 0.85])
+    if look.get("water") == "false":
+        return principled(name, color, 1.0 - look.get("gloss", 0.5))
+    material = principled(name, (1.0, 1.0, 1.0), 0.0)
+    tree = material.node_tree
+    shader = tree.nodes["Principled BSDF"]
+    set_input(shader, 1.0, "Transmission", "Transmission Weight")
+    shader.inputs["IOR"].default_value = 1.333
+    inside = tree.nodes.new("ShaderNodeVolumeAbsorption")
+    # a colour is what is left of white after a while: what it lacks is taken out faster
+    taken = [-math.log(max(c, 0.02)) / 2.3 for c in linear(color)]
+    most = max(*taken, 1e-6)
+    inside.inputs["Color"].default_value = (*(1.0 - c / most for c in taken), 1.0)
+    inside.inputs["Density"].default_value = most * number(look, "density", 4.0 / size)
+    tree.links.new(inside.outputs["Volume"], tree.nodes["Material Output"].inputs["Volume"])
+    # sunlight passes: Cycles finds few of the paths a lens bends it along
+    mix, clear = tree.nodes.new("ShaderNodeMixShader"), tree.nodes.new("ShaderNodeBsdfTransparent")
+    path = tree.nodes.new("ShaderNodeLightPath")
+    tree.links.new(path.outputs["Is Shadow Ray"], mix.inputs[0])
+    tree.links.new(shader.outputs[0], mix.inputs[1])
+    tree.links.new(clear.outputs[0], mix.inputs[2])
+    tree.links.new(mix.outputs[0], tree.nodes["Material Output"].inputs["Surface"])
+    material.diffuse_color = (*linear(color), 0.4)
+    return material
+
+
+def hair_material(name, color):
+    material = bpy.data.materials.new(name)
+    material.use_nodes = True
+    tree = material.node_tree
+    tree.nodes.clear()
+    out = tree.nodes.new("ShaderNodeOutputMaterial")
+    shader = tree.nodes.new("ShaderNodeBsdfHairPrincipled")
+    shader.parametrization = "COLOR"
+    shader.inputs["Color"].default_value = (*linear(color), 1.0)
+    set_input(shader, 0.2, "Random Roughness")
+    tree.links.new(shader.outputs["BSDF"], out.inputs["Surface"])
+    material.diffuse_color = (*linear(color), 1.0)
+    return material
+
+
+# What Cycles gives off at 2000 K and one metre with a tint of one: sigma T^4 / pi, in MW.
+GLOW_2000 = 5.670373e-8 * 2000.0 ** 4 * 1e-6 / math.pi
+
+
+def volume_material(name, fields, look, size):
+    """Smoke by its density; gas of a temperature in K gives off the light of a black body."""
     material = bpy.data.materials.new(name)
     material.use_nodes = True
     tree = material.node_tree
     tree.nodes.clear()
     out = tree.nodes.new("ShaderNodeOutputMaterial")
     shader = tree.nodes.new("ShaderNodeVolumePrincipled")
-    shader.inputs["Density"].default_value = 20.0
+    is_hot = "temperature" in fields and ("flame" in fields or "fuel" in fields)
+    shader.inputs["Density"].default_value = number(look, "density", 30.0 / size)
     shader.inputs["Density Attribute"].default_value = "density" if "density" in fields else ""
-    shader.inputs["Color"].default_value = (0.4, 0.4, 0.4, 1.0)
-    if "flame" in fields:
-        flame = tree.nodes.new("ShaderNodeAttribute")
-        flame.attribute_name = "flame"
-        scale = tree.nodes.new("ShaderNodeMath")
-        scale.operation = "MULTIPLY"
-        scale.inputs[1].default_value = 0.01
-        tree.links.new(flame.outputs["Fac"], scale.inputs[0])
-        tree.links.new(scale.outputs[0], shader.inputs["Blackbody Intensity"])
+    grey = [0.25, 0.24, 0.23] if is_hot else [0.8, 0.8, 0.8]
+    shader.inputs["Color"].default_value = (*linear(look.get("color", grey)), 1.0)
+    if is_hot:
+        tint = tree.nodes.new("ShaderNodeValue")
+        tint.outputs[0].default_value = number(look, "emission", 12.0) / GLOW_2000
+        tree.links.new(tint.outputs[0], shader.inputs["Blackbody Tint"])
+        shader.inputs["Blackbody Intensity"].default_value = 1.0
+        shader.inputs["Temperature"].default_value = 1.0
         shader.inputs["Temperature Attribute"].default_value = "temperature"
     tree.links.new(shader.outputs["Volume"], out.inputs["Volume"])
+    return material
+
+
+def floor_material(name, kind, size):
+    material = principled(name, (0.72, 0.72, 0.72), 0.8)
+    if kind == "checker":
+        tree = material.node_tree
+        checker, place = tree.nodes.new("ShaderNodeTexChecker"), tree.nodes.new("ShaderNodeTexCoord")
+        checker.inputs["Scale"].default_value = 4.0 / size
+        checker.inputs["Color1"].default_value = (0.5, 0.5, 0.5, 1.0)
+        checker.inputs["Color2"].default_value = (0.4, 0.4, 0.4, 1.0)
+        tree.links.new(place.outputs["Object"], checker.inputs["Vector"])
+        tree.links.new(checker.outputs["Color"], tree.nodes["Principled BSDF"].inputs["Base Color"])
     return material
 
 
@@ -234,9 +327,12 @@ class Builder:
         self.run = run
         self.blocks = read_scene(run)
         self.folder = export_folder
-        self.colors = {clean(name): values["color"] for _, name, values in self.blocks
-                       if name and len(values.get("color", [])) == 3}
-        self.kinds = {clean(name): kind for kind, name, _ in self.blocks if name}
+        self.colors = {clean(name): values["color"] for kind, name, values in self.blocks
+                       if name and kind != "look" and len(values.get("color", [])) == 3}
+        self.kinds = {clean(name): kind for kind, name, _ in self.blocks if name and kind != "look"}
+        self.looks = {clean(name): values for kind, name, values in self.blocks if kind == "look" and name}
+        lo, hi = (self.values("domain").get(key, [0, 0, 0]) for key in ("min", "max"))
+        self.size = max(math.dist(lo, hi), 1e-6)
         self.root = bpy.data.objects.new("Kelpie", None)
         bpy.context.scene.collection.objects.link(self.root)
         up = self.up_axis()
@@ -257,25 +353,39 @@ class Builder:
         data.materials.append(material)
         return holder
 
+    def look(self, name):
+        """What the scene says of how it is drawn. A colour that nobody set is left out."""
+        values = dict(self.looks.get(name, {}))
+        if values.get("color") == USUAL_COLOR or values.get("color_by"):
+            values.pop("color", None)
+        return values
+
     def color(self, name, usual):
-        return self.colors.get(name, usual)
+        return self.look(name).get("color") or self.colors.get(name, usual)
+
+    def is_visible(self, name):
+        return self.looks.get(name, {}).get("visible") != "false"
 
     def cached_mesh(self, name, cache):
         """Vertices that stay: the mesh of the first frame and its motion."""
         first = min(numbered(os.path.join(self.folder, "ply"), name, "ply").items())
         mesh = bpy.data.meshes.new(name)
-        points, corners, _ = READER_SPACE["read_ply"](first[1])
+        points, corners, _, _ = READER_SPACE["read_ply"](first[1])
         READER_SPACE["fill_mesh"](mesh, points, corners)
         base = name[:-len("_mesh")]
-        holder = self.add(name, mesh, principled(name, self.color(base, (0.6, 0.6, 0.62))))
+        color = self.color(base, (0.6, 0.6, 0.62))
+        is_cloth = self.kinds.get(base) == "cloth"
+        holder = self.add(name, mesh, cloth_material(name, color) if is_cloth
+                          else principled(name, color, 1.0 - 0.8 * self.look(base).get("gloss", 0.5)))
         modifier = holder.modifiers.new("Kelpie", "MESH_CACHE")
         modifier.cache_format = "PC2"
         modifier.filepath = cache
         modifier.frame_start = first[0]
         modifier.forward_axis = "POS_Y"
         modifier.up_axis = "POS_Z"
-        if self.kinds.get(base) in ("collider", "body"):
-            mesh.polygons.foreach_set("use_smooth", [False] * len(mesh.polygons))
+        if hasattr(mesh, "use_auto_smooth"):  # creases stay sharp; newer versions see to it themselves
+            mesh.use_auto_smooth = True
+            mesh.auto_smooth_angle = math.radians(40.0)
         return holder
 
     def sequence(self, name, data, material):
@@ -309,104 +419,184 @@ class Builder:
         holder.instance_type = "VERTS"
         return holder
 
+    def liquid(self, name):
+        """The surface of a liquid; its looks are those of "surface of <liquid>"."""
+        base = name[:-len("_mesh")]
+        look = self.look(base)
+        color = self.colors.get(base[len(SURFACE_OF):])
+        if color and "color" not in look:
+            look["color"] = color
+        return self.sequence(name, bpy.data.meshes.new(name), liquid_material(name, look, self.size))
+
     def strands(self, name):
+        """Hair as Cycles knows it: made from a plain curve, since scripts cannot make it otherwise."""
         curve = bpy.data.curves.new(name, "CURVE")
         curve.dimensions = "3D"
         base = name[:-len("_curves")]
         radius = next((v["radius"] for _, n, v in self.blocks
                        if n and clean(n) == base and isinstance(v.get("radius"), float)), 5e-4)
-        curve.bevel_depth = radius
-        curve.bevel_resolution = 0
-        return self.sequence(name, curve, principled(name, self.color(base, (0.2, 0.1, 0.05)), 0.35))
+        color = self.color(base, (0.35, 0.2, 0.1))
+        holder = self.sequence(name, curve, hair_material(name, color))
+        first = min(numbered(os.path.join(self.folder, "ply"), name, "ply").items())
+        points, _, ends, _ = READER_SPACE["read_ply"](first[1])
+        READER_SPACE["fill_curve"](curve, points, ends)
+        if self.kinds.get(base) == "hair" and self.convert(holder):
+            holder.data.points.foreach_set("radius", [radius] * len(holder.data.points))
+        else:
+            curve.bevel_depth = radius
+            curve.bevel_resolution = 0
+            curve.materials[0] = principled(name, color, 0.35)
+        return holder
+
+    @staticmethod
+    def convert(holder):
+        """A curve into hair; false where this Blender cannot."""
+        bpy.ops.object.select_all(action="DESELECT")
+        bpy.context.view_layer.objects.active = holder
+        holder.select_set(True)
+        material = holder.data.materials[0]
+        try:
+            bpy.ops.object.convert(target="CURVES")
+        except (TypeError, RuntimeError):
+            return False
+        if not holder.data.materials:
+            holder.data.materials.append(material)
+        return holder.type == "CURVES"
 
     def volume(self, name):
         files = numbered(os.path.join(self.folder, "vdb"), name, "vdb")
         data = bpy.data.volumes.new(name)
         data.filepath = files[min(files)]
+        data.grids.load()  # before it is a sequence, of which an unevaluated scene shows frame 0
+        fields = {grid.name for grid in data.grids}
+        data.grids.unload()
         data.is_sequence = True
         data.frame_start = min(files)
         data.frame_offset = min(files) - 1
-        data.frame_duration = len(files)
-        data.grids.load()
-        fields = {grid.name for grid in data.grids}
-        return self.add(name, data, volume_material(name, fields))
+        data.frame_duration = max(files) - min(files) + 1
+        return self.add(name, data, volume_material(name, fields, self.look(name[:-len("_volume")]), self.size))
 
     def build(self):
         names = {re.sub(r"_\d{6}\.\w+$", "", os.path.basename(path))
                  for path in glob.glob(os.path.join(glob.escape(self.folder), "ply", "*.ply"))}
         for name in sorted(names):
             cache = os.path.join(self.folder, "pc2", name + ".pc2")
-            if name == "bodies":
-                continue  # they are there as meshes
-            if os.path.exists(cache):
+            base = re.sub("_(mesh|curves)$", "", name)
+            if name == "bodies" or not self.is_visible(base):
+                continue  # bodies are there as meshes
+            if name.startswith(SURFACE_OF) and name.endswith("_mesh"):
+                self.liquid(name)
+            elif os.path.exists(cache):
                 self.cached_mesh(name, cache)
             elif name.endswith("_mesh"):
-                self.sequence(name, bpy.data.meshes.new(name), liquid_material(name))
+                self.sequence(name, bpy.data.meshes.new(name),
+                              principled(name, self.color(base, (0.6, 0.6, 0.62))))
             elif name.endswith("_curves"):
                 self.strands(name)
-            elif name + "_mesh" not in names:
+            elif name + "_mesh" not in names and not (
+                    SURFACE_OF + name + "_mesh" in names and self.is_visible(SURFACE_OF + name)):
                 self.particles(name)
         for path in glob.glob(os.path.join(glob.escape(self.folder), "vdb", "*_volume_[0-9]*.vdb")):
             name = re.sub(r"_\d{6}\.vdb$", "", os.path.basename(path))
-            if name not in bpy.data.objects:
+            is_hidden = SURFACE_OF + name[:-len("_volume")] + "_mesh" in names  # a liquid's cells
+            if name not in bpy.data.objects and not is_hidden:
                 self.volume(name)
 
-    def camera(self):
-        """Where the scene has it; else around the domain as `kelpie render` frames it."""
+    def axes(self):
+        """The up axis of the run, and what lies before it, as `kelpie render` frames it."""
+        is_z_up = self.up_axis() == "z"
+        return (mathutils.Vector((0, 0, 1) if is_z_up else (0, 1, 0)),
+                mathutils.Vector((0, -1, 0) if is_z_up else (0, 0, 1)))
+
+    def eye(self, aspect):
+        """Place, target and angle of view: those of the scene, else around the domain."""
         values = self.values("render")
         lo, hi = (mathutils.Vector(self.values("domain").get(key, [0, 0, 0])) for key in ("min", "max"))
         target = mathutils.Vector(values.get("camera_target", [0, 0, 0]))
         place = mathutils.Vector(values.get("camera_position", [0, 0, 0]))
         fov = math.radians(values.get("camera_fov_deg", 32.0))
-        if place == target:
-            azimuth = math.radians(values.get("camera_azimuth_deg", 28.0))
-            elevation = math.radians(values.get("camera_elevation_deg", 18.0))
-            is_z_up = self.up_axis() == "z"
-            up = mathutils.Vector((0, 0, 1) if is_z_up else (0, 1, 0))
-            back = mathutils.Vector((0, -1, 0) if is_z_up else (0, 0, 1))
-            level = math.cos(azimuth) * back + math.sin(azimuth) * mathutils.Vector((1, 0, 0))
-            to_eye = math.cos(elevation) * level + math.sin(elevation) * up
-            target = 0.5 * (lo + hi)
-            distance = 0.45 * (hi - lo).length / math.tan(0.5 * fov) / values.get("camera_zoom", 1.0)
-            place = target + distance * to_eye
+        if place != target:
+            return place, target, fov
+        up, back = self.axes()
+        is_flat = self.values("domain").get("dimension") == 2.0
+        azimuth, elevation = (0.0 if is_flat else math.radians(values.get(key, usual)) for key, usual in
+                              (("camera_azimuth_deg", 28.0), ("camera_elevation_deg", 18.0)))
+        level = math.cos(azimuth) * back + math.sin(azimuth) * mathutils.Vector((1, 0, 0))
+        to_eye = math.cos(elevation) * level + math.sin(elevation) * up
+        right = (-to_eye).cross(up).normalized()
+        above = right.cross(-to_eye)
+        target, distance = 0.5 * (lo + hi), 0.0
+        tan_y = math.tan(0.5 * fov) / 1.12  # the margin around it
+        for k in range(8):
+            d = mathutils.Vector([(hi if k >> c & 1 else lo)[c] for c in range(3)]) - target
+            need = max(abs(d.dot(right)) / (tan_y * aspect), abs(d.dot(above)) / tan_y)
+            distance = max(distance, need + d.dot(to_eye))
+        return target + distance / values.get("camera_zoom", 1.0) * to_eye, target, fov
+
+    def camera(self, aspect):
+        place, target, fov = self.eye(aspect)
         turn = self.root.rotation_euler.to_matrix()
         place, target = turn @ place, turn @ target
+        values = self.values("render")
         data = bpy.data.cameras.new("Camera")
         data.sensor_fit = "VERTICAL"
         data.angle = fov
-        data.clip_end = 1e4
+        data.clip_start, data.clip_end = 1e-3 * self.size, 1e3 * self.size
+        if values.get("aperture", 0.0) > 0.0:
+            data.dof.use_dof = True
+            data.dof.focus_distance = values.get("focus", 0.0) or (target - place).length
+            data.dof.aperture_fstop = 1e-3 * data.lens / values["aperture"]
         camera = bpy.data.objects.new("Camera", data)
         camera.location = place
         camera.rotation_euler = (target - place).to_track_quat("-Z", "Y").to_euler()
-        bpy.context.scene.collection.objects.link(camera)
-        bpy.context.scene.camera = camera
+        scene = bpy.context.scene
+        scene.collection.objects.link(camera)
+        scene.camera = camera
+        scene.render.use_motion_blur = values.get("shutter", 0.0) > 0.0
+        scene.render.motion_blur_shutter = values.get("shutter", 0.0) or 0.5
 
     def floor(self):
         """A large plane below the domain, so that things stand on something."""
+        values = self.values("render")
+        if values.get("ground") == "none":
+            return
         lo, hi = (self.values("domain").get(key, [0, 0, 0]) for key in ("min", "max"))
         up = "xyz".index(self.up_axis())
         reach = 20.0 * max(b - a for a, b in zip(lo, hi))
         corners = []
         for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
             corner = [0.5 * (p + q) for p, q in zip(lo, hi)]
-            corner[up] = lo[up] - 1e-3 * reach / 20.0
+            corner[up] = lo[up] - 5e-5 * reach + values.get("ground_height", 0.0)
             corner[(up + 1) % 3] += a * reach
             corner[(up + 2) % 3] += b * reach
             corners.append(corner)
         mesh = bpy.data.meshes.new("Floor")
         mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
-        self.add("Floor", mesh, principled("Floor", (0.5, 0.5, 0.5), 0.8))
+        self.add("Floor", mesh, floor_material("Floor", values.get("ground"), self.size))
 
-    def light(self):
+    def light(self, aspect):
+        """The scene's sun; without a direction it stands behind the camera's left shoulder."""
+        values = self.values("render")
+        place, target, _ = self.eye(aspect)
+        up, _ = self.axes()
+        towards = mathutils.Vector(values.get("sun", [0, 0, 0]))
+        if towards.length == 0.0:
+            back = (place - target).normalized()
+            left = up.cross(back).normalized() * -1.0
+            towards = back + 0.7 * left + 1.4 * up
+        towards = self.root.rotation_euler.to_matrix() @ towards
+        kind = values.get("background", "studio")
+        dim = 0.05 if kind == "dark" else 1.0
         sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
-        sun.data.energy = 2.0
-        sun.data.angle = 0.05
-        sun.rotation_euler = (math.radians(40), math.radians(10), math.radians(30))
+        sun.data.energy = 3.0 * dim * values.get("sun_strength", 1.0)
+        sun.data.angle = math.radians(values.get("sun_size_deg", 4.0))
+        sun.rotation_euler = towards.to_track_quat("Z", "Y").to_euler()
         bpy.context.scene.collection.objects.link(sun)
         world = bpy.data.worlds.new("Sky")
         world.use_nodes = True
-        world.node_tree.nodes["Background"].inputs["Color"].default_value = (0.55, 0.65, 0.8, 1)
-        world.node_tree.nodes["Background"].inputs["Strength"].default_value = 0.6
+        sky = world.node_tree.nodes["Background"]
+        sky.inputs["Color"].default_value = (*((0.35, 0.55, 0.9) if kind == "sky" else (0.7, 0.75, 0.8)), 1)
+        sky.inputs["Strength"].default_value = 0.6 * dim * values.get("sky_strength", 1.0)
         bpy.context.scene.world = world
 
 
@@ -420,8 +610,9 @@ def build(arguments):
     builder = Builder(os.path.abspath(arguments.run), folder)
     builder.build()
     builder.floor()
-    builder.camera()
-    builder.light()
+    width, height = (int(word) for word in arguments.size.split("x"))
+    builder.camera(width / height)
+    builder.light(width / height)
     text = bpy.data.texts.new(READER)
     text.write(READER_TEXT)
     text.use_module = True
@@ -433,8 +624,10 @@ def build(arguments):
     scene.render.engine = "CYCLES"
     scene.cycles.samples = arguments.samples
     scene.cycles.use_denoising = False  # not every build has the denoiser
-    width, height = arguments.size.split("x")
-    scene.render.resolution_x, scene.render.resolution_y = int(width), int(height)
+    scene.render.resolution_x, scene.render.resolution_y = width, height
+    scene.render.resolution_percentage = 100
+    scene.unit_settings.system = "METRIC"
+    scene.unit_settings.scale_length = 1.0
     scene.frame_set(arguments.frame if arguments.frame is not None else scene.frame_end)
 
 

@@ -12,7 +12,8 @@
 CONTACT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
 #define ITEM_CHUNK 4096  // items per parallel piece of work
-#define MOST_COLORS 64   // of one round of colouring: bits of a word
+#define BLOCK_CHUNK (ITEM_CHUNK / KP_BOX_LANES)
+#define MOST_COLORS 64  // of one round of colouring: bits of a word
 // Pairs of the last colours together that are taken by one element, on a card and on cores.
 #define FEW_ON_CARD 256
 #define FEW_ON_CORES 8192
@@ -297,8 +298,8 @@ double kp_contact_h(const kp_contact *c, bool is_edges, const kp_index n[4],
   return distance2(is_edges, x, rest_weight) < near * near ? 0.0 : h;
 }
 
-kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3],
-                          kp_buffer *inverse_mass) {
+kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3], kp_buffer *inverse_mass,
+                          kp_buffer *hold) {
   const double *p[3];
   const double *q[3];
   for (int k = 0; k < 3; ++k) {
@@ -309,7 +310,8 @@ kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3],
     }
   }
   const kp_real *w = kp_buffer_host(inverse_mass, KP_ACCESS_READ);
-  if (w == NULL) {
+  const uint8_t *held = hold != NULL ? kp_buffer_host(hold, KP_ACCESS_READ) : NULL;
+  if (w == NULL || (hold != NULL && held == NULL)) {
     return KP_ERROR_MEMORY;
   }
   for (kp_index i = 0; i < c->n_nodes; ++i) {
@@ -317,6 +319,7 @@ kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3],
       .from = { p[0][i], p[1][i], p[2][i] },
       .to = { q[0][i], q[1][i], q[2][i] },
       .inverse_mass = (double)w[i],
+      .hold = held != NULL ? held[i] : 0,
     };
   }
   return KP_OK;
@@ -340,20 +343,24 @@ static void make_node_boxes(int64_t begin, int64_t end, void *user) {
   }
 }
 
+static bool is_item_moved(const kp_contact *c, const kp_box_block *block, int lane) {
+  return (c->nodes[block->corner[0][lane]].is_moved | c->nodes[block->corner[1][lane]].is_moved |
+          c->nodes[block->corner[2][lane]].is_moved) != 0;
+}
+
 static void make_boxes(int64_t begin, int64_t end, void *user) {
   const box_job *job = user;
   const kp_contact *c = job->c;
-  for (int64_t k = begin; k < end; ++k) {
-    kp_box *box = &job->tree->boxes[k];
-    uint8_t moved = 1;
-    if (job->only_moved) {
-      moved = c->nodes[box->count].is_moved | c->nodes[box->second].is_moved |
-              c->nodes[box->third].is_moved;
+  for (int64_t b = begin; b < end; ++b) {
+    kp_box_block *block = &job->tree->blocks[b];
+    uint32_t marks = 0;
+    for (int l = 0; l < KP_BOX_LANES && block->item[l] >= 0; ++l) {
+      if (!job->only_moved || is_item_moved(c, block, l)) {
+        marks |= 1u << l;
+        kp_box_block_join(block, l, c->node_boxes);
+      }
     }
-    job->tree->marks[k] = moved;
-    if (moved) {
-      kp_box_join(box, c->node_boxes);
-    }
+    job->tree->marks[b] = (uint16_t)marks;
   }
 }
 
@@ -363,7 +370,7 @@ void kp_contact_boxes(kp_contact *c, double margin, double part, bool only_moved
   kp_parallel_for(c->n_nodes, ITEM_CHUNK, make_node_boxes, &job);
   for (int k = 0; k < 3; ++k) {
     job.tree = trees[k];
-    kp_parallel_for(job.tree->n_items, ITEM_CHUNK, make_boxes, &job);
+    kp_parallel_for(job.tree->n_blocks, BLOCK_CHUNK, make_boxes, &job);
     kp_box_tree_refit(job.tree, only_moved);
   }
 }
@@ -590,7 +597,7 @@ static kp_result color_pairs(kp_contact *c, size_t n_faces) {
 
 kp_result kp_contact_find(kp_contact *c, kp_buffer x[3], kp_buffer *inverse_mass) {
   double begin = kp_time_now();
-  KP_TRY(kp_contact_load(c, x, NULL, inverse_mass));
+  KP_TRY(kp_contact_load(c, x, NULL, inverse_mass, NULL));
   kp_contact_boxes(c, 0.0, 0.5 * c->def.detection, false);
   int64_t n_tested = 0;
   KP_TRY(kp_contact_search(c, is_near, false, &n_tested));
@@ -636,7 +643,7 @@ static kp_result run_colors(kp_contact *c, kp_call *call, contact_repulse_args *
 }
 
 kp_result kp_contact_repulse(kp_contact *c, kp_contact_law law, kp_buffer x[3], kp_buffer v[3],
-                             kp_buffer *inverse_mass, double dt) {
+                             kp_buffer *inverse_mass, kp_buffer *hold, double dt) {
   double begin = kp_time_now();
   if (c->color_start[0].count == 0) {
     return KP_OK;  // nothing was looked for yet
@@ -662,6 +669,7 @@ kp_result kp_contact_repulse(kp_contact *c, kp_contact_law law, kp_buffer x[3], 
     KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_WRITE);
     KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_WRITE);
     KP_BIND(&call, &a, inverse_mass, inverse_mass, KP_ACCESS_READ);
+    KP_BIND(&call, &a, hold, hold, KP_ACCESS_READ);
     KP_TRY(run_colors(c, &call, &a, kind));
   }
   c->report.repulse += kp_time_now() - begin;

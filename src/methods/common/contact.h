@@ -13,12 +13,13 @@
 // touched on the way, however far the nodes moved; cloth keeps a distance of `thickness`, or most
 // of what distance it had. After some rounds of impulses the nodes of what still collides move
 // rigidly together; such zones grow until nothing is left. Nodes that move as told (inverse mass 0)
-// lead their zone. Where they leave it no rigid motion, as two ends of a strip that turn against
-// each other, the way is taken in up to 64 parts; where they leave no room at all, as two colliding
-// bodies with cloth between them, they wait and are counted in `n_late`. Two sides that are all
-// told cross when they are told to, counted in `n_led`. What intersects led triangles at the start
-// is not held by them, so that it can come free. Hair meets by edges alone, forms no zones and may
-// be left colliding.
+// lead their zone; nodes that are led along some axes are pushed along the others, and lead too in
+// a zone. Where they leave it no rigid motion, as two ends of a strip that turn against each other,
+// the way is taken in up to 64 parts; where they leave no room at all, as two colliding bodies with
+// cloth between them, they wait and are counted in `n_late`. Two sides that are all told cross when
+// they are told to, counted in `n_led`. What intersects led triangles at the start is not held by
+// them, so that it can come free. Hair meets by edges alone, forms no zones and may be left
+// colliding.
 //
 // Everything that decides an answer is an argument: no state is kept from step to step. Pairs are
 // visited in the order of their numbers, so bits depend neither on threads nor on trees.
@@ -104,9 +105,11 @@ typedef enum kp_contact_law {
   KP_CONTACT_FINAL,   // B.8: inelastic, with friction
 } kp_contact_law;
 
-// B. Changes velocities v (kp_real) at places x by the pairs of A; dt: of the inner step.
+// B. Changes velocities v (kp_real) at places x by the pairs of A; dt: of the inner step. hold: U8
+// per node, axes (bits 1, 2, 4) along which it moves as told; NULL: none.
 KP_NODISCARD kp_result kp_contact_repulse(kp_contact *contact, kp_contact_law law, kp_buffer x[3],
-                                          kp_buffer v[3], kp_buffer *inverse_mass, double dt);
+                                          kp_buffer v[3], kp_buffer *inverse_mass, kp_buffer *hold,
+                                          double dt);
 
 // C. from: the collision-free state; x: where the nodes want to be, and will be; v: velocities, get
 // the change of the mean velocity over `time`; dt: the mean inner step.
@@ -114,6 +117,8 @@ typedef struct kp_contact_motion {
   kp_buffer *from, *x;  // three each
   kp_buffer *v;
   kp_buffer *inverse_mass;
+  kp_buffer *hold;  // as above, may be NULL
+  kp_buffer *lag;   // three of F64, grow by how far led nodes stay behind; may be NULL
   double time, dt;
 } kp_contact_motion;
 

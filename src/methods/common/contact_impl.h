@@ -34,7 +34,23 @@ typedef struct kp_contact_node {
   uint8_t is_touched;  // in this part of the way
   uint8_t is_changed;  // on the whole way
   uint8_t is_loose;    // intersected what moves as told at the start: is not held by it
+  uint8_t hold;        // axes along which it moves as told; inverse_mass is 0 where that is all
 } kp_contact_node;
+
+// Does a node lead its zone?
+KP_FN bool kp_contact_leads(const kp_contact_node *node) {
+  return !(node->inverse_mass > 0.0) || node->hold != 0;
+}
+
+// What is left of v along the axes a node is free to move.
+KP_FN kp_vec3 kp_contact_free(const kp_contact_node *node, kp_vec3 v) {
+  return kp_vec3_make(node->hold & 1 ? 0.0 : v.x, node->hold & 2 ? 0.0 : v.y,
+                      node->hold & 4 ? 0.0 : v.z);
+}
+
+// Of the mobility of a pair along a normal: below this share of what it were if no node were held
+// the pair counts as led.
+#define KP_CONTACT_LEAST_GIVE 0.01
 
 // How a zone moves, the next where one does not do: it turns, moves without turning, waits with
 // those of its nodes that move as told.
@@ -113,9 +129,9 @@ bool kp_contact_may_meet(const kp_contact *contact, kp_contact_key key, const kp
 double kp_contact_h(const kp_contact *contact, bool is_edges, const kp_index node[4],
                     const double weight[4]);
 
-// Places and masses to contact->nodes; `to` = `from` without x.
+// Places, masses and what is held to contact->nodes; `to` = `from` without x.
 KP_NODISCARD kp_result kp_contact_load(kp_contact *contact, kp_buffer from[3], kp_buffer x[3],
-                                       kp_buffer *inverse_mass);
+                                       kp_buffer *inverse_mass, kp_buffer *hold);
 
 // Boxes at `from` and `to`, grown by margin + part h, where a node has moved (or
 // all); marks those.

@@ -25,6 +25,7 @@ typedef struct contact_repulse_args {
   const kp_pos *x, *y, *z;
   kp_real *vx, *vy, *vz;
   const kp_real *inverse_mass;
+  const uint8_t *hold;  // axes along which a node moves as told; NULL: none
   kp_real dt, stiffness, recovery, flip, reach;
   int32_t is_elastic, has_friction, has_history;
 } contact_repulse_args;
@@ -68,57 +69,74 @@ KP_FN kp_real contact_clamp01(kp_real s) {
   return s < (kp_real)0 ? (kp_real)0 : (s > (kp_real)1 ? (kp_real)1 : s);
 }
 
+// n . W n: what an impulse along n changes along n, W the mobility of a pair along the axes.
+KP_FN kp_real contact_give(contact_vec w, contact_vec n) {
+  return w.x * n.x * n.x + w.y * n.y * n.y + w.z * n.z * n.z;
+}
+
 // The impulse of a pair with weights c, normal n from the first side to the second and a gap along
 // it, which is negative where the sides have changed places: the same formula then pulls back.
 KP_FN void contact_apply(const contact_repulse_args *a, const contact_pair *p, const kp_real c[4],
                          contact_vec n, kp_real gap) {
   contact_vec v;
-  kp_real give = (kp_real)0;  // sum c^2 w: 1 / effective mass
-  v.x = v.y = v.z = (kp_real)0;
+  contact_vec w;               // sum c^2 w along each axis: 1 / effective mass
+  kp_real whole = (kp_real)0;  // the same if nothing were held
+  v.x = v.y = v.z = w.x = w.y = w.z = (kp_real)0;
   for (int k = 0; k < 4; ++k) {
     int32_t i = p->node[k];
+    uint8_t hold = a->hold != NULL ? a->hold[i] : (uint8_t)0;
+    kp_real give = c[k] * c[k] * a->inverse_mass[i];
     v.x += c[k] * a->vx[i];
     v.y += c[k] * a->vy[i];
     v.z += c[k] * a->vz[i];
-    give += c[k] * c[k] * a->inverse_mass[i];
+    w.x += hold & 1 ? (kp_real)0 : give;
+    w.y += hold & 2 ? (kp_real)0 : give;
+    w.z += hold & 4 ? (kp_real)0 : give;
+    whole += give;
   }
-  if (!(give > (kp_real)0)) {
+  kp_real give = contact_give(w, n);
+  // where hardly anything is free along n, an impulse would throw nodes sideways
+  if (!(give > (kp_real)0.01 * whole)) {
     return;
   }
   kp_real normal = contact_dot(v, n);
   kp_real change = normal < (kp_real)0 ? -normal : (kp_real)0;  // inelastic
-  contact_vec total = contact_scaled(n, change);
+  kp_real along = change;
+  contact_vec total;  // impulse
+  total.x = total.y = total.z = (kp_real)0;
   if (a->has_friction && change > (kp_real)0) {
     contact_vec slip;
     slip.x = v.x - normal * n.x;
     slip.y = v.y - normal * n.y;
     slip.z = v.z - normal * n.z;
-    kp_real speed = kp_root(contact_dot(slip, slip));
+    kp_real speed2 = contact_dot(slip, slip);
     kp_real most = p->friction * change;
+    kp_real speed = kp_root(speed2);
     kp_real part = speed > most ? most / speed : (kp_real)1;
-    total.x -= part * slip.x;
-    total.y -= part * slip.y;
-    total.z -= part * slip.z;
+    kp_real across = contact_give(w, slip);  // speed^2 times the mobility
+    kp_real s = across > (kp_real)0.01 * whole * speed2 ? part * speed2 / across : (kp_real)0;
+    total = contact_scaled(slip, -s);
   }
   if (a->is_elastic) {
     kp_real overlap = p->h - gap;
     kp_real wanted = a->recovery * overlap / a->dt - (normal + change);
     kp_real spring = a->dt * a->stiffness * overlap * give;
     kp_real push = spring < wanted ? spring : wanted;
-    if (push > (kp_real)0) {
-      total.x += push * n.x;
-      total.y += push * n.y;
-      total.z += push * n.z;
-    }
+    along += push > (kp_real)0 ? push : (kp_real)0;
   }
+  along /= give;
+  total.x += along * n.x;
+  total.y += along * n.y;
+  total.z += along * n.z;
   for (int k = 0; k < 4; ++k) {
     int32_t i = p->node[k];
-    kp_real s = c[k] * a->inverse_mass[i] / give;
+    uint8_t hold = a->hold != NULL ? a->hold[i] : (uint8_t)0;
+    kp_real s = c[k] * a->inverse_mass[i];
     // nodes that move as told may belong to several pairs of a colour
     if (a->inverse_mass[i] > (kp_real)0) {
-      a->vx[i] += s * total.x;
-      a->vy[i] += s * total.y;
-      a->vz[i] += s * total.z;
+      a->vx[i] += hold & 1 ? (kp_real)0 : s * total.x;
+      a->vy[i] += hold & 2 ? (kp_real)0 : s * total.y;
+      a->vz[i] += hold & 4 ? (kp_real)0 : s * total.z;
     }
   }
 }

@@ -64,7 +64,7 @@ static bool is_colliding_still(const kp_contact *c, kp_contact_key key, const kp
   bool waits = c->zones.level[root] == KP_CONTACT_WAITS;
   for (int k = 0; k < 4 && is_one; ++k) {
     is_one =
-        kp_contact_zone(&c->zones, n[k]) == root && (waits || c->nodes[n[k]].inverse_mass > 0.0);
+        kp_contact_zone(&c->zones, n[k]) == root && (waits || !kp_contact_leads(&c->nodes[n[k]]));
   }
   return !is_one && meets(c, key, n, NULL) && kp_contact_may_meet(c, key, n);
 }
@@ -75,7 +75,7 @@ static void push(kp_contact *c, const kp_index n[4], const kp_ccd_hit *hit, doub
   for (int k = 0; k < 4; ++k) {
     kp_contact_node *node = &c->nodes[n[k]];
     double s = hit->weight[k] * node->inverse_mass * change / give;
-    node->to = kp_vec3_madd(node->to, s, hit->normal);
+    node->to = kp_vec3_madd(node->to, s, kp_contact_free(node, hit->normal));
     if (s != 0.0) {
       node->is_touched = 1;
     }
@@ -90,6 +90,7 @@ static void respond(kp_contact *c, kp_contact_key key, const kp_contact_motion *
   kp_ccd_hit hit;
   kp_contact_nodes_of(c, key, n);
   double give = 0.0;
+  double whole = 0.0;  // the same if nothing were held
   for (int k = 0; k < 4; ++k) {
     c->nodes[n[k]].is_moved = 1;
   }
@@ -101,9 +102,11 @@ static void respond(kp_contact *c, kp_contact_key key, const kp_contact_motion *
     const kp_contact_node *node = &c->nodes[n[k]];
     kp_vec3 u = kp_vec3_sub(node->to, node->from);
     approach += hit.weight[k] * kp_vec3_dot(u, hit.normal);
-    give += hit.weight[k] * hit.weight[k] * node->inverse_mass;
+    double mobility = hit.weight[k] * hit.weight[k] * node->inverse_mass;
+    give += mobility * kp_vec3_dot(kp_contact_free(node, hit.normal), hit.normal);
+    whole += mobility;
   }
-  if (!(give > 0.0)) {
+  if (!(give > KP_CONTACT_LEAST_GIVE * whole)) {
     return;
   }
   if (approach < 0.0) {
@@ -166,9 +169,14 @@ static void loosen_pair(kp_index i, kp_index j, void *user) {
 static void loosen(kp_contact *c) {
   kp_box_tree *tree = &c->triangle_tree;
   bool any = false;
-  for (kp_index k = 0; k < tree->n_items; ++k) {
-    tree->marks[k] = (uint8_t)has_led(c, c->triangles[tree->boxes[k].first]);
-    any = any || tree->marks[k];
+  for (kp_index b = 0; b < tree->n_blocks; ++b) {
+    const kp_box_block *block = &tree->blocks[b];
+    uint32_t marks = 0;
+    for (int l = 0; l < KP_BOX_LANES && block->item[l] >= 0; ++l) {
+      marks |= has_led(c, c->triangles[block->item[l]]) ? 1u << l : 0u;
+    }
+    tree->marks[b] = (uint16_t)marks;
+    any = any || marks != 0;
   }
   if (any) {
     kp_box_tree_refit(tree, true);  // marks alone have changed
@@ -188,7 +196,7 @@ static void make_boxes(kp_contact *c, bool only_moved) {
 
 static kp_result begin(kp_contact *c, const kp_contact_motion *motion) {
   double begin = kp_time_now();
-  KP_TRY(kp_contact_load(c, motion->from, motion->x, motion->inverse_mass));
+  KP_TRY(kp_contact_load(c, motion->from, motion->x, motion->inverse_mass, motion->hold));
   for (kp_index i = 0; i < c->n_nodes; ++i) {
     c->wanted[i] = c->nodes[i].to;
     c->way[i] = kp_vec3_sub(c->nodes[i].to, c->nodes[i].from);
@@ -264,6 +272,13 @@ static kp_result count_left(kp_contact *c) {
   return KP_OK;
 }
 
+// How far a node stays behind along the axes it is led.
+static kp_vec3 lag_of(const kp_contact *c, kp_index i) {
+  const kp_contact_node *node = &c->nodes[i];
+  kp_vec3 behind = kp_vec3_sub(c->wanted[i], node->to);
+  return node->inverse_mass > 0.0 ? kp_vec3_sub(behind, kp_contact_free(node, behind)) : behind;
+}
+
 // Positions, and the change of the mean velocity, of nodes that were touched.
 static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
   bool any = false;
@@ -275,10 +290,12 @@ static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
   }
   double *x[3];
   kp_real *v[3];
+  double *lag[3] = { NULL, NULL, NULL };
   for (int k = 0; k < 3; ++k) {
     x[k] = kp_buffer_host(&motion->x[k], KP_ACCESS_WRITE);
     v[k] = kp_buffer_host(&motion->v[k], KP_ACCESS_WRITE);
-    if (x[k] == NULL || v[k] == NULL) {
+    lag[k] = motion->lag != NULL ? kp_buffer_host(&motion->lag[k], KP_ACCESS_WRITE) : NULL;
+    if (x[k] == NULL || v[k] == NULL || (motion->lag != NULL && lag[k] == NULL)) {
       return KP_ERROR_MEMORY;
     }
   }
@@ -288,7 +305,14 @@ static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
       continue;
     }
     kp_vec3 change = kp_vec3_scale(kp_vec3_sub(node->to, c->wanted[i]), 1.0 / motion->time);
-    c->report.n_late += !(node->inverse_mass > 0.0) && kp_vec3_dot(change, change) > 0.0 ? 1 : 0;
+    kp_vec3 behind = lag_of(c, i);
+    if (kp_contact_leads(node) && kp_vec3_dot(behind, behind) > 0.0) {
+      ++c->report.n_late;
+      const double d[3] = { behind.x, behind.y, behind.z };
+      for (int k = 0; k < 3 && motion->lag != NULL; ++k) {
+        lag[k][i] += d[k];
+      }
+    }
     x[0][i] = node->to.x;
     x[1][i] = node->to.y;
     x[2][i] = node->to.z;
@@ -323,16 +347,16 @@ static kp_result part_way(kp_contact *c, const kp_contact_motion *motion, bool m
 static void aim(kp_contact *c, double share, double left) {
   for (kp_index i = 0; i < c->n_nodes; ++i) {
     kp_contact_node *node = &c->nodes[i];
-    bool is_led = !(node->inverse_mass > 0.0);
     node->is_touched = 0;
     node->is_moved = 1;
-    if (is_led && share == left) {
-      node->to = c->wanted[i];
-    } else if (is_led) {
-      node->to = kp_vec3_madd(node->from, share / left, kp_vec3_sub(c->wanted[i], node->from));
-    } else {
-      node->to = kp_vec3_madd(node->from, share, c->way[i]);
+    kp_vec3 told = c->wanted[i];
+    if (share != left) {
+      told = kp_vec3_madd(node->from, share / left, kp_vec3_sub(told, node->from));
     }
+    kp_vec3 loose = kp_vec3_madd(node->from, share, c->way[i]);
+    uint8_t hold = node->inverse_mass > 0.0 ? node->hold : 7;
+    node->to = kp_vec3_make(hold & 1 ? told.x : loose.x, hold & 2 ? told.y : loose.y,
+                            hold & 4 ? told.z : loose.z);
   }
 }
 

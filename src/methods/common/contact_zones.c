@@ -155,13 +155,13 @@ static rigid_motion fit(const kp_contact *c, const kp_contact_key *members, size
                         bool may_turn) {
   bool is_led = false;
   for (size_t k = 0; k < n; ++k) {
-    is_led = is_led || !(c->nodes[members[k] & 0x7fffffff].inverse_mass > 0.0);
+    is_led = is_led || kp_contact_leads(&c->nodes[members[k] & 0x7fffffff]);
   }
   rigid_motion r = { .center = { 0 } };
   double mass = 0.0;
   for (size_t k = 0; k < n; ++k) {
     const kp_contact_node *node = &c->nodes[members[k] & 0x7fffffff];
-    double m = is_led ? (node->inverse_mass > 0.0 ? 0.0 : 1.0) : 1.0 / node->inverse_mass;
+    double m = is_led ? (kp_contact_leads(node) ? 1.0 : 0.0) : 1.0 / node->inverse_mass;
     mass += m;
     r.center = kp_vec3_madd(r.center, m, node->from);
     r.shift = kp_vec3_madd(r.shift, m, kp_vec3_sub(node->to, node->from));
@@ -175,7 +175,7 @@ static rigid_motion fit(const kp_contact *c, const kp_contact_key *members, size
   kp_mat3 inertia = { { { 0 } } };
   for (size_t k = 0; k < n; ++k) {
     const kp_contact_node *node = &c->nodes[members[k] & 0x7fffffff];
-    double m = is_led ? (node->inverse_mass > 0.0 ? 0.0 : 1.0) : 1.0 / node->inverse_mass;
+    double m = is_led ? (kp_contact_leads(node) ? 1.0 : 0.0) : 1.0 / node->inverse_mass;
     kp_vec3 d = kp_vec3_sub(node->from, r.center);
     kp_vec3 u = kp_vec3_sub(kp_vec3_sub(node->to, node->from), r.shift);
     momentum = kp_vec3_madd(momentum, m, kp_vec3_cross(d, u));
@@ -215,7 +215,7 @@ static void move_zone(kp_contact *c, const kp_contact_key *members, size_t n, ui
   for (size_t k = 0; k < n; ++k) {
     kp_contact_node *node = &c->nodes[members[k] & 0x7fffffff];
     node->is_moved = 1;
-    if (!(node->inverse_mass > 0.0)) {
+    if (kp_contact_leads(node)) {
       continue;
     }
     node->is_touched = 1;

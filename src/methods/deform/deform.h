@@ -124,10 +124,13 @@ typedef struct kp_deform_pin {
 typedef struct kp_deform_meet {
   kp_contact *contact;        // NULL: nothing meets
   kp_buffer lightness;        // 1/kg
-  kp_buffer give;             // 1/kg: 0 for nodes that are led in this inner step
+  kp_buffer give;             // 1/kg: 0 for nodes that are led along all axes in this inner step
   kp_vector3 clean;           // POS: the last state without intersections
   kp_vector3 clean_velocity;  // of it
-  KP_ARRAY(kp_index) linked;  // pairs of segments that stick
+  kp_vector3 clean_lag;       // F64
+  KP_ARRAY(kp_frame3) clean_frames;   // of all bodies, as the world has them
+  KP_ARRAY(kp_frame3) clean_advance;  // of all bodies, as the inner steps have them
+  KP_ARRAY(kp_index) linked;          // pairs of segments that stick
 } kp_deform_meet;
 
 typedef struct kp_sweep kp_sweep;  // deform_sweep.h
@@ -166,6 +169,7 @@ struct kp_deform {
 
   KP_ARRAY(kp_deform_pin) pins;
   kp_buffer pin_list;  // I32
+  kp_field *lag;  // m: how far led nodes are behind what pins say; NULL: nothing makes them wait
 
   kp_deform_meet meet;
   kp_fabric *fabric;  // what fabrics have beyond springs; NULL until it is made
@@ -277,14 +281,14 @@ KP_NODISCARD kp_result kp_deform_make_contact(kp_deform *deform, kp_env *env);
 // Inverse masses of this inner step, after kp_deform_lead.
 KP_NODISCARD kp_result kp_deform_weigh(kp_deform *deform, kp_env *env);
 // A: keeps the state, which has no intersections, and finds what is near each other in it.
-KP_NODISCARD kp_result kp_deform_find_pairs(kp_deform *deform);
+KP_NODISCARD kp_result kp_deform_find_pairs(kp_deform *deform, kp_env *env);
 // B.2 (`moving`) and B.8 (the velocity).
 KP_NODISCARD kp_result kp_deform_repulse(kp_deform *deform, kp_contact_law law);
 // C: `time` since the kept state.
 KP_NODISCARD kp_result kp_deform_part_collisions(kp_deform *deform, double time);
 KP_NODISCARD kp_result kp_deform_any_collision(kp_deform *deform, double time, bool *out);
-// To the kept state.
-KP_NODISCARD kp_result kp_deform_go_back(kp_deform *deform);
+// To the kept state, with what free bodies were given since.
+KP_NODISCARD kp_result kp_deform_go_back(kp_deform *deform, kp_env *env);
 
 // ---- generators: each turns the def of an entity into a part
 

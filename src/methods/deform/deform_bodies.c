@@ -23,6 +23,8 @@ static void put3(double out[3], kp_vec3 v) {
 static kp_result add_faces(kp_deform_bodies *b, kp_env *env, double friction) {
   for (int axis = 0; axis < 3; ++axis) {
     kp_faces faces = kp_env_faces(env, axis);
+    b->room_lo[axis] = faces.closed_lo ? faces.lo : -HUGE_VAL;
+    b->room_hi[axis] = faces.closed_hi ? faces.hi : HUGE_VAL;
     for (int side = 0; side < 2; ++side) {
       if (!(side == 0 ? faces.closed_lo : faces.closed_hi)) {
         continue;
@@ -42,6 +44,7 @@ static kp_result add_faces(kp_deform_bodies *b, kp_env *env, double friction) {
       KP_TRY(kp_array_push(&b->solids, face));
     }
   }
+  b->n_faces = (int64_t)b->solids.count;
   return KP_OK;
 }
 
@@ -368,8 +371,11 @@ static void advance(kp_deform *d, kp_env *env) {
 
 static void bind_places(kp_call *call, deform_places *p, kp_deform_bodies *b) {
   size_t base = (size_t)((char *)p - (char *)call->args);
+  p->n_faces = (int32_t)b->n_faces;
   p->n_wide = (int32_t)b->n_wide;
   for (int c = 0; c < 3; ++c) {
+    p->room_lo[c] = b->room_lo[c];
+    p->room_hi[c] = b->room_hi[c];
     p->n[c] = b->n[c];
     p->lo[c] = b->lo[c];
   }

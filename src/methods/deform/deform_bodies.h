@@ -19,9 +19,10 @@ typedef struct kp_deform_bodies {
   KP_ARRAY(kp_deform_obstacle) solids;  // those without bounds first
   KP_ARRAY(kp_frame3) frames;           // of all bodies, at the end of the inner step
   bool has_free, has_moving;
-  int64_t n_wide;
-  kp_buffer records;  // deform_obstacle
-  kp_buffer values;   // REAL: of all grids
+  int64_t n_faces, n_wide;
+  double room_lo[3], room_hi[3];  // m: faces of the domain; infinite where there is none
+  kp_buffer records;              // deform_obstacle
+  kp_buffer values;               // REAL: of all grids
   // cells -> solids
   int32_t n[3];
   double lo[3], edge;

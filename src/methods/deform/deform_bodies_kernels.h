@@ -115,21 +115,33 @@ KP_FN void deform_gamma(const double n[3], const double body[3], double friction
   }
 }
 
-// ---- where solids are (section 6.5): those without bounds first, which every node asks; the
-// others through uniform cells that list the solids whose boxes they meet
+// ---- where solids are (section 6.5): faces of the domain first, which nodes well inside it need
+// not ask; then what else has no bounds, which every node asks; the others through uniform cells
+// that list the solids whose boxes they meet
 
 typedef struct deform_places {
   const uint8_t *solids;  // deform_obstacle
   const kp_real *values;  // of all grids
   const int32_t *start, *list;
-  int32_t n_wide;
-  int32_t n[3];  // cells; 0: no solid has bounds
+  int32_t n_faces, n_wide;
+  double room_lo[3], room_hi[3];  // m: the faces; infinite where there is none
+  int32_t n[3];                   // cells; 0: no solid has bounds
   double lo[3];
   double per_edge;  // 1/m
 } deform_places;
 
 KP_FN const deform_obstacle *deform_obstacle_at(const deform_places *p, int32_t s) {
   return (const deform_obstacle *)(const void *)p->solids + s;
+}
+
+// The first solid without bounds that may be nearer to x than `gap`: faces come one and all. What
+// is asked is the distance of each face, to the last bit.
+KP_FN int32_t deform_first_wide(const deform_places *p, const double x[3], double gap) {
+  bool is_inside = true;
+  for (int c = 0; c < 3; ++c) {
+    is_inside = is_inside && x[c] - p->room_lo[c] >= gap && p->room_hi[c] - x[c] >= gap;
+  }
+  return is_inside ? p->n_faces : 0;
 }
 
 // First and last + 1 of the listed solids near x.
@@ -164,7 +176,7 @@ KP_FN void deform_touch(int64_t i, const deform_touch_args *g) {
   double deepest = 0.0;
   deform_near(&g->places, x, &first, &last);
   int32_t n = g->hold[i] >= 7 ? 0 : g->places.n_wide + last - first;
-  for (int32_t k = 0; k < n; ++k) {
+  for (int32_t k = deform_first_wide(&g->places, x, g->gap); k < n; ++k) {
     int32_t s = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
     double normal[3];
     double phi =
@@ -239,7 +251,7 @@ KP_FN void deform_collide(int64_t i, const deform_collide_args *g) {
   deform_near(&g->places, x, &first, &last);
   uint8_t hold = g->hold[i];
   int32_t count = hold >= 7 ? 0 : g->places.n_wide + last - first;
-  for (int32_t k = 0; k < count; ++k) {
+  for (int32_t k = deform_first_wide(&g->places, x, g->gap); k < count; ++k) {
     int32_t number = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
     deform_hit h = { .solid = deform_obstacle_at(&g->places, number) };
     h.depth = deform_obstacle_distance(h.solid, g->places.values, x, h.n) - g->gap;
@@ -452,7 +464,7 @@ KP_FN void deform_avoid(int64_t i, const deform_avoid_args *g) {
   int32_t first, last;
   deform_near(&g->places, x, &first, &last);
   int32_t n = g->hold[i] >= 7 ? 0 : g->places.n_wide + last - first;
-  for (int32_t k = 0; k < n; ++k) {
+  for (int32_t k = deform_first_wide(&g->places, x, g->from); k < n; ++k) {
     int32_t s = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
     const deform_obstacle *solid = deform_obstacle_at(&g->places, s);
     double normal[3], body[3];

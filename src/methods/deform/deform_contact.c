@@ -110,6 +110,11 @@ kp_result kp_deform_make_contact(kp_deform *d, kp_env *env) {
   KP_TRY(result);
   KP_TRY(kp_vector3_resize(&meet->clean, KP_TYPE_POS, n));
   KP_TRY(kp_vector3_resize(&meet->clean_velocity, KP_TYPE_REAL, n));
+  if (d->pins.count > 0) {
+    kp_field_desc lag = { "lag", KP_TYPE_F64, 3, "m", KP_FIELD_STATE, 0.0 };
+    KP_TRY(kp_space_add_field(d->set->space, &lag, &d->lag));
+    KP_TRY(kp_vector3_resize(&meet->clean_lag, KP_TYPE_F64, n));
+  }
   meet->give.type = meet->lightness.type = KP_TYPE_REAL;
   KP_TRY(kp_buffer_resize(&meet->give, (size_t)n * sizeof(kp_real)));
   KP_TRY(kp_buffer_resize(&meet->lightness, (size_t)n * sizeof(kp_real)));
@@ -164,15 +169,32 @@ static kp_result ignore_links(kp_deform *d) {
                            meet->linked.count / 2);
 }
 
+// What free bodies have and were given, for going back.
+static kp_result keep_bodies(kp_deform *d, kp_env *env) {
+  kp_deform_meet *meet = &d->meet;
+  size_t n = d->bodies.has_free ? d->bodies.frames.count : 0;
+  KP_TRY(kp_array_resize(&meet->clean_frames, n));
+  KP_TRY(kp_array_resize(&meet->clean_advance, n));
+  for (size_t k = 0; k < n; ++k) {
+    meet->clean_frames.data[k] = kp_bodies_frame(env->bodies, (kp_index)k);
+    meet->clean_advance.data[k] = d->bodies.frames.data[k];
+  }
+  return KP_OK;
+}
+
 // Pairs are coloured as if no node were led: a pin may let go before the sub-step is over.
-kp_result kp_deform_find_pairs(kp_deform *d) {
+kp_result kp_deform_find_pairs(kp_deform *d, kp_env *env) {
   if (d->meet.contact == NULL) {
     return KP_OK;
   }
   for (int c = 0; c < 3; ++c) {
     KP_TRY(kp_buffer_copy(&d->meet.clean.c[c], &position(d)[c]));
     KP_TRY(kp_buffer_copy(&d->meet.clean_velocity.c[c], &velocity(d)[c]));
+    if (d->lag != NULL) {
+      KP_TRY(kp_buffer_copy(&d->meet.clean_lag.c[c], &d->lag->buffers[c]));
+    }
   }
+  KP_TRY(keep_bodies(d, env));
   KP_TRY(ignore_links(d));
   return kp_contact_find(d->meet.contact, position(d), &d->meet.lightness);
 }
@@ -182,7 +204,7 @@ kp_result kp_deform_repulse(kp_deform *d, kp_contact_law law) {
     return KP_OK;
   }
   kp_buffer *v = law == KP_CONTACT_MOVING ? d->moving.c : velocity(d);
-  return kp_contact_repulse(d->meet.contact, law, position(d), v, &d->meet.give, d->dt);
+  return kp_contact_repulse(d->meet.contact, law, position(d), v, &d->meet.give, &d->hold, d->dt);
 }
 
 static kp_contact_motion motion_of(kp_deform *d, double time) {
@@ -191,6 +213,8 @@ static kp_contact_motion motion_of(kp_deform *d, double time) {
     .x = position(d),
     .v = velocity(d),
     .inverse_mass = &d->meet.give,
+    .hold = &d->hold,
+    .lag = d->lag != NULL ? d->lag->buffers : NULL,
     .time = time,
     .dt = d->dt,
   };
@@ -230,10 +254,19 @@ kp_result kp_deform_any_collision(kp_deform *d, double time, bool *out) {
   return kp_contact_any(d->meet.contact, &motion, out);
 }
 
-kp_result kp_deform_go_back(kp_deform *d) {
+kp_result kp_deform_go_back(kp_deform *d, kp_env *env) {
   for (int c = 0; c < 3; ++c) {
     KP_TRY(kp_buffer_copy(&position(d)[c], &d->meet.clean.c[c]));
     KP_TRY(kp_buffer_copy(&velocity(d)[c], &d->meet.clean_velocity.c[c]));
+    if (d->lag != NULL) {
+      KP_TRY(kp_buffer_copy(&d->lag->buffers[c], &d->meet.clean_lag.c[c]));
+    }
+  }
+  for (size_t k = 0; k < d->meet.clean_frames.count; ++k) {
+    if (env->bodies->models.data[k].kind == KP_BODY_FREE) {
+      kp_bodies_set_frame(env->bodies, (kp_index)k, &d->meet.clean_frames.data[k]);
+      d->bodies.frames.data[k] = d->meet.clean_advance.data[k];
+    }
   }
   return KP_OK;
 }

@@ -4,8 +4,11 @@
 
 #include "methods/common/force_field.h"
 #include "methods/deform/deform_sweep.h"
+#include "methods/deform/deform_sweep_kernels.h"
 #include "methods/deform/fabric.h"
 #include "par/kernel_define.h"
+
+extern const kp_kernel sweep_push_kernel;
 
 DEFORM_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
@@ -56,6 +59,9 @@ static kp_range joined(kp_range a, kp_range b) {
 kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer x[3],
                              double implicit) {
   d->is_filled[group->scheme] = false;
+  if (d->sweeps[group->scheme] != NULL) {
+    d->sweeps[group->scheme]->h = 0.0;
+  }
   for (size_t p = 0; p < d->parts.count;) {
     // parts of one strength are evaluated at once
     kp_deform_part run = d->parts.data[p++];
@@ -164,8 +170,38 @@ static void bind_outer(kp_call *call, deform_outer *o, kp_deform *d, const kp_en
 
 // ---- impulses -----------------------------------------------------------------------------------
 
+// The same where the rows of a solver hold the springs as they are.
+static kp_result impulse_by_rows(kp_deform *d, kp_env *env, const kp_deform_group *group,
+                                 kp_buffer v[3], bool whole) {
+  kp_sweep *s = d->sweeps[group->scheme];
+  KP_TRY(kp_sweep_pull(d, s, v));
+  sweep_push_args a = { .first = group->nodes.first,
+                        .rows = s->rows,
+                        .h = (kp_real)s->h,
+                        .whole = whole,
+                        .b = solver_out(group) };
+  kp_call call;
+  kp_call_init(&call, &sweep_push_kernel, &a);
+  bind_outer(&call, &a.outer, d, env);
+  KP_BIND(&call, &a, row, &s->row, KP_ACCESS_READ);
+  KP_BIND(&call, &a, springs, &s->product, KP_ACCESS_READ);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
+  KP_BIND(&call, &a, vx, &v[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, b.x, &d->right, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, b.y, &d->right, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, b.z, &d->right, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, group->nodes.n);
+}
+
 kp_result kp_deform_impulse(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer v[3],
                             double h, bool whole) {
+  const kp_sweep *sweep = d->sweeps[group->scheme];
+  if (sweep != NULL && sweep->h == h) {
+    return impulse_by_rows(d, env, group, v, whole);
+  }
   kp_buffer *field[3] = { &v[0], &v[1], &v[2] };
   KP_TRY(tensions(d, group, field, (deform_in){ 0 }, true));
   deform_push_args a = {

@@ -511,26 +511,49 @@ KP_FN void deform_extrapolate(int64_t e, const deform_extrapolate_args *g) {
 // ---- pins
 
 // Node e of the list of a pin goes where the pin leads it in this step: x' = turn x + shift. Its
-// velocity is (x' - x)/dt along the axes the pin holds.
+// velocity is (x' - x)/dt along the axes the pin holds. A node that had to wait lags behind by l:
+// it ought to be at x + l, goes to turn (x + l) + shift - (1 - s) turn l, and lags by the last
+// term.
 typedef struct deform_lead_args {
   int64_t first;  // in the list
   double dt;
   double turn[9], shift[3];
+  double share;  // s: of the lag that is made up for in this step
   uint8_t hold;
   const int32_t *list;
   const kp_pos *x, *y, *z;
   kp_real *vx, *vy, *vz;
+  double *lx, *ly, *lz;  // m: lag; NULL: none
   uint8_t *held;
 } deform_lead_args;
+
+#define DEFORM_LEAST_LAG 1e-7  // m: the rest of a lag is made up for at once
 
 KP_FN void deform_lead(int64_t e, const deform_lead_args *g) {
   int64_t i = g->list[g->first + e];
   const double p[3] = { g->x[i], g->y[i], g->z[i] };
+  double l[3] = { 0.0, 0.0, 0.0 };
+  double keep = 0.0;
+  if (g->lx != NULL) {
+    l[0] = g->lx[i];
+    l[1] = g->ly[i];
+    l[2] = g->lz[i];
+    double l2 = l[0] * l[0] + l[1] * l[1] + l[2] * l[2];
+    keep = l2 > DEFORM_LEAST_LAG * DEFORM_LEAST_LAG ? 1.0 - g->share : 0.0;
+  }
   kp_real v[3];
+  double left[3];
   for (int c = 0; c < 3; ++c) {
     const double *row = g->turn + 3 * c;
     double there = row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + g->shift[c];
-    v[c] = (kp_real)((there - p[c]) / g->dt);
+    double late = row[0] * l[0] + row[1] * l[1] + row[2] * l[2];
+    left[c] = keep * late;
+    v[c] = (kp_real)((there + (late - left[c]) - p[c]) / g->dt);
+  }
+  if (g->lx != NULL) {
+    g->lx[i] = g->hold & 1 ? left[0] : l[0];
+    g->ly[i] = g->hold & 2 ? left[1] : l[1];
+    g->lz[i] = g->hold & 4 ? left[2] : l[2];
   }
   g->vx[i] = g->hold & 1 ? v[0] : g->vx[i];
   g->vy[i] = g->hold & 2 ? v[1] : g->vy[i];
@@ -544,6 +567,19 @@ typedef struct deform_release_args {
 
 KP_FN void deform_release(int64_t i, const deform_release_args *g) {
   g->held[i] = 0;
+}
+
+// What is not held any more does not lag.
+typedef struct deform_forget_args {
+  const uint8_t *held;
+  double *lx, *ly, *lz;
+} deform_forget_args;
+
+KP_FN void deform_forget(int64_t i, const deform_forget_args *g) {
+  uint8_t held = g->held[i];
+  g->lx[i] = held & 1 ? g->lx[i] : 0.0;
+  g->ly[i] = held & 2 ? g->ly[i] : 0.0;
+  g->lz[i] = held & 4 ? g->lz[i] : 0.0;
 }
 
 // ---- the surface at a node: unit normal, and the drag of its third of the triangles around
@@ -659,9 +695,9 @@ typedef struct deform_give_args {
   kp_real *give;
 } deform_give_args;
 
-// Nodes that are led along any axis move as told.
+// Nodes that are led along all axes move as told.
 KP_FN void deform_give(int64_t i, const deform_give_args *g) {
-  g->give[i] = g->hold[i] != 0 ? (kp_real)0 : g->lightness[i];
+  g->give[i] = g->hold[i] >= 7 ? (kp_real)0 : g->lightness[i];
 }
 
 #define DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
@@ -681,6 +717,7 @@ KP_FN void deform_give(int64_t i, const deform_give_args *g) {
   POINT(deform, extrapolate)                                                                       \
   POINT(deform, lead)                                                                              \
   POINT(deform, release)                                                                           \
+  POINT(deform, forget)                                                                            \
   POINT(deform, normal)                                                                            \
   REDUCE(deform, strain_rate, KP_REDUCE_MAX)                                                       \
   REDUCE(deform, energy, KP_REDUCE_SUM)                                                            \

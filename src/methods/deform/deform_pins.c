@@ -1,6 +1,7 @@
 // Pins: nodes that are held or led. What a pin says is a motion x -> R(t) (x - pivot) + pivot +
 // p(t); in a step a led node goes by the motion from the start to the end of it, from wherever it
-// is, so that a pin may take hold at any time.
+// is, so that a pin may take hold at any time. Where contact made it wait it lags behind what the
+// pin says, and catches up once it can.
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "geom/shape.h"
 #include "methods/deform/deform.h"
 
-extern const kp_kernel deform_lead_kernel, deform_release_kernel;
+extern const kp_kernel deform_lead_kernel, deform_release_kernel, deform_forget_kernel;
 
 static bool is_of_part(const kp_deform *d, const kp_pin_def *pin, int64_t node) {
   if (pin->of[0] == '\0') {
@@ -116,6 +117,28 @@ static bool is_on(const kp_pin_def *pin, double time) {
   return time >= pin->start && (isnan(pin->stop) || time < pin->stop);
 }
 
+// Of nodes that had to wait: the time in which their lag falls to 1/e [s].
+#define CATCH_UP 0.05
+
+static void bind_lag(kp_call *call, deform_lead_args *a, kp_deform *d) {
+  a->share = -expm1(-d->dt / CATCH_UP);
+  KP_BIND(call, a, lx, d->lag != NULL ? &d->lag->buffers[0] : NULL, KP_ACCESS_WRITE);
+  KP_BIND(call, a, ly, d->lag != NULL ? &d->lag->buffers[1] : NULL, KP_ACCESS_WRITE);
+  KP_BIND(call, a, lz, d->lag != NULL ? &d->lag->buffers[2] : NULL, KP_ACCESS_WRITE);
+}
+
+static kp_result forget(kp_deform *d, kp_env *env) {
+  if (d->lag == NULL) {
+    return KP_OK;
+  }
+  deform_forget_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &deform_forget_kernel, &a);
+  KP_BIND(&call, &a, held, &d->hold, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, l, d->lag, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, d->set->space->n);
+}
+
 kp_result kp_deform_lead_nodes(kp_deform *d, kp_env *env, const kp_mat3 *turn, kp_vec3 shift,
                                kp_buffer *list, kp_range nodes, uint8_t axes) {
   deform_lead_args a = {
@@ -128,6 +151,7 @@ kp_result kp_deform_lead_nodes(kp_deform *d, kp_env *env, const kp_mat3 *turn, k
   KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
   KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, held, &d->hold, KP_ACCESS_WRITE);
+  bind_lag(&call, &a, d);
   return kp_call_run(env->backend, &call, nodes.n);
 }
 
@@ -147,5 +171,5 @@ kp_result kp_deform_lead(kp_deform *d, kp_env *env) {
                                   axes_of(&pin->def)));
     }
   }
-  return KP_OK;
+  return forget(d, env);
 }

@@ -36,7 +36,8 @@ static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend
                             &d->tets.force,
                             &d->tets.diagonal,
                             &d->meet.clean,
-                            &d->meet.clean_velocity };
+                            &d->meet.clean_velocity,
+                            &d->meet.clean_lag };
   kp_buffer *singles[] = { &d->mass,
                            &d->hold,
                            &d->slow,
@@ -113,6 +114,8 @@ void kp_deform_free_model(kp_deform *deform) {
   kp_contact_destroy(&deform->meet.contact);
   kp_array_free(&deform->springs.kinds);
   kp_array_free(&deform->meet.linked);
+  kp_array_free(&deform->meet.clean_frames);
+  kp_array_free(&deform->meet.clean_advance);
   kp_pcg_free(&deform->pcg);
   for (int g = 0; g < KP_SCHEME_COUNT; ++g) {
     kp_sweep_destroy(&deform->sweeps[g]);

@@ -16,11 +16,11 @@ DEFORM_SWEEP_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE
 
 static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend *backend),
                         kp_backend *backend) {
-  kp_buffer *all[] = { &s->node,       &s->row,   &s->start,     &s->other,     &s->pair,
-                       &s->pair_start, &s->side,  &s->root.c[0], &s->root.c[1], &s->root.c[2],
-                       &s->block,      &s->t,     &s->inverse,   &s->minus,     &s->pair_springs,
-                       &s->right,      &s->w,     &s->change,    &s->product,   &s->own,
-                       &s->guess,      &s->wanted };
+  kp_buffer *all[] = { &s->node,       &s->row,    &s->start,     &s->other,     &s->pair,
+                       &s->pair_start, &s->side,   &s->root.c[0], &s->root.c[1], &s->root.c[2],
+                       &s->block,      &s->t,      &s->inverse,   &s->minus,     &s->pair_springs,
+                       &s->right,      &s->w,      &s->change,    &s->product,   &s->own,
+                       &s->guess,      &s->wanted, &s->pull.c[0], &s->pull.c[1], &s->pull.c[2] };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     each(all[k], backend);
   }
@@ -59,6 +59,7 @@ typedef struct link {
 // What is needed while rows are made.
 typedef struct draft {
   int64_t first, n;         // nodes of the group
+  const int32_t *a;         // of all springs: where they begin
   KP_ARRAY(link) links;     // springs, sorted by nodes
   KP_ARRAY(int32_t) nodes;  // neighbours of nodes, each once ...
   KP_ARRAY(int32_t) pairs;  // ... and which pair they are
@@ -100,6 +101,7 @@ static kp_result sort_springs(kp_deform *d, const kp_deform_group *group, draft 
   const int32_t *a, *b;
   KP_TRY(kp_buffer_get(&d->springs.a, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&a));
   KP_TRY(kp_buffer_get(&d->springs.b, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&b));
+  m->a = a;
   KP_TRY(kp_array_resize(&m->links, (size_t)n));
   for (int64_t k = 0; k < n; ++k) {
     int32_t s = (int32_t)(group->springs.first + k), first = (int32_t)m->first;
@@ -228,13 +230,19 @@ static int32_t count_side(const draft *m, int64_t i, int later) {
   return n;
 }
 
+typedef struct entry_arrays {
+  const int32_t *row, *springs, *start;  // springs of pairs
+  int32_t *other, *pair;
+} entry_arrays;
+
 // Entries of node i on one side, SWEEP_SLICE apart from e on; returns where the next one would be.
-static int64_t write_side(const draft *m, int64_t i, int later, const int32_t *row, int64_t e,
-                          int32_t *other, int32_t *pair) {
+static int64_t write_side(const draft *m, int64_t i, int later, const entry_arrays *to, int64_t e) {
   for (int32_t k = m->begin.data[i]; k < m->begin.data[i + 1]; ++k) {
     if (is_later(m, i, m->nodes.data[k]) == later) {
-      other[e] = row[m->nodes.data[k]];
-      pair[e] = m->pairs.data[k];
+      int32_t pair = m->pairs.data[k];
+      bool ends_here = m->a[to->springs[to->start[pair]]] != m->first + i;
+      to->other[e] = to->row[m->nodes.data[k]];
+      to->pair[e] = 2 * pair + ends_here;
       e += SWEEP_SLICE;
     }
   }
@@ -259,11 +267,14 @@ static kp_result fill_entries(kp_sweep *s, const draft *m) {
   s->n_entries = start[n_sides];
   KP_TRY(room(&s->other, KP_TYPE_I32, s->n_entries, &other));
   KP_TRY(room(&s->pair, KP_TYPE_I32, s->n_entries, &pair));
+  entry_arrays to = { .row = row, .other = other, .pair = pair };
+  KP_TRY(kp_buffer_get(&s->pair_springs, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.springs));
+  KP_TRY(kp_buffer_get(&s->pair_start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.start));
   for (int64_t k = 0; k < n_sides; ++k) {
     for (int64_t l = 0; l < SWEEP_SLICE; ++l) {
       int64_t r = k / 2 * SWEEP_SLICE + l, e = start[k] + l;
       if (node[r] >= 0) {
-        e = write_side(m, node[r] - m->first, (int)(k % 2), row, e, other, pair);
+        e = write_side(m, node[r] - m->first, (int)(k % 2), &to, e);
       }
       for (; e < start[k + 1]; e += SWEEP_SLICE) {
         other[e] = (int32_t)r;
@@ -288,6 +299,7 @@ static kp_result make_vectors(kp_sweep *s) {
   KP_TRY(kp_vector_resize(&s->block, SWEEP_BLOCK * s->rows));
   KP_TRY(kp_vector_resize(&s->inverse, SWEEP_BLOCK * s->rows));
   KP_TRY(kp_vector3_resize(&s->root, KP_TYPE_REAL, s->n_entries));
+  KP_TRY(kp_vector3_resize(&s->pull, KP_TYPE_REAL, s->n_entries));
   KP_TRY(kp_vector_resize(&s->own, SWEEP_OWN * s->rows));
   return kp_vector_resize(&s->side, s->n_entries);
 }
@@ -341,10 +353,13 @@ kp_result kp_sweep_fill(kp_deform *d, kp_sweep *s, double h) {
   KP_BIND(&call, &a, pair_start, &s->pair_start, KP_ACCESS_READ);
   KP_BIND(&call, &a, pair_springs, &s->pair_springs, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, d, &d->springs.direction, KP_ACCESS_READ);
+  KP_BIND(&call, &a, force, &d->springs.force, KP_ACCESS_READ);
   KP_BIND(&call, &a, rate, &d->springs.rate, KP_ACCESS_READ);
   KP_BIND(&call, &a, side, &d->springs.side, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, q, &s->root, KP_ACCESS_OVERWRITE);
   KP_BIND(&call, &a, qs, &s->side, KP_ACCESS_OVERWRITE);
+  KP_BIND_VECTOR3(&call, &a, f, &s->pull, KP_ACCESS_OVERWRITE);
+  s->h = h;
   return kp_call_run(d->set->space->backend, &call, s->n_entries);
 }
 
@@ -359,6 +374,29 @@ static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
   BIND_IN(qz, &s->root.c[2]);
   BIND_IN(qs, &s->side);
 #undef BIND_IN
+}
+
+kp_result kp_sweep_pull(kp_deform *d, kp_sweep *s, kp_buffer v[3]) {
+  kp_backend *backend = d->set->space->backend;
+  sweep_collect_args p = { 0 };
+  kp_call call;
+  kp_call_init(&call, &sweep_collect_kernel, &p);
+  KP_BIND(&call, &p, node, &s->node, KP_ACCESS_READ);
+  KP_BIND(&call, &p, x, &v[0], KP_ACCESS_READ);
+  KP_BIND(&call, &p, y, &v[1], KP_ACCESS_READ);
+  KP_BIND(&call, &p, z, &v[2], KP_ACCESS_READ);
+  KP_BIND(&call, &p, to, &s->t, KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(backend, &call, s->rows));
+  sweep_pull_args a = { .rows = s->rows };
+  kp_call_init(&call, &sweep_pull_kernel, &a);
+  bind_entries(&call, &a.entries, s);
+  KP_BIND_VECTOR3(&call, &a, f, &s->pull, KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, &s->t, KP_ACCESS_READ);
+  KP_BIND(&call, &a, y, &s->product, KP_ACCESS_WRITE);
+  for (size_t c = 0; c < s->colours.count; ++c) {
+    KP_TRY(kp_call_rows(backend, &call, &s->colours.data[c].segments, s->colours.data[c].n));
+  }
+  return KP_OK;
 }
 
 kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h) {

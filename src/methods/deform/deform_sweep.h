@@ -23,7 +23,8 @@ struct kp_sweep {
   kp_buffer start, other, pair;
   kp_buffer pair_start, pair_springs;
   // of a system
-  kp_vector3 root;
+  double h;  // s, in the entries; 0: they are not those of the springs as evaluated last
+  kp_vector3 root, pull;
   kp_buffer side;
   kp_buffer block, inverse, own;
   kp_buffer t, w;                  // records of rows
@@ -40,6 +41,9 @@ void kp_sweep_destroy(kp_sweep **sweep);
 KP_NODISCARD kp_result kp_sweep_fill(kp_deform *deform, kp_sweep *sweep, double h);
 // Its blocks, as far as nodes are free to move.
 KP_NODISCARD kp_result kp_sweep_factor(kp_deform *deform, kp_sweep *sweep, double h);
+
+// product = what the springs of the entries give to the rows in their step at velocities v.
+KP_NODISCARD kp_result kp_sweep_pull(kp_deform *deform, kp_sweep *sweep, kp_buffer v[3]);
 
 // deform->change: from a guess to the answer for deform->right.
 KP_NODISCARD kp_result kp_sweep_solve(kp_deform *deform, kp_sweep *sweep);

@@ -33,19 +33,22 @@
 #define SWEEP_BLOCK 6  // of a symmetric 3x3 block: xx yy zz xy xz yz, item k of row r at [k R + r]
 
 // Springs between two nodes lie on one line, so they are one entry: what they do to a velocity u of
-// the other node is q (q.u) + s u, with the step in q and s.
+// the other node is q (q.u) + s u, and f what they do at rest, with the step in all of them.
 typedef struct sweep_fill_args {
   kp_real h;
-  const int32_t *pair;  // of an entry; -1: none
+  const int32_t
+      *pair;  // of an entry: 2 pair + (0: its first spring begins here, 1: ends); -1: none
   const int32_t *pair_start, *pair_springs;
-  const kp_real *dx, *dy, *dz, *rate, *side;
+  const kp_real *dx, *dy, *dz, *force, *rate, *side;
   kp_real *qx, *qy, *qz, *qs;
+  kp_real *fx, *fy, *fz;
 } sweep_fill_args;
 
 KP_FN void sweep_fill(int64_t e, const sweep_fill_args *g) {
-  int32_t p = g->pair[e];
-  kp_real along = 0, side = 0, d[3] = { 0, 0, 0 };
-  if (p >= 0) {
+  int32_t code = g->pair[e];
+  kp_real along = 0, side = 0, force = 0, d[3] = { 0, 0, 0 };
+  if (code >= 0) {
+    int32_t p = code >> 1;
     int32_t first = g->pair_springs[g->pair_start[p]];
     d[0] = g->dx[first];
     d[1] = g->dy[first];
@@ -55,13 +58,18 @@ KP_FN void sweep_fill(int64_t e, const sweep_fill_args *g) {
       kp_real c = g->rate[s] - g->side[s];
       along += c > 0 ? c : 0;
       side += g->side[s];
+      force += g->force[s];
     }
   }
+  kp_real pull = code & 1 ? -(g->h * force) : g->h * force;
   kp_real root = (kp_real)sqrt((double)(g->h * along));
   g->qx[e] = root * d[0];
   g->qy[e] = root * d[1];
   g->qz[e] = root * d[2];
   g->qs[e] = g->h * side;
+  g->fx[e] = pull * d[0];
+  g->fy[e] = pull * d[1];
+  g->fz[e] = pull * d[2];
 }
 
 // ---- blocks of nodes
@@ -274,6 +282,22 @@ KP_FN void sweep_pack(int64_t r, const sweep_pack_args *g) {
   g->to[KP_RECORD * r + 3] = 0;
 }
 
+// A field of all nodes to records.
+typedef struct sweep_collect_args {
+  const int32_t *node;
+  const kp_real *x, *y, *z;
+  kp_real *to;
+} sweep_collect_args;
+
+KP_FN void sweep_collect(int64_t r, const sweep_collect_args *g) {
+  bool is_node = g->node[r] >= 0;
+  int64_t at = is_node ? g->node[r] : g->node[0];
+  g->to[KP_RECORD * r] = is_node ? g->x[at] : (kp_real)0;
+  g->to[KP_RECORD * r + 1] = is_node ? g->y[at] : (kp_real)0;
+  g->to[KP_RECORD * r + 2] = is_node ? g->z[at] : (kp_real)0;
+  g->to[KP_RECORD * r + 3] = 0;
+}
+
 // to += from
 typedef struct sweep_scatter_args {
   int64_t first;
@@ -411,6 +435,67 @@ KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
   sweep_put(g->y, rows, i, i0, i1, y);
 }
 
+// What springs do to their rows at velocities v: y = sum of f + q (q.dv) + s dv.
+typedef struct sweep_pull_args {
+  int64_t rows;
+  sweep_entries entries;
+  const kp_real *fx, *fy, *fz;
+  const kp_real *v;  // records
+  kp_real *y;
+} sweep_pull_args;
+
+KP_FN void sweep_pull(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_pull_args *g) {
+  (void)k;
+  int64_t i = sweep_first(j, i0);
+  const sweep_entries *s = &g->entries;
+  kp_lanes zero = { 0 }, v[3], y[3] = { zero, zero, zero };
+  kp_records_load(g->v + KP_RECORD * i, v);
+  for (int64_t e = s->start[2 * j] + i % SWEEP_SLICE; e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
+    kp_lanes u[3];
+    kp_records_gather(g->v, s->other + e, u);
+    kp_lanes qx = KP_LANES_LOAD(s->qx + e), qy = KP_LANES_LOAD(s->qy + e);
+    kp_lanes qz = KP_LANES_LOAD(s->qz + e), qs = KP_LANES_LOAD(s->qs + e);
+    kp_lanes dx = u[0] - v[0], dy = u[1] - v[1], dz = u[2] - v[2];
+    kp_lanes along = qx * dx + qy * dy + qz * dz;
+    y[0] += KP_LANES_LOAD(g->fx + e) + (along * qx + qs * dx);
+    y[1] += KP_LANES_LOAD(g->fy + e) + (along * qy + qs * dy);
+    y[2] += KP_LANES_LOAD(g->fz + e) + (along * qz + qs * dz);
+  }
+  sweep_put(g->y, g->rows, i, i0, i1, y);
+}
+
+// deform_push with the springs summed by rows.
+typedef struct sweep_push_args {
+  int64_t first, rows;
+  kp_real h;  // s
+  int32_t whole;
+  const int32_t *row;      // of a node of the group
+  const kp_real *springs;  // a vector of rows, with the step in it
+  deform_outer outer;
+  const uint8_t *hold;
+  const kp_real *cx, *cy, *cz;  // contact normals
+  const kp_real *vx, *vy, *vz;
+  deform_out b;
+} sweep_push_args;
+
+KP_FN void sweep_push(int64_t e, const sweep_push_args *g) {
+  int64_t i = g->first + e, r = g->row[e];
+  const deform_outer *o = &g->outer;
+  kp_real still[3] = { g->vx[i] - o->wx[i], g->vy[i] - o->wy[i], g->vz[i] - o->wz[i] };
+  kp_real f[3] = { 0, 0, 0 };
+  deform_resist(o, i, still, f);
+  f[0] = g->springs[r] + g->h * (f[0] + o->mass[i] * (o->gx + o->ex[i]));
+  f[1] = g->springs[g->rows + r] + g->h * (f[1] + o->mass[i] * (o->gy + o->ey[i]));
+  f[2] = g->springs[2 * g->rows + r] + g->h * (f[2] + o->mass[i] * (o->gz + o->ez[i]));
+  if (!g->whole) {
+    kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
+    deform_free(g->hold[i], n, f);
+  }
+  g->b.x[g->b.o + i] = f[0];
+  g->b.y[g->b.p + i] = f[1];
+  g->b.z[g->b.q + i] = f[2];
+}
+
 // (D + L^T) t = x, and -S
 typedef struct sweep_back_args {
   int64_t rows;
@@ -466,6 +551,9 @@ KP_FN void sweep_forth(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep
   POINT(sweep, gather)                                                                             \
   POINT(sweep, scatter)                                                                            \
   POINT(sweep, pack)                                                                               \
+  POINT(sweep, collect)                                                                            \
+  ROW(sweep, pull)                                                                                 \
+  POINT(sweep, push)                                                                               \
   ROW(sweep, product)                                                                              \
   ROW(sweep, back)                                                                                 \
   ROW(sweep, forth)

@@ -1,0 +1,218 @@
+#include "render/ray_scene.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "par/kernel_define.h"
+#include "par/parallel.h"
+#include "render/ray_tree.h"
+
+#define CHUNK 8192
+
+RAY_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+enum { TRIANGLES, BALLS, STROKES };
+
+// ---- boxes
+
+static void begin_item(kp_ray_item *item, int64_t id) {
+  item->id = (uint32_t)id;
+  item->unused = 0;
+  for (int a = 0; a < 3; ++a) {
+    item->low[a] = HUGE_VALF;
+    item->high[a] = -HUGE_VALF;
+  }
+}
+
+static void grow_item(kp_ray_item *item, float x, float y, float z, float r) {
+  const float p[3] = { x, y, z };
+  for (int a = 0; a < 3; ++a) {
+    // a NaN stays in the box
+    item->low[a] = p[a] - r >= item->low[a] ? item->low[a] : p[a] - r;
+    item->high[a] = p[a] + r <= item->high[a] ? item->high[a] : p[a] + r;
+  }
+}
+
+static bool is_finite(const kp_ray_item *item) {
+  bool fine = true;
+  for (int a = 0; a < 3; ++a) {
+    fine = fine && isfinite(item->low[a]) && isfinite(item->high[a]);
+  }
+  return fine;
+}
+
+static void find_box(const kp_ray_geometry *g, int kind, int64_t i, kp_ray_item *item) {
+  begin_item(item, i);
+  if (kind == TRIANGLES) {
+    for (int k = 0; k < 3; ++k) {
+      kp_f3 p = g->vertices[g->triangles[3 * i + k]];
+      grow_item(item, p.x, p.y, p.z, 0.0f);
+    }
+  } else if (kind == BALLS) {
+    kp_ball b = g->balls[i];
+    grow_item(item, b.x, b.y, b.z, b.r > 0.0f ? b.r : NAN);
+  } else {
+    const kp_ball *ends = &g->line_vertices[g->segments[i].vertex];
+    float r = 0.5f * (ends[0].r + ends[1].r);
+    grow_item(item, ends[0].x, ends[0].y, ends[0].z, r);
+    grow_item(item, ends[1].x, ends[1].y, ends[1].z, r);
+  }
+}
+
+// ---- blocks
+
+static uint32_t mask_of(const uint8_t *masks, uint32_t id) {
+  return masks != NULL ? masks[id] : KP_RAY_ALL;
+}
+
+static void fill_triangle(const kp_ray_geometry *g, kp_ray_triangles *b, int k, uint32_t id) {
+  b->id[k] = id;
+  b->mask[k] = id != KP_RAY_NOTHING ? mask_of(g->triangle_masks, id) : 0;
+  for (int c = 0; c < 3; ++c) {
+    kp_f3 p = { 0.0f, 0.0f, 0.0f };
+    if (id != KP_RAY_NOTHING) {
+      p = g->vertices[g->triangles[3 * (size_t)id + (size_t)c]];
+    }
+    b->corner[c][0][k] = p.x;
+    b->corner[c][1][k] = p.y;
+    b->corner[c][2][k] = p.z;
+  }
+}
+
+static void fill_ball(const kp_ray_geometry *g, kp_ray_balls *b, int k, uint32_t id) {
+  kp_ball ball = { 0.0f, 0.0f, 0.0f, 0.0f };
+  if (id != KP_RAY_NOTHING) {
+    ball = g->balls[id];
+  }
+  b->id[k] = id;
+  b->mask[k] = id != KP_RAY_NOTHING ? mask_of(g->ball_masks, id) : 0;
+  b->center[0][k] = ball.x;
+  b->center[1][k] = ball.y;
+  b->center[2][k] = ball.z;
+  b->radius[k] = ball.r;
+}
+
+// A stroke is as thick as its ends are on average.
+static void fill_stroke(const kp_ray_geometry *g, kp_ray_strokes *b, int k, uint32_t id) {
+  kp_ball ends[2] = { { 0.0f, 0.0f, 0.0f, 0.0f }, { 0.0f, 0.0f, 0.0f, 0.0f } };
+  if (id != KP_RAY_NOTHING) {
+    memcpy(ends, &g->line_vertices[g->segments[id].vertex], sizeof ends);
+  }
+  b->id[k] = id;
+  b->mask[k] = id != KP_RAY_NOTHING ? mask_of(g->segment_masks, id) : 0;
+  for (int e = 0; e < 2; ++e) {
+    b->end[e][0][k] = ends[e].x;
+    b->end[e][1][k] = ends[e].y;
+    b->end[e][2][k] = ends[e].z;
+  }
+  b->radius[k] = 0.5f * (ends[0].r + ends[1].r);
+}
+
+typedef struct fill_context {
+  const kp_ray_geometry *geometry;
+  const kp_ray_tree *tree;
+  void *blocks;
+  int kind;
+  kp_ray_item *items;
+} fill_context;
+
+static void fill_blocks(int64_t begin, int64_t end, void *context) {
+  const fill_context *c = context;
+  for (int64_t i = begin; i < end; ++i) {
+    for (int k = 0; k < KP_RAY_LANES; ++k) {
+      uint32_t id = c->tree->lanes[i * KP_RAY_LANES + k];
+      if (c->kind == TRIANGLES) {
+        fill_triangle(c->geometry, (kp_ray_triangles *)c->blocks + i, k, id);
+      } else if (c->kind == BALLS) {
+        fill_ball(c->geometry, (kp_ray_balls *)c->blocks + i, k, id);
+      } else {
+        fill_stroke(c->geometry, (kp_ray_strokes *)c->blocks + i, k, id);
+      }
+    }
+  }
+}
+
+static void fill_items(int64_t begin, int64_t end, void *context) {
+  const fill_context *c = context;
+  for (int64_t i = begin; i < end; ++i) {
+    find_box(c->geometry, c->kind, i, &c->items[i]);
+  }
+}
+
+static kp_result build_kind(kp_ray_scene *s, const kp_ray_geometry *g, int kind) {
+  static const size_t sizes[] = { sizeof(kp_ray_triangles), sizeof(kp_ray_balls),
+                                  sizeof(kp_ray_strokes) };
+  const int64_t counts[] = { g->n_triangles, g->n_balls, g->n_segments };
+  int64_t n = counts[kind], kept = 0;
+  if (n == 0) {
+    return KP_OK;
+  }
+  kp_ray_item *items = kp_alloc((size_t)n * sizeof *items, KP_MEMORY_RENDER);
+  if (items == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  fill_context context = { .geometry = g, .kind = kind, .items = items };
+  kp_parallel_for(n, CHUNK, fill_items, &context);
+  for (int64_t i = 0; i < n; ++i) {
+    if (is_finite(&items[i])) {
+      items[kept++] = items[i];
+    }
+  }
+  kp_ray_tree tree;
+  kp_result result = kp_ray_tree_build(items, kept, &tree);
+  kp_free(items);
+  if (result != KP_OK || tree.n_nodes == 0) {
+    return result;
+  }
+  s->nodes[kind] = tree.nodes;
+  s->n_nodes[kind] = tree.n_nodes;
+  s->n_blocks[kind] = tree.n_blocks;
+  s->blocks[kind] = kp_alloc((size_t)tree.n_blocks * sizes[kind], KP_MEMORY_RENDER);
+  if (s->blocks[kind] != NULL) {
+    context.tree = &tree;
+    context.blocks = s->blocks[kind];
+    kp_parallel_for(tree.n_blocks, CHUNK / KP_RAY_LANES, fill_blocks, &context);
+  }
+  kp_free(tree.lanes);
+  return s->blocks[kind] != NULL ? KP_OK : KP_ERROR_MEMORY;
+}
+
+kp_result kp_ray_scene_build(kp_ray_scene *scene, const kp_ray_geometry *geometry) {
+  kp_ray_scene_free(scene);
+  kp_result result = KP_OK;
+  for (int kind = 0; kind < 3 && result == KP_OK; ++kind) {
+    result = build_kind(scene, geometry, kind);
+  }
+  if (result != KP_OK) {
+    kp_ray_scene_free(scene);
+    return result;
+  }
+  scene->view = (kp_ray_view){ .triangle_nodes = scene->nodes[TRIANGLES],
+                               .ball_nodes = scene->nodes[BALLS],
+                               .stroke_nodes = scene->nodes[STROKES],
+                               .triangles = scene->blocks[TRIANGLES],
+                               .balls = scene->blocks[BALLS],
+                               .strokes = scene->blocks[STROKES],
+                               .ground = -HUGE_VALF,
+                               .up = 1 };
+  return KP_OK;
+}
+
+void kp_ray_scene_free(kp_ray_scene *scene) {
+  for (int kind = 0; kind < 3; ++kind) {
+    kp_free(scene->nodes[kind]);
+    kp_free(scene->blocks[kind]);
+  }
+  memset(scene, 0, sizeof *scene);
+  scene->view.ground = -HUGE_VALF;
+}
+
+void kp_ray_find_nearest(const kp_ray_view *view, const kp_ray *rays, int64_t n, kp_ray_hit *hits) {
+  ray_nearest_args a = { .scene = *view, .rays = rays, .hits = hits };
+  ray_nearest_kernel.point[kp_isa_current()](0, n, &a);
+}
+
+void kp_ray_find_any(const kp_ray_view *view, const kp_ray *rays, int64_t n, int32_t *blocked) {
+  ray_any_args a = { .scene = *view, .rays = rays, .blocked = blocked };
+  ray_any_kernel.point[kp_isa_current()](0, n, &a);
+}

@@ -1,0 +1,288 @@
+// Sprites and sphere impostors against their formulas (Lyes 2015, Listings 7.2 to 7.4).
+#include "support/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "render/scene_from_frame.h"
+
+#define PI 3.14159265358979323846
+#define SIZE 201
+#define MIDDLE (SIZE / 2)
+
+static kp_render_def sprite_def(void) {
+  kp_render_def def = kp_default_render_def();
+  def.width = def.height = SIZE;
+  def.samples = 1;
+  def.camera_position = kp_vec3_make(0.0, 0.0, 5.0);
+  def.camera_fov_deg = 40.0;
+  def.ground = KP_GROUND_NONE;
+  def.box = false;
+  def.transparent = true;
+  return def;
+}
+
+static double focal_pixels(const kp_render_def *def) {
+  return 0.5 * (double)def->height / tan(0.5 * def->camera_fov_deg * PI / 180.0);
+}
+
+static const float *pixel(const kp_picture *picture, int x, int y) {
+  return picture->rgba + 4 * ((ptrdiff_t)y * picture->width + x);
+}
+
+static kp_picture draw(const kp_render_points *points, int n, const kp_render_def *def) {
+  kp_render_scene scene = { .up = KP_UP_Y, .bounds = kp_aabb_empty() };
+  scene.points = points;
+  scene.n_points = n;
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, def, &picture));
+  return picture;
+}
+
+// A flat sprite covers the disc of its radius over its distance, also away from the axis.
+static void size_falls_with_distance(void **state) {
+  (void)state;
+  kp_render_def def = sprite_def();
+  for (int k = 0; k < 4; ++k) {
+    double x = k % 2 == 0 ? 0.0 : 0.6, y = 0.0, z = k < 2 ? 2.0 : -2.0;
+    kp_render_points points = { .n = 1, .positions = { &x, &y, &z, 1 }, .radius = 0.4 };
+    points.look = kp_default_look_def();
+    points.look.sprite = KP_SPRITE_OVER;
+    points.look.texture = KP_TEXTURE_FLAT;
+    kp_picture picture = draw(&points, 1, &def);
+    double covered = 0.0;
+    for (int i = 0; i < SIZE * SIZE; ++i) {
+      covered += (double)picture.rgba[4 * i + 3];
+      assert_true(picture.depth[i] == HUGE_VALF);
+    }
+    // cone around (x, 0, d) of sine r / distance, cut by the picture plane: an ellipse
+    double d = 5.0 - z, square = x * x + d * d, s2 = 0.16 / square;
+    double f = focal_pixels(&def), c2 = d * d / square;
+    double area = PI * f * f * s2 * sqrt(1.0 - s2) / pow(c2 - s2, 1.5);
+    // a disc that faces the eye and the ball of its radius differ by the square of the sine
+    assert_near_relative(covered, area, 0.04);
+    kp_picture_free(&picture);
+  }
+}
+
+static void textures_fade_to_the_rim(void **state) {
+  (void)state;
+  kp_render_def def = sprite_def();
+  for (int texture = 0; texture < KP_TEXTURE_COUNT; ++texture) {
+    double zero = 0.0;
+    kp_render_points points = { .n = 1, .positions = { &zero, &zero, &zero, 1 }, .radius = 0.5 };
+    points.look = kp_default_look_def();
+    points.look.sprite = KP_SPRITE_OVER;
+    points.look.texture = texture;
+    points.look.opacity = 0.8;
+    kp_picture picture = draw(&points, 1, &def);
+    for (int i = 0; i < 60; ++i) {
+      double slope = i / focal_pixels(&def);
+      double q = 25.0 * slope * slope / (1.0 + slope * slope) / 0.25;
+      double soft = (1.0 - q) * (1.0 - q), gauss = (exp(-4.0 * q) - exp(-4.0)) / (1.0 - exp(-4.0));
+      double want = texture == KP_TEXTURE_FLAT ? 1.0 : texture == KP_TEXTURE_SOFT ? soft : gauss;
+      want = q < 1.0 ? 0.8 * want : 0.0;
+      assert_near(pixel(&picture, MIDDLE + i, MIDDLE)[3], want, 1e-4);
+      assert_near(pixel(&picture, MIDDLE, MIDDLE - i)[3], want, 1e-4);
+    }
+    kp_picture_free(&picture);
+  }
+}
+
+// Near over far whatever their order in the set; light behind a puff is dimmed by it.
+static void puffs_cover_from_front_to_back(void **state) {
+  (void)state;
+  kp_render_def def = sprite_def();
+  double zero[3] = { 0.0, 0.0, 0.0 };
+  for (int order = 0; order < 2; ++order) {
+    double z[2] = { order == 0 ? 1.0 : -1.0, order == 0 ? -1.0 : 1.0 };
+    float red[2] = { order == 0 ? 1.0f : 0.0f, order == 0 ? 0.0f : 1.0f };
+    float green[2] = { 1.0f - red[0], 1.0f - red[1] }, blue[2] = { 0.0f, 0.0f };
+    float alphas[2] = { 0.5f, 0.5f };
+    kp_render_points points = { .n = 2, .positions = { zero, zero, z, 1 }, .radius = 0.5 };
+    points.colors[0] = red;
+    points.colors[1] = green;
+    points.colors[2] = blue;
+    points.alphas = alphas;
+    points.look = kp_default_look_def();
+    points.look.sprite = KP_SPRITE_OVER;
+    points.look.glow = 1.0;  // gives off its colour: no sun on it
+    kp_picture picture = draw(&points, 1, &def);
+    const float *c = pixel(&picture, MIDDLE, MIDDLE);
+    assert_near(c[0], 0.5, 1e-3);
+    assert_near(c[1], 0.25, 1e-3);
+    assert_near(c[3], 0.75, 1e-3);
+    kp_picture_free(&picture);
+    // the far one as light: 1 behind a half
+    kp_render_points two[2] = { points, points };
+    two[0].n = two[1].n = 1;
+    two[0].positions.z = z;
+    two[1].positions.z = z + 1;
+    two[1].alphas = alphas + 1;
+    for (int c3 = 0; c3 < 3; ++c3) {
+      two[1].colors[c3] = points.colors[c3] + 1;
+    }
+    two[order == 0 ? 1 : 0].look.sprite = KP_SPRITE_ADD;
+    picture = draw(two, 2, &def);
+    c = pixel(&picture, MIDDLE, MIDDLE);
+    assert_near(c[0], 0.5, 1e-3);
+    assert_near(c[1], 0.25, 1e-3);
+    kp_picture_free(&picture);
+  }
+}
+
+// Many sprites at one place: light grows without end, what covers comes to its own colour.
+static void light_adds_up_and_cover_does_not(void **state) {
+  (void)state;
+  enum { MANY = 40 };
+  double zero[MANY] = { 0.0 };
+  kp_render_points points = { .n = MANY, .positions = { zero, zero, zero, 1 }, .radius = 0.5 };
+  points.look = kp_default_look_def();
+  points.look.color = kp_vec3_make(1.0, 1.0, 1.0);
+  points.look.glow = 0.5;
+  points.look.opacity = 0.3;
+  kp_render_def def = sprite_def();
+  points.look.sprite = KP_SPRITE_ADD;
+  kp_picture sum = draw(&points, 1, &def);
+  points.look.sprite = KP_SPRITE_OVER;
+  kp_picture over = draw(&points, 1, &def);
+  assert_near_relative(pixel(&sum, MIDDLE, MIDDLE)[0], 0.5 * MANY, 1e-4);
+  assert_near(pixel(&over, MIDDLE, MIDDLE)[0], 0.5 * (1.0 - pow(0.7, MANY)), 1e-4);
+  kp_picture_free(&sum);
+  kp_picture_free(&over);
+  points.look.sprite = KP_SPRITE_ADD;
+  points.look.glow = 0.0;
+  kp_render_scene scene = { .up = KP_UP_Y, .bounds = kp_aabb_empty(), .points = &points };
+  scene.n_points = 1;
+  assert_fails(KP_ERROR_ARGUMENT, "glow", kp_render_frame(&scene, &def, &sum));
+  kp_picture_free(&sum);
+}
+
+// Fire behind smoke: exp(-sigma L) of its light comes through; in front of it, all of it.
+static void smoke_dims_sprites_behind_it(void **state) {
+  (void)state;
+  enum { N = 12 };
+  static float density[N * N * N];
+  for (int i = 0; i < N * N * N; ++i) {
+    density[i] = 1.0f;
+  }
+  kp_render_volume smoke = { .nx = N, .ny = N, .nz = N, .cell = 1.0 / N, .density = density };
+  smoke.origin = kp_vec3_make(-0.5, -0.5, -0.5);
+  smoke.look = kp_default_look_def();
+  smoke.look.color = kp_vec3_make(0.0, 0.0, 0.0);
+  smoke.look.density = 1.2;
+  double zero = 0.0;
+  kp_render_def def = sprite_def();
+  for (int k = 0; k < 2; ++k) {
+    double z = k == 0 ? -1.0 : 1.0;
+    kp_render_points points = { .n = 1, .positions = { &zero, &zero, &z, 1 }, .radius = 0.3 };
+    points.look = kp_default_look_def();
+    points.look.color = kp_vec3_make(1.0, 1.0, 1.0);
+    points.look.glow = 1.0;
+    kp_render_scene scene = { .up = KP_UP_Y, .bounds = kp_aabb_empty(), .points = &points };
+    scene.n_points = 1;
+    scene.volumes = &smoke;
+    scene.n_volumes = 1;
+    kp_picture picture = { 0 };
+    assert_ok(kp_render_frame(&scene, &def, &picture));
+    double want = k == 0 ? exp(-1.2) : 1.0;
+    assert_near_relative(pixel(&picture, MIDDLE, MIDDLE)[1], want, 0.01);
+    kp_picture_free(&picture);
+  }
+}
+
+// Sphere impostor: N.xy is the place in the disc, N.z = sqrt(1 - N.xy^2), light max(0, l . N).
+static void impostors_are_lit_as_balls(void **state) {
+  (void)state;
+  kp_render_def def = sprite_def();
+  def.camera_position = kp_vec3_make(0.0, 0.0, 200.0);  // so far that rays are parallel
+  def.camera_fov_deg = 1.0;
+  def.sun = kp_vec3_make(0.6, 0.48, 0.64);
+  def.sky_strength = 0.0;
+  def.background = KP_BACKGROUND_DARK;
+  double zero = 0.0;
+  kp_render_points points = { .n = 1, .positions = { &zero, &zero, &zero, 1 }, .radius = 1.0 };
+  points.look = kp_default_look_def();
+  points.look.color = kp_vec3_make(1.0, 1.0, 1.0);
+  points.look.gloss = 0.0;
+  points.look.smooth = 0.0;
+  kp_picture picture = draw(&points, 1, &def);
+  double radius = focal_pixels(&def) / 200.0, sun = 0.95 * 1.00;  // dark: red of the sun is 1
+  // ground light from below is what the sun leaves without sky: small, on the lower side only
+  int compared = 0;
+  for (int y = -40; y <= 40; y += 5) {
+    for (int x = -40; x <= 40; x += 5) {
+      double nx = x / radius, ny = -y / radius, nn = nx * nx + ny * ny;
+      if (nn > 0.9) {
+        continue;
+      }
+      double nz = sqrt(1.0 - nn), cosine = 0.6 * nx + 0.48 * ny + 0.64 * nz;
+      double below = 0.30 * sun * 0.48 * 0.050 * fmax(0.0, -ny);
+      double want = sun * fmax(0.0, cosine) + below;
+      double got = (double)pixel(&picture, MIDDLE + x, MIDDLE + y)[0];
+      // where the sun grazes, the ball's own shadow map is coarser than the formula
+      assert_near(got, want, cosine > 0.15 ? 0.01 : 0.15);
+      ++compared;
+    }
+  }
+  assert_true(compared > 50);
+  kp_picture_free(&picture);
+}
+
+// Particles coloured by speed: the colour map at |v|.
+static void speed_gives_the_color(void **state) {
+  (void)state;
+  kp_frame *frame = NULL;
+  kp_frame_set *set;
+  kp_frame_field *position, *velocity;
+  assert_ok(kp_frame_create(0, 0.0, &frame));
+  frame->domain = (kp_aabb){ { -1.0, -1.0, -1.0 }, { 1.0, 1.0, 1.0 } };
+  assert_ok(kp_frame_add_set(frame, "water", 3, &set));
+  kp_frame_field_def p = { "position", "m", KP_ITEM_F64, 3, 3 };
+  kp_frame_field_def v = { "velocity", "m/s", KP_ITEM_F32, 3, 3 };
+  assert_ok(kp_frame_add_field(&set->fields, &p, &position));
+  assert_ok(kp_frame_add_field(&set->fields, &v, &velocity));
+  kp_frame_field *at = &set->fields.items[0];
+  for (int i = 0; i < 3; ++i) {
+    ((double *)at->data[0])[i] = 0.6 * (i - 1);
+    ((double *)at->data[1])[i] = ((double *)at->data[2])[i] = 0.0;
+    ((float *)velocity->data[0])[i] = 0.6f * (float)i;
+    ((float *)velocity->data[1])[i] = -0.8f * (float)i;
+    ((float *)velocity->data[2])[i] = 0.0f;
+  }
+  kp_named_look look = { "water", kp_default_look_def() };
+  kp_text_copy(look.look.color_by, sizeof look.look.color_by, "speed");
+  look.look.range_max = 4.0;
+  look.look.sprite = KP_SPRITE_OVER;
+  look.look.texture = KP_TEXTURE_FLAT;
+  look.look.glow = 1.0;
+  kp_frame_scene *scene;
+  assert_ok(kp_frame_scene_create(frame, &look, 1, 0.2, &scene));
+  kp_render_def def = sprite_def();
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(kp_frame_scene_get(scene), &def, &picture));
+  for (int i = 0; i < 3; ++i) {
+    kp_rgb want = kp_colormap_eval(KP_COLORMAP_VIRIDIS, 0.25 * i);  // |v| = i of 4
+    int x = MIDDLE + (int)lrint(0.6 * (i - 1) * focal_pixels(&def) / 5.0);
+    assert_near(pixel(&picture, x, MIDDLE)[0], want.r, 0.01);
+    assert_near(pixel(&picture, x, MIDDLE)[1], want.g, 0.01);
+    assert_near(pixel(&picture, x, MIDDLE)[2], want.b, 0.01);
+  }
+  kp_picture_free(&picture);
+  kp_frame_scene_destroy(&scene);
+  kp_frame_free(&frame);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(size_falls_with_distance),
+    cmocka_unit_test(textures_fade_to_the_rim),
+    cmocka_unit_test(puffs_cover_from_front_to_back),
+    cmocka_unit_test(light_adds_up_and_cover_does_not),
+    cmocka_unit_test(smoke_dims_sprites_behind_it),
+    cmocka_unit_test(impostors_are_lit_as_balls),
+    cmocka_unit_test(speed_gives_the_color),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
