@@ -330,7 +330,9 @@ static uint64_t write_chunks(kp_hdf *hdf, const chunk_grid *grid, const kp_hdf_s
   size_t n = (size_t)grid->n_chunks;
   uint64_t tree = UNDEFINED, *sizes = kp_alloc(n * sizeof *sizes, KP_MEMORY_IO);
   tree_entry *entries = kp_alloc(n * sizeof *entries, KP_MEMORY_IO);
-  hdf->result = sizes != NULL && entries != NULL ? KP_OK : KP_ERROR_MEMORY;
+  if (sizes == NULL || entries == NULL) {
+    hdf->result = KP_ERROR_MEMORY;
+  }
   if (hdf->result == KP_OK) {
     hdf->result = kp_blocks_write(source, &def, &hdf->file, sizes);
   }
@@ -374,7 +376,12 @@ static uint64_t write_plain(kp_hdf *hdf, const kp_array_source *source, uint64_t
   const kp_blocks_def def = { .tuples_per_block =
                                   tuple < hdf->chunk_bytes ? hdf->chunk_bytes / tuple : 1 };
   uint64_t *sizes = kp_alloc((size_t)kp_blocks_count(source, &def) * sizeof *sizes, KP_MEMORY_IO);
-  hdf->result = sizes != NULL ? kp_blocks_write(source, &def, &hdf->file, sizes) : KP_ERROR_MEMORY;
+  if (sizes == NULL) {
+    hdf->result = KP_ERROR_MEMORY;
+  }
+  if (hdf->result == KP_OK) {
+    hdf->result = kp_blocks_write(source, &def, &hdf->file, sizes);
+  }
   kp_free(sizes);
   hdf->end += n_bytes;
   return address;

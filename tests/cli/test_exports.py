@@ -20,7 +20,7 @@ import zlib
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from program import PROGRAM, SOURCE, Case, main, write  # noqa: E402
+from program import PROGRAM, SOURCE, Case, environment, main, write  # noqa: E402
 
 SCENE = """
 domain { min = {-0.4, 0, -0.4}, max = {0.4, 0.8, 0.4} }
@@ -121,6 +121,52 @@ for frame in (1, 3):
         else:
             points = [v.co for v in there.data.vertices]
         told["%s %d" % (name, frame)] = [x for p in points for x in there.matrix_world @ p]
+print("TOLD " + json.dumps(told))
+"""
+# Blender's own importers, each into an empty scene.
+ASK_BLENDER_FILES = """
+import json
+import sys
+import bpy
+export = sys.argv[sys.argv.index("--") + 1]
+told = {}
+def meshes():
+    return [holder for holder in bpy.data.objects if holder.type == "MESH"]
+def tell(name):
+    found = meshes()
+    assert len(found) == 1, (name, found)
+    mesh = found[0].evaluated_get(bpy.context.evaluated_depsgraph_get())
+    told[name] = {"points": [x for v in mesh.data.vertices for x in mesh.matrix_world @ v.co],
+                  "faces": [list(p.vertices) for p in mesh.data.polygons]}
+def empty():
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+def read_ply():
+    bpy.ops.preferences.addon_enable(module="io_mesh_ply")
+    bpy.ops.import_mesh.ply(filepath=export + "/ply/sheet_mesh_000003.ply")
+def read_obj():
+    bpy.ops.wm.obj_import(filepath=export + "/obj/sheet_mesh_000003.obj", forward_axis="Y", up_axis="Z")
+def read_glb():
+    bpy.ops.preferences.addon_enable(module="io_scene_gltf2")
+    bpy.ops.import_scene.gltf(filepath=export + "/glb/sheet_mesh_000003.glb", import_shading="FLAT")
+for name, read in (("ply", read_ply), ("obj", read_obj), ("glb", read_glb)):
+    try:
+        empty()
+        read()
+    except (AttributeError, ImportError, ModuleNotFoundError, RuntimeError) as error:
+        told[name] = str(error)  # an importer that this Blender does not have
+        continue
+    tell(name)
+for kind in ("pc2", "mdd"):
+    empty()
+    bpy.ops.wm.obj_import(filepath=export + "/%s/sheet_mesh.obj" % kind, forward_axis="Y", up_axis="Z")
+    cache = meshes()[0].modifiers.new("cache", "MESH_CACHE")
+    cache.cache_format = kind.upper()
+    cache.filepath = export + "/%s/sheet_mesh.%s" % (kind, kind)
+    cache.frame_start = 0
+    cache.forward_axis, cache.up_axis = "POS_Y", "POS_Z"
+    bpy.context.scene.render.fps = 48
+    bpy.context.scene.frame_set(3)
+    tell(kind)
 print("TOLD " + json.dumps(told))
 """
 ASK_BLENDER_LOOKS = """
@@ -642,6 +688,31 @@ class Exports(Case):
         self.near(samples[0], self.truth("sheet_mesh", 2), ["x", "y", "z"])
 
 
+    def test_blender_importers(self):
+        """PLY, OBJ, GLB, PC2 and MDD as Blender reads them, point by point."""
+        if shutil.which("blender") is None:
+            self.skipTest("blender is not installed: it did not read the files")
+        self.call("export", "out", "--to", "ply,obj", "--frames", 3)
+        write(ASK_BLENDER_FILES, self.folder, "files.py")
+        done = subprocess.run(["blender", "-b", "--python-exit-code", "3", "--python", self.path("files.py"),
+                               "--", self.path("out", "export")], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              # another Python before the system's would take the place of Blender's
+                              env=environment({"PATH": os.path.dirname(shutil.which("blender")) + ":/bin"}),
+                              capture_output=True, text=True, timeout=200, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = json.loads(re.search("^TOLD (.*)$", done.stdout, re.M).group(1))
+        truth = self.truth("sheet_mesh", 3)
+        turned = {"x": truth["x"], "y": [-z for z in truth["z"]], "z": truth["y"]}
+        missing = [name for name, found in told.items() if isinstance(found, str)]
+        for name in ("ply", "obj", "glb", "pc2", "mdd"):
+            if name not in missing:
+                # glTF says that y is up, and its importer turns it
+                self.near(told[name]["points"], turned if name == "glb" else truth, ["x", "y", "z"], 5)
+                self.assertEqual(len(told[name]["faces"]), 40, name)
+                self.assertEqual(told[name]["faces"], told["pc2"]["faces"], name)
+        if missing:
+            self.skipTest("this Blender could not import " + "; ".join("%s: %s" % (name, told[name]) for name in missing))
+
     def test_blender(self):
         """The bridge builds a scene; every object of a later frame is where the run has it."""
         if shutil.which("blender") is None:
@@ -723,7 +794,7 @@ class Volumes(Case):
         n_active = 0
         for i in range(dims[0] * dims[1] * dims[2]):
             at = (i % dims[0], i // dims[0] % dims[1], i // (dims[0] * dims[1]))
-            expected = values[c * i:c * i + c]
+            expected = struct.unpack("<%df" % c, struct.pack("<%df" % c, *values[c * i:c * i + c]))
             if band is not None:
                 expected = [max(-band, min(band, x)) for x in expected]
             is_active = any(abs(x) < band if band is not None else x != 0 for x in expected)
