@@ -24,6 +24,7 @@
 #define CROWDED 5.0f    // spacings that phi is raised by, per share of the weight beyond that
 #define BLOCKS_PER_CHUNK 16
 #define TILE 512   // particles that samples are shown at a time
+#define SOLID 1.2  // times the level that a field has inside, at least, for a liquid without holes
 #define LONE 1.5f  // spacings that the value of a field is kept to
 
 // Weight inside a liquid: (R/d)^n times the integral of (1 - s^2)^3.
@@ -193,7 +194,7 @@ static void find_kinds(int64_t begin, int64_t end, void *context) {
   double size = b->edge * b->spacing / s->how.spacing;
   uint32_t expected = (uint32_t)(FILLED * size * size * size);
   for (int64_t block = begin; block < end; ++block) {
-    bool is_full = s->how.dimension == 3;
+    bool is_full = s->how.dimension == 3 && s->is_solid;
     for (int near = 0; near < KP_BLOCK_AROUND && is_full; ++near) {
       is_full = count_in(s, b->around[block][near]) >= expected;
     }
@@ -526,7 +527,7 @@ static void extend_to_walls(kp_surfacer *s) {
 
 // ---- all of it
 
-// The field deep inside a liquid, by the sums of one sample in the middle of a cubic lattice.
+// The field deep inside a liquid where it is lowest: in the middle between eight particles.
 static double full_value(const kp_surfacing *how, double unit) {
   const kp_surface_field *field = &kp_surface_fields[how->field];
   kp_surface_layer layer = { .n = KP_SURFACE_LANES };
@@ -564,6 +565,7 @@ static void settle(kp_surfacer *s, const kp_surfacing *how) {
   s->how.smooth = how->smooth >= 0 ? how->smooth : field->smooth;
   if (how->field == KP_SURFACE_ZHU_BRIDSON) {
     s->radius = flat_radius(&s->how);
+    s->is_solid = true;
     s->blocks.inside = (float)-s->radius;
     s->blocks.outside = (float)(OUTSIDE * how->spacing);
     return;
@@ -571,7 +573,8 @@ static void settle(kp_surfacer *s, const kp_surfacing *how) {
   s->unit = field->unit(s->how.reach, how->dimension);
   s->level = how->level > 0.0 ? how->level : field->level[how->dimension == 2 ? 0 : 1];
   double full = full_value(&s->how, s->unit);
-  s->scale = how->spacing / fmax(full - s->level, 0.05 * full);
+  s->scale = how->spacing / fmax(full - s->level, 0.5 * s->level);
+  s->is_solid = full > SOLID * s->level;
   s->radius = how->spacing;
   s->blocks.inside = (float)-how->spacing;
   s->blocks.outside = (float)fmin(s->scale * s->level, (double)LONE * how->spacing);
@@ -618,6 +621,64 @@ kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how, const kp_clo
   kp_blocks_clip(&s->blocks, &walls);
   kp_blocks_seal(&s->blocks);
   return KP_OK;
+}
+
+// ---- baseline
+
+typedef struct naive_work {
+  const kp_surfacer *s;
+  const kp_cloud *cloud;
+  const kp_lattice *lattice;
+  float *values;
+} naive_work;
+
+// A register of samples of a row, and all particles.
+static void fill_naive(const naive_work *w, int64_t row, int32_t first, block_samples *b) {
+  const kp_lattice *l = w->lattice;
+  double scale = 1.0 / (w->s->how.reach * w->s->how.spacing);
+  int64_t j = row % l->n[1], k = row / l->n[1];
+  int32_t n = l->n[0] - first < KP_SURFACE_LANES ? l->n[0] - first : KP_SURFACE_LANES;
+  kp_vec3 corner = kp_vec3_madd(l->origin, l->spacing, kp_vec3_make(first, (double)j, (double)k));
+  kp_surface_layer *layer = &b->layers[0];
+  *layer = (kp_surface_layer){ .n = KP_SURFACE_LANES };
+  for (int32_t i = 0; i < KP_SURFACE_LANES; ++i) {
+    layer->x[i] = (float)(i * l->spacing * scale);
+  }
+  for (int64_t p = 0; p < w->cloud->n; ++p) {
+    b->x[b->n] = (float)((w->cloud->x[p] - corner.x) * scale);
+    b->y[b->n] = (float)((w->cloud->y[p] - corner.y) * scale);
+    b->z[b->n] = (float)((w->cloud->z[p] - corner.z) * scale);
+    b->away[b->n] = -16.0f;  // none is left out
+    if (++b->n == TILE) {
+      show_particles(b, 1);
+    }
+  }
+  show_particles(b, 1);
+  const kp_surface_field *field = &kp_surface_fields[w->s->how.field];
+  float *to = w->values + first + j * l->row + k * l->slab;
+  for (int32_t i = 0; i < n; ++i) {
+    to[i] = value_of(w->s, field, layer, i);
+  }
+}
+
+static void fill_naive_rows(int64_t begin, int64_t end, void *context) {
+  const naive_work *w = context;
+  block_samples b = { .gather = kp_surface_find_gather(), .kind = w->s->how.field };
+  for (int64_t row = begin; row < end; ++row) {
+    for (int32_t first = 0; first < w->lattice->n[0]; first += KP_SURFACE_LANES) {
+      fill_naive(w, row, first, &b);
+    }
+  }
+}
+
+void kp_surface_naive(const kp_surfacing *how, const kp_cloud *cloud, const kp_lattice *lattice,
+                      float *values) {
+  kp_surfacer s = { 0 };
+  settle(&s, how);
+  KP_ASSERT(kp_surface_fields[how->field].value != NULL);
+  KP_ASSERT(kp_surface_fields[how->field].n_attributes == 0);
+  naive_work w = { &s, cloud, lattice, values };
+  kp_parallel_for((int64_t)lattice->n[1] * lattice->n[2], 1, fill_naive_rows, &w);
 }
 
 // ---- what particles carry

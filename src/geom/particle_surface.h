@@ -41,6 +41,7 @@ typedef struct kp_surfacer {
   kp_blocks blocks;  // the value [m]: a distance with Zhu and Bridson, about one with the others
   double radius;     // r [m]
   double level, unit, scale;  // value = scale (level - field), field = f(unit sums)
+  bool is_solid;              // blocks full of particles lie inside
   uint32_t *starts;           // of each block, and the end of the last
   uint32_t *order;            // particles by block
   uint32_t *bin_of;           // blocks of particles
@@ -57,6 +58,11 @@ KP_NODISCARD kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how,
 // above, for each of `n_values` arrays.
 void kp_surfacer_average(const kp_surfacer *s, const kp_cloud *cloud, const kp_vec3 *points,
                          int64_t n, int n_values, const kp_real *const *values, float *const *out);
+// The baseline of Lyes 2015 (Listing 7.8): values of a field without attributes at all samples of a
+// lattice, each against every particle. Samples of the lattice lie where those of blocks do; values
+// are neither smoothed nor cut at walls.
+void kp_surface_naive(const kp_surfacing *how, const kp_cloud *cloud, const kp_lattice *lattice,
+                      float *values);
 // What a fill allocated.
 int64_t kp_surfacer_bytes(const kp_surfacer *s);
 void kp_surfacer_free(kp_surfacer *s);

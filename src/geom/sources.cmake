@@ -13,6 +13,7 @@ kp_sources(
   mesh.c
   mesh_make.c
   mesh_query.c
+  mesh_smooth.c
   outline.c
   particle_surface.c
   sampler.c

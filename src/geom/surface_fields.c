@@ -153,9 +153,9 @@ static kp_result prepare_values(kp_surfacer *s) {
 
 #define KERNEL 0.80       // semi-axis of a particle deep inside, in R
 #define LONE_KERNEL 0.36  // of one that is alone
-#define THINNEST 0.25     // shortest axis over the longest, 1/k_r
+#define THINNEST 0.35     // shortest axis over the longest, 1/k_r
 #define WIDEST 1.15       // longest axis over that deep inside
-#define MOVED 0.9         // lambda: how far centres move towards the mean of those like them
+#define MOVED 0.3         // lambda: how far centres move towards the mean of those like them
 #define FEW 0.10          // shares of the neighbours deep inside between which a particle is
 #define ENOUGH 0.30       // more and more part of a liquid
 

@@ -26,10 +26,17 @@ static const kp_param surface_rows[] = {
       "Particles so far away count; more is smoother. 0: as far as suits the field."),
   ROW(smooth, INT, "", -1, 20,
       "Passes of a filter over the surface of particles; -1: as many as suit the field."),
+  KP_PARAM_WORDS(kp_surface_out, mesh_smoothing, kp_mesh_smoothing_names,
+                 "How the mesh is smoothed: means over a radius (hong), which takes volume and "
+                 "small features, or steps that keep them (taubin)."),
+  ROW(mesh_passes, INT, "", 0, 100, "How often the mesh is smoothed."),
+  ROW(mesh_radius, REAL, "voxels", 1, 8, "Over how much, with hong."),
 };
 
 kp_surface_out kp_default_surface_out(void) {
-  return (kp_surface_out){ .voxel = 0.6, .reach = 0.0, .smooth = -1 };
+  return (kp_surface_out){
+    .voxel = 0.6, .reach = 0.0, .smooth = -1, .mesh_passes = 3, .mesh_radius = 1.75
+  };
 }
 
 static void set_surface(void *def) {
@@ -109,6 +116,7 @@ void kp_surfaces_free(kp_surfaces *surfaces) {
   kp_array_free(&surfaces->items);
   kp_surfacer_free(&surfaces->surfacer);
   kp_isosurface_free(&surfaces->mesh);
+  kp_mesh_smoother_free(&surfaces->smoother);
   kp_free(surfaces->values);
   kp_free(surfaces->other);
   surfaces->values = surfaces->other = NULL;
@@ -344,6 +352,15 @@ static kp_result take_particles(kp_surfaces *s, const kp_world *world,
 
 // ---- meshes
 
+static kp_result smooth_mesh(kp_surfaces *s, double voxel, const kp_aabb *box) {
+  kp_mesh_smoother_def how = { .kind = (kp_mesh_smoothing)s->how.mesh_smoothing,
+                               .passes = (int)s->how.mesh_passes,
+                               .radius = s->how.mesh_radius * voxel,
+                               .box = *box,
+                               .near = 0.01 * voxel };
+  return kp_mesh_smoother_run(&s->smoother, &how, &s->mesh);
+}
+
 // Room for a field of the vertices in the frame, by component.
 static kp_result add_field(kp_batch *batch, const char *name, const char *field, const char *unit,
                            int n_components, int64_t n, float **out) {
@@ -419,6 +436,8 @@ static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_su
     float *v[3];
     KP_TRY(take_level_set(s, item));
     KP_TRY(kp_marching_cubes(&s->lattice, 0.0f, &s->mesh));
+    kp_aabb box = grid_box(&item->mac->view);
+    KP_TRY(smooth_mesh(s, s->lattice.spacing, &box));
     KP_TRY(add_mesh(s, item->name, batch));
     KP_TRY(add_field(batch, item->name, "velocity", "m/s", 3, s->mesh.n_vertices, v));
     return take_grid_velocity(s, item, v);
@@ -427,6 +446,13 @@ static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_su
   KP_TRY(get_cloud(item->particles, &cloud));
   KP_TRY(take_particles(s, world, item, &cloud));
   KP_TRY(kp_marching_blocks(&s->surfacer.blocks, 0.0f, &s->mesh));
+  double voxel = s->surfacer.blocks.spacing;
+  kp_aabb box = s->surfacer.how.box;
+  if (world->spec.domain.dimension == 2) {
+    box.min.z = -0.5 * voxel;  // of the sheet
+    box.max.z = 0.5 * voxel;
+  }
+  KP_TRY(smooth_mesh(s, voxel, &box));
   KP_TRY(add_mesh(s, item->name, batch));
   return add_carried(s, item, &cloud, batch);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/param.h"
+#include "geom/mesh_smooth.h"
 #include "geom/particle_surface.h"
 #include "run/batch.h"
 
@@ -15,6 +16,9 @@ typedef struct kp_surface_out {
   double voxel;             // spacings of particles between samples
   double reach;             // spacings: particles so far away count; 0: the field's own
   int64_t smooth;           // passes; -1: the field's own
+  int mesh_smoothing;       // kp_mesh_smoothing
+  int64_t mesh_passes;
+  double mesh_radius;  // voxels
 } kp_surface_out;
 
 kp_surface_out kp_default_surface_out(void);
@@ -36,6 +40,7 @@ typedef struct kp_surfaces {
   kp_lattice lattice;    // of a level set
   float *values, *other;
   kp_isosurface mesh;
+  kp_mesh_smoother smoother;
 } kp_surfaces;
 
 // Which liquids of a built world have one. Refuses a name that no liquid has.

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "geom/marching_cubes_table.h"
 #include "geom/mesh.h"
+#include "geom/mesh_smooth.h"
 #include "geom/particle_surface.h"
 #include "par/parallel.h"
 
@@ -337,10 +338,72 @@ static void test_memory(void **state) {
   assert_true(bytes[1] < N * INT64_C(50000));
 }
 
+// Means over a radius against a sum over all vertices, and the same for any number of threads;
+// vertices on a wall stay on it.
+static void test_smoother(void **state) {
+  (void)state;
+  enum { N = 500 };
+  static double x[3][N];
+  kp_test_random random = kp_test_random_begin(4);
+  for (int i = 0; i < N; ++i) {
+    for (int c = 0; c < 3; ++c) {
+      x[c][i] = kp_test_uniform(&random, 0.0, 8.0 * D);
+    }
+  }
+  kp_cloud cloud = { .n = N, .x = x[0], .y = x[1], .z = x[2] };
+  kp_surfacing how = { .spacing = D, .voxel = 0.6 * D, .smooth = -1, .dimension = 3 };
+  how.box = (kp_aabb){ { 0, 0, 0 }, { 1, 1, 1 } };
+  kp_surfacer s = { 0 };
+  assert_ok(kp_surfacer_fill(&s, &how, &cloud));
+  for (int kind = 1; kind < KP_MESH_SMOOTHING_COUNT; ++kind) {
+    kp_isosurface mesh = { 0 }, one = { 0 }, more = { 0 };
+    kp_mesh_smoother smoother = { 0 };
+    kp_mesh_smoother_def def = { .kind = (kp_mesh_smoothing)kind, .passes = 1 };
+    def.radius = 1.75 * how.voxel;
+    def.box = how.box;
+    def.near = 0.01 * how.voxel;
+    assert_ok(kp_marching_blocks(&s.blocks, 0.0f, &mesh));
+    assert_ok(kp_marching_blocks(&s.blocks, 0.0f, &one));
+    assert_ok(kp_marching_blocks(&s.blocks, 0.0f, &more));
+    assert_ok(kp_mesh_smoother_run(&smoother, &def, &one));
+    kp_parallel_set_threads(3);
+    assert_ok(kp_mesh_smoother_run(&smoother, &def, &more));
+    kp_parallel_set_threads(1);
+    size_t n = (size_t)mesh.n_vertices;
+    assert_memory_equal(one.vertices, more.vertices, n * sizeof(kp_vec3));
+    assert_memory_equal(one.normals, more.normals, n * 3 * sizeof(float));
+    int n_on_wall = 0;
+    for (int64_t i = 0; i < mesh.n_vertices; ++i) {
+      kp_vec3 p = mesh.vertices[i], mean = kp_vec3_make(0, 0, 0);
+      double count = 0.0;
+      for (int64_t j = 0; j < mesh.n_vertices; ++j) {
+        if (kp_vec3_length(kp_vec3_sub(mesh.vertices[j], p)) <= def.radius) {
+          mean = kp_vec3_add(mean, mesh.vertices[j]);
+          count += 1.0;
+        }
+      }
+      bool is_on_wall = p.x < def.near || p.y < def.near || p.z < def.near;
+      n_on_wall += is_on_wall ? 1 : 0;
+      if (kind == KP_MESH_SMOOTHING_HONG && !is_on_wall) {
+        assert_vec3_near(one.vertices[i], kp_vec3_scale(mean, 1.0 / count), 1e-12);
+      }
+      if (p.y < def.near) {
+        assert_true(one.vertices[i].y == p.y);
+      }
+    }
+    assert_true(n_on_wall > 10);
+    kp_mesh_smoother_free(&smoother);
+    kp_isosurface_free(&mesh);
+    kp_isosurface_free(&one);
+    kp_isosurface_free(&more);
+  }
+  kp_surfacer_free(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cells),  cmocka_unit_test(test_small),  cmocka_unit_test(test_blocks),
-    cmocka_unit_test(test_clouds), cmocka_unit_test(test_memory),
+    cmocka_unit_test(test_clouds), cmocka_unit_test(test_memory), cmocka_unit_test(test_smoother),
   };
   kp_parallel_set_threads(1);  // lattices are too small for more
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "geom/mesh.h"
 #include "geom/particle_surface.h"
+#include "math/svd3.h"
 #include "par/parallel.h"
 
 #define PI 3.14159265358979323846
@@ -420,6 +421,123 @@ static void test_fields(void **state) {
   }
 }
 
+// Ellipsoids over all pairs: lengths along the axes of the weighted covariance of the neighbours,
+// centres a part of the way to the mean of those as deep. Numbers as in surface_fields.c.
+typedef struct ellipsoid {
+  kp_vec3 center;
+  double g[9], weight;
+} ellipsoid;
+
+static double plain_depth(const liquid *l, int64_t i, double reach) {
+  double sum[4] = { 0 };
+  for (int64_t j = 0; j < l->n; ++j) {
+    double w = fmax(1.0 - pow(distance_between(l, i, j) / reach, 3.0), 0.0);
+    sum[3] += w;
+    for (int c = 0; c < 3; ++c) {
+      sum[c] += w * (l->x[c][j] - l->x[c][i]) / reach;
+    }
+  }
+  return sqrt(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]) / sum[3];
+}
+
+static ellipsoid plain_ellipsoid(const liquid *l, const double *depth, int64_t i, double reach) {
+  double w0 = 0.0, w1[3] = { 0 }, w2[9] = { 0 }, g0 = 0.0, g1[3] = { 0 }, count = 0.0;
+  for (int64_t j = 0; j < l->n; ++j) {
+    double r = distance_between(l, i, j) / reach;
+    if (r >= 1.0) {
+      continue;
+    }
+    double w = 1.0 - r * r * r, alike = (depth[j] - depth[i]) / 0.15;
+    double g = w * fmax(1.0 - alike * alike, 0.0);
+    count += 1.0;
+    w0 += w;
+    g0 += g;
+    for (int a = 0; a < 3; ++a) {
+      double da = (l->x[a][j] - l->x[a][i]) / reach;
+      w1[a] += w * da;
+      g1[a] += g * da;
+      for (int b = 0; b < 3; ++b) {
+        w2[3 * a + b] += w * da * (l->x[b][j] - l->x[b][i]) / reach;
+      }
+    }
+  }
+  double c[9], lengths[3], v[9], longest = 0.0;
+  for (int k = 0; k < 9; ++k) {
+    c[k] = w2[k] / w0 - w1[k / 3] * w1[k % 3] / (w0 * w0);
+  }
+  kp_eigen3(c, lengths, v);
+  for (int k = 0; k < 3; ++k) {
+    lengths[k] = fmin(sqrt(fmax(lengths[k], 0.0) / 0.15), 1.15);
+    longest = fmax(longest, lengths[k]);
+  }
+  double share = count / (4.0 / 3.0 * PI * pow(reach / D, 3.0));
+  double t = fmin(fmax((share - 0.1) / 0.2, 0.0), 1.0);
+  ellipsoid e = { .weight = 1.0 };
+  for (int k = 0; k < 3; ++k) {
+    lengths[k] = 0.8 * fmax(lengths[k], 0.35 * fmax(longest, 0.35));
+    lengths[k] = reach * (t * lengths[k] + (1.0 - t) * 0.36);
+    e.weight *= D / lengths[k];
+    for (int n = 0; n < 9; ++n) {
+      e.g[n] += v[3 * (n / 3) + k] * v[3 * (n % 3) + k] / lengths[k];
+    }
+  }
+  double most = (1.0 - 0.8 * 1.15) * reach, move[3];
+  for (int a = 0; a < 3; ++a) {
+    move[a] = fmin(fmax(0.3 * reach * g1[a] / g0, -most), most) + l->x[a][i];
+  }
+  e.center = kp_vec3_make(move[0], move[1], move[2]);
+  return e;
+}
+
+static void test_ellipsoids(void **state) {
+  (void)state;
+  liquid *l = make_liquid();
+  kp_surfacer s = { 0 };
+  kp_surfacing how = settings();
+  how.field = KP_SURFACE_ANISOTROPIC;
+  how.reach = 0.0;
+  how.smooth = -1;
+  fill(l, (kp_aabb){ { 0, 0, 0 }, { 0.5, 0.35, 0.3 } }, NULL, 0.3);
+  add(l, kp_vec3_make(0.2, 0.9, 0.1), kp_vec3_make(0, 0, 0));
+  kp_cloud cloud = cloud_of(l);
+  assert_ok(kp_surfacer_fill(&s, &how, &cloud));
+  double reach = s.how.reach * D;
+  double *depth = kp_alloc((size_t)l->n * sizeof *depth, KP_MEMORY_TEST);
+  ellipsoid *all = kp_alloc((size_t)l->n * sizeof *all, KP_MEMORY_TEST);
+  for (int64_t i = 0; i < l->n; ++i) {
+    depth[i] = plain_depth(l, i, reach);
+  }
+  for (int64_t i = 0; i < l->n; ++i) {
+    all[i] = plain_ellipsoid(l, depth, i, reach);
+  }
+  kp_test_random random = kp_test_random_begin(12);
+  int n_compared = 0;
+  for (int turn = 0; turn < 500; ++turn) {
+    kp_vec3 p;
+    double value = pick(&random, &s.blocks, &p), field = 0.0;
+    for (int64_t i = 0; i < l->n; ++i) {
+      kp_vec3 d = kp_vec3_sub(all[i].center, p);
+      const double x[3] = { d.x, d.y, d.z };
+      double square = 0.0;
+      for (int a = 0; a < 3; ++a) {
+        const double *g = &all[i].g[3 * a];
+        square += pow(g[0] * x[0] + g[1] * x[1] + g[2] * x[2], 2.0);
+      }
+      field += square < 1.0 ? all[i].weight * 315.0 / (64.0 * PI) * pow(1.0 - square, 3.0) : 0.0;
+    }
+    double expected = s.scale * (0.5 - field);
+    if (fabs(expected) < 1.2 * D) {
+      assert_near(value, expected, 2e-3 * D);
+      ++n_compared;
+    }
+  }
+  assert_true(n_compared > 100);
+  kp_free(depth);
+  kp_free(all);
+  kp_surfacer_free(&s);
+  kp_free(l);
+}
+
 // Names of the table and of the words that scenes use are the same.
 static void test_names(void **state) {
   (void)state;
@@ -501,10 +619,10 @@ static void test_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_pool),  cmocka_unit_test(test_ball),    cmocka_unit_test(test_gap),
-    cmocka_unit_test(test_drop),  cmocka_unit_test(test_twin),    cmocka_unit_test(test_threads),
-    cmocka_unit_test(test_flat),  cmocka_unit_test(test_nothing), cmocka_unit_test(test_fields),
-    cmocka_unit_test(test_names),
+    cmocka_unit_test(test_pool),  cmocka_unit_test(test_ball),       cmocka_unit_test(test_gap),
+    cmocka_unit_test(test_drop),  cmocka_unit_test(test_twin),       cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_flat),  cmocka_unit_test(test_nothing),    cmocka_unit_test(test_fields),
+    cmocka_unit_test(test_names), cmocka_unit_test(test_ellipsoids),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
