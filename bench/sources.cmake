@@ -13,7 +13,8 @@ kp_sources(
   study_cost.c
   study_energy.c
   study_fire.c
-  study_fractional.c)
+  study_fractional.c
+  study_surface.c)
 
 # the multiply-add rate is that of the machine, so here products and sums may be contracted
 foreach(isa IN LISTS kelpie_isas)

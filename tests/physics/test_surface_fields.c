@@ -484,7 +484,7 @@ static void test_naive(void **state) {
   kp_claim_at_most(
       &(kp_claim){ .id = "lyes-18",
                    .text = "Classification by a grid gives the mesh of the naive one: "
-                           "farthest vertex [box edges]; times in bench surface-study",
+                           "farthest vertex [box edges]; times by kelpie study surface-naive",
                    .size = "0.6 thousand particles on 32^3 voxels, 4.7 thousand on 64^3",
                    .test = "test_surface_fields",
                    .figure = worst,

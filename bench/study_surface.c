@@ -1,0 +1,168 @@
+// Surfaces of metaballs (Lyes 2015, Tables 7.1 and 7.2, section 7.7): pictures per second by
+// particles, voxels and field radius, for a calm pool in half of a unit box; and what looking at
+// every particle for every corner costs (Listing 7.8).
+#include <math.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/timer.h"
+#include "geom/particle_surface.h"
+#include "par/parallel.h"
+
+#include "bench/study.h"
+
+#define TURNS 3
+
+// Seconds of the processor where one thread does all the work, so that what else runs on the
+// machine does not count.
+static double now(void) {
+  struct timespec t;
+  if (kp_parallel_threads() > 1 || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) != 0) {
+    return kp_time_now();
+  }
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct pool {
+  kp_cloud cloud;
+  double *places;
+  double spacing;
+} pool;
+
+// n particles: layers of a jittered lattice, the last one not full.
+static kp_result make_pool(int64_t n, pool *out) {
+  out->places = kp_alloc((size_t)(3 * n) * sizeof *out->places, KP_MEMORY_TEST);
+  if (out->places == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  int64_t side = (int64_t)ceil(cbrt(2.0 * (double)n));
+  double d = 1.0 / (double)side;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t at[3] = { i % side, i / (side * side), i / side % side };
+    for (int c = 0; c < 3; ++c) {
+      double shake = 0.8 * (kp_rng_uniform(7, 0, (uint64_t)i, (uint64_t)c) - 0.5);
+      out->places[c * n + i] = d * ((double)at[c] + 0.5 + shake);
+    }
+  }
+  out->cloud = (kp_cloud){ .n = n };
+  out->cloud.x = out->places;
+  out->cloud.y = out->places + n;
+  out->cloud.z = out->places + 2 * n;
+  out->spacing = d;
+  return KP_OK;
+}
+
+static kp_surfacing settings(const pool *p, int voxels, double field_radius) {
+  return (kp_surfacing){ .spacing = p->spacing,
+                         .voxel = 1.0 / voxels,
+                         .reach = field_radius / sqrt(2.0) / p->spacing,
+                         .dimension = 3,
+                         .box = { kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 1) },
+                         .field = KP_SURFACE_METABALLS };
+}
+
+// Seconds for the field and the mesh, the fastest of a few.
+static kp_result time_grid(const pool *p, const kp_surfacing *how, int64_t turns, double *best,
+                           int64_t *n_triangles) {
+  kp_surfacer s = { 0 };
+  kp_isosurface mesh = { 0 };
+  kp_result result = KP_OK;
+  *best = HUGE_VAL;
+  for (int64_t turn = 0; turn <= turns && result == KP_OK; ++turn) {
+    double start = now();
+    result = kp_surfacer_fill(&s, how, &p->cloud);
+    if (result == KP_OK) {
+      result = kp_marching_blocks(&s.blocks, 0.0f, &mesh);
+    }
+    *best = turn > 0 ? fmin(*best, now() - start) : *best;
+  }
+  *n_triangles = mesh.n_triangles;
+  kp_surfacer_free(&s);
+  kp_isosurface_free(&mesh);
+  return result;
+}
+
+static kp_result time_naive(const pool *p, const kp_surfacing *how, int voxels, double *seconds) {
+  int32_t n = voxels + 1;
+  kp_lattice l = { .n = { n, n, n }, .row = n, .slab = (int64_t)n * n, .spacing = how->voxel };
+  float *values = kp_alloc((size_t)(l.slab * n) * sizeof *values, KP_MEMORY_TEST);
+  if (values == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  l.values = values;
+  kp_isosurface mesh = { 0 };
+  double start = now();
+  kp_surface_naive(how, &p->cloud, &l, values);
+  kp_result result = kp_marching_cubes(&l, 0.0f, &mesh);
+  *seconds = now() - start;
+  kp_isosurface_free(&mesh);
+  kp_free(values);
+  return result;
+}
+
+// Pictures per second of a GTX 780 as printed, by voxels, field radius and particles.
+static const double printed[2][3][3] = {
+  { { 158.9, 103.6, 65.8 }, { 99.7, 55.9, 34.7 }, { 34.4, 17.8, 9.7 } },
+  { { 70.9, 46.3, 33.1 }, { 30.9, 17.8, 10.7 }, { 6.8, 3.6, 1.5 } },
+};
+
+kp_result kp_study_surface(const kp_study_def *def, FILE *out) {
+  static const int sizes[3] = { 64, 128, 256 };
+  static const char *const radii[3] = { "1/64", "1/32", "1/16" };
+  int64_t turns = def->runs > 0 ? def->runs : TURNS;
+  kp_study_row(out,
+               "particles,voxels,field_radius,seconds,per_second,triangles,printed_per_second");
+  for (int size = 0; size < 3; ++size) {
+    // the largest lattice with the two smaller radii, as the text has it
+    for (int r = 0; r < (size < 2 ? 3 : 2); ++r) {
+      for (int many = 0; many < 3; ++many) {
+        int64_t n = INT64_C(32768) << many;
+        if (def->most > 0 && n > def->most) {
+          continue;
+        }
+        pool p = { 0 };
+        double seconds = 0.0;
+        int64_t n_triangles = 0;
+        kp_result result = make_pool(n, &p);
+        kp_surfacing how = settings(&p, sizes[size], 1.0 / (double)(64 >> r));
+        if (result == KP_OK) {
+          result = time_grid(&p, &how, turns, &seconds, &n_triangles);
+        }
+        kp_free(p.places);
+        KP_TRY(result);
+        char published[16] = "";
+        if (size < 2) {
+          (void)snprintf(published, sizeof published, "%g", printed[size][r][many]);
+        }
+        kp_study_row(out, "%lld,%d^3,%s,%.5f,%.1f,%lld,%s", (long long)n, sizes[size], radii[r],
+                     seconds, 1.0 / seconds, (long long)n_triangles, published);
+      }
+    }
+  }
+  return KP_OK;
+}
+
+kp_result kp_study_surface_naive(const kp_study_def *def, FILE *out) {
+  int64_t most = def->most > 0 ? def->most : 8192;
+  enum { VOXELS = 64 };
+  kp_study_row(out, "particles,voxels,seconds_naive,seconds_grid,ratio");
+  for (int64_t n = 1024; n <= most; n *= 2) {
+    pool p = { 0 };
+    double naive = 0.0, grid = 0.0;
+    int64_t n_triangles;
+    kp_result result = make_pool(n, &p);
+    kp_surfacing how = settings(&p, VOXELS, 1.0 / 16.0);
+    if (result == KP_OK) {
+      result = time_naive(&p, &how, VOXELS, &naive);
+    }
+    if (result == KP_OK) {
+      result = time_grid(&p, &how, TURNS, &grid, &n_triangles);
+    }
+    kp_free(p.places);
+    KP_TRY(result);
+    kp_study_row(out, "%lld,%d^3,%.4f,%.5f,%.1f", (long long)n, (int)VOXELS, naive, grid,
+                 naive / grid);
+  }
+  return KP_OK;
+}
