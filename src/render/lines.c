@@ -8,8 +8,8 @@
 #include "render/pass.h"
 
 #define CHUNK 4096
-#define THICK 1.5f        // radius in pixels from which a stroke is a cylinder and not a fibre
-#define TUFT_DEPTH 60.0f  // radii of a fibre after which a tuft has taken 63 % of the light
+#define THICK 1.5f  // radius in pixels from which a stroke is a cylinder and not a fibre
+#define DEEP 3.0f   // radius in pixels of the sun's view up to which it is in the deep map
 
 // A piece on the picture. Inverse depth is linear along it.
 typedef struct stroke {
@@ -71,7 +71,7 @@ static float end_pixels(const kp_view *view, float r, float w) {
 static void stroke_bounds(const kp_view *view, const stroke *s, float *bounds) {
   float rim =
       kp_maxf(kp_maxf(end_pixels(view, s->r0, s->w0), end_pixels(view, s->r1, s->w1)), 0.5f);
-  rim += 1.0f;
+  rim += view->parallel ? 3.0f : 1.0f;  // the deep map has larger texels
   bounds[0] = kp_minf(s->x0, s->x1) - rim;
   bounds[1] = kp_minf(s->y0, s->y1) - rim;
   bounds[2] = kp_maxf(s->x0, s->x1) + rim;
@@ -108,6 +108,23 @@ static float coverage(const stroke_hit *hit) {
     return 2.0f * hit->radius_pixels * kp_clampf(1.0f - hit->distance, 0.0f, 1.0f);
   }
   return kp_clampf(hit->radius_pixels + 0.5f - hit->distance, 0.0f, 1.0f);
+}
+
+// Of a texel of the deep map: the piece's own part of it, so that joints are not counted twice.
+static float deep_coverage(const stroke *s, const stroke_hit *hit, int x, int y) {
+  float dx = s->x1 - s->x0, dy = s->y1 - s->y0, length = sqrtf(dx * dx + dy * dy);
+  if (!(length > 1e-3f)) {
+    return 0.0f;
+  }
+  float px = (float)x + 0.5f - s->x0, py = (float)y + 0.5f - s->y0;
+  float along = (px * dx + py * dy) / length, off = fabsf(px * dy - py * dx) / length;
+  // across: a tent of one texel about the middle line, or the stroke with its rim; along: the share
+  // of the texel's width
+  float r = hit->radius_pixels;
+  float across = r < 0.5f ? 2.0f * r * kp_clampf(1.0f - off, 0.0f, 1.0f)
+                          : kp_clampf(r + 0.5f - off, 0.0f, 1.0f);
+  float from = kp_maxf(along - 0.5f, 0.0f), to = kp_minf(along + 0.5f, length);
+  return across * kp_maxf(to - from, 0.0f);
 }
 
 typedef struct bin_context {
@@ -203,8 +220,7 @@ static void describe(const kp_pass *pass, uint32_t index, const stroke *s, const
   point->material = (uint16_t)material_index;
   point->normal = stroke_normal(pass, s, hit, point->position);
   point->tangent = s->tangent;
-  bool is_fibre = hit->radius_pixels < THICK && (int)segment->set != pass->outline;
-  point->fibre = is_fibre ? TUFT_DEPTH * hit->radius : 0.0f;
+  point->is_fibre = hit->radius_pixels < THICK && (int)segment->set != pass->outline;
   point->albedo = material->color;
   if (material->scalar != NULL) {
     int64_t v = (int64_t)segment->vertex - p->line_offsets[segment->set];
@@ -237,8 +253,32 @@ void kp_lines_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box tile) 
       float *row = pass->shadow.depth + (int64_t)y * view->width;
       for (int x = box.x0; x < box.x1; ++x) {
         stroke_hit hit = meet_pixel(view, &s, x, y);
-        if (hit.distance <= kp_maxf(hit.radius_pixels, 0.5f)) {
+        if (hit.radius_pixels > DEEP && hit.distance <= hit.radius_pixels) {
           row[x] = kp_minf(row[x], hit.depth - hit.radius * bulge(&hit));
+        }
+      }
+    }
+  }
+}
+
+void kp_lines_deep(const kp_pass *pass, const kp_view *view, int64_t tile_index,
+                   kp_deep_fragments *list) {
+  const kp_bins *bins = &pass->segment_bins;
+  for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
+    stroke s;
+    const kp_segment *segment = &pass->primitives.segments[bins->items[i]];
+    bool outline = (int)segment->set == pass->outline;
+    if (outline || !make_stroke(pass, view, bins->items[i], &s)) {
+      continue;
+    }
+    float opacity = material_of(pass, segment->set)->opacity;
+    kp_tile_box box = clip_stroke(view, &s, list->box);
+    for (int y = box.y0; y < box.y1; ++y) {
+      for (int x = box.x0; x < box.x1; ++x) {
+        stroke_hit hit = meet_pixel(view, &s, x, y);
+        float alpha = opacity * deep_coverage(&s, &hit, x, y);
+        if (alpha > 0.0f && 2.0f * hit.radius_pixels <= DEEP) {
+          kp_deep_add(list, x, y, hit.depth, alpha);
         }
       }
     }

@@ -9,6 +9,7 @@
 //   lens.c        depth of field, motion blur           slices.c     smoke by half-angle slices
 //   yarn.c        yarn as quads of a lumislice          ground.c     plane and pattern
 //   ray_*         trees of what rays can meet           trace.c      water, glass, mirrors
+//   deep.c        light left behind hairs and puffs
 #pragma once
 
 #include <stdatomic.h>
@@ -38,6 +39,8 @@ typedef struct kp_material {
   float cloudy;        // share of what it takes out that comes back
   kp_rgb absorbed;     // [1/m]
   bool is_yarn;        // drawn by yarn.c in this pass
+  bool is_two_sided;
+  kp_rgb back;  // of a mesh with two sides
   bool is_blinn_phong;
   float specular, shininess;
   float line_width;  // of a wireframe [pixels]; 0: faces
@@ -62,6 +65,7 @@ typedef struct kp_volume_state kp_volume_state;
 struct kp_fire_light;
 struct kp_slices;
 struct kp_yarn;
+struct kp_deep;
 
 // All sets of a kind one after the other; offsets[k] is the first element of set k.
 typedef struct kp_primitives {
@@ -135,6 +139,7 @@ typedef struct kp_pass {
   kp_taps occlusion_taps;  // unit vectors: their distance varies
   kp_volume_state *volumes;
   int n_volumes;
+  struct kp_deep *deep;        // NULL: nothing lets part of the sun through
   struct kp_yarn *yarn;        // NULL: no line is yarn
   struct kp_slices *slices;    // NULL: no volume is drawn by slices
   struct kp_fire_light *fire;  // of all volumes, or NULL
@@ -173,7 +178,7 @@ typedef struct kp_surface_point {
   float occlusion;
   uint16_t material;
   kp_f3 tangent;   // of a fibre
-  float fibre;     // m: how deep light goes into a tuft of such fibres; 0: a surface
+  bool is_fibre;   // and not a surface
   kp_f3 eye;       // towards whoever sees it; zero: the camera
   kp_f3 face;      // triangles: the normal of the face, towards who sees it
   bool is_inside;  // triangles: seen from within
@@ -316,6 +321,42 @@ void kp_shadow_set_taps(kp_pass *pass);
 KP_NODISCARD kp_result kp_shadow_render(kp_pass *pass, kp_vec3 sun);
 float kp_shadow_light(const kp_pass *pass, const kp_surface_point *point, float noise);
 float kp_shadow_at(const kp_pass *pass, kp_f3 position);
+
+// deep.c
+#define KP_DEEP_TEXELS (KP_TILE_PIXELS / 4)
+
+typedef struct kp_deep_node {
+  float depth, through;
+} kp_deep_node;
+
+// Something that takes `alpha` of the light of a texel.
+typedef struct kp_deep_fragment {
+  float depth, alpha;
+  uint16_t texel;  // in the tile
+} kp_deep_fragment;
+
+typedef struct kp_deep_fragments {
+  KP_ARRAY(kp_deep_fragment) list;
+  kp_tile_box box;
+  bool failed;
+} kp_deep_fragments;
+
+bool kp_deep_is_wanted(const kp_pass *pass);
+// With the primitives in the sun's view and binned there.
+KP_NODISCARD kp_result kp_deep_render(kp_pass *pass);
+void kp_deep_free(kp_pass *pass);
+void kp_deep_add(kp_deep_fragments *list, int x, int y, float depth, float alpha);
+// Share of the sun at a place of the depth map: its pixels and depth.
+float kp_deep_light(const kp_pass *pass, kp_f3 at);
+// Sorted fragments of a texel as straight pieces; `out` has room for 2 n + 2 nodes. Returns their
+// number.
+int64_t kp_deep_compress(const kp_deep_fragment *fragments, int64_t n, float step, float bound,
+                         kp_deep_node *out);
+float kp_deep_nodes_at(const kp_deep_node *nodes, int64_t n, float depth);
+void kp_lines_deep(const kp_pass *pass, const kp_view *view, int64_t tile_index,
+                   kp_deep_fragments *list);
+void kp_points_deep(const kp_pass *pass, const kp_view *view, int64_t tile_index,
+                    kp_deep_fragments *list);
 
 // cover.c, smooth.c, shade.c
 void kp_cover_render(kp_pass *pass);

@@ -50,6 +50,15 @@ static bool find_bounds(const kp_view *view, const kp_ball *ball, float r, pixel
   return true;
 }
 
+static bool is_puff(const kp_pass *pass, int64_t index) {
+  const kp_primitives *p = &pass->primitives;
+  if (!p->has_puffs) {
+    return false;
+  }
+  int set = kp_primitives_set(p->ball_offsets, pass->scene->n_points, index);
+  return pass->scene->points[set].look.sprite == KP_SPRITE_OVER;
+}
+
 typedef struct bin_context {
   kp_pass *pass;
   const kp_view *view;
@@ -61,7 +70,8 @@ static void find_rects(int64_t begin, int64_t end, void *context) {
     const kp_ball *ball = &c->pass->primitives.balls[i];
     pixel_bounds b;
     kp_bin_rect rect = { 0, 0, -1, -1 };
-    bool dark = ball->r < 0.0f && c->view->parallel;  // light throws no shadow
+    // light throws no shadow, puffs a deep one
+    bool dark = ball->r < 0.0f && c->view->parallel && !is_puff(c->pass, i);
     if (ball->r != 0.0f && !dark && find_bounds(c->view, ball, drawn_radius(c->view, ball), &b)) {
       rect = kp_bins_rect(b.x0, b.y0, b.x1, b.y1, c->view->width, c->view->height);
     }
@@ -164,6 +174,7 @@ typedef struct sprite {
 // Light on a puff of smoke or dust: that on a small ball which scatters alike everywhere.
 static kp_rgb light_on_puff(const kp_pass *pass, const kp_ball *ball) {
   kp_f3 at = kp_f3_make(ball->x, ball->y, ball->z);
+  at = kp_f3_madd(at, 0.25f * fabsf(ball->r), pass->sun);  // out of its own shadow
   const kp_light *light = &pass->light;
   float sun = kp_shadow_at(pass, at);
   if (sun > 0.0f && pass->n_volumes > 0) {
@@ -333,6 +344,35 @@ void kp_points_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box) 
     const kp_ball *ball = &pass->primitives.balls[bins->items[i]];
     if (ball->r > 0.0f) {
       shadow_ball(pass, ball, box);
+    }
+  }
+}
+
+void kp_points_deep(const kp_pass *pass, const kp_view *view, int64_t tile_index,
+                    kp_deep_fragments *list) {
+  const kp_bins *bins = &pass->ball_bins;
+  for (int64_t k = bins->offsets[tile_index]; k < bins->offsets[tile_index + 1]; ++k) {
+    const kp_ball *ball = &pass->primitives.balls[bins->items[k]];
+    pixel_bounds bounds;
+    float r = drawn_radius(view, ball), r2 = r * r;
+    if (ball->r >= 0.0f || !find_bounds(view, ball, r, &bounds)) {
+      continue;
+    }
+    int set =
+        kp_primitives_set(pass->primitives.ball_offsets, pass->scene->n_points, bins->items[k]);
+    int64_t i = (int64_t)bins->items[k] - pass->primitives.ball_offsets[set];
+    const kp_render_points *points = &pass->scene->points[set];
+    float alpha = (float)points->look.opacity * ball->r * ball->r / r2;
+    alpha *= points->alphas != NULL ? points->alphas[i] : 1.0f;
+    kp_tile_box box = clip_bounds(&bounds, list->box);
+    for (int y = box.y0; y < box.y1; ++y) {
+      float dy = kp_view_slope_y(view, y) - ball->y;
+      for (int x = box.x0; x < box.x1; ++x) {
+        float dx = kp_view_slope_x(view, x) - ball->x, q = (dx * dx + dy * dy) / r2;
+        if (q < 1.0f) {
+          kp_deep_add(list, x, y, ball->z, alpha * radial(points->look.texture, q));
+        }
+      }
     }
   }
 }

@@ -84,6 +84,8 @@ static kp_result create_materials(kp_pass *pass) {
   for (int k = 0; k < s->n_meshes; ++k, ++next) {
     const kp_look_def *look = &s->meshes[k].look;
     set_material(next, look, s->meshes[k].scalar, s->meshes[k].n_vertices);
+    next->is_two_sided = look->two_sided;
+    next->back = decode(look->color_back);
     if (kp_look_is_clear(look)) {
       kp_trace_set_clear(next, &s->meshes[k], kp_vec3_length(size));
     }

@@ -68,6 +68,7 @@ static const kp_param render_rows[] = {
 static const kp_param look_rows[] = {
   L(color, VEC3, "sRGB", 0, 1, "Colour where no field gives it."),
   L(color_end, VEC3, "sRGB", 0, 1, "Other end of the colour map two, which starts at color."),
+  L(color_back, VEC3, "sRGB", 0, 1, "Meshes with two_sided: colour of the back of their faces."),
   L(range_min, REAL, "", -1e300, 1e300, "Field value at the start of the colour map."),
   L(range_max, REAL, "", -1e300, 1e300,
     "Field value at its end; equal to range_min takes both from the frame."),
@@ -104,6 +105,8 @@ static const kp_param look_rows[] = {
   KP_PARAM_WORDS(kp_look_def, color_map, kp_colormap_words, "Colours of the field's values."),
   L(color_by, TEXT, "", 0, 0, "Field that colours the set; a vector counts by its length."),
   L(visible, BOOL, "", 0, 1, "Draw it at all."),
+  L(two_sided, BOOL, "", 0, 1,
+    "Meshes: the back of the faces, from where their corners go clockwise, has color_back."),
   L(water, BOOL, "", 0, 1,
     "Closed meshes: a clear liquid that mirrors, bends and takes in light: on each 1 / density "
     "metres white turns into its colour."),
@@ -144,6 +147,7 @@ static void set_look_default(void *def) {
   kp_look_def d = {
     .color = { 0.62, 0.66, 0.70 },
     .color_end = { 0.85, 0.25, 0.45 },
+    .color_back = { 0.62, 0.66, 0.70 },
     .radius_scale = 1.0,
     .opacity = 1.0,
     .smooth = 0.6,
@@ -543,6 +547,7 @@ static void free_pass(kp_pass *pass) {
   kp_volumes_free(pass);
   kp_trace_free(pass);
   kp_yarn_free(pass);
+  kp_deep_free(pass);
   kp_primitives_free(pass);
 }
 

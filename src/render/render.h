@@ -68,6 +68,7 @@ typedef enum kp_look_shading {
 typedef struct kp_look_def {
   kp_vec3 color;        // used where no field colours the set
   kp_vec3 color_end;    // colour map "two": from color to this one
+  kp_vec3 color_back;   // meshes: of the side their faces look away from, where two_sided
   double range_min;     // value at the start of the colour map
   double range_max;     // value at its end; equal to range_min: both from the data
   double radius_scale;  // factor on particle and stroke radii
@@ -96,6 +97,7 @@ typedef struct kp_look_def {
   int shading;        // kp_look_shading
   char color_by[KP_PARAM_TEXT_SIZE];  // field name; "" = constant colour
   bool visible;
+  bool two_sided;  // meshes: front and back differ
   bool wireframe;  // meshes: their edges alone
   bool water;      // closed meshes: a clear liquid
 } kp_look_def;

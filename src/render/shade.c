@@ -75,7 +75,7 @@ static kp_rgb shade_fibre(const kp_pass *pass, const kp_surface_point *point, fl
 
 kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, float noise) {
   const kp_material *material = &pass->materials[point->material];
-  if (point->fibre > 0.0f) {
+  if (point->is_fibre) {
     return shade_fibre(pass, point, material->gloss, noise);
   }
   float cosine = kp_f3_dot(point->normal, pass->sun), sunlight = 0.0f;

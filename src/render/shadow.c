@@ -94,6 +94,7 @@ kp_result kp_shadow_render(kp_pass *pass, kp_vec3 sun) {
   KP_TRY(kp_lines_bin(pass, &pass->sun_view));
   int64_t n_tiles = (int64_t)kp_view_tiles_x(&pass->sun_view) * kp_view_tiles_y(&pass->sun_view);
   kp_parallel_for(n_tiles, 4, render_tiles, pass);
+  KP_TRY(kp_deep_render(pass));
 
   // one pass must stand for the whole sun: widen the filter to a typical penumbra
   float penumbra = (float)(tan(0.5 * pass->def->sun_size_deg * 3.14159265358979 / 180.0) * 0.15 *
@@ -121,18 +122,8 @@ static float lit_at(const kp_pass *pass, float x, float y, float depth) {
 
 float kp_shadow_at(const kp_pass *pass, kp_f3 position) {
   kp_f3 p = to_map(&pass->shadow, position);
-  return lit_at(pass, p.x, p.y, p.z);
-}
-
-// Of a fibre in a tuft: light falls off behind the first fibre of the map as through an even
-// density (a shadow map of one layer; Lokovic and Veach 2000 have more).
-static float lit_in_tuft(const kp_pass *pass, float x, float y, float depth, float fibre) {
-  const kp_view *view = &pass->sun_view;
-  if (!(x >= 0.0f && y >= 0.0f && x < (float)view->width && y < (float)view->height)) {
-    return 1.0f;
-  }
-  float before = depth - pass->shadow.depth[(int64_t)y * view->width + (int64_t)x];
-  return before > 0.0f ? expf(-before / fibre) : 1.0f;
+  float lit = lit_at(pass, p.x, p.y, p.z);
+  return lit > 0.0f && pass->deep != NULL ? kp_deep_light(pass, p) : lit;
 }
 
 // Share of the sun seen from a surface: a spiral of taps, turned by noise.
@@ -150,8 +141,12 @@ float kp_shadow_light(const kp_pass *pass, const kp_surface_point *point, float 
   for (int i = 0; i < pass->shadow_taps.n; ++i) {
     kp_f3 at = pass->shadow_taps.at[i];
     float x = p.x + c * at.x - t * at.y, y = p.y + t * at.x + c * at.y;
-    sum +=
-        point->fibre > 0.0f ? lit_in_tuft(pass, x, y, p.z, point->fibre) : lit_at(pass, x, y, p.z);
+    sum += lit_at(pass, x, y, p.z);
+  }
+  if (sum > 0.0f && pass->deep != NULL) {
+    // past the strand itself, which covers up to two texels of the deep map
+    kp_f3 off = kp_f3_madd(point->position, 4.0f * map->texel, pass->sun);
+    sum *= kp_deep_light(pass, to_map(map, off));
   }
   return sum / (float)pass->shadow_taps.n;
 }

@@ -4,6 +4,7 @@ kp_sources(
   colormap.c
   cover.c
   environment.c
+  deep.c
   fire_light.c
   ground.c
   lens.c

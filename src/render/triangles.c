@@ -336,6 +336,9 @@ void kp_triangles_resolve_at(const kp_pass *pass, uint32_t triangle, const float
     }
     point->albedo = kp_material_color(material, scalar);
   }
+  if (material->is_two_sided && point->is_inside) {
+    point->albedo = material->back;
+  }
 }
 
 static void shadow_triangle(const kp_pass *pass, uint32_t triangle, kp_tile_box box) {

@@ -1,6 +1,7 @@
 # kp_test(name SOURCES file.c LABELS fast)
 kp_test(test_lens SOURCES test_lens.c LABELS fast)
 kp_test(test_sprites SOURCES test_sprites.c LABELS fast)
+kp_test(test_fibres SOURCES test_fibres.c LABELS fast)
 kp_test(test_yarn SOURCES test_yarn.c ../support/claims.c LABELS fast)
 kp_test(test_smoke_light SOURCES test_smoke_light.c LABELS fast)
 kp_test(test_render SOURCES test_render.c LABELS fast)
