@@ -183,6 +183,23 @@ static kp_result check_flow(kernel_table *table, const kp_kernels_def *def) {
   return result;
 }
 
+// ---- rays, which only pictures cast
+
+typedef struct rays_job {
+  kp_backend *backend;
+  int64_t n;
+} rays_job;
+
+static kp_result run_rays(void *user) {
+  const rays_job *job = user;
+  return kp_kernel_rays(job->backend, job->n);
+}
+
+static kp_result check_rays(kernel_table *table, kp_backend *backend, int64_t n) {
+  rays_job job = { backend, n };
+  return observe(table, backend, run_rays, &job);
+}
+
 // ---- the registry with cold fields, which no method has yet
 
 static const kp_field_desc registry_fields[] = {
@@ -529,6 +546,9 @@ static kp_result check_all(kernel_table *table, const kp_kernels_def *def) {
   kp_result result = check_registry(table, backend, def->particles);
   if (result == KP_OK) {
     result = check_vectors(table, backend, def->particles);
+  }
+  if (result == KP_OK) {
+    result = check_rays(table, backend, def->particles);
   }
   kp_backend_destroy(&backend);
   KP_TRY(result);

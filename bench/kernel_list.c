@@ -51,6 +51,7 @@
 #include "methods/stf/stf_kernels.h"
 #include "methods/vortex_fire/vortex_fire_kernels.h"
 #include "par/kernel_define.h"
+#include "render/ray_kernels.h"
 
 #include "bench/kernels.h"
 
@@ -109,7 +110,8 @@
   SPH_MIX_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   SPH_TENSION_POINT_KERNELS(POINT)                                                                 \
   SPH_TENSION_PAIR_KERNELS(PAIR)                                                                   \
-  SPH_FRACTIONAL_KERNELS(POINT, REDUCE, ROW, PAIR)
+  SPH_FRACTIONAL_KERNELS(POINT, REDUCE, ROW, PAIR)                                                 \
+  RAY_KERNELS(POINT, REDUCE, ROW, PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 

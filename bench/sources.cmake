@@ -5,8 +5,11 @@ kp_sources(
   kernel_solids.c
   kernel_list.c
   kernel_media.c
+  kernel_rays.c
   kernel_worlds.c
   measure.c
+  ray_mesh.c
+  render.c
   report.c
   roof.c
   study.c

@@ -7,6 +7,7 @@
 
 #include "bench/bench.h"
 #include "bench/kernels.h"
+#include "bench/render.h"
 
 static const kp_option options[] = {
   { "size", 0, "N", "particles or points; without it the sizes of the case" },
@@ -24,7 +25,8 @@ static const kp_command command = {
   "[CASE or FAMILY...] [options]",
   "Measures speed: first what the machine can do (copies, multiply-adds), then the cases, stepped\n"
   "as a run would step them. 'kernels' instead runs every kernel on the backend and on the CPU\n"
-  "from the same bits, compares and times them; it fails when one differs or was never launched.",
+  "from the same bits, compares and times them; it fails when one differs or was never launched.\n"
+  "'render' casts rays and makes pictures.",
   "  kelpie bench sph\n"
   "  kelpie bench sph-a --size 117649 --threads 2 --json\n"
   "  kelpie bench kernels --backend cuda",
@@ -36,6 +38,7 @@ static const kp_command command = {
 
 #define SIZE_MOST 2000000000
 #define KERNEL_PARTICLES 8000
+#define RENDER_TRIANGLES 1000000
 
 typedef struct bench_plan {
   kp_bench_def def;
@@ -58,11 +61,13 @@ static void list_cases(void) {
   }
   (void)printf("%-17s %-11s every kernel against the CPU, %d particles\n", "kernels", "",
                KERNEL_PARTICLES);
+  (void)printf("%-17s %-11s rays through a mesh of triangles and pictures of it; sizes %d\n",
+               "render", "", RENDER_TRIANGLES);
 }
 
 static kp_result refuse_case(const char *word) {
-  const char *names[64] = { "kernels" };
-  size_t n = 1;
+  const char *names[64] = { "kernels", "render" };
+  size_t n = 2;
   for (size_t c = 0; c < kp_n_cases && n + 2 <= sizeof names / sizeof names[0]; ++c) {
     names[n++] = kp_cases[c].name;
     names[n++] = kp_cases[c].family;
@@ -192,6 +197,15 @@ static int run_kernels(const kp_arguments *arguments) {
   return result == KP_OK && !is_right ? kp_result_status(KP_ERROR_INTERNAL) : kp_cli_report(result);
 }
 
+static int run_render(const kp_arguments *arguments) {
+  int64_t threads = 0, size = RENDER_TRIANGLES;
+  kp_result result = read_number(arguments, "size", 100000000, &size);
+  if (result == KP_OK) {
+    result = read_number(arguments, "threads", 1024, &threads);
+  }
+  return kp_cli_report(result == KP_OK ? kp_bench_render(size, (int)threads) : result);
+}
+
 int cmd_bench(int argc, char **argv) {
   kp_arguments arguments;
   int status = 0;
@@ -202,6 +216,8 @@ int cmd_bench(int argc, char **argv) {
     list_cases();
   } else if (arguments.plain.count == 1 && strcmp(arguments.plain.data[0], "kernels") == 0) {
     status = run_kernels(&arguments);
+  } else if (arguments.plain.count == 1 && strcmp(arguments.plain.data[0], "render") == 0) {
+    status = run_render(&arguments);
   } else {
     bench_plan plan = { 0 };
     kp_result result = read_plan(&arguments, &plan);

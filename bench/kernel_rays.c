@@ -1,0 +1,96 @@
+// The kernels of rays on any backend: trees, rays and hits as buffers.
+#include <string.h>
+
+#include "data/call.h"
+#include "par/kernel_define.h"
+
+#include "bench/kernels.h"
+#include "bench/ray_mesh.h"
+
+RAY_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
+
+enum { NODES, BLOCKS = 3, RAYS = 6, HITS, BLOCKED, N_BUFFERS };
+
+typedef struct ray_job {
+  kp_ray_scene scene;
+  kp_buffer buffers[N_BUFFERS];
+  int64_t n;
+} ray_job;
+
+static kp_result upload(kp_buffer *buffer, const void *bytes, size_t size) {
+  KP_TRY(kp_buffer_resize(buffer, size));
+  void *host = kp_buffer_host(buffer, KP_ACCESS_OVERWRITE);
+  if (host == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  memcpy(host, bytes, size);
+  return KP_OK;
+}
+
+static kp_result upload_scene(ray_job *job, const kp_ray *rays) {
+  static const size_t sizes[3] = { sizeof(kp_ray_triangles), sizeof(kp_ray_balls),
+                                   sizeof(kp_ray_strokes) };
+  for (int k = 0; k < 3; ++k) {
+    size_t nodes = (size_t)job->scene.n_nodes[k] * sizeof(kp_ray_node);
+    size_t blocks = (size_t)job->scene.n_blocks[k] * sizes[k];
+    KP_TRY(upload(&job->buffers[NODES + k], job->scene.nodes[k], nodes));
+    KP_TRY(upload(&job->buffers[BLOCKS + k], job->scene.blocks[k], blocks));
+  }
+  KP_TRY(upload(&job->buffers[RAYS], rays, (size_t)job->n * sizeof *rays));
+  KP_TRY(kp_buffer_resize(&job->buffers[HITS], (size_t)job->n * sizeof(kp_ray_hit)));
+  job->buffers[BLOCKED].type = KP_TYPE_I32;
+  // a hit is numbers of 4 bytes: float where kp_real is, and whole ones are no rounding apart
+  job->buffers[HITS].type = sizeof(kp_real) == sizeof(float) ? KP_TYPE_REAL : KP_TYPE_U32;
+  return kp_buffer_resize(&job->buffers[BLOCKED], (size_t)job->n * sizeof(int32_t));
+}
+
+#define BIND_SCENE(call, a, job)                                                                   \
+  (KP_BIND(call, a, scene.triangle_nodes, &(job)->buffers[NODES], KP_ACCESS_READ),                 \
+   KP_BIND(call, a, scene.ball_nodes, &(job)->buffers[NODES + 1], KP_ACCESS_READ),                 \
+   KP_BIND(call, a, scene.stroke_nodes, &(job)->buffers[NODES + 2], KP_ACCESS_READ),               \
+   KP_BIND(call, a, scene.triangles, &(job)->buffers[BLOCKS], KP_ACCESS_READ),                     \
+   KP_BIND(call, a, scene.balls, &(job)->buffers[BLOCKS + 1], KP_ACCESS_READ),                     \
+   KP_BIND(call, a, scene.strokes, &(job)->buffers[BLOCKS + 2], KP_ACCESS_READ),                   \
+   KP_BIND(call, a, rays, &(job)->buffers[RAYS], KP_ACCESS_READ))
+
+static kp_result cast(ray_job *job, kp_backend *backend) {
+  ray_nearest_args nearest = { .scene = job->scene.view };
+  ray_any_args any = { .scene = job->scene.view };
+  nearest.scene.ground = -0.3f;
+  kp_call call;
+  kp_call_init(&call, &ray_nearest_kernel, &nearest);
+  BIND_SCENE(&call, &nearest, job);
+  KP_BIND(&call, &nearest, hits, &job->buffers[HITS], KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(backend, &call, job->n));
+  kp_call_init(&call, &ray_any_kernel, &any);
+  BIND_SCENE(&call, &any, job);
+  KP_BIND(&call, &any, blocked, &job->buffers[BLOCKED], KP_ACCESS_OVERWRITE);
+  return kp_call_run(backend, &call, job->n);
+}
+
+kp_result kp_kernel_rays(kp_backend *backend, int64_t n) {
+  kp_ray_mesh mesh = { 0 };
+  ray_job job = { .n = n };
+  for (int k = 0; k < N_BUFFERS; ++k) {
+    kp_buffer_init(&job.buffers[k], backend);
+  }
+  kp_ray *rays = kp_alloc((size_t)n * sizeof *rays, KP_MEMORY_SCRATCH);
+  kp_result result = rays != NULL ? kp_ray_mesh_make(&mesh, 10 * n, false) : KP_ERROR_MEMORY;
+  if (result == KP_OK) {
+    kp_ray_mesh_rays(rays, n, false);
+    result = kp_ray_scene_build(&job.scene, &mesh.geometry);
+  }
+  if (result == KP_OK) {
+    result = upload_scene(&job, rays);
+  }
+  if (result == KP_OK) {
+    result = cast(&job, backend);
+  }
+  kp_free(rays);
+  kp_ray_mesh_free(&mesh);
+  kp_ray_scene_free(&job.scene);
+  for (int k = 0; k < N_BUFFERS; ++k) {
+    kp_buffer_free(&job.buffers[k]);
+  }
+  return result;
+}

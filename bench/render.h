@@ -1,0 +1,6 @@
+#pragma once
+
+#include "base/result.h"
+
+// Prints a table; see render.c. threads 0: all of the machine.
+KP_NODISCARD kp_result kp_bench_render(int64_t n_triangles, int threads);
