@@ -162,7 +162,7 @@ static void put_datatype(kp_hdf *hdf, byte_array *out, kp_item_type type) {
 
 static void put_text_type(kp_hdf *hdf, byte_array *out, size_t length) {
   put_number(hdf, out, 0x13, 1);  // version 1, text
-  put_number(hdf, out, 0, 3);     // ends with a zero, ASCII
+  put_number(hdf, out, 1, 3);     // zeros behind it, ASCII
   put_number(hdf, out, length, 4);
 }
 
@@ -188,8 +188,10 @@ static void put_attribute(kp_hdf *hdf, byte_array *header, const char *name, byt
 
 void kp_hdf_text(kp_hdf *hdf, kp_hdf_group *group, const char *name, const char *text) {
   byte_array type = { 0 };
-  put_text_type(hdf, &type, strlen(text) + 1);
-  put_attribute(hdf, group, name, &type, &(kp_hdf_shape){ 0 }, text, strlen(text) + 1);
+  // a zero at the end would count as a letter to ParaView 5.11, which compares all of them
+  const size_t length = text[0] != '\0' ? strlen(text) : 1;
+  put_text_type(hdf, &type, length);
+  put_attribute(hdf, group, name, &type, &(kp_hdf_shape){ 0 }, text, length);
 }
 
 void kp_hdf_numbers(kp_hdf *hdf, kp_hdf_group *group, const char *name, kp_item_type type,

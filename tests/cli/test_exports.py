@@ -89,6 +89,29 @@ for path in sys.argv[1:]:
     told[path] = facts
 print(json.dumps(told))
 """
+# And for ParaView: series with their times, the last of them value by value.
+ASK_PARAVIEW = """
+import json
+import sys
+from paraview.simple import OpenDataFile, UpdatePipeline
+from paraview.servermanager import Fetch
+told = {}
+def values(array):
+    return [x for i in range(array.GetNumberOfTuples()) for x in array.GetTuple(i)]
+for path in sys.argv[1:]:
+    reader = OpenDataFile(path)
+    times = list(reader.TimestepValues)
+    UpdatePipeline(time=times[-1], proxy=reader)
+    data = Fetch(reader)
+    facts = {"times": times, "cells": data.GetNumberOfCells()}
+    for i in range(data.GetPointData().GetNumberOfArrays()):
+        array = data.GetPointData().GetArray(i)
+        facts[array.GetName()] = values(array)
+    if hasattr(data, "GetPoints") and data.GetPoints():
+        facts["points"] = values(data.GetPoints().GetData())
+    told[path] = facts
+print("TOLD " + json.dumps(told))
+"""
 # The same for h5py: every dataset by its path.
 ASK_H5PY = """
 import json
@@ -618,6 +641,25 @@ class Exports(Case):
             else:
                 self.assertEqual((len(corners), max(map(max, corners))), (40, n - 1))
                 self.assertEqual(corners, told[paths[(name, "vtu")]]["corners"])
+
+    def test_paraview(self):
+        """Series with physical times: .pvd of XML files, .series of HDF files."""
+        if shutil.which("pvpython") is None:
+            self.skipTest("pvpython is not installed: ParaView did not read the files")
+        paths = {(name, kind): self.export(folder, name + "." + kind) for name in ("water", "sheet_mesh", "tuft_curves")
+                 for folder, kind in (("vtu", "pvd"), ("vtp", "pvd"), ("vtkhdf", "hdf.series"))}
+        write(ASK_PARAVIEW, self.folder, "ask_paraview.py")
+        done = subprocess.run(["pvpython", "--force-offscreen-rendering", self.path("ask_paraview.py"),
+                               *paths.values()], capture_output=True, text=True, timeout=150, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = json.loads(re.search("^TOLD (.*)$", done.stdout, re.M).group(1))
+        for (name, _), path in paths.items():
+            facts, truth = told[path], self.truth(name, 3)
+            self.assertEqual(facts["times"], [frame / 48 for frame in range(FRAMES)], path)
+            self.near(facts["points"], truth, ["x", "y", "z"], 6)
+            self.near(facts["velocity"], truth, ["vx", "vy", "vz"], 6)
+            self.assertEqual(facts["cells"], {"water": len(truth["x"]), "sheet_mesh": 40, "tuft_curves": 7}[name])
+        self.assertEqual(told[paths[("water", "hdf.series")]]["id"], self.truth("water", 3)["id"])
 
     def test_h5py(self):
         path = self.export("vtkhdf", "water_000003.hdf")
