@@ -357,7 +357,7 @@ static kp_result keep_picture(render_job *job, uint64_t number, bool *is_kept) {
   kp_result result = KP_OK;
   const kp_render_def *def = &job->extras.render;
   *is_kept = image.width == (int)def->width && image.height == (int)def->height;
-  if (*is_kept && job->video != NULL) {
+  if (*is_kept && job->video != NULL && *job->stop == 0) {
     result = kp_video_add(job->video, &image);
   }
   kp_image_free(&image);
@@ -371,7 +371,8 @@ static kp_result save_picture(render_job *job, uint64_t number) {
   KP_TRY(picture_path(job, number, path));
   KP_TRY(kp_picture_encode(&job->picture, def->exposure, def->transparent, &image));
   kp_result result = kp_png_write(path, &image);
-  if (result == KP_OK && job->video != NULL) {
+  // Ctrl-C reaches ffmpeg as well, which then takes no more
+  if (result == KP_OK && job->video != NULL && *job->stop == 0) {
     result = kp_video_add(job->video, &image);
   }
   kp_image_free(&image);

@@ -12,7 +12,7 @@ import zlib
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from program import Case, main, read, write  # noqa: E402
+from program import PROGRAM, Case, main, read, write  # noqa: E402
 
 QUICK = ["--set", "render.width=160", "--set", "render.height=90", "--set", "render.samples=1"]
 
@@ -120,9 +120,11 @@ class Films(Case):
 
     def test_interrupted_render(self):
         self.call("run", self.small_scene(30), "-o", "out", *QUICK)
-        render = self.start("render", "out", "--samples", 64)
+        render = subprocess.Popen([PROGRAM, "render", "out", "--samples", "64"], cwd=self.folder, text=True,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(lambda: (render.kill(), render.wait()))
         self.wait_for(lambda: len(self.pictures("out/images")) >= 1)
-        render.send_signal(signal.SIGINT)
+        os.killpg(render.pid, signal.SIGINT)  # as Ctrl-C does: ffmpeg is told too
         _, err = render.communicate(timeout=60)
         self.assertEqual(render.returncode, 75, err)
         self.assertIn("stopped after picture", err)
