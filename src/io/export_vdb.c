@@ -279,8 +279,10 @@ static void put_tree(vdb_grid *g, bool head, leaf_fn leaf) {
   if (head) {
     const uint32_t buffers = 1;
     put_u32(g->out, buffers);
+    // as its tiles have it
+    float told = g->is_half ? kp_half_to_float(kp_half_from_float(g->background)) : g->background;
     for (int c = 0; c < g->n_components; ++c) {
-      put(g->out, &g->background, sizeof g->background);
+      put(g->out, &told, sizeof told);
     }
     put_u32(g->out, 0);  // tiles
     put_u32(g->out, (uint32_t)(n[0] * n[1] * n[2]));
@@ -366,13 +368,30 @@ static bool is_exported(const kp_frame_field *field) {
   return is_real && (field->n_components == 1 || field->n_components == 3);
 }
 
+// What cells hold where nothing happens: the value of most of them, such as the temperature of the
+// room, or zero. Cells of it need no room in the file. The one that is more than half of all
+// survives when others cancel it one by one (Boyer and Moore 1991); a second look counts it.
+static float background_of(const kp_frame_field *field) {
+  uint64_t votes = 0, count = 0;
+  float leader = 0.0f;
+  for (uint64_t i = 0; i < field->count && field->n_components == 1; ++i) {
+    const float v = (float)kp_frame_value(field, 0, i);
+    leader = votes == 0 ? v : leader;
+    votes = v == leader ? votes + 1 : votes > 0 ? votes - 1 : 0;
+  }
+  for (uint64_t i = 0; i < field->count && field->n_components == 1; ++i) {
+    count += (float)kp_frame_value(field, 0, i) == leader ? 1 : 0;
+  }
+  return 2 * count > field->count ? leader : 0.0f;
+}
+
 static kp_result add_field(const kp_frame_volume *volume, const kp_frame_field *field,
                            uint32_t flags, byte_array *out) {
   vdb_grid g = { .volume = volume, .field = field, .n_components = field->n_components };
   g.out = out;
   g.is_half = (flags & KP_EXPORT_HALF) != 0;
   g.is_level_set = g.n_components == 1 && strcmp(field->name, "distance") == 0;
-  g.background = g.is_level_set ? (float)(BAND * volume->spacing) : 0.0f;
+  g.background = g.is_level_set ? (float)(BAND * volume->spacing) : background_of(field);
   g.compression = (flags & KP_EXPORT_PLAIN) != 0 ? COMPRESS_NONE : COMPRESS_ZIP;
   for (int c = 0; c < 3; ++c) {
     g.leaves[c] = (int64_t)((volume->dims[c] + LEAF - 1) / LEAF);

@@ -30,3 +30,19 @@ KP_FN uint16_t kp_half_from_float(float value) {
   const uint32_t odd = bits >> 13 & 1;
   return (uint16_t)(sign | ((bits + 0x0fff + odd - 0x38000000) >> 13));
 }
+
+KP_FN float kp_half_to_float(uint16_t half) {
+  const uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fff;
+  uint32_t bits = (magnitude << 13) + 0x38000000;
+  if (magnitude < 0x0400) {
+    // steps of 2^-24
+    const float small = (float)magnitude * 0x1p-24f;
+    memcpy(&bits, &small, sizeof bits);
+  } else if (magnitude >= 0x7c00) {
+    bits = magnitude << 13 | 0x7f800000;
+  }
+  bits |= sign;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}

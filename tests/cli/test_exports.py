@@ -839,7 +839,8 @@ class Volumes(Case):
             expected = struct.unpack("<%df" % c, struct.pack("<%df" % c, *values[c * i:c * i + c]))
             if band is not None:
                 expected = [max(-band, min(band, x)) for x in expected]
-            is_active = any(abs(x) < band if band is not None else x != 0 for x in expected)
+            is_active = any(abs(x) < band if band is not None else x != (grid["background"] if c == 1 else 0)
+                            for x in expected)
             self.assertEqual(at in grid["active"], is_active, (grid["name"], at))
             n_active += is_active
             for a, b in zip(voxel(grid, at), expected):
@@ -856,6 +857,7 @@ class Volumes(Case):
             self.call("export", "out", "--to", "vdb", "-o", "vdb", *words)
             grids = Vdb(self.path("vdb/gas_volume_000002.vdb")).grids
             self.assertLessEqual({"density", "temperature", "flame", "velocity"}, set(grids))
+            self.assertEqual(grids["density"]["background"], 0.0)
             for name, grid in grids.items():
                 self.assertEqual(grid["half"], "--half" in words)
                 self.assertEqual(grid["meta"].get("is_saved_as_half_float"), 1 if grid["half"] else None)

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "io/export.h"
 #include "io/files.h"
+#include "io/half.h"
 #include "io/obj.h"
 #include "par/parallel.h"
 
@@ -710,6 +711,33 @@ static void test_vdb(void **state) {
   kp_frame_free(&frame);
 }
 
+// ---- halves
+
+// Every half comes back, and every float becomes the nearest one: none is nearer.
+static void test_halves(void **state) {
+  (void)state;
+  for (uint32_t h = 0; h < 0x10000; ++h) {
+    float value = kp_half_to_float((uint16_t)h);
+    uint32_t magnitude = h & 0x7fff;
+    if (magnitude > 0x7c00) {
+      assert_true(isnan(value) && (kp_half_from_float(value) & 0x7fff) > 0x7c00);
+    } else if (magnitude == 0x7c00) {
+      assert_int_equal(kp_half_from_float(value), h - 1);  // infinity becomes the largest
+    } else {
+      assert_int_equal(kp_half_from_float(value), h);
+    }
+    if (magnitude < 0x7bff) {
+      float next = kp_half_to_float((uint16_t)(h + 1)), middle = 0.5f * (value + next);
+      uint16_t even = (uint16_t)(h % 2 == 0 ? h : h + 1);
+      assert_int_equal(kp_half_from_float(middle), even);
+      assert_int_equal(kp_half_from_float(nextafterf(middle, value)), h);
+      assert_int_equal(kp_half_from_float(nextafterf(middle, next)), h + 1);
+    }
+  }
+  assert_true(kp_half_to_float(kp_half_from_float(1e30f)) == 65504.0f);
+  assert_true(kp_half_to_float(kp_half_from_float(-1e30f)) == -65504.0f);
+}
+
 // ---- OBJ
 
 static void test_obj(void **state) {
@@ -753,7 +781,7 @@ int main(void) {
     FOLDER_TEST(test_frame_file), FOLDER_TEST(test_frame_bad),      FOLDER_TEST(test_ply),
     FOLDER_TEST(test_vtu),        FOLDER_TEST(test_vtu_blocks),     FOLDER_TEST(test_pvd),
     FOLDER_TEST(test_csv),        cmocka_unit_test(test_exporters), FOLDER_TEST(test_vdb),
-    FOLDER_TEST(test_obj),
+    FOLDER_TEST(test_obj),        cmocka_unit_test(test_halves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
