@@ -1,0 +1,5 @@
+-- expect: look "lens": refraction = 0.5 is out of range
+-- exit: 3
+domain { min = {-1, -1, -1}, max = {1, 1, 1} }
+look "lens" { opacity = 0.1, refraction = 0.5 }
+output { frames = 1 }
