@@ -148,6 +148,8 @@ typedef struct kp_pass {
   double rays_moment;         // at which it was made
   kp_f3 ray_start;            // the eye in it
   float ray_size;             // of the scene [m]
+  bool sun_by_rays;           // and not by the shadow map
+  kp_f3 sun_right, sun_down;  // half axes of the sun's disc, one unit away (view space)
   int outline;                // the set of lines that draws the bounds and throws no shadow, or -1
   int index, count;           // this pass, and how many there will be
   double moment;              // of this pass, from the middle of the time the shutter is open [s]
@@ -221,6 +223,16 @@ KP_FN float kp_pass_spread(const kp_pass *pass, int x, int y, uint32_t use) {
   h ^= h >> 16;
   h += (uint32_t)pass->index * 0x9e3779b9u;
   return (float)(h >> 8) * (1.0f / 16777216.0f);
+}
+
+// One that steps evenly through [0, 1) from pass to pass, from a start of the pixel's own.
+KP_FN float kp_pass_turn(const kp_pass *pass, int x, int y) {
+  uint32_t h = (uint32_t)x * 0x8da6b343u ^ (uint32_t)y * 0xd8163841u;
+  h = (h ^ (h >> 16)) * 0x7feb352du;
+  h = (h ^ (h >> 15)) * 0x846ca68bu;
+  // the golden ratio, as a fraction of 2^32
+  return (float)(((h ^ (h >> 16)) + (uint32_t)pass->index * 0x9e3779b9u) >> 8) *
+         (1.0f / 16777216.0f);
 }
 
 KP_FN bool kp_look_is_sprite(const kp_look_def *look) {
@@ -447,6 +459,8 @@ kp_rgb kp_trace_clear(const kp_pass *pass, const kp_surface_point *point, float 
 // What a surface sees in a direction (view space).
 kp_rgb kp_trace_mirror(const kp_pass *pass, const kp_surface_point *point, kp_f3 direction,
                        float noise);
+// 1 where nothing opaque stands before the pass's part of the sun's disc, turned by `turn`, else 0.
+float kp_trace_sun(const kp_pass *pass, kp_f3 position, float turn);
 kp_rgb kp_sky_color(const kp_pass *pass, kp_f3 direction);
 
 KP_NODISCARD kp_result kp_volumes_create(kp_pass *pass);

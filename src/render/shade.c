@@ -152,7 +152,7 @@ static kp_rgb shade_base(const kp_pass *pass, int x, int y, kp_f3 direction, flo
                              .albedo = s->albedo[i],
                              .occlusion = s->occlusion[i],
                              .material = s->materials[i] };
-  kp_rgb color = kp_shade_surface(pass, &point, kp_pass_noise(pass, x, y, 0));
+  kp_rgb color = kp_shade_surface(pass, &point, kp_pass_turn(pass, x, y));
   if (point.material == KP_MATERIAL_GROUND) {
     kp_rgb far = kp_sky_color(pass, unit);
     color = kp_rgb_mix(color, far, kp_ground_fade(pass, point.position));

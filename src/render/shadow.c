@@ -1,6 +1,7 @@
 // Depth from the sun, looked up with a filter: Reeves, Salesin and Cook 1987, "Rendering
 // antialiased shadows with depth maps". Each pass shifts the sun on its disc, so penumbras grow
-// with distance.
+// with distance. Pictures of many passes without hair and smoke ask rays instead (trace.c), which
+// take as long and are nearer to the truth.
 #include <math.h>
 #include <string.h>
 
@@ -75,6 +76,9 @@ static void render_tiles(int64_t begin, int64_t end, void *context) {
 }
 
 kp_result kp_shadow_render(kp_pass *pass, kp_vec3 sun) {
+  if (pass->sun_by_rays) {
+    return KP_OK;
+  }
   kp_shadow_map *map = &pass->shadow;
   fit_view(pass, sun);
   chain_matrix(pass);
@@ -121,6 +125,9 @@ static float lit_at(const kp_pass *pass, float x, float y, float depth) {
 }
 
 float kp_shadow_at(const kp_pass *pass, kp_f3 position) {
+  if (pass->sun_by_rays) {
+    return kp_trace_sun(pass, position, 0.0f);
+  }
   kp_f3 p = to_map(&pass->shadow, position);
   float lit = lit_at(pass, p.x, p.y, p.z);
   return lit > 0.0f && pass->deep != NULL ? kp_deep_light(pass, p) : lit;
@@ -130,6 +137,11 @@ float kp_shadow_at(const kp_pass *pass, kp_f3 position) {
 float kp_shadow_light(const kp_pass *pass, const kp_surface_point *point, float noise) {
   const kp_shadow_map *map = &pass->shadow;
   const kp_material *material = &pass->materials[point->material];
+  if (pass->sun_by_rays) {
+    kp_f3 off = kp_f3_madd(point->position, 1e-3f * pass->ray_size, point->normal);
+    off = kp_f3_madd(off, 1.4f * material->radius * material->smooth, pass->sun);
+    return kp_trace_sun(pass, off, noise);
+  }
   // step off the surface so that it does not shadow itself; a body of particles also leaves its own
   // bumps behind
   float lift = map->texel * (1.5f + map->spread);

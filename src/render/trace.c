@@ -25,6 +25,7 @@
 #define OFF 1e-5f         // parts of the scene that a ray starts off its surface
 #define TOUCH 0.012f      // and that a liquid may end before what it wets
 #define GREY 0.5f         // of water in the grey variant (Lyes 2010, indoor splash)
+#define RAYS_FROM 8       // passes: shadows by rays
 #define SUN_LOBE 900.0f   // exponent of the mirrored sun
 #define SUN_BRIGHT 30.0f  // and its light
 
@@ -136,8 +137,15 @@ static kp_result build_scene(kp_pass *pass) {
   return result;
 }
 
+// The map is filtered, which a picture of few passes needs; strands and smoke need it too.
+static bool sees_sun_by_rays(const kp_pass *pass) {
+  bool has_strands = pass->scene->n_lines > (pass->outline >= 0 ? 1 : 0);
+  return pass->count >= RAYS_FROM && pass->n_volumes == 0 && !has_strands &&
+         !kp_deep_is_wanted(pass);
+}
+
 static bool needs_rays(const kp_pass *pass) {
-  bool needs = false;
+  bool needs = pass->sun_by_rays;
   for (int i = KP_MATERIAL_FIRST; i < pass->n_materials; ++i) {
     needs = needs || pass->materials[i].is_clear || pass->materials[i].gloss >= KP_GLOSS_MIRRORS;
   }
@@ -146,6 +154,7 @@ static bool needs_rays(const kp_pass *pass) {
 
 // The trees are kept from pass to pass unless things move in them.
 kp_result kp_trace_prepare(kp_pass *pass) {
+  pass->sun_by_rays = sees_sun_by_rays(pass);
   if (!needs_rays(pass)) {
     return KP_OK;
   }
@@ -167,17 +176,14 @@ kp_result kp_trace_prepare(kp_pass *pass) {
   kp_vec3 start = kp_vec3_sub(eye->origin, middle.origin);
   pass->ray_start = kp_f3_make((float)start.x, (float)start.y, (float)start.z);
   pass->ray_size = (float)kp_vec3_length(kp_vec3_sub(pass->bounds.max, pass->bounds.min));
+  kp_camera_frame disc = kp_camera_frame_along(pass->light.sun, pass->light.up);
+  double reach = tan(0.5 * pass->def->sun_size_deg * 3.14159265358979 / 180.0);
+  pass->sun_right = kp_view_vector(eye, kp_vec3_scale(disc.right, reach));
+  pass->sun_down = kp_view_vector(eye, kp_vec3_scale(disc.up, -reach));
   pass->rays->view.up = z_up ? 2 : 1;
   double height = pass->ground.height - (z_up ? middle.origin.z : middle.origin.y);
   pass->rays->view.ground = pass->ground.on ? (float)height : -HUGE_VALF;
   return KP_OK;
-}
-
-void kp_trace_free(kp_pass *pass) {
-  if (pass->rays != NULL) {
-    kp_ray_scene_free(pass->rays);
-    kp_free(pass->rays);
-  }
 }
 
 static kp_f3 to_world(const kp_pass *pass, kp_f3 v) {
@@ -186,6 +192,27 @@ static kp_f3 to_world(const kp_pass *pass, kp_f3 v) {
   kp_f3 u = kp_f3_make((float)f->up.x, (float)f->up.y, (float)f->up.z);
   kp_f3 w = kp_f3_make((float)f->forward.x, (float)f->forward.y, (float)f->forward.z);
   return kp_f3_madd(kp_f3_madd(kp_f3_scale(r, v.x), -v.y, u), v.z, w);
+}
+
+// Points of a spiral over the disc, one per pass (Vogel 1979), turned anew in each pixel.
+float kp_trace_sun(const kp_pass *pass, kp_f3 position, float turn) {
+  float r = sqrtf(((float)pass->index + 0.5f) / (float)pass->count), angle = 6.2831853f * turn;
+  kp_f3 to = kp_f3_madd(pass->sun, r * cosf(angle), pass->sun_right);
+  to = kp_f3_madd(to, r * sinf(angle), pass->sun_down);
+  kp_ray ray = { .origin = kp_f3_add(pass->ray_start, to_world(pass, position)),
+                 .direction = to_world(pass, to),
+                 .t_max = HUGE_VALF,
+                 .mask = KP_RAY_CASTER };
+  int32_t blocked;
+  kp_ray_find_any(&pass->rays->view, &ray, 1, &blocked);
+  return blocked != 0 ? 0.0f : 1.0f;
+}
+
+void kp_trace_free(kp_pass *pass) {
+  if (pass->rays != NULL) {
+    kp_ray_scene_free(pass->rays);
+    kp_free(pass->rays);
+  }
 }
 
 static kp_ray_hit cast(const kp_pass *pass, kp_f3 origin, kp_f3 direction, float most,
