@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/man.h"
 
 typedef struct entry {
   const char *name;
@@ -26,6 +27,7 @@ static const entry entries[] = {
   { "study", cmd_study, "comparisons that end in a table" },
 };
 
+#define MAN "--man"  // for packages: of the program the whole page, of a command its section
 #define N_ENTRIES (sizeof entries / sizeof entries[0])
 
 int kp_cli_report(kp_result result) {
@@ -39,6 +41,11 @@ int kp_cli_report(kp_result result) {
 
 bool kp_cli_begin(const kp_command *command, int argc, char **argv, kp_arguments *arguments,
                   int *status) {
+  if (argc == 2 && strcmp(argv[1], MAN) == 0) {
+    kp_man_command(command);
+    *status = 0;
+    return false;
+  }
   kp_result result = kp_arguments_parse(command, argc, argv, arguments);
   if (result != KP_OK) {
     *status = kp_cli_report(result);
@@ -63,6 +70,21 @@ static void print_help(FILE *out) {
                      "  kelpie scenes\n"
                      "  kelpie run scenes/demo/dam_break.lua -o out/dam_break\n"
                      "  kelpie render out/dam_break\n");
+}
+
+static void print_man(void) {
+  const char *names[N_ENTRIES], *texts[N_ENTRIES];
+  for (size_t i = 0; i < N_ENTRIES; ++i) {
+    names[i] = entries[i].name;
+    texts[i] = entries[i].text;
+  }
+  kp_man_begin(names, texts, N_ENTRIES);
+  for (size_t i = 0; i < N_ENTRIES; ++i) {
+    char name[32], man[] = MAN;
+    kp_text_copy(name, sizeof name, entries[i].name);
+    (void)entries[i].run(2, (char *[]){ name, man, NULL });
+  }
+  kp_man_end();
 }
 
 static int refuse_command(const char *word) {
@@ -110,6 +132,10 @@ int main(int argc, char **argv) {
   }
   if (strcmp(word, "--version") == 0) {
     (void)printf("kelpie " KP_VERSION_STRING "\n");
+    return 0;
+  }
+  if (strcmp(word, MAN) == 0) {
+    print_man();
     return 0;
   }
   for (size_t i = 0; i < N_ENTRIES; ++i) {

@@ -14,6 +14,7 @@ kp_sources(
   film_clock.c
   frames.c
   main.c
+  man.c
   options.c
   painter.c
   simulate.c)

@@ -1,4 +1,4 @@
-# make install: program, libraries, headers, scenes and the pkg-config file.
+# make install: program with its page, libraries, headers, scenes, the script for Blender and the pkg-config file.
 set(install_targets kelpie_static)
 if(TARGET kelpie_shared)
   list(APPEND install_targets kelpie_shared)
@@ -12,6 +12,13 @@ install(TARGETS ${install_targets}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/kelpie DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY scenes DESTINATION ${CMAKE_INSTALL_DATADIR}/kelpie)
+install(FILES tools/blender/kelpie_import.py DESTINATION ${CMAKE_INSTALL_DATADIR}/kelpie/blender)
+if(TARGET kelpie AND NOT CMAKE_CROSSCOMPILING)
+  # the program writes its own page
+  install(CODE "execute_process(COMMAND \"$<TARGET_FILE:kelpie>\" --man
+    OUTPUT_FILE \"${PROJECT_BINARY_DIR}/kelpie.1\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES ${PROJECT_BINARY_DIR}/kelpie.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
 
 set(pc_cflags "")
 if(KELPIE_DOUBLE)

@@ -3,7 +3,9 @@
 
 import json
 import os
+import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -29,6 +31,19 @@ class Help(Case):
             out, _ = self.call(name, "--help")
             self.assertIn("Usage: kelpie " + name, out)
             self.assertIn("Examples:\n  kelpie " + name, out)
+
+    def test_man(self):
+        """The page for man(1): every command with every option, and roff has nothing to say."""
+        page, _ = self.call("--man")
+        for name in COMMANDS + ["bench"]:
+            self.assertIn('.SH "KELPIE %s"\n' % name.upper(), page)
+            for option in re.findall(r"^  (?:-\w, |    )--([\w-]+)", self.call(name, "--help")[0], re.M):
+                self.assertIn("\\-\\-" + option.replace("-", "\\-"), page)
+        if shutil.which("groff") is None:
+            self.skipTest("groff is not installed: the page was not set")
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=page, capture_output=True,
+                              text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_version(self):
         out, _ = self.call("--version")
