@@ -24,6 +24,7 @@ const kp_study kp_studies[] = {
     kp_study_vortex_reach },
   { "surface", "surfaces of metaballs per second by particles, voxels and field radius",
     kp_study_surface },
+  { "surface-fields", "seconds for the surface of a pool by field", kp_study_surface_fields },
   { "surface-naive", "a surface by sorted particles against every particle for every corner",
     kp_study_surface_naive },
   { "sorts", "radix sort against the sort of moved particles alone, by size", kp_study_sorts },

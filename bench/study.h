@@ -37,5 +37,6 @@ KP_NODISCARD kp_result kp_study_sorts(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_search(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_fractional_weights(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_surface(const kp_study_def *def, FILE *out);
+KP_NODISCARD kp_result kp_study_surface_fields(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_surface_naive(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_fractional_orders(const kp_study_def *def, FILE *out);

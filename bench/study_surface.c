@@ -166,3 +166,26 @@ kp_result kp_study_surface_naive(const kp_study_def *def, FILE *out) {
   }
   return KP_OK;
 }
+
+kp_result kp_study_surface_fields(const kp_study_def *def, FILE *out) {
+  int64_t turns = def->runs > 0 ? def->runs : TURNS;
+  pool p = { 0 };
+  kp_result result = make_pool(def->most > 0 ? def->most : 131072, &p);
+  kp_study_row(out, "field,seconds,million_particles_per_second,triangles");
+  for (int field = 0; field < KP_SURFACE_KIND_COUNT && result == KP_OK; ++field) {
+    double seconds;
+    int64_t n_triangles;
+    kp_surfacing how = settings(&p, 64, 1.0);
+    how.voxel = 0.6 * p.spacing;
+    how.reach = 0.0;
+    how.smooth = -1;
+    how.field = (kp_surface_kind)field;
+    result = time_grid(&p, &how, turns, &seconds, &n_triangles);
+    if (result == KP_OK) {
+      kp_study_row(out, "%s,%.4f,%.3f,%lld", kp_surface_field_names[field], seconds,
+                   1e-6 * (double)p.cloud.n / seconds, (long long)n_triangles);
+    }
+  }
+  kp_free(p.places);
+  return result;
+}

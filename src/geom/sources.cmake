@@ -7,6 +7,7 @@ kp_sources(
   marching_blocks.c
   marching_cubes.c
   marching_cubes_table.c
+  marching_squares.c
   level_set.c
   level_set_keys.c
   distance_grid.c

@@ -257,7 +257,20 @@ static kp_result find_normals(kp_frame_scene *s, const kp_frame_mesh *mesh, kp_r
   return KP_OK;
 }
 
-static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp_look_def *look) {
+// A surface without a look of its own takes after its liquid: its colour, or what it is coloured by
+// where the surface carries that, as concentrations are.
+static void take_after(const kp_frame_mesh *mesh, const kp_look_def *liquid, kp_look_def *out) {
+  if (liquid->color_by[0] == '\0') {
+    out->color = liquid->color;
+  } else if (kp_frame_find_field(&mesh->fields, liquid->color_by) != NULL &&
+             strcmp(liquid->color_by, "velocity") != 0) {
+    *out = *liquid;
+    out->water = false;
+  }
+}
+
+static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp_look_def *look,
+                          const kp_look_def *liquid) {
   kp_render_mesh *out = &s->meshes[s->scene.n_meshes++];
   out->n_vertices = (int64_t)mesh->n_vertices;
   out->n_triangles = (int64_t)mesh->n_triangles;
@@ -280,6 +293,9 @@ static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp
     if (is_surface(mesh)) {
       out->look.water = true;
       out->look.color = kp_vec3_make(0.16, 0.50, 0.66);
+      if (liquid != NULL) {
+        take_after(mesh, liquid, &out->look);
+      }
     }
   }
   KP_TRY(find_normals(s, mesh, out));
@@ -507,7 +523,9 @@ static kp_result fill_scene(kp_frame_scene *s, const kp_frame *frame, const kp_n
                                 .up = frame->up_axis == 2 ? KP_UP_Z : KP_UP_Y };
   for (size_t i = 0; i < frame->n_meshes; ++i) {
     const kp_frame_mesh *mesh = &frame->meshes[i];
-    KP_TRY(add_mesh(s, mesh, find_look(looks, n_looks, mesh->name)));
+    const char *liquid = is_surface(mesh) ? mesh->name + strlen(SURFACE_OF) : "";
+    const kp_look_def *of_liquid = find_look(looks, n_looks, liquid);
+    KP_TRY(add_mesh(s, mesh, find_look(looks, n_looks, mesh->name), of_liquid));
   }
   for (size_t i = 0; i < frame->n_sets; ++i) {
     const kp_frame_set *set = &frame->sets[i];

@@ -591,7 +591,7 @@ static void test_smoothing(void **state) {
                                   .radius = 1.75 * how.voxel,
                                   .box = how.box,
                                   .near = 1e-3 * how.voxel };
-    for (int pass = 1; pass <= 4; ++pass) {
+    for (int pass = 1; pass <= 10; ++pass) {
       assert_ok(kp_mesh_smoother_run(&smoother, &once, &s.mesh));
       double before = now;
       now = kp_test_surface_volume(&s.mesh);

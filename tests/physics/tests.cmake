@@ -93,3 +93,4 @@ kp_test(test_cloth_contact SOURCES test_cloth_contact.c ${tangle_support} LABELS
 kp_test(test_cloth_tangles SOURCES test_cloth_tangles.c tangle_short.c ${tangle_support} LABELS full)
 kp_test(test_cloth_tangles_long SOURCES test_cloth_tangles.c tangle_long.c ${tangle_support} LABELS long TIMEOUT 3600)
 kp_test(test_surface_fields SOURCES test_surface_fields.c ../support/surfaces.c ../support/claims.c LABELS full)
+kp_test(test_surface_rest SOURCES test_surface_rest.c ../support/surfaces.c ${physics_support} LABELS full)

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "geom/marching_cubes_table.h"
+#include "geom/marching_squares.h"
 #include "geom/mesh.h"
 #include "geom/mesh_smooth.h"
 #include "geom/particle_surface.h"
@@ -140,6 +141,51 @@ static void test_small(void **state) {
     check_laws(&s, 1.0);
   }
   kp_isosurface_free(&s);
+}
+
+// Squares: every vertex ends one piece and begins one, areas are those of bodies, and holes count
+// against them.
+static void test_squares(void **state) {
+  (void)state;
+  kp_isolines lines = { 0 };
+  kp_test_random random = kp_test_random_begin(6);
+  float values[9 * 9];
+  for (int turn = 0; turn < 20000; ++turn) {
+    int n = turn % 3 == 0 ? 4 : 9;
+    kp_lattice l = { .values = values, .n = { n, n, 1 }, .row = n, .slab = n * n, .spacing = 1.0 };
+    int n_inside = 0;
+    for (int i = 0; i < n * n; ++i) {
+      bool is_rim = i % n == 0 || i % n == n - 1 || i / n == 0 || i / n == n - 1;
+      values[i] = is_rim ? 1.0f : (float)kp_test_uniform(&random, -1.0, 1.0);
+      n_inside += values[i] < 0.0f ? 1 : 0;
+    }
+    assert_ok(kp_marching_squares(&l, 0, 0.0f, &lines));
+    int begins[4 * 81] = { 0 }, ends[4 * 81] = { 0 };
+    assert_int_equal(lines.n_vertices, lines.n_pieces);
+    for (int64_t i = 0; i < lines.n_pieces; ++i) {
+      ++begins[lines.pieces[2 * i]];
+      ++ends[lines.pieces[2 * i + 1]];
+      assert_true(lines.pieces[2 * i] != lines.pieces[2 * i + 1]);
+    }
+    for (int64_t v = 0; v < lines.n_vertices; ++v) {
+      assert_int_equal(begins[v], 1);
+      assert_int_equal(ends[v], 1);
+    }
+    assert_true(n_inside > 0 ? kp_isolines_area(&lines) > 0.0 : lines.n_pieces == 0);
+  }
+  // a ring
+  enum { SIDE = 101 };
+  static float ring[SIDE * SIDE];
+  kp_lattice l = { .values = ring, .n = { SIDE, SIDE, 1 }, .row = SIDE, .slab = SIDE * SIDE };
+  l.spacing = 0.02;
+  l.origin = kp_vec3_make(-1.0, -1.0, 0.5);
+  for (int i = 0; i < SIDE * SIDE; ++i) {
+    kp_vec3 p = kp_vec3_madd(l.origin, l.spacing, kp_vec3_make(i % SIDE, i / SIDE, 0));
+    ring[i] = (float)(fabs(sqrt(p.x * p.x + p.y * p.y) - 0.6) - 0.2);
+  }
+  assert_ok(kp_marching_squares(&l, 0, 0.0f, &lines));
+  assert_near_relative(kp_isolines_area(&lines), 3.14159265358979 * (0.64 - 0.16), 2e-3);
+  kp_isolines_free(&lines);
 }
 
 // ---- blocks
@@ -402,8 +448,9 @@ static void test_smoother(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_cells),  cmocka_unit_test(test_small),  cmocka_unit_test(test_blocks),
-    cmocka_unit_test(test_clouds), cmocka_unit_test(test_memory), cmocka_unit_test(test_smoother),
+    cmocka_unit_test(test_cells),    cmocka_unit_test(test_small),  cmocka_unit_test(test_squares),
+    cmocka_unit_test(test_blocks),   cmocka_unit_test(test_clouds), cmocka_unit_test(test_memory),
+    cmocka_unit_test(test_smoother),
   };
   kp_parallel_set_threads(1);  // lattices are too small for more
   return cmocka_run_group_tests(tests, NULL, NULL);
