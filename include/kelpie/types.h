@@ -719,6 +719,7 @@ typedef struct kp_solids_def {
   double edge_share;       // thickness is at most this part of the shortest edge at a node
   int friction;            // kp_body_friction
   double gap;              // m, that nodes keep from bodies
+  bool body_triangles;     // of bodies that are not free: they enter the continuous test
   double domain_friction;  // Coulomb coefficient of the closed faces of the domain
   double particle_restitution;  // of nodes that meet as spheres (cloth.particle_radius)
   double particle_friction;
@@ -758,6 +759,7 @@ typedef struct kp_cloth_def {
   bool bend_diagonals;      // springs to second neighbours along diagonals too (Choi, Ko 2002)
   bool tube;                // the width is closed to a ring: a skirt, a sleeve
   double flare;             // width of the lower end over that of the upper one
+  double parabola;          // 1/m: bent along y = parabola z^2; 0: flat
   int64_t layers;           // 1, or 3: knitwear (Bayraktar 2010, section 4.2)
   double gap;               // m, between layers
   double volume_stiffness;  // N/m of the springs between layers

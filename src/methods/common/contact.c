@@ -105,6 +105,8 @@ static kp_result make_edges(kp_contact *c, const kp_contact_mesh *mesh) {
 static kp_result copy_mesh(kp_contact *c, const kp_contact_mesh *mesh) {
   size_t n = (size_t)mesh->n_nodes;
   c->n_nodes = mesh->n_nodes;
+  c->n_own = mesh->n_nodes - mesh->n_guests;
+  c->guests = kp_alloc((size_t)mesh->n_guests * sizeof *c->guests, KP_MEMORY_MESH);
   c->n_triangles = mesh->n_triangles;
   c->n_objects = mesh->n_objects;
   c->triangles = kp_alloc((size_t)mesh->n_triangles * sizeof *c->triangles, KP_MEMORY_MESH);
@@ -120,7 +122,8 @@ static kp_result copy_mesh(kp_contact *c, const kp_contact_mesh *mesh) {
   c->used_colors = kp_alloc_zero(n * sizeof *c->used_colors, KP_MEMORY_MESH);
   if (c->triangles == NULL || c->points == NULL || c->object == NULL || c->objects == NULL ||
       c->rest == NULL || c->h == NULL || c->nodes == NULL || c->node_boxes == NULL ||
-      c->wanted == NULL || c->way == NULL || c->used_colors == NULL) {
+      c->wanted == NULL || c->way == NULL || c->used_colors == NULL ||
+      (c->guests == NULL && mesh->n_guests > 0)) {
     return KP_ERROR_MEMORY;
   }
   if (mesh->n_triangles > 0) {
@@ -131,6 +134,9 @@ static kp_result copy_mesh(kp_contact *c, const kp_contact_mesh *mesh) {
   memcpy(c->h, mesh->h, n * sizeof *c->h);
   for (size_t i = 0; i < n; ++i) {
     c->rest[i] = kp_vec3_make(mesh->rest[0][i], mesh->rest[1][i], mesh->rest[2][i]);
+  }
+  for (kp_index i = c->n_own; i < c->n_nodes; ++i) {
+    c->guests[i - c->n_own][0] = c->guests[i - c->n_own][1] = c->rest[i];
   }
   // nodes of triangles, in order
   for (kp_index t = 0; t < c->n_triangles; ++t) {
@@ -190,6 +196,7 @@ void kp_contact_destroy(kp_contact **contact) {
   kp_free(c->rest);
   kp_free(c->h);
   kp_free(c->nodes);
+  kp_free(c->guests);
   kp_free(c->node_boxes);
   kp_free(c->wanted);
   kp_free(c->way);
@@ -246,6 +253,13 @@ kp_result kp_contact_ignore(kp_contact *contact, const kp_index (*pairs)[2], siz
   return KP_OK;
 }
 
+void kp_contact_guide(kp_contact *c, const kp_vec3 *from, const kp_vec3 *to) {
+  for (kp_index k = 0; k < c->n_nodes - c->n_own; ++k) {
+    c->guests[k][0] = from[k];
+    c->guests[k][1] = to[k];
+  }
+}
+
 const kp_contact_report *kp_contact_told(const kp_contact *contact) {
   return &contact->report;
 }
@@ -264,6 +278,14 @@ bool kp_contact_may_meet(const kp_contact *c, kp_contact_key key, const kp_index
   uint32_t fb = c->objects[b].flags;
   if (a == b && (fa & KP_CONTACT_NO_SELF)) {
     return false;
+  }
+  if ((fa | fb) & KP_CONTACT_GUEST) {
+    // hair is thin enough for its nodes alone; what is led goes where it is told
+    double masses = 0.0;
+    for (int k = 0; k < 4; ++k) {
+      masses += c->nodes[node[k]].inverse_mass;
+    }
+    return masses > 0.0 && !((fa | fb) & KP_CONTACT_HAIR);
   }
   if (!is_edges) {
     return !((fa | fb) & KP_CONTACT_HAIR);
@@ -314,7 +336,11 @@ kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3], kp_b
   if (w == NULL || (hold != NULL && held == NULL)) {
     return KP_ERROR_MEMORY;
   }
-  for (kp_index i = 0; i < c->n_nodes; ++i) {
+  for (kp_index i = c->n_own; i < c->n_nodes; ++i) {
+    const kp_vec3 *way = c->guests[i - c->n_own];
+    c->nodes[i] = (kp_contact_node){ .from = way[0], .to = x != NULL ? way[1] : way[0], .hold = 7 };
+  }
+  for (kp_index i = 0; i < c->n_own; ++i) {
     c->nodes[i] = (kp_contact_node){
       .from = { p[0][i], p[1][i], p[2][i] },
       .to = { q[0][i], q[1][i], q[2][i] },
@@ -453,6 +479,9 @@ kp_result kp_contact_search(kp_contact *c, kp_contact_test_fn test, bool only_ma
 
 static bool is_near(const kp_contact *c, kp_contact_key key, const kp_index n[4]) {
   bool is_edges = kp_contact_is_edges(key);
+  if (n[0] >= c->n_own || n[3] >= c->n_own) {
+    return false;
+  }
   kp_vec3 x[4];
   double weight[4];
   double masses = 0.0;

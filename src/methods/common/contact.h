@@ -31,6 +31,7 @@
 typedef enum kp_contact_flag {
   KP_CONTACT_HAIR = 1 << 0,     // meets by edges only, no impact zones
   KP_CONTACT_NO_SELF = 1 << 1,  // does not meet itself
+  KP_CONTACT_GUEST = 1 << 2,  // a body: of guest nodes, which do not repel and meet no other guest
 } kp_contact_flag;
 
 typedef struct kp_contact_object {
@@ -55,6 +56,7 @@ kp_contact_def kp_default_contact_def(void);
 // shortest edge at the node: kp_contact_clamp.
 typedef struct kp_contact_mesh {
   kp_index n_nodes, n_triangles, n_segments, n_objects;
+  kp_index n_guests;  // of the nodes, the last ones: they stand in no buffer (kp_contact_guide)
   const kp_index *triangles;  // three nodes each
   const kp_index *segments;   // two nodes each: hair. Edges of triangles are found
   const kp_index *object;     // of each node
@@ -73,6 +75,10 @@ void kp_contact_destroy(kp_contact **contact);
 // other.
 void kp_contact_clamp(const kp_contact_mesh *mesh, double part, double *h);
 
+// Guests, such as the corners of bodies, go from `from` to `to` in the next C, whatever is in the
+// way; before, they are where they rest. One place each, read during the call.
+void kp_contact_guide(kp_contact *contact, const kp_vec3 *from, const kp_vec3 *to);
+
 // Pairs of segments (numbers of the mesh's segments, lower first) that are let through, for hairs
 // that stick. Replaces those given before.
 KP_NODISCARD kp_result kp_contact_ignore(kp_contact *contact, const kp_index (*pairs)[2], size_t n);
@@ -88,6 +94,7 @@ typedef struct kp_contact_report {
   int64_t n_pieces;                               // parts of ways that had to be cut
   int64_t n_late;                                 // led nodes that are not where they were told
   int64_t n_led;                                  // collisions of which all nodes are led
+  int64_t n_pushed;                               // guests that would have had to wait
   int64_t n_left;                                 // collisions of hair that were left
   double find, repulse, boxes, traversal, apply;  // s of wall clock: A, B, and the parts of C
 } kp_contact_report;

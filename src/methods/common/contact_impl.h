@@ -73,6 +73,7 @@ struct kp_contact {
   kp_backend *backend;
   kp_contact_def def;
   kp_index n_nodes, n_triangles, n_edges, n_points;
+  kp_index n_own;            // nodes that stand in buffers; the others are guests
   kp_index n_surface_edges;  // of triangles; those behind are segments
   kp_index (*triangles)[3];
   kp_index (*edges)[2];
@@ -86,6 +87,7 @@ struct kp_contact {
   KP_ARRAY(kp_contact_key) ignored;  // sorted keys of edge pairs
 
   kp_contact_node *nodes;
+  kp_vec3 (*guests)[2];  // where they come from and go to
   kp_box *node_boxes;
   kp_vec3 *wanted;  // `to` at the start of C
   kp_vec3 *way;     // the node's displacement in C, were it to go on like now

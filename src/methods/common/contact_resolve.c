@@ -282,7 +282,7 @@ static kp_vec3 lag_of(const kp_contact *c, kp_index i) {
 // Positions, and the change of the mean velocity, of nodes that were touched.
 static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
   bool any = false;
-  for (kp_index i = 0; i < c->n_nodes && !any; ++i) {
+  for (kp_index i = 0; i < c->n_own && !any; ++i) {
     any = c->nodes[i].is_changed;
   }
   if (!any) {
@@ -299,7 +299,11 @@ static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
       return KP_ERROR_MEMORY;
     }
   }
-  for (kp_index i = 0; i < c->n_nodes; ++i) {
+  for (kp_index i = c->n_own; i < c->n_nodes; ++i) {
+    kp_vec3 behind = lag_of(c, i);
+    c->report.n_pushed += kp_vec3_dot(behind, behind) > 0.0 ? 1 : 0;
+  }
+  for (kp_index i = 0; i < c->n_own; ++i) {
     const kp_contact_node *node = &c->nodes[i];
     if (!node->is_changed) {
       continue;

@@ -18,12 +18,26 @@ static kp_result add_triangle(kp_part *part, kp_index a, kp_index b, kp_index c)
   return kp_array_push(&part->triangles, t);
 }
 
+// Where a way of length s from the origin along y = k z^2 ends: Newton on its length, which bends
+// upwards, from above the answer.
+static kp_vec3 along_parabola(double k, double s) {
+  double z = fabs(s);
+  for (int turn = 0; turn < 50; ++turn) {
+    double slope = sqrt(1.0 + 4.0 * k * k * z * z);
+    double length = 0.5 * z * slope + asinh(2.0 * k * z) / (4.0 * k);
+    z -= (length - fabs(s)) / slope;
+  }
+  return kp_vec3_make(0.0, k * z * z, copysign(z, s));
+}
+
 // Nodes of the rectangle, its normal towards +y; of a tube, around the z axis.
 static kp_vec3 node_at(const kp_cloth_def *def, kp_index i, kp_index j) {
   double u = (double)i / (double)def->columns, v = (double)j / (double)def->rows;
   double z = def->height * (v - 0.5);
   if (!def->tube) {
-    return kp_vec3_make(def->width * (u - 0.5), 0.0, z);
+    kp_vec3 p = def->parabola != 0.0 ? along_parabola(def->parabola, z) : kp_vec3_make(0, 0, z);
+    p.x = def->width * (u - 0.5);
+    return p;
   }
   double angle = 2.0 * PI * u;
   double radius = def->width / (2.0 * PI) * (1.0 + (def->flare - 1.0) * v);
@@ -306,6 +320,12 @@ static kp_result make(const kp_cloth_def *def, const char *folder, kp_part *part
   }
   if (def->tube && def->columns < 5) {
     return kp_fail(KP_ERROR_SCENE, "cloth \"%s\": a tube needs 5 columns at least", def->name);
+  }
+  if (def->parabola != 0.0 && (is_file || is_knit || def->tube)) {
+    return kp_fail(
+        KP_ERROR_SCENE,
+        "cloth \"%s\": parabola bends a rectangle of one layer, no mesh, tube or knitwear",
+        def->name);
   }
   if (is_file && def->tube) {
     return kp_fail(KP_ERROR_SCENE, "cloth \"%s\": a tube is made of a rectangle, not of a mesh",

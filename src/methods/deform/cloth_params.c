@@ -45,6 +45,8 @@ static const kp_param rows[] = {
   ROW(tube, BOOL, "", 0, 0,
       "The width is closed to a ring about z, the upper end at -z: a skirt, a sleeve."),
   ROW(flare, REAL, "", 0.01, 100, "Of a tube: width of the lower end over that of the upper one."),
+  ROW(parabola, REAL, "1/m", -1e6, 1e6,
+      "Bent along y = parabola z^2 from its middle, with the length it has: its rest shape too."),
   ROW(layers, INT, "", 1, 3, "1, or 3 for knitwear: front, middle and back, tied by springs."),
   ROW(gap, REAL, "m", 1e-9, 10, "Between two layers of knitwear."),
   ROW(volume_stiffness, REAL, "N/m", 0, 1e12, "Of the springs between layers."),

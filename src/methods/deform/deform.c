@@ -191,9 +191,9 @@ static kp_result inner_steps(kp_deform *d, kp_env *env, int64_t first, int64_t n
 
 // One turn: never back, whatever collides (Selle 2008, section 6.2).
 static kp_result turn(kp_deform *d, kp_env *env, int64_t n) {
-  KP_TRY(kp_deform_find_pairs(d, env));
+  KP_TRY(kp_deform_find_pairs(d, env, env->time));
   KP_TRY(inner_steps(d, env, 0, n));
-  return kp_deform_part_collisions(d, (double)n * d->dt);
+  return kp_deform_part_collisions(d, env, (double)n * d->dt);
 }
 
 // The loop before it: back to the start with half as many steps when something collides, until it
@@ -202,12 +202,12 @@ static kp_result turn_back(kp_deform *d, kp_env *env, int64_t n) {
   int64_t k = n;
   for (int64_t done = 0; done < n;) {
     k = k < n - done ? k : n - done;
-    KP_TRY(kp_deform_find_pairs(d, env));
+    KP_TRY(kp_deform_find_pairs(d, env, env->time + (double)done * d->dt));
     for (bool collides = true; collides;) {
       KP_TRY(inner_steps(d, env, done, k));
-      KP_TRY(kp_deform_any_collision(d, (double)k * d->dt, &collides));
+      KP_TRY(kp_deform_any_collision(d, env, (double)k * d->dt, &collides));
       if (collides && k == 1) {
-        KP_TRY(kp_deform_part_collisions(d, d->dt));
+        KP_TRY(kp_deform_part_collisions(d, env, d->dt));
         collides = false;
       } else if (collides) {
         KP_TRY(kp_deform_go_back(d, env));

@@ -120,6 +120,20 @@ typedef struct kp_deform_pin {
   kp_range nodes;  // in the list
 } kp_deform_pin;
 
+// Triangles of bodies that take part in the continuous test (deform_guests.c).
+typedef struct kp_deform_guest {
+  kp_index body;
+  kp_vec3 local;  // m, in shape coordinates
+} kp_deform_guest;
+
+typedef struct kp_deform_guests {
+  KP_ARRAY(kp_deform_guest) nodes;
+  KP_ARRAY(kp_triangle) triangles;  // of these nodes
+  KP_ARRAY(kp_index) owners;        // the first node of each solid, and the number of all
+  KP_ARRAY(kp_vec3) from;
+  KP_ARRAY(kp_vec3) to;
+} kp_deform_guests;
+
 // What deformables meet of each other (deform_contact.c); scratch of a sub-step.
 typedef struct kp_deform_meet {
   kp_contact *contact;        // NULL: nothing meets
@@ -131,6 +145,8 @@ typedef struct kp_deform_meet {
   KP_ARRAY(kp_frame3) clean_frames;   // of all bodies, as the world has them
   KP_ARRAY(kp_frame3) clean_advance;  // of all bodies, as the inner steps have them
   KP_ARRAY(kp_index) linked;          // pairs of segments that stick
+  double clean_time;                  // s
+  kp_deform_guests guests;
 } kp_deform_meet;
 
 typedef struct kp_sweep kp_sweep;  // deform_sweep.h
@@ -281,14 +297,25 @@ KP_NODISCARD kp_result kp_deform_make_contact(kp_deform *deform, kp_env *env);
 // Inverse masses of this inner step, after kp_deform_lead.
 KP_NODISCARD kp_result kp_deform_weigh(kp_deform *deform, kp_env *env);
 // A: keeps the state, which has no intersections, and finds what is near each other in it.
-KP_NODISCARD kp_result kp_deform_find_pairs(kp_deform *deform, kp_env *env);
+KP_NODISCARD kp_result kp_deform_find_pairs(kp_deform *deform, kp_env *env, double time);
 // B.2 (`moving`) and B.8 (the velocity).
 KP_NODISCARD kp_result kp_deform_repulse(kp_deform *deform, kp_contact_law law);
 // C: `time` since the kept state.
-KP_NODISCARD kp_result kp_deform_part_collisions(kp_deform *deform, double time);
-KP_NODISCARD kp_result kp_deform_any_collision(kp_deform *deform, double time, bool *out);
+KP_NODISCARD kp_result kp_deform_part_collisions(kp_deform *deform, kp_env *env, double time);
+KP_NODISCARD kp_result kp_deform_any_collision(kp_deform *deform, kp_env *env, double time,
+                                               bool *out);
 // To the kept state, with what free bodies were given since.
 KP_NODISCARD kp_result kp_deform_go_back(kp_deform *deform, kp_env *env);
+
+// ---- deform_guests.c
+
+// Boxes and meshes of the world that are still or scripted, where the settings ask for them.
+KP_NODISCARD kp_result kp_deform_make_guests(kp_deform *deform, kp_env *env);
+void kp_deform_free_guests(kp_deform_guests *guests);
+// Where a guest is at a time.
+kp_vec3 kp_deform_guest_at(const kp_env *env, const kp_deform_guest *guest, double time);
+// The way of all guests in the next C.
+void kp_deform_guide(kp_deform *deform, const kp_env *env, double from, double to);
 
 // ---- generators: each turns the def of an entity into a part
 

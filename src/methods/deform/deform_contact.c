@@ -21,7 +21,20 @@ typedef struct mesh_arrays {
   KP_ARRAY(kp_index) object;
   KP_ARRAY(double) h;
   KP_ARRAY(kp_contact_object) objects;
+  // with guests: of all nodes and triangles
+  KP_ARRAY(double) rest[3];
+  KP_ARRAY(kp_triangle) triangles;
 } mesh_arrays;
+
+static void free_arrays(mesh_arrays *arrays) {
+  kp_array_free(&arrays->object);
+  kp_array_free(&arrays->h);
+  kp_array_free(&arrays->objects);
+  for (int c = 0; c < 3; ++c) {
+    kp_array_free(&arrays->rest[c]);
+  }
+  kp_array_free(&arrays->triangles);
+}
 
 static kp_result describe(const kp_deform *d, mesh_arrays *out) {
   size_t n = (size_t)d->set->space->n;
@@ -40,6 +53,59 @@ static kp_result describe(const kp_deform *d, mesh_arrays *out) {
       out->h.data[i] = s->thickness;
     }
   }
+  return KP_OK;
+}
+
+// Places of guests, and to which of the objects they belong.
+static kp_result place_guests(const kp_deform *d, const kp_env *env, size_t own, mesh_arrays *all) {
+  const kp_deform_guests *guests = &d->meet.guests;
+  for (size_t s = 0; s + 1 < guests->owners.count; ++s) {
+    kp_contact_object object = { .flags = KP_CONTACT_GUEST | KP_CONTACT_NO_SELF };
+    KP_TRY(kp_array_push(&all->objects, object));
+    for (kp_index k = guests->owners.data[s]; k < guests->owners.data[s + 1]; ++k) {
+      kp_vec3 p = kp_deform_guest_at(env, &guests->nodes.data[k], env->time);
+      size_t i = own + (size_t)k;
+      all->rest[0].data[i] = p.x;
+      all->rest[1].data[i] = p.y;
+      all->rest[2].data[i] = p.z;
+      all->h.data[i] = 0.0;
+      all->object.data[i] = (kp_index)(all->objects.count - 1);
+    }
+  }
+  return KP_OK;
+}
+
+// Nodes and triangles of bodies behind those of the deformables.
+static kp_result join_guests(kp_deform *d, const kp_env *env, kp_contact_mesh *mesh,
+                             mesh_arrays *all) {
+  const kp_deform_guests *guests = &d->meet.guests;
+  size_t own = (size_t)mesh->n_nodes, n = own + guests->nodes.count;
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(kp_array_resize(&all->rest[c], n));
+    memcpy(all->rest[c].data, mesh->rest[c], own * sizeof(double));
+    mesh->rest[c] = all->rest[c].data;
+  }
+  KP_TRY(kp_array_resize(&all->object, n));
+  KP_TRY(kp_array_resize(&all->h, n));
+  KP_TRY(place_guests(d, env, own, all));
+  for (int64_t t = 0; t < d->n_triangles; ++t) {
+    KP_TRY(kp_array_push(&all->triangles, d->triangles.data[t]));
+  }
+  for (size_t t = 0; t < guests->triangles.count; ++t) {
+    kp_triangle moved = guests->triangles.data[t];
+    for (int k = 0; k < 3; ++k) {
+      moved.v[k] += (kp_index)own;
+    }
+    KP_TRY(kp_array_push(&all->triangles, moved));
+  }
+  mesh->n_nodes = (kp_index)n;
+  mesh->n_guests = (kp_index)guests->nodes.count;
+  mesh->n_objects = (kp_index)all->objects.count;
+  mesh->n_triangles = (kp_index)all->triangles.count;
+  mesh->triangles = all->triangles.data[0].v;
+  mesh->object = all->object.data;
+  mesh->h = all->h.data;
+  mesh->objects = all->objects.data;
   return KP_OK;
 }
 
@@ -80,6 +146,10 @@ static kp_result create(kp_deform *d, kp_env *env, mesh_arrays *arrays) {
   def.history = d->def.history;
   def.attempts = (int)d->def.attempts;
   KP_TRY(warn_of_intersections(&mesh));
+  KP_TRY(kp_deform_make_guests(d, env));
+  if (d->meet.guests.nodes.count > 0 && mesh.n_triangles > 0) {
+    KP_TRY(join_guests(d, env, &mesh, arrays));
+  }
   return kp_contact_create(env->backend, &def, &mesh, &d->meet.contact);
 }
 
@@ -93,7 +163,7 @@ static bool can_meet(const kp_deform *d) {
     n += is_there;
     self = self || (is_there && part->surface.self);
   }
-  return d->def.contact && (self || n > 1);
+  return d->def.contact && (self || n > 1 || (n > 0 && d->def.body_triangles));
 }
 
 kp_result kp_deform_make_contact(kp_deform *d, kp_env *env) {
@@ -104,9 +174,7 @@ kp_result kp_deform_make_contact(kp_deform *d, kp_env *env) {
   }
   mesh_arrays arrays = { 0 };
   kp_result result = create(d, env, &arrays);
-  kp_array_free(&arrays.object);
-  kp_array_free(&arrays.h);
-  kp_array_free(&arrays.objects);
+  free_arrays(&arrays);
   KP_TRY(result);
   KP_TRY(kp_vector3_resize(&meet->clean, KP_TYPE_POS, n));
   KP_TRY(kp_vector3_resize(&meet->clean_velocity, KP_TYPE_REAL, n));
@@ -183,7 +251,8 @@ static kp_result keep_bodies(kp_deform *d, kp_env *env) {
 }
 
 // Pairs are coloured as if no node were led: a pin may let go before the sub-step is over.
-kp_result kp_deform_find_pairs(kp_deform *d, kp_env *env) {
+kp_result kp_deform_find_pairs(kp_deform *d, kp_env *env, double time) {
+  d->meet.clean_time = time;
   if (d->meet.contact == NULL) {
     return KP_OK;
   }
@@ -228,16 +297,21 @@ static void warn_of_pins(const kp_deform *d, const kp_contact_report *before) {
            "at %.4f s pins leave no room for what is between them: %lld nodes do not follow",
            d->time, (long long)now->n_late);
   }
+  if (before->n_pushed == 0 && now->n_pushed > 0) {
+    kp_log(KP_LOG_WARN, "solids",
+           "at %.4f s bodies leave no room for cloth: it passes through them", d->time);
+  }
   if (before->n_led == 0 && now->n_led > 0) {
     kp_log(KP_LOG_WARN, "solids", "at %.4f s pins lead %lld pairs of surfaces through each other",
            d->time, (long long)now->n_led);
   }
 }
 
-kp_result kp_deform_part_collisions(kp_deform *d, double time) {
+kp_result kp_deform_part_collisions(kp_deform *d, kp_env *env, double time) {
   if (d->meet.contact == NULL) {
     return KP_OK;
   }
+  kp_deform_guide(d, env, d->meet.clean_time, d->meet.clean_time + time);
   kp_contact_motion motion = motion_of(d, time);
   kp_contact_report before = *kp_contact_told(d->meet.contact);
   KP_TRY(kp_contact_resolve(d->meet.contact, &motion));
@@ -245,11 +319,12 @@ kp_result kp_deform_part_collisions(kp_deform *d, double time) {
   return KP_OK;
 }
 
-kp_result kp_deform_any_collision(kp_deform *d, double time, bool *out) {
+kp_result kp_deform_any_collision(kp_deform *d, kp_env *env, double time, bool *out) {
   *out = false;
   if (d->meet.contact == NULL) {
     return KP_OK;
   }
+  kp_deform_guide(d, env, d->meet.clean_time, d->meet.clean_time + time);
   kp_contact_motion motion = motion_of(d, time);
   return kp_contact_any(d->meet.contact, &motion, out);
 }

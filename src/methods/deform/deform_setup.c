@@ -114,6 +114,7 @@ void kp_deform_free_model(kp_deform *deform) {
   kp_contact_destroy(&deform->meet.contact);
   kp_array_free(&deform->springs.kinds);
   kp_array_free(&deform->meet.linked);
+  kp_deform_free_guests(&deform->meet.guests);
   kp_array_free(&deform->meet.clean_frames);
   kp_array_free(&deform->meet.clean_advance);
   kp_pcg_free(&deform->pcg);

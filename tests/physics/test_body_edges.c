@@ -1,0 +1,112 @@
+// Edges and corners of bodies that come between the nodes of coarse cloth: with their triangles in
+// the continuous test they push it, without them they cut through it.
+#include <math.h>
+#include <stdio.h>
+
+#include "geom/mesh_make.h"
+#include "methods/deform/deform.h"
+
+#include "support/deform.h"
+#include "support/media.h"
+
+// A blade whose upper edge rises, and turns, between two rows of nodes of a sheet that is held at
+// two sides.
+static kp_world *make_blade(bool triangles, const char *backend) {
+  static const double way[6] = { 0, 0, 0, 0, 0.3, 0.02 };
+  static const double turn[6] = { 0, 0, 0, 0, 20, 5 };
+  kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(-2, -2, -2), kp_vec3_make(2, 2, 2));
+  s.backend = backend;
+  kp_world *world = kp_test_world(&s);
+  kp_solids_def solids = kp_default_solids_def();
+  solids.gap = 0.002;
+  solids.body_triangles = triangles;
+  assert_ok(kp_world_set_solids(world, &solids));
+  kp_cloth_def sheet = kp_default_cloth_def();
+  snprintf(sheet.name, sizeof sheet.name, "sheet");
+  sheet.columns = sheet.rows = 8;
+  sheet.stiffness = 200.0;
+  assert_ok(kp_world_add_cloth(world, &sheet));
+  for (int k = 0; k < 2; ++k) {
+    kp_pin_def pin = kp_default_pin_def();
+    double z = k == 0 ? -0.5 : 0.5;
+    snprintf(pin.name, sizeof pin.name, "side-%d", k);
+    pin.shape = kp_test_box(kp_vec3_make(-1, -1, z - 0.01), kp_vec3_make(1, 1, z + 0.01));
+    assert_ok(kp_world_add_pin(world, &pin));
+  }
+  kp_collider_def blade = kp_default_collider_def();
+  snprintf(blade.name, sizeof blade.name, "blade");
+  blade.shape = kp_test_box(kp_vec3_make(-0.3, -0.3, 0.055), kp_vec3_make(0.3, -0.06, 0.07));
+  blade.position = (kp_curve){ .components = 3, .n = 2, .interval = 0.5, .samples = way };
+  blade.rotation_deg = (kp_curve){ .components = 3, .n = 2, .interval = 0.5, .samples = turn };
+  assert_ok(kp_world_add_collider(world, &blade));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+static kp_world *make_with(const char *backend) {
+  return make_blade(true, backend);
+}
+
+// Pairs of a triangle of the sheet and one of the blade that intersect.
+static int64_t count_cuts(kp_world *world) {
+  kp_deform *d = kp_test_deform(world);
+  const kp_solid *solid = &world->env.scenery.solids[0];
+  const kp_body *model = &world->bodies->models.data[solid->body];
+  kp_frame3 frame = kp_body_scripted_frame(model, world->env.time);
+  const kp_pos *x[3];
+  for (int c = 0; c < 3; ++c) {
+    x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
+  }
+  kp_mesh box;
+  assert_ok(kp_mesh_make_box(kp_shape_bounds(solid->shape), &box));
+  int64_t count = 0;
+  for (kp_index b = 0; b < box.n_triangles; ++b) {
+    kp_vec3 q[3];
+    for (int k = 0; k < 3; ++k) {
+      kp_vec3 arm = kp_vec3_sub(box.vertices[box.triangles[b].v[k]], model->center);
+      q[k] = kp_vec3_add(frame.position, kp_quat_rotate(frame.orientation, arm));
+    }
+    for (int64_t t = 0; t < d->n_triangles; ++t) {
+      kp_vec3 p[3];
+      for (int k = 0; k < 3; ++k) {
+        kp_index i = d->triangles.data[t].v[k];
+        p[k] = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
+      }
+      count += kp_triangles_intersect(p, q) ? 1 : 0;
+    }
+  }
+  kp_mesh_destroy(&box);
+  return count;
+}
+
+static void edges_do_not_pass_between_nodes(void **state) {
+  (void)state;
+  int64_t cuts[2] = { 0, 0 };
+  for (int with = 0; with < 2; ++with) {
+    kp_world *world = make_blade(with == 1, "cpu");
+    for (int k = 0; k < 40; ++k) {
+      assert_ok(kp_world_advance(world, 1.0 / 80.0, NULL));
+      cuts[with] += count_cuts(world);
+    }
+    double top = kp_test_stats(world, "sheet").bounds.max.y;
+    printf("  %s: %lld cuts, the sheet reaches %.3f m\n", with ? "triangles" : "nodes alone",
+           (long long)cuts[with], top);
+    assert_true(with == 0 || top > 0.1);
+    kp_world_destroy(&world);
+  }
+  assert_true(cuts[0] > 100);
+  assert_int_equal(cuts[1], 0);
+}
+
+static void bits_are_the_same(void **state) {
+  (void)state;
+  kp_test_same_bits(make_with, 12);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(edges_do_not_pass_between_nodes),
+    cmocka_unit_test(bits_are_the_same),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
