@@ -397,19 +397,27 @@ static float index_of(const kp_pass *pass, int material) {
   return material == KP_MATERIAL_SKY ? 1.0f : pass->materials[material].refraction;
 }
 
-// What the liquid lies on is seen without a gap of air.
+static void meet_clear(tracer *t, const path *ray, const kp_surface_point *point);
+
+// What a liquid lies on, or glass lies in, is seen without a gap of air.
 static bool meet_wetted(tracer *t, const path *ray, const kp_surface_point *point) {
   const kp_pass *pass = t->pass;
   kp_f3 start = off_surface(pass, point, -1.0f);
-  kp_ray_hit hit = cast(pass, start, ray->direction, TOUCH * pass->ray_size, KP_RAY_SOLID);
+  kp_ray_hit hit = cast(pass, start, ray->direction, TOUCH * pass->ray_size, KP_RAY_SEEN);
   if (hit.kind == KP_RAY_MISS || hit.t >= TOUCH * pass->ray_size) {
     return false;
   }
   path on = *ray;
   on.origin = start;
   kp_surface_point wetted = resolve(pass, &on, &hit);
-  add_solid(t, &on, &wetted);
-  return true;
+  const kp_material *m = &pass->materials[wetted.material];
+  bool is_other = m->is_clear && !wetted.is_inside && wetted.material != point->material;
+  if (is_other) {
+    meet_clear(t, &on, &wetted);
+  } else if (!m->is_clear && m->opacity >= 1.0f) {
+    add_solid(t, &on, &wetted);
+  }
+  return is_other || (!m->is_clear && m->opacity >= 1.0f);
 }
 
 static float share_mirrored(const kp_pass *pass, float cosine, float n1, float n2) {
@@ -418,7 +426,7 @@ static float share_mirrored(const kp_pass *pass, float cosine, float n1, float n
                                                   : kp_fresnel_exact(cosine, n1, n2);
 }
 
-static void meet_clear(tracer *t, path *ray, const kp_surface_point *point) {
+static void meet_clear(tracer *t, const path *ray, const kp_surface_point *point) {
   const kp_pass *pass = t->pass;
   if (point->is_inside && ray->medium == point->material && meet_wetted(t, ray, point)) {
     return;
