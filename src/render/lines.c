@@ -67,10 +67,13 @@ static float end_pixels(const kp_view *view, float r, float w) {
   return view->parallel ? r * view->scale : r * view->scale * w;
 }
 
+static float widest(const kp_view *view, const stroke *s) {
+  return kp_maxf(end_pixels(view, s->r0, s->w0), end_pixels(view, s->r1, s->w1));
+}
+
 // Pixel box of a stroke with its rim.
 static void stroke_bounds(const kp_view *view, const stroke *s, float *bounds) {
-  float rim =
-      kp_maxf(kp_maxf(end_pixels(view, s->r0, s->w0), end_pixels(view, s->r1, s->w1)), 0.5f);
+  float rim = kp_maxf(widest(view, s), 0.5f);
   rim += view->parallel ? 3.0f : 1.0f;  // the deep map has larger texels
   bounds[0] = kp_minf(s->x0, s->x1) - rim;
   bounds[1] = kp_minf(s->y0, s->y1) - rim;
@@ -179,8 +182,8 @@ void kp_lines_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile) {
     stroke s;
     const kp_material *material = material_of(pass, pass->primitives.segments[index].set);
     if (material->opacity < 1.0f || material->is_yarn ||
-        !make_stroke(pass, &pass->view, index, &s)) {
-      continue;
+        !make_stroke(pass, &pass->view, index, &s) || widest(&pass->view, &s) < 0.5f) {
+      continue;  // thinner than a pixel: nowhere opaque
     }
     kp_tile_box box = clip_stroke(&pass->view, &s, tile->box);
     for (int y = box.y0; y < box.y1; ++y) {
@@ -245,7 +248,7 @@ void kp_lines_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box tile) 
   for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
     stroke s;
     bool outline = (int)pass->primitives.segments[bins->items[i]].set == pass->outline;
-    if (outline || !make_stroke(pass, view, bins->items[i], &s)) {
+    if (outline || !make_stroke(pass, view, bins->items[i], &s) || widest(view, &s) <= DEEP) {
       continue;
     }
     kp_tile_box box = clip_stroke(view, &s, tile);

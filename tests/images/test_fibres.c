@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "par/parallel.h"
 #include "render/pass.h"
 
@@ -276,6 +277,55 @@ static void same_bytes_for_any_thread_count(void **state) {
   kp_picture_free(&other);
 }
 
+// Each allocation of what draws hair, yarn, puffs and slices fails in turn: an error, and nothing
+// stays behind.
+static void running_out_of_memory_is_an_error(void **state) {
+  (void)state;
+  enum { SIZE = 32, N = 6 };
+  double x[4] = { -0.2, 0.2, -0.2, 0.2 }, y[4] = { -0.1, 0.1, 0.1, -0.1 }, z[4] = { 0.0 };
+  uint64_t first[3] = { 0, 2, 4 };
+  static float density[N * N * N];
+  for (int i = 0; i < N * N * N; ++i) {
+    density[i] = 1.0f;
+  }
+  kp_render_lines lines[2] = { { .n_lines = 2, .first = first, .positions = { x, y, z, 1 } } };
+  lines[0].radius = 0.001;
+  lines[0].look = kp_default_look_def();
+  lines[1] = lines[0];
+  lines[1].radius = 0.02;
+  lines[1].look.stroke = KP_STROKE_LUMISLICE;
+  kp_render_points dust = { .n = 4, .positions = { x, y, z, 1 }, .radius = 0.1 };
+  dust.look = kp_default_look_def();
+  dust.look.sprite = KP_SPRITE_OVER;
+  kp_render_volume smoke = { .nx = N, .ny = N, .nz = N, .cell = 0.05, .density = density };
+  smoke.look = kp_default_look_def();
+  smoke.look.method = KP_VOLUME_SLICES;
+  kp_render_scene scene = { .up = KP_UP_Y, .lines = lines, .n_lines = 2, .points = &dust };
+  scene.n_points = 1;
+  scene.volumes = &smoke;
+  scene.n_volumes = 1;
+  scene.bounds = (kp_aabb){ { -0.2, -0.2, -0.2 }, { 0.3, 0.3, 0.3 } };
+  kp_render_def def = kp_default_render_def();
+  def.width = def.height = SIZE;
+  def.samples = 2;
+  kp_parallel_set_threads(1);
+  bool done = false;
+  int64_t n = 0;
+  for (; n < 4000 && !done; n += 1 + n / 30) {  // every one of the first, some of the tiles
+    int64_t before = kp_memory_bytes();
+    kp_picture picture = { 0 };
+    kp_memory_fail_at(n);
+    kp_result result = kp_render_frame(&scene, &def, &picture);
+    kp_memory_fail_at(-1);
+    done = result == KP_OK;
+    assert_true(done || result == KP_ERROR_MEMORY);
+    kp_picture_free(&picture);
+    assert_int_equal(kp_memory_bytes(), before);
+  }
+  assert_true(done && n > 50);
+  kp_parallel_set_threads(0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(deep_maps_keep_their_bound),
@@ -284,6 +334,7 @@ int main(void) {
     cmocka_unit_test(a_tuft_shades_itself),
     cmocka_unit_test(cloth_has_two_sides),
     cmocka_unit_test(same_bytes_for_any_thread_count),
+    cmocka_unit_test(running_out_of_memory_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
