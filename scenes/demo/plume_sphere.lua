@@ -18,3 +18,4 @@ collider "ball" {
 }
 
 output { frames = 96, fps = 24 }
+look "plume" { color = {0.80, 0.80, 0.81} }

@@ -69,7 +69,7 @@ static kp_rgb shade_fibre(const kp_pass *pass, const kp_surface_point *point, fl
   light = kp_rgb_add(light, kp_rgb_scale(ambient, point->occlusion * deep));
   kp_rgb through = kp_rgb_scale(pass->light.sun_color, sun * 1.2f * gloss * powf(cone, 8.0f));
   kp_rgb color = kp_rgb_mul(point->albedo, kp_rgb_add(light, through));
-  float shine = 0.12f * gloss * sun * powf(cone, exp2f(3.0f + 5.0f * gloss));
+  float shine = 0.25f * gloss * sun * powf(cone, exp2f(3.0f + 5.0f * gloss));
   return kp_rgb_add(color, kp_rgb_scale(pass->light.sun_color, shine));
 }
 
