@@ -83,7 +83,7 @@ static outcome recover(const char *folder, kp_soft_model model, double seconds) 
   kp_soft_def def = kp_default_soft_def();
   snprintf(def.name, sizeof def.name, "torus");
   snprintf(def.tets, sizeof def.tets, "torus.mesh");
-  def.model = model;
+  def.model = (int)model;
   def.density = 10.0;
   def.stiffness = 100.0;
   def.damping = 3.0;

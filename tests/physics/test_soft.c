@@ -24,7 +24,7 @@ static kp_test_settings space(double gravity) {
 static kp_soft_def soft_def(kp_soft_model model, kp_vec3 lo, kp_vec3 hi, double spacing) {
   kp_soft_def def = kp_default_soft_def();
   snprintf(def.name, sizeof def.name, "body");
-  def.model = model;
+  def.model = (int)model;
   def.shape = kp_test_box(lo, hi);
   def.spacing = spacing;
   def.self = false;
