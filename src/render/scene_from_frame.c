@@ -227,11 +227,26 @@ static bool is_surface(const kp_frame_mesh *mesh) {
   return strncmp(mesh->name, SURFACE_OF, strlen(SURFACE_OF)) == 0;
 }
 
+// Whether a liquid is one of "a and b and c".
+static bool is_among(const char *names, const char *name) {
+  static const char and_word[] = " and ";
+  size_t length = strlen(name);
+  for (const char *at = names; at != NULL;) {
+    const char *end = strstr(at, and_word);
+    size_t n = end != NULL ? (size_t)(end - at) : strlen(at);
+    if (n == length && memcmp(at, name, n) == 0) {
+      return true;
+    }
+    at = end != NULL ? end + strlen(and_word) : NULL;
+  }
+  return false;
+}
+
 // A liquid whose surface is drawn is not drawn as particles as well.
 static bool has_surface(const kp_frame_scene *s, const kp_frame *frame, const char *name) {
   for (size_t i = 0; i < frame->n_meshes; ++i) {
     const kp_frame_mesh *mesh = &frame->meshes[i];
-    if (is_surface(mesh) && strcmp(mesh->name + strlen(SURFACE_OF), name) == 0) {
+    if (is_surface(mesh) && is_among(mesh->name + strlen(SURFACE_OF), name)) {
       return s->meshes[i].look.visible && mesh->n_triangles > 0;
     }
   }

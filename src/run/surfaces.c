@@ -1,5 +1,6 @@
 #include "run/surfaces.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "data/mac_sample.h"
@@ -31,6 +32,9 @@ static const kp_param surface_rows[] = {
                  "small features, or steps that keep them (taubin)."),
   ROW(mesh_passes, INT, "", 0, 100, "How often the mesh is smoothed."),
   ROW(mesh_radius, REAL, "voxels", 1, 8, "Over how much, with hong."),
+  ROW(join, BOOL, "", 0, 0,
+      "One surface around all chosen liquids of particles, \"surface of a and b\", instead of one "
+      "around each."),
 };
 
 kp_surface_out kp_default_surface_out(void) {
@@ -62,7 +66,7 @@ static bool is_asked_for(const kp_surface_out *how, const kp_liquid_def *liquid)
 }
 
 static kp_liquid_surface find_liquid(const kp_world *world, const kp_liquid_def *liquid) {
-  kp_liquid_surface found = { .spacing = liquid->spacing };
+  kp_liquid_surface found = { .spacing = liquid->spacing, .n_parts = 1 };
   kp_text_copy(found.name, sizeof found.name, liquid->name);
   for (size_t g = 0; g < world->env.grids.count; ++g) {
     const kp_env_grid *grid = &world->env.grids.data[g];
@@ -93,6 +97,38 @@ static kp_result no_such_liquid(const kp_world *world, const char *wanted) {
              : kp_fail(KP_ERROR_SCENE, "output.surface: there is no liquid \"%s\"", wanted);
 }
 
+// Liquids of grids have their own; the others are one item with parts, at the end of the list.
+static kp_result join_items(kp_surfaces *s) {
+  size_t n_grids = 0;
+  for (size_t i = 0; i < s->items.count; ++i) {
+    kp_liquid_surface item = s->items.data[i];
+    if (item.mac != NULL) {
+      memmove(s->items.data + n_grids + 1, s->items.data + n_grids, (i - n_grids) * sizeof item);
+      s->items.data[n_grids++] = item;
+    }
+  }
+  kp_liquid_surface *first = s->items.data + n_grids;
+  for (size_t i = n_grids + 1; i < s->items.count; ++i) {
+    const kp_liquid_surface *part = &s->items.data[i];
+    if (part->spacing != first->spacing) {
+      return kp_fail(KP_ERROR_SCENE,
+                     "output.surface.join: \"%s\" has a spacing of %g m and \"%s\" one of %g m; "
+                     "liquids with one surface need the same",
+                     first->name, first->spacing, part->name, part->spacing);
+    }
+    size_t length = strlen(first->name);
+    int more = snprintf(first->name + length, sizeof first->name - length, " and %s", part->name);
+    if (more < 0 || (size_t)more >= sizeof first->name - length) {
+      return kp_fail(KP_ERROR_SCENE,
+                     "output.surface.join: the names of the liquids, joined by \"and\", must be "
+                     "shorter than %d letters",
+                     KP_NAME_SIZE);
+    }
+    ++first->n_parts;
+  }
+  return KP_OK;
+}
+
 kp_result kp_surfaces_begin(kp_surfaces *surfaces, const kp_surface_out *how, kp_world *world) {
   *surfaces = (kp_surfaces){ .how = *how };
   bool is_word =
@@ -109,7 +145,10 @@ kp_result kp_surfaces_begin(kp_surfaces *surfaces, const kp_surface_out *how, kp
       KP_TRY(kp_array_push(&surfaces->items, found));
     }
   }
-  return is_found ? KP_OK : no_such_liquid(world, how->from);
+  if (!is_found) {
+    return no_such_liquid(world, how->from);
+  }
+  return how->join ? join_items(surfaces) : KP_OK;
 }
 
 void kp_surfaces_free(kp_surfaces *surfaces) {
@@ -120,6 +159,10 @@ void kp_surfaces_free(kp_surfaces *surfaces) {
   kp_free(surfaces->values);
   kp_free(surfaces->other);
   surfaces->values = surfaces->other = NULL;
+  for (int a = 0; a < KP_SURFACE_ARRAYS; ++a) {
+    kp_free(surfaces->gathered[a]);
+    surfaces->gathered[a] = NULL;
+  }
 }
 
 // ---- level sets
@@ -326,13 +369,49 @@ static kp_result take_grid_velocity(const kp_surfaces *s, const kp_liquid_surfac
 
 // ---- particles
 
-static kp_result get_cloud(kp_space *space, kp_cloud *out) {
-  kp_field *position = kp_space_find(space, "position");
+static int64_t count_particles(const kp_liquid_surface *item) {
+  int64_t n = 0;
+  for (size_t p = 0; p < item->n_parts; ++p) {
+    n += item[p].particles->n;
+  }
+  return n;
+}
+
+// One component of a field of all parts, side by side in `room`; that of a single liquid where it
+// lies.
+static kp_result get_array(const kp_liquid_surface *item, const char *name, int c, void **room,
+                           void **out) {
+  kp_field *field = kp_space_find(item->particles, name);
+  if (item->n_parts == 1) {
+    return kp_buffer_get(&field->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, out);
+  }
+  size_t width = kp_type_size(field->type), filled = 0;
+  size_t size = (size_t)count_particles(item) * width;
+  if (*room == NULL || kp_alloc_size(*room) < size) {
+    kp_free(*room);
+    *room = kp_alloc(size + size / 2, KP_MEMORY_MESH);
+  }
+  if (*room == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (size_t p = 0; p < item->n_parts; ++p) {
+    kp_space *space = item[p].particles;
+    field = kp_space_find(space, name);
+    void *part;
+    KP_TRY(kp_buffer_get(&field->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &part));
+    memcpy((char *)*room + filled, part, (size_t)space->n * width);
+    filled += (size_t)space->n * width;
+  }
+  *out = *room;
+  return KP_OK;
+}
+
+static kp_result get_cloud(kp_surfaces *s, const kp_liquid_surface *item, kp_cloud *out) {
   void *x[3];
   for (int c = 0; c < 3; ++c) {
-    KP_TRY(kp_buffer_get(&position->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &x[c]));
+    KP_TRY(get_array(item, "position", c, &s->gathered[c], &x[c]));
   }
-  *out = (kp_cloud){ .n = space->n, .x = x[0], .y = x[1], .z = x[2] };
+  *out = (kp_cloud){ .n = count_particles(item), .x = x[0], .y = x[1], .z = x[2] };
   return KP_OK;
 }
 
@@ -403,23 +482,35 @@ static const struct {
   { "velocity", "m/s" }, { "concentration", "" }, { "color", "" }, { "temperature", "K" }
 };
 
-static kp_result add_carried(const kp_surfaces *s, const kp_liquid_surface *item,
-                             const kp_cloud *cloud, kp_batch *batch) {
-  enum { MOST = 16 };
+// The field if all parts have it in a form that means can be taken of.
+static const kp_field *find_carried(const kp_liquid_surface *item, const char *name) {
+  const kp_field *first = NULL;
+  for (size_t p = 0; p < item->n_parts; ++p) {
+    const kp_field *field = kp_space_find(item[p].particles, name);
+    bool is_fit = field != NULL && field->type == KP_TYPE_REAL &&
+                  (field->components == 1 || field->components == 3);
+    if (!is_fit || (first != NULL && first->components != field->components)) {
+      return NULL;
+    }
+    first = first != NULL ? first : field;
+  }
+  return first;
+}
+
+static kp_result add_carried(kp_surfaces *s, const kp_liquid_surface *item, const kp_cloud *cloud,
+                             kp_batch *batch) {
+  enum { MOST = KP_SURFACE_ARRAYS - 3 };
   const kp_real *values[MOST];
   float *out[MOST];
   int n = 0;
   for (size_t f = 0; f < sizeof carried / sizeof carried[0]; ++f) {
-    kp_field *field = kp_space_find(item->particles, carried[f].name);
-    bool is_fit = field != NULL && field->type == KP_TYPE_REAL &&
-                  (field->components == 1 || field->components == 3) &&
-                  n + field->components <= MOST;
-    if (!is_fit) {
+    const kp_field *field = find_carried(item, carried[f].name);
+    if (field == NULL || n + field->components > MOST) {
       continue;
     }
     for (int c = 0; c < field->components; ++c) {
       void *memory;
-      KP_TRY(kp_buffer_get(&field->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &memory));
+      KP_TRY(get_array(item, carried[f].name, c, &s->gathered[3 + n + c], &memory));
       values[n + c] = memory;
     }
     KP_TRY(add_field(batch, item->name, carried[f].name, carried[f].unit, field->components,
@@ -443,7 +534,7 @@ static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_su
     return take_grid_velocity(s, item, v);
   }
   kp_cloud cloud;
-  KP_TRY(get_cloud(item->particles, &cloud));
+  KP_TRY(get_cloud(s, item, &cloud));
   KP_TRY(take_particles(s, world, item, &cloud));
   KP_TRY(kp_marching_blocks(&s->surfacer.blocks, 0.0f, &s->mesh));
   double voxel = s->surfacer.blocks.spacing;
@@ -458,7 +549,7 @@ static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_su
 }
 
 kp_result kp_surfaces_add(kp_surfaces *s, kp_world *world, kp_batch *batch) {
-  for (size_t i = 0; i < s->items.count; ++i) {
+  for (size_t i = 0; i < s->items.count; i += s->items.data[i].n_parts) {
     KP_TRY(add_surface(s, world, &s->items.data[i], batch));
   }
   return KP_OK;

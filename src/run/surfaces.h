@@ -19,6 +19,7 @@ typedef struct kp_surface_out {
   int mesh_smoothing;       // kp_mesh_smoothing
   int64_t mesh_passes;
   double mesh_radius;  // voxels
+  bool join;           // liquids of particles have one surface together
 } kp_surface_out;
 
 kp_surface_out kp_default_surface_out(void);
@@ -31,7 +32,10 @@ typedef struct kp_liquid_surface {
   kp_field *distance;
   kp_space *particles;  // or NULL
   double spacing;       // m, of the particles
+  size_t n_parts;       // the surface goes around this liquid and the next n_parts - 1
 } kp_liquid_surface;
+
+#define KP_SURFACE_ARRAYS 19  // places and what else is carried over from particles
 
 typedef struct kp_surfaces {
   kp_surface_out how;
@@ -39,6 +43,7 @@ typedef struct kp_surfaces {
   kp_surfacer surfacer;  // memory for one liquid at a time
   kp_lattice lattice;    // of a level set
   float *values, *other;
+  void *gathered[KP_SURFACE_ARRAYS];  // of liquids that are joined, one after the other
   kp_isosurface mesh;
   kp_mesh_smoother smoother;
 } kp_surfaces;

@@ -288,6 +288,50 @@ static void test_particles(void **state) {
   free_world(&g);
 }
 
+static kp_world *blocks_world(const kp_liquid_def *liquids, int n) {
+  kp_test_settings settings =
+      kp_test_settings_make(3, kp_vec3_make(-1, -1, -1), kp_vec3_make(3, 2, 2));
+  kp_world *world = kp_test_world(&settings);
+  for (int i = 0; i < n; ++i) {
+    assert_ok(kp_world_add_liquid(world, &liquids[i]));
+  }
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+// Two halves of a block, one at rest and one that moves: one closed surface around both, that of
+// the whole block, with the velocity of whichever is near.
+static void test_joined(void **state) {
+  kp_liquid_def halves[2] = {
+    kp_test_liquid("left", kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 1), 0.1),
+    kp_test_liquid("right", kp_vec3_make(1, 0, 0), kp_vec3_make(2, 1, 1), 0.1),
+  };
+  halves[1].velocity = kp_vec3_make(0, 0, 3);
+  kp_liquid_def whole = kp_test_liquid("whole", kp_vec3_make(0, 0, 0), kp_vec3_make(2, 1, 1), 0.1);
+  grid_world two = { .world = blocks_world(halves, 2) };
+  grid_world one = { .world = blocks_world(&whole, 1) };
+  kp_surface_out how = kp_default_surface_out();
+  kp_text_copy(how.from, sizeof how.from, "all");
+  how.join = true;
+  kp_frame *joined = load_surface(&two, &how, *state), *single = load_surface(&one, &how, *state);
+  assert_int_equal(joined->n_meshes, 1);
+  const kp_frame_mesh *surface = kp_frame_find_mesh(joined, "surface of left and right");
+  const kp_frame_mesh *twin = kp_frame_find_mesh(single, "surface of whole");
+  kp_mesh mesh = closed_mesh(surface);
+  assert_near_relative(kp_mesh_volume(&mesh), 2.0, 0.05);
+  assert_int_equal(surface->n_vertices, twin->n_vertices);
+  for (uint64_t i = 0; i < surface->n_vertices; ++i) {
+    double x = surface->vertices[i].x, speed = surface->velocities[i].z;
+    assert_vec3_near(surface->vertices[i], twin->vertices[i], 1e-5);
+    assert_near(speed, x < 0.75 ? 0.0 : x > 1.25 ? 3.0 : speed, 1e-5);
+  }
+  kp_mesh_destroy(&mesh);
+  kp_frame_free(&joined);
+  kp_frame_free(&single);
+  kp_world_destroy(&two.world);
+  kp_world_destroy(&one.world);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_window, kp_test_folder_make, kp_test_folder_remove),
@@ -296,6 +340,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_solid_in_liquid, kp_test_folder_make,
                                     kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_particles, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_joined, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test(test_measure),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
