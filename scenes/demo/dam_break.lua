@@ -26,8 +26,9 @@ collider "pillar" {
   color = {0.55, 0.42, 0.30},
 }
 
-output { frames = 100, fps = 60 }
+output { frames = 100, fps = 60, surface = { from = "water", field = "anisotropic" } }
 
--- Pictures: dark where water rests, white where it is fast.
+-- Pictures: clear water under the sky. As particles, white where they are fast:
+--   kelpie render out/dam_break --set "surface of water.visible=false"
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 32, camera_elevation_deg = 20, samples = 4 }   -- 16 for film, 64 for stills
+render { camera_azimuth_deg = 32, camera_elevation_deg = 20, camera_zoom = 1.05, background = "sky", samples = 4 }   -- 16 for film, 64 for stills

@@ -29,7 +29,7 @@ block("wood_1", 300, {0.45, 0.22, 0.08}, 0.42, 0.29, 0.17, 0.085, {1, 0, 0})
 block("wood_2", 400, {0.32, 0.14, 0.05}, 0.72, 0.30, 0.40, 0.080, {0, 0, -1})
 block("stone", 2500, {0.30, 0.31, 0.33}, 0.45, 0.42, 0.44, 0.055, {1, 0, 2})
 
-output { frames = 100, fps = 60 }
+output { frames = 100, fps = 60, surface = { from = "water", field = "anisotropic" } }
 
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 1.6, smooth = 0.8, gloss = 0.5 }
-render { camera_position = {1.15, 0.85, 1.75}, camera_target = {0.46, 0.17, 0.28}, box = false }
+render { camera_position = {1.15, 0.85, 1.75}, camera_target = {0.46, 0.17, 0.28}, box = false, background = "sky" }

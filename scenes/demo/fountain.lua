@@ -45,7 +45,7 @@ collider "pedestal" {
 sink "left"  { shape = box { min = {0, 0.0625, 0}, max = {0.03, 0.9, 1} } }
 sink "right" { shape = box { min = {0.97, 0.0625, 0}, max = {1, 0.9, 1} } }
 
-output { frames = 90, fps = 60 }
+output { frames = 90, fps = 60, surface = { from = "water", field = "anisotropic" } }
 
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.7, gloss = 0.5 }
-render { camera_position = {1.5, 0.9, 2.2}, camera_target = {0.5, 0.17, 0.5}, box = false }
+render { camera_position = {1.5, 0.9, 2.2}, camera_target = {0.5, 0.17, 0.5}, box = false, background = "sky" }

@@ -24,8 +24,8 @@ liquid "drop" {
   velocity = {0, -2.5, 0},
 }
 
-output { frames = 60, fps = 60 }
+output { frames = 60, fps = 60, surface = { from = "all", join = true, field = "anisotropic" } }
 
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 2.5, smooth = 0.8, gloss = 0.5 }
 look "drop"  { color_by = "speed", color_map = "water", range_min = 0, range_max = 2.5, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 30, camera_elevation_deg = 24, samples = 4 }
+render { camera_azimuth_deg = 30, camera_elevation_deg = 20, camera_zoom = 1.6, box = false, background = "sky", samples = 4 }
