@@ -440,7 +440,8 @@ typedef struct kp_volume_step {
 } kp_volume_step;
 
 typedef struct kp_march {
-  kp_f3 direction;  // (u, v, 1)
+  kp_f3 origin;     // view space; zero for the eye
+  kp_f3 direction;  // (u, v, 1) for the eye, whose way then counts in depth
   kp_volume_ray *rays;
   float length;  // of direction
   float noise;
@@ -454,8 +455,9 @@ void kp_trace_set_clear(kp_material *material, const kp_render_mesh *mesh, doubl
 KP_NODISCARD kp_result kp_trace_prepare(kp_pass *pass);
 void kp_trace_free(kp_pass *pass);
 // All that is seen at and behind a point of a clear surface; *alpha is what of it is not empty sky.
+// `rays` is room for one ray per volume.
 kp_rgb kp_trace_clear(const kp_pass *pass, const kp_surface_point *point, float noise,
-                      float *alpha);
+                      kp_volume_ray *rays, float *alpha);
 // What a surface sees in a direction (view space).
 kp_rgb kp_trace_mirror(const kp_pass *pass, const kp_surface_point *point, kp_f3 direction,
                        float noise);

@@ -171,7 +171,7 @@ static void add_clear(const kp_pass *pass, kp_march *march, const kp_fragment *f
                              .occlusion = 1.0f };
   kp_triangles_resolve(pass, f->order, &point);
   float alpha;
-  kp_rgb color = kp_trace_clear(pass, &point, march->noise, &alpha);
+  kp_rgb color = kp_trace_clear(pass, &point, march->noise, march->rays, &alpha);
   march->color = kp_rgb_add(march->color, kp_rgb_scale(color, march->transmittance));
   // what is left is empty sky, in a picture without one
   march->transmittance *= pass->def->transparent ? 1.0f - alpha : 0.0f;

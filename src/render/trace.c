@@ -43,7 +43,8 @@ typedef struct tracer {
   int n, splits;
   float noise;
   kp_rgb color;
-  float seen;  // share of what is not empty sky
+  float seen;              // share of what is not empty sky
+  kp_volume_ray *volumes;  // room for one ray per volume; NULL: smoke is not looked at
 } tracer;
 
 // ---- materials
@@ -336,6 +337,25 @@ static void pass_medium(tracer *t, path *ray, float metres) {
   ray->weight = kp_rgb_mul(ray->weight, left);
 }
 
+// The same through smoke and flames, which are in the air.
+static void pass_smoke(tracer *t, path *ray, float metres) {
+  if (t->volumes == NULL || t->pass->n_volumes == 0 || ray->medium != KP_MATERIAL_SKY) {
+    return;
+  }
+  kp_march march = { .origin = ray->origin,
+                     .direction = ray->direction,
+                     .rays = t->volumes,
+                     .length = 1.0f,
+                     .noise = t->noise,
+                     .transmittance = 1.0f };
+  if (kp_volumes_aim(t->pass, &march)) {
+    kp_volumes_march(t->pass, &march, 0.0f, metres);
+    t->color = kp_rgb_add(t->color, kp_rgb_mul(ray->weight, march.color));
+    t->seen += (1.0f - march.transmittance) * ray->weight.g;
+    ray->weight = kp_rgb_scale(ray->weight, march.transmittance);
+  }
+}
+
 // ---- clear surfaces
 
 static void push(tracer *t, const path *ray) {
@@ -482,6 +502,7 @@ static void run(tracer *t) {
     kp_ray_hit hit = cast(pass, ray.origin, ray.direction, HUGE_VALF, KP_RAY_SEEN);
     bool is_lost = hit.kind == KP_RAY_MISS || ray.turns >= TURNS_MOST;
     pass_medium(t, &ray, hit.t);
+    pass_smoke(t, &ray, hit.t);
     if (is_lost) {
       add_sky(t, &ray);
       continue;
@@ -499,8 +520,8 @@ static void run(tracer *t) {
 }
 
 kp_rgb kp_trace_clear(const kp_pass *pass, const kp_surface_point *point, float noise,
-                      float *alpha) {
-  tracer t = { .pass = pass, .noise = noise };
+                      kp_volume_ray *rays, float *alpha) {
+  tracer t = { .pass = pass, .noise = noise, .volumes = rays };
   path ray = { .direction = kp_f3_scale(point->eye, -1.0f), .weight = { 1.0f, 1.0f, 1.0f } };
   if (point->is_inside) {
     // the eye is under water

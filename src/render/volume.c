@@ -350,7 +350,7 @@ bool kp_volumes_aim(const kp_pass *pass, kp_march *march) {
   for (int k = 0; k < pass->n_volumes; ++k) {
     const kp_volume_state *state = &pass->volumes[k];
     kp_volume_ray *ray = &march->rays[k];
-    ray->start = state->eye;
+    ray->start = to_grid(state, march->origin);
     ray->step = kp_f3_sub(to_grid(state, march->direction), state->eye);
     clip_to_grid(state->n, ray->start, ray->step, &ray->enter, &ray->leave);
     ray->leave = state->sliced ? -HUGE_VALF : ray->leave;
@@ -495,7 +495,7 @@ float kp_volumes_extinction(const kp_pass *pass, kp_vec3 place) {
 // Take one step of length dt (in depth) at the depth t through all grids that hold it.
 static void march_step(const kp_pass *pass, kp_march *march, float t, float dt) {
   kp_volume_step step = { .sun_open = -1.0f };
-  kp_volume_place place = { .view = kp_f3_scale(march->direction, t),
+  kp_volume_place place = { .view = kp_f3_madd(march->origin, t, march->direction),
                             .metres = dt * march->length,
                             .sun_depth = -1.0f };
   for (int k = 0; k < pass->n_volumes; ++k) {

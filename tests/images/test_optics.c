@@ -279,6 +279,38 @@ static void slab_moves_what_is_behind(void **state) {
   kp_environment_free(&sky);
 }
 
+// Smoke behind a slab of water dims the light from behind by its optical depth.
+static void smoke_is_seen_through_water(void **state) {
+  (void)state;
+  enum { N = 12 };
+  static float density[N * N * N];
+  for (int i = 0; i < N * N * N; ++i) {
+    density[i] = 1.0f;
+  }
+  block b;
+  make_block(&b, kp_vec3_make(-3.0, -3.0, 0.5), kp_vec3_make(3.0, 3.0, 1.0));
+  b.mesh.look.water = true;
+  b.mesh.look.color = kp_vec3_make(1.0, 1.0, 1.0);
+  kp_environment sky;
+  make_sky(&sky, 255, -1, 0);
+  kp_render_volume smoke = { .nx = N, .ny = N, .nz = N, .cell = 0.8 / N, .density = density };
+  smoke.origin = kp_vec3_make(-0.4, -0.4, -0.6);
+  smoke.look = kp_default_look_def();
+  smoke.look.color = kp_vec3_make(0.0, 0.0, 0.0);
+  smoke.look.density = 1.5;
+  kp_render_scene scene = scene_of(&b.mesh, 1, &sky);
+  scene.volumes = &smoke;
+  scene.n_volumes = 1;
+  kp_render_def def = plain_def(61);
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  double mirrored = exact(0.0, 1.0, WATER), left = exp(-1.5 * 0.8);
+  assert_near(picture.rgba[4 * (30 * 61 + 30)], mirrored + (1.0 - mirrored) * left, 0.01);
+  assert_near(picture.rgba[4 * (30 * 61 + 2)], 1.0, 2e-3);
+  kp_picture_free(&picture);
+  kp_environment_free(&sky);
+}
+
 // A polished floor mirrors a dark ball above it.
 static void gloss_mirrors_what_is_around(void **state) {
   (void)state;
@@ -575,6 +607,7 @@ int main(void) {
     cmocka_unit_test(white_furnace),
     cmocka_unit_test(slab_takes_out_what_it_should),
     cmocka_unit_test(slab_moves_what_is_behind),
+    cmocka_unit_test(smoke_is_seen_through_water),
     cmocka_unit_test(gloss_mirrors_what_is_around),
     cmocka_unit_test(blinn_phong_is_its_formula),
     cmocka_unit_test(wireframes_show_edges_alone),
