@@ -192,7 +192,7 @@ static kp_result write_frame(const kp_frame *frame, const kp_export_objects *obj
   KP_TRY(kp_file_begin(&file, path));
   kp_file_print(&file, "// Kelpie %s, frame %llu, time %.9g s, metres\n#version 3.7;\n",
                 KP_VERSION_STRING, (unsigned long long)frame->frame, frame->time);
-  kp_file_print(&file, "global_settings { assumed_gamma 1 ambient_light 1 }\n");
+  kp_file_print(&file, "global_settings { assumed_gamma 1 ambient_light 1 max_trace_level 12 }\n");
   add_looks(&file, 0.5 * kp_vec3_length(kp_vec3_sub(box.max, box.min)));
   add_stage(&file, frame, box);
   kp_result result = KP_OK;
