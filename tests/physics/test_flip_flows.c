@@ -7,6 +7,7 @@
 #include "methods/mps/mps.h"
 
 #include "support/claims.h"
+#include "support/columns.h"
 #include "support/media.h"
 
 #define GRAVITY 9.81
@@ -44,23 +45,34 @@ static void vortex(double x, double y, double v[2]) {
 }
 
 // A box of one metre full of water that turns.
-static kp_world *vortex_box(int n, const kp_flip_def *flip) {
+typedef struct vortex_def {
+  int cells, per_axis;  // particles of a cell along an axis
+  double cfl;
+} vortex_def;
+
+static kp_world *vortex_box(vortex_def v, const kp_flip_def *flip) {
   kp_test_settings s =
       kp_test_settings_make(2, kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(1.0, 1.0, 0.0));
   s.simulation.gravity = kp_vec3_make(0.0, 0.0, 0.0);
   kp_aabb box = { s.domain.min, s.domain.max };
-  kp_world *world = world_with(&s, flip, 1.0, box, 0.5 / n);
+  kp_world *world = world_with(&s, flip, v.cfl, box, 1.0 / (v.cells * v.per_axis));
+  kp_grid_def grid = kp_default_grid_def();
+  grid.cfl = v.cfl;
+  grid.cell = 1.0 / v.cells;
+  assert_ok(kp_world_set_grid(world, &grid));
   assert_ok(kp_world_build(world));
   kp_set *set = flip_of(world)->liquids.data[0].medium.set;
   const kp_pos *x = kp_buffer_host(&set->position->buffers[0], KP_ACCESS_READ);
   const kp_pos *y = kp_buffer_host(&set->position->buffers[1], KP_ACCESS_READ);
-  kp_real *u = kp_buffer_host(&set->velocity->buffers[0], KP_ACCESS_WRITE);
-  kp_real *v = kp_buffer_host(&set->velocity->buffers[1], KP_ACCESS_WRITE);
+  kp_real *velocity[2];
+  for (int c = 0; c < 2; ++c) {
+    velocity[c] = kp_buffer_host(&set->velocity->buffers[c], KP_ACCESS_WRITE);
+  }
   for (int64_t p = 0; p < set->space->n; ++p) {
     double w[2];
     vortex(x[p], y[p], w);
-    u[p] = (kp_real)w[0];
-    v[p] = (kp_real)w[1];
+    velocity[0][p] = (kp_real)w[0];
+    velocity[1][p] = (kp_real)w[1];
   }
   flip_of(world)->liquids.data[0].medium.max_speed = 1.0;
   return world;
@@ -84,11 +96,11 @@ static double grid_energy(kp_flow *flow) {
 }
 
 // Share of the energy left after 2 s, two turnovers of the box.
-static double energy_left(int n, int transfer, double ratio) {
+static double energy_left(vortex_def v, int transfer, double ratio) {
   kp_flip_def def = kp_default_flip_def();
   def.transfer = transfer;
   def.ratio = ratio;
-  kp_world *world = vortex_box(n, &def);
+  kp_world *world = vortex_box(v, &def);
   kp_test_steps(world, 1);
   double start = grid_energy(&flip_of(world)->flow);
   assert_ok(kp_world_advance(world, 2.0, NULL));
@@ -100,7 +112,7 @@ static double energy_left(int n, int transfer, double ratio) {
 // The same flow carried by semi-Lagrangian steps of the same length on the same grid.
 static double energy_left_semi_lagrangian(int n) {
   kp_flip_def def = kp_default_flip_def();
-  kp_world *world = vortex_box(n, &def);
+  kp_world *world = vortex_box((vortex_def){ n, 2, 1.0 }, &def);
   kp_flow *flow = &flip_of(world)->flow;
   kp_test_steps(world, 1);
   double start = grid_energy(flow);
@@ -121,79 +133,77 @@ static double energy_left_semi_lagrangian(int n) {
   return left;
 }
 
+// FLIP loses in two ways. The pressure of a step acts after the motion and takes |dt grad p|^2 / 2
+// with it: a tenth in two turnovers by steps of 0.01 s, in proportion to dt. And the velocity that
+// uneven particles give to a face is off by chance, anew in every step, of which the projection
+// takes the divergent part: in proportion to the number of steps, less with more particles. So
+// steps of CFL 1/4 with nine particles per cell keep what steps of CFL 1 with four do not.
 static void transfers_cost_energy_in_their_order(void **state) {
   (void)state;
   const int n = 64;
-  double pic = energy_left(16, KP_FLIP_BLEND, 0.0);
-  double half = energy_left(16, KP_FLIP_BLEND, 0.9);
-  double usual = energy_left(16, KP_FLIP_BLEND, 0.97);
-  double flip = energy_left(n, KP_FLIP_BLEND, 1.0);
-  double apic = energy_left(16, KP_FLIP_AFFINE, 0.0);
+  const vortex_def small = { 16, 2, 1.0 };
+  double pic = energy_left(small, KP_FLIP_BLEND, 0.0);
+  double half = energy_left(small, KP_FLIP_BLEND, 0.9);
+  double usual = energy_left(small, KP_FLIP_BLEND, 0.97);
+  double coarse = energy_left(small, KP_FLIP_BLEND, 1.0);
+  double affine = energy_left(small, KP_FLIP_AFFINE, 0.0);
+  double long_steps = energy_left((vortex_def){ n, 2, 1.0 }, KP_FLIP_BLEND, 1.0);
+  double flip = energy_left((vortex_def){ n, 3, 0.25 }, KP_FLIP_BLEND, 1.0);
   double sl = energy_left_semi_lagrangian(n);
-  double coarse = energy_left(16, KP_FLIP_BLEND, 1.0);
+  print_message("energy left: FLIP %.4f (CFL 1/4, 9 particles), %.4f (CFL 1, 4); SL %.4f\n", flip,
+                long_steps, sl);
   assert_true(pic < half && half < usual && usual < coarse);
-  assert_true(apic > usual);
-  assert_between(flip, 0.85, 1.02);
-  assert_between(flip - sl, 0.1, 1.0);
-  // the gap is there, the 95 per cent are not
+  assert_true(affine > usual);
+  assert_between(long_steps, 0.85, 1.02);
+  assert_between(long_steps - sl, 0.1, 1.0);
+  assert_between(flip, 0.95, 1.02);
   kp_claim claim = { .id = "hong-16-energy",
-                     .text = "FLIP loses less energy than semi-Lagrangian advection, by 10 points "
-                             "after two turnovers of a closed box, and keeps 95 %",
-                     .size = "64 x 64 cells, CFL 1; the figure is the gap",
+                     .text = "FLIP loses less energy than semi-Lagrangian advection: share left "
+                             "after two turnovers of a closed box, 10 points more, and above 95 %",
+                     .size = "64 x 64 cells, 9 particles per cell, CFL 1/4 (CFL 1 and 4 particles: "
+                             "0.90; semi-Lagrangian 0.80)",
                      .test = "test_flip_flows",
-                     .figure = flip - sl,
-                     .threshold = 0.1 };
-  kp_claim_write(&claim, flip > 0.95 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
+                     .figure = flip,
+                     .threshold = 0.95 };
+  kp_claim_write(&claim, flip > 0.95 && flip - sl > 0.1 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
 }
 
 // ---- a column collapses -------------------------------------------------------------------------
 
-// Martin & Moyce 1952, figure 3, n^2 = 2, a = 2.25 inch, up to T = 4.1
-static const double front[][2] = {
-  { 1.219, 1.474 }, { 1.997, 2.292 }, { 2.547, 2.995 }, { 3.345, 4.134 }, { 4.034, 4.944 },
-};
-#define N_FRONT (sizeof front / sizeof front[0])
-#define CELLS 12      // across the column
-#define INTERVAL 0.1  // of T
-#define POINTS 46
+#define CELLS 12  // across the column
 
 static void column_collapses_like_martin_and_moyce(void **state) {
   (void)state;
   const double a = 2.25 * 0.0254;
-  kp_test_settings s =
-      kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(8.0 * a, 3.0 * a, 0));
+  kp_test_settings s = kp_test_settings_make(
+      2, kp_vec3_make(0, 0, 0), kp_vec3_make(KP_COLUMN_LENGTH * a, KP_COLUMN_HEIGHT * a, 0));
   s.simulation.gravity = kp_vec3_make(0.0, -GRAVITY, 0.0);
-  kp_flip_def def = kp_default_flip_def();
   kp_aabb box = { kp_vec3_make(0, 0, 0), kp_vec3_make(a, 2.0 * a, 0) };
-  kp_world *world = world_with(&s, &def, 1.0, box, 0.5 * a / CELLS);
-  assert_ok(kp_world_build(world));
-  kp_flip *flip = flip_of(world);
-  double z[POINTS] = { 1.0 };
-  for (int k = 1; k < POINTS; ++k) {
-    assert_ok(kp_world_advance(world, INTERVAL / sqrt(2.0 * GRAVITY / a), NULL));
-    z[k] = flip->liquids.data[0].medium.bounds.max.x / a;
-  }
-  // the membrane holds part of the water for a while: one lag is fitted, up to half a unit of T
-  double best = HUGE_VAL;
-  for (double lag = 0.0; lag <= 0.5; lag += 0.02) {
-    double worst = 0.0;
-    for (size_t i = 0; i < N_FRONT; ++i) {
-      double u = (front[i][0] - lag) / INTERVAL;
-      int k = (int)u;
-      double at = z[k] + (u - k) * (z[k + 1] - z[k]);
-      worst = fmax(worst, fabs(at / front[i][1] - 1.0));
+  kp_column_errors worst = { 0.0, 0.0 };
+  for (int transfer = 0; transfer < 2; ++transfer) {
+    kp_flip_def def = kp_default_flip_def();
+    def.transfer = transfer;
+    kp_world *world = world_with(&s, &def, 1.0, box, 0.5 * a / CELLS);
+    assert_ok(kp_world_build(world));
+    kp_flip *flip = flip_of(world);
+    double z[KP_COLUMN_LOOKS] = { 1.0 };
+    for (int k = 1; k < KP_COLUMN_LOOKS; ++k) {
+      assert_ok(kp_world_advance(world, KP_COLUMN_INTERVAL / sqrt(2.0 * GRAVITY / a), NULL));
+      z[k] = flip->liquids.data[0].medium.bounds.max.x / a;
     }
-    best = fmin(best, worst);
+    kp_column_errors off = kp_column_errors_of(z, transfer == KP_FLIP_BLEND ? "flip" : "apic");
+    worst.large = fmax(worst.large, off.large);
+    worst.small = fmax(worst.small, off.small);
+    kp_world_destroy(&world);
   }
-  assert_between(best, 0.0, 0.10);
+  assert_between(worst.large, 0.0, 0.10);
+  assert_between(worst.small, 0.0, 0.20);
   kp_claim claim = { .id = "martin-moyce-flip",
-                     .text = "front of a collapsing column by FLIP (n^2 = 2, a = 2.25 inch)",
-                     .size = "12 cells across the column in 2D, positions for 1 < T < 4.1",
-                     .test = "test_flip_flows",
-                     .figure = best,
-                     .threshold = 0.10 };
-  kp_claim_at_most(&claim);
-  kp_world_destroy(&world);
+                     .text =
+                         "front of a collapsing column by FLIP and APIC (n^2 = 2, a = 2.25 inch)",
+                     .size = "12 cells across the column in 2D, slopes and positions for 1 < T < 7",
+                     .test = "test_flip_flows" };
+  kp_column_claim(worst, claim, "martin-moyce-flip-small");
 }
 
 // ---- a dam breaks onto an obstacle --------------------------------------------------------------

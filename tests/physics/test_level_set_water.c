@@ -7,6 +7,7 @@
 #include "methods/level_set/pls.h"
 
 #include "support/claims.h"
+#include "support/columns.h"
 #include "support/media.h"
 
 #define PI 3.14159265358979323846
@@ -313,6 +314,55 @@ static void test_free_fall(void **state) {
   kp_world_destroy(&world);
 }
 
+// ---- a column collapses -------------------------------------------------------------------------
+
+// Where phi changes sign, the furthest along x.
+static double front_of(kp_pls *pls) {
+  const kp_mac_view *g = &pls->flow.mac->view;
+  const kp_real *phi = kp_buffer_host(&pls->phi->buffers[0], KP_ACCESS_READ);
+  double front = 0.0;
+  for (int j = 0; j < g->n[1]; ++j) {
+    for (int i = 0; i + 1 < g->n[0]; ++i) {
+      double in = (double)phi[kp_mac_at(g, i, j, 0)];
+      double out = (double)phi[kp_mac_at(g, i + 1, j, 0)];
+      if (in <= 0.0 && out > 0.0) {
+        front = fmax(front, (i + 0.5 + in / (in - out)) * g->cell);
+      }
+    }
+  }
+  return front;
+}
+
+static void test_collapsing_column(void **state) {
+  (void)state;
+  const double a = 2.25 * 0.0254;
+  kp_test_settings s = kp_test_settings_make(
+      2, kp_vec3_make(0, 0, 0), kp_vec3_make(KP_COLUMN_LENGTH * a, KP_COLUMN_HEIGHT * a, 0));
+  s.simulation.gravity = kp_vec3_make(0, -G, 0);
+  kp_world *world = kp_test_world(&s);
+  kp_grid_def grid = kp_default_grid_def();
+  grid.cell = a / 16.0;
+  grid.cfl = 1.0;
+  assert_ok(kp_world_set_grid(world, &grid));
+  add_water(world, "water", kp_test_box(kp_vec3_make(-a, -a, -1), kp_vec3_make(a, 2.0 * a, 1)));
+  assert_ok(kp_world_build(world));
+  double z[KP_COLUMN_LOOKS] = { 1.0 };
+  for (int k = 1; k < KP_COLUMN_LOOKS; ++k) {
+    assert_ok(kp_world_advance(world, KP_COLUMN_INTERVAL / sqrt(2.0 * G / a), NULL));
+    z[k] = front_of(pls_of(world)) / a;
+  }
+  kp_column_errors worst = kp_column_errors_of(z, "particle level set");
+  kp_world_destroy(&world);
+  assert_between(worst.large, 0.0, 0.10);
+  assert_between(worst.small, 0.0, 0.20);
+  kp_claim claim = { .id = "martin-moyce-level-set",
+                     .text = "front of a collapsing column by a particle level set (n^2 = 2, a = "
+                             "2.25 inch)",
+                     .size = "16 cells across the column in 2D, slopes and positions for 1 < T < 7",
+                     .test = "test_level_set_water" };
+  kp_column_claim(worst, claim, "martin-moyce-level-set-small");
+}
+
 static void test_refuses(void **state) {
   (void)state;
   tank t = tank_of(2, 16);
@@ -392,6 +442,7 @@ int main(void) {
     cmocka_unit_test(test_ball_enters_still_water),
     cmocka_unit_test(test_tracking),
     cmocka_unit_test(test_free_fall),
+    cmocka_unit_test(test_collapsing_column),
     cmocka_unit_test(test_refuses),
     cmocka_unit_test(test_bits),
     cmocka_unit_test(test_eddies),

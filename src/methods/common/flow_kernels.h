@@ -5,8 +5,6 @@
 // a cell these fluxes balance, since a rigid solid keeps its own volume (Ng, Min & Gibou 2009).
 #pragma once
 
-#include <string.h>
-
 #include "data/mac.h"
 #include "data/mac_sample.h"
 #include "methods/common/flow_sides.h"
@@ -418,10 +416,13 @@ KP_FN void flow_spread(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_
   int64_t end = kp_mac_at(&a->grid, i1, j, k);
   for (int64_t at = kp_mac_at(&a->grid, i0, j, k); at < end; at += FLOW_MANY) {
     int many = end - at < FLOW_MANY ? (int)(end - at) : FLOW_MANY;
-    if (flow_stays(&a->grid, a->known, at, many)) {
-      memcpy(a->known_next + at, a->known + at, (size_t)many);
-    } else {
+    if (!flow_stays(&a->grid, a->known, at, many)) {
       flow_spread_many(a, at, many);
+      continue;
+    }
+    KP_INDEPENDENT
+    for (int64_t i = at; i < at + many; ++i) {
+      a->known_next[i] = a->known[i];
     }
   }
 }
