@@ -179,6 +179,8 @@ KP_NODISCARD kp_result kp_flip_join(kp_flip *flip);
 // deep liquid to where they go.
 KP_NODISCARD kp_result kp_flip_band_create(kp_flip *flip, kp_env *env);
 void kp_flip_band_free(kp_flip_band *band);
+// Cells that are deeper are full by right, whatever particles they hold.
+double kp_flip_band_full(const kp_flip *flip);
 KP_NODISCARD kp_result kp_flip_band_sort(kp_flip *flip, kp_flip_liquid *liquid);
 KP_NODISCARD kp_result kp_flip_band_count(kp_flip *flip, kp_flip_liquid *liquid);
 KP_NODISCARD kp_result kp_flip_band_fill(kp_flip *flip);

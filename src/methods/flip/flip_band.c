@@ -69,6 +69,10 @@ void kp_flip_band_free(kp_flip_band *band) {
   }
 }
 
+double kp_flip_band_full(const kp_flip *flip) {
+  return flip->def.band - 0.5;
+}
+
 static double *number_of(kp_flip_band *band, int which, kp_access access) {
   return kp_buffer_host(&band->state->fields.data[0]->buffers[which], access);
 }
@@ -129,10 +133,12 @@ kp_result kp_flip_band_sort(kp_flip *flip, kp_flip_liquid *liquid) {
 // ---- particles that come ------------------------------------------------------------------------
 
 // Of the grid without what is to come as particles, and of the band below the surface.
-static kp_result find_held(kp_flip *flip) {
+static kp_result find_held(kp_flip *flip, kp_flip_liquid *liquid) {
   kp_flip_band *band = &flip->band;
   kp_mac *mac = flip->flow.mac;
-  flip_band_held_args a = { .grid = mac->view, .per_cell = (kp_real)band->per_cell };
+  flip_band_held_args a = { .grid = mac->view,
+                            .per_cell = (kp_real)band->per_cell,
+                            .full = (kp_real)kp_flip_band_full(flip) };
   double v[2];
   kp_call call;
   kp_call_init(&call, &flip_band_held_kernel, &a);
@@ -141,6 +147,7 @@ static kp_result find_held(kp_flip *flip) {
   KP_BIND(&call, &a, deep, &band->deep, KP_ACCESS_READ);
   KP_BIND(&call, &a, depth, depth_of(band), KP_ACCESS_READ);
   KP_BIND(&call, &a, open, &flip->open, KP_ACCESS_READ);
+  KP_BIND(&call, &a, start, &liquid->sorted.start, KP_ACCESS_READ);
   KP_TRY(KP_MAC_REDUCE(mac, &call, &a, v));
   band->held = v[0] * band->per_cell;
   band->inside = v[1] * band->per_cell;
@@ -155,7 +162,7 @@ kp_result kp_flip_band_count(kp_flip *flip, kp_flip_liquid *liquid) {
                                        .round = band->round,
                                        .per_cell = (kp_real)band->per_cell,
                                        .share = share_of(band, band->owed) * band->per_cell },
-                             .full = (kp_real)(flip->def.band - 0.5) };
+                             .full = (kp_real)kp_flip_band_full(flip) };
   kp_call call;
   kp_call_init(&call, &flip_band_count_kernel, &a);
   KP_BIND(&call, &a, start, &liquid->sorted.start, KP_ACCESS_READ);
@@ -166,7 +173,7 @@ kp_result kp_flip_band_count(kp_flip *flip, kp_flip_liquid *liquid) {
   KP_BIND(&call, &a, counts, &band->counts, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, lack, &band->lack, KP_ACCESS_WRITE);
   KP_TRY(kp_mac_rows(mac, KP_MAC_CELL, &call));
-  KP_TRY(find_held(flip));
+  KP_TRY(find_held(flip, liquid));
   return kp_flip_fill_open(mac, &band->lack);
 }
 
@@ -181,10 +188,13 @@ kp_result kp_flip_band_seed(kp_flip *flip, kp_flip_liquid *liquid) {
   KP_TRY(kp_buffer_get(&band->places, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, (void **)&out));
   KP_TRY(kp_scan(mac->backend, in, out, mac->view.count));
   KP_TRY(kp_copy_out(mac->backend, &total, out + mac->view.count, sizeof total));
-  flip_band_seed_args a = { .grid = mac->view,
-                            .grow = { .seed = band->seed, .round = band->round },
-                            .old = set->space->n,
-                            .next_id = set->next_id };
+  flip_band_seed_args a = {
+    .grid = mac->view,
+    .grow = { .seed = band->seed, .round = band->round, .per_cell = (kp_real)band->per_cell },
+    .full = (kp_real)kp_flip_band_full(flip),
+    .old = set->space->n,
+    .next_id = set->next_id
+  };
   KP_TRY(kp_space_append(set->space, (int64_t)total, NULL, 0));
   set->next_id += (kp_gid)total;
   band->n_last = set->space->n;
@@ -201,6 +211,11 @@ kp_result kp_flip_band_seed(kp_flip *flip, kp_flip_liquid *liquid) {
   KP_BIND3(&call, &a, , set->position, KP_ACCESS_WRITE);
   KP_BIND3(&call, &a, v, set->velocity, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, id, &set->id->buffers[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, start, &liquid->sorted.start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, deep, &band->deep, KP_ACCESS_READ);
+  KP_BIND(&call, &a, depth, depth_of(band), KP_ACCESS_READ);
+  KP_BIND(&call, &a, open, &flip->open, KP_ACCESS_READ);
+  KP_BIND(&call, &a, lack, &band->lack, KP_ACCESS_WRITE);
   return kp_mac_rows(mac, KP_MAC_CELL, &call);
 }
 

@@ -47,7 +47,9 @@ typedef struct flip_band_held_args {
   int64_t first;
   kp_mac_view grid;
   kp_real per_cell;
-  const uint32_t *counts;  // particles to come
+  kp_real full;            // cells: what is deeper is full by right
+  const uint32_t *start;   // particles there are
+  const uint32_t *counts;  // and those to come
   const kp_real *lack, *deep, *depth, *open;
 } flip_band_held_args;
 
@@ -68,6 +70,12 @@ KP_FN double flip_band_rest(const kp_real *lack, const uint32_t *counts, kp_real
   return (double)lack[at] - (double)counts[at] / (double)per_cell;
 }
 
+// What a cell that is full by right holds too much [cells]: it stands for nothing.
+KP_FN double flip_band_surplus(const uint32_t *start, kp_real open, kp_real per_cell, int64_t at) {
+  double surplus = (double)(start[at + 1] - start[at]) / (double)per_cell - (double)open;
+  return surplus > 0.0 ? surplus : 0.0;
+}
+
 KP_FN void flip_band_held(int64_t n, const flip_band_held_args *a, double *v) {
   int64_t at = a->first + n;
   int64_t cell[3];
@@ -79,24 +87,29 @@ KP_FN void flip_band_held(int64_t n, const flip_band_held_args *a, double *v) {
   int is_in = flip_band_is_in(&a->grid, at, cell);
   int is_inside = is_in && a->deep[at] == 0 && a->depth[at] >= (kp_real)FLIP_INSIDE;
   v[0] = is_in ? flip_band_rest(a->lack, a->counts, a->per_cell, at) : 0.0;
+  if (is_inside && a->depth[at] >= a->full) {
+    v[0] -= flip_band_surplus(a->start, a->open[at], a->per_cell, at);
+  }
   v[1] = is_inside ? (double)a->open[at] : 0.0;
 }
 
 // ---- particles that come ------------------------------------------------------------------------
 
 // What a cell below the surface gets: all it misses when it has lost half of its particles, and one
-// more now and then while liquid is owed.
+// more now and then while liquid is owed. Beside the deep liquid all it misses at once: what flows
+// out of deep cells brings no particles, and the volume correction would take what the next cells
+// miss then from the surface, against the flow.
 typedef struct flip_band_grow {
   uint64_t seed, round;
   kp_real per_cell;  // particles of a full one
   double share;      // of the cells that get one more
 } flip_band_grow;
 
-KP_FN int32_t flip_band_misses(const flip_band_grow *grow, kp_real open, kp_real count,
-                               int64_t at) {
+KP_FN int32_t flip_band_misses(const flip_band_grow *grow, kp_real open, kp_real count, int64_t at,
+                               int is_full) {
   kp_real whole = grow->per_cell * open;
   int32_t n = 0;
-  if (count < (kp_real)0.5 * whole) {
+  if (count < (is_full ? whole : (kp_real)0.5 * whole)) {
     n = (int32_t)(whole - count + (kp_real)0.5);
   }
   uint64_t item = (uint64_t)at;
@@ -127,7 +140,7 @@ KP_FN void flip_band_count(int64_t j, int64_t k, int64_t i0, int64_t i1,
     if (lack == 0 && a->depth[at] >= (kp_real)FLIP_INSIDE &&
         (a->flags[at] & KP_CELL_KIND) != KP_CELL_SOLID) {
       kp_real count = (kp_real)(a->start[at + 1] - a->start[at]);
-      n = (uint32_t)flip_band_misses(&a->grow, a->open[at], count, at);
+      n = (uint32_t)flip_band_misses(&a->grow, a->open[at], count, at, a->depth[at] >= a->full);
       lack = (kp_real)n / a->grow.per_cell;
       kp_real rest = a->open[at] - count / a->grow.per_cell;
       lack = a->depth[at] >= a->full && rest > lack ? rest : lack;
@@ -149,6 +162,10 @@ typedef struct flip_band_seed_args {
   kp_pos *x, *y, *z;
   kp_real *vx, *vy, *vz;
   uint64_t *id;
+  const uint32_t *start;
+  const kp_real *deep, *depth, *open;
+  kp_real full;
+  kp_real *lack;  // becomes what the grid holds, less what is too much
 } flip_band_seed_args;
 
 KP_FN void flip_band_seed(int64_t j, int64_t k, int64_t i0, int64_t i1,
@@ -157,6 +174,9 @@ KP_FN void flip_band_seed(int64_t j, int64_t k, int64_t i0, int64_t i1,
   for (int64_t i = i0; i < i1; ++i) {
     int64_t at = kp_mac_at(g, i, j, k);
     const int32_t item[3] = { (int32_t)i, (int32_t)j, (int32_t)k };
+    if (a->deep[at] == 0 && a->depth[at] >= a->full) {
+      a->lack[at] -= (kp_real)flip_band_surplus(a->start, a->open[at], a->grow.per_cell, at);
+    }
     for (uint32_t n = 0; n < a->counts[at]; ++n) {
       int64_t place = (int64_t)a->places[at] + n;
       int64_t p = a->old + place;

@@ -570,9 +570,13 @@ typedef struct flip_excess_args {
   kp_mac_view grid;
   kp_real share, most;  // of one step
   const uint8_t *flags;
-  const kp_real *fill;  // ghosts filled
+  const kp_real *fill;   // ghosts filled
+  const kp_real *depth;  // cells, of a narrow band; NULL: none
+  kp_real full;          // cells: what is deeper is full by right
   kp_real *excess;
 } flip_excess_args;
+
+#define FLIP_CROWD 0.5  // cells: what cells that are full by right may hold too much
 
 KP_FN kp_real flip_least(const kp_real *fill, const uint8_t *flags, int64_t at, kp_real least) {
   kp_real own = fill[at];
@@ -598,6 +602,10 @@ KP_FN void flip_excess(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_
     e = (e < 0) & (least < (kp_real)0.5) ? (kp_real)0 : e;
     // rounding is no excess: a solver cannot do anything about it
     e = e * e < (kp_real)1e-8 ? (kp_real)0 : e;
+    // by right: only a crowd counts
+    int is_full = a->depth != NULL ? a->depth[at] >= a->full : 0;
+    kp_real crowd = e - a->share * (kp_real)FLIP_CROWD;
+    e = is_full ? (crowd > 0 ? crowd : (kp_real)0) : e;
     e = e < a->most ? e : a->most;
     e = e > -a->most ? e : -a->most;
     a->excess[at] = (a->flags[at] & KP_CELL_KIND) == KP_CELL_FLUID ? e : (kp_real)0;

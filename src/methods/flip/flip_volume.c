@@ -70,6 +70,10 @@ static kp_result find_excess(kp_flip *flip) {
   kp_call_init(&call, &flip_excess_kernel, &a);
   KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, fill, &flip->fill, KP_ACCESS_READ);
+  if (flip->band.is_there) {
+    a.full = (kp_real)kp_flip_band_full(flip);
+    KP_BIND(&call, &a, depth, &flip->band.depth->buffers[0], KP_ACCESS_READ);
+  }
   KP_BIND(&call, &a, excess, &flip->excess, KP_ACCESS_WRITE);
   return kp_mac_rows(flow->mac, KP_MAC_CELL, &call);
 }
