@@ -963,6 +963,7 @@ typedef struct kp_collider_def {
   double spacing;           // m between samples; KP_AUTO: that of the finest liquid
   int64_t layers;           // of samples, going inward
   double friction;          // Coulomb coefficient; a pair takes the geometric mean
+  kp_curve friction_scale;  // factor of it
   double restitution;       // share of the normal speed kept; a pair takes the larger
   double rolling_friction;  // m: arm of the normal force that resists rolling; the larger counts
   bool visible;             // drawn in pictures

@@ -155,6 +155,14 @@ kp_frame3 kp_body_scripted_frame(const kp_body *model, double time) {
   };
 }
 
+double kp_body_friction_at(const kp_body *model, double time) {
+  double scale = 1.0;
+  if (model->friction_scale.components > 0) {
+    kp_curve_at(&model->friction_scale, time, &scale, NULL);
+  }
+  return model->friction * fmax(scale, 0.0);  // a cubic may overshoot
+}
+
 void kp_bodies_script(kp_bodies *bodies, double time) {
   for (kp_index b = 0; b < (kp_index)bodies->models.count; ++b) {
     const kp_body *model = &bodies->models.data[b];

@@ -20,6 +20,7 @@ typedef struct kp_body {
   kp_mat3 inverse_inertia;    // zero for infinite mass
   kp_vec3 center;             // centre of mass in shape coordinates
   double friction;            // Coulomb coefficient, see kp_friction_of_pair
+  kp_curve friction_scale;    // factor of it; no components: 1
   double restitution;         // see kp_restitution_of_pair
   double rolling_friction;    // m, of a pair: the larger
   kp_curve position;          // scripted: of the shape's origin
@@ -56,6 +57,9 @@ void kp_bodies_set_frame(kp_bodies *bodies, kp_index body, const kp_frame3 *fram
 // Frame of a scripted body at a time: place and turn from the curves, velocities from their
 // derivatives.
 kp_frame3 kp_body_scripted_frame(const kp_body *model, double time);
+
+// Coulomb coefficient at a time.
+double kp_body_friction_at(const kp_body *model, double time);
 
 // Scripted bodies to where, and as fast as, their curves say.
 void kp_bodies_script(kp_bodies *bodies, double time);

@@ -160,12 +160,14 @@ static kp_result build_collider(kp_world *world, const kp_collider_def *def) {
   kp_shape *shape;
   KP_TRY(keep_shape(world, &def->shape, def->visible, def->color, &shape));
   // samples whose velocity changes are refreshed like those of what moves
-  bool moves = def->position.n > 0 || def->rotation_deg.n > 0 || def->surface_velocity.n > 0;
+  bool moves = def->position.n > 0 || def->rotation_deg.n > 0 || def->surface_velocity.n > 0 ||
+               def->friction_scale.n > 0;
   kp_body model = { .kind = moves ? KP_BODY_SCRIPTED : KP_BODY_STATIC,
                     .position = def->position,
                     .rotation_deg = def->rotation_deg,
                     .surface_velocity = def->surface_velocity,
                     .friction = def->friction,
+                    .friction_scale = def->friction_scale,
                     .restitution = def->restitution,
                     .rolling_friction = def->rolling_friction };
   memcpy(model.name, def->name, sizeof model.name);

@@ -563,6 +563,7 @@ kp_collider_def kp_default_collider_def(void) {
     .spacing = KP_AUTO,
     .layers = 2,
     .friction = 0.5,
+    .friction_scale = kp_curve_constant(1.0),
     .visible = true,
     .color = { 0.60, 0.60, 0.62 },
   };

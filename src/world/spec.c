@@ -378,6 +378,7 @@ kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def) {
   KP_TRY(own_curve(spec, &copy.position));
   KP_TRY(own_curve(spec, &copy.rotation_deg));
   KP_TRY(own_curve(spec, &copy.surface_velocity));
+  KP_TRY(own_curve(spec, &copy.friction_scale));
   INSERT(&spec->colliders, &copy);
   return KP_OK;
 }

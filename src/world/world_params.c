@@ -150,6 +150,8 @@ static const kp_param collider_rows[] = {
   ROW(layers, INT, "", 1, 8, "Layers of samples, going inward."),
   ROW(friction, REAL, "", 0, 10,
       "Coulomb coefficient against other solids; a pair takes the geometric mean."),
+  ROW(friction_scale, CURVE, "", 0, 1e6,
+      "Factor of it; may be a function of time, for what comes loose or grips."),
   ROW(restitution, REAL, "", 0, 1,
       "Share of the normal speed kept when it hits another solid; a pair takes the larger."),
   ROW(rolling_friction, REAL, "m", 0, FAR,

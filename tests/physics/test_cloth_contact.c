@@ -48,7 +48,7 @@ static void no_triangles_intersect_after_any_step(void **state) {
     .size = "three scenes of 20 thousand triangles: sheet falling into a hammock, strip twisted "
             "and crushed sheet; 30 to 120 steps, 0.2 to 1 s; whole runs of the scenes of E19 by "
             "kelpie info --crossings: spinning ball, curtain, wardrobe, leaves (20 to 100 thousand "
-            "triangles) 0 in 1182 frames, twister at 50 x 200 cells 0 in 481",
+            "triangles) 0 in 1182 frames, twister at 50 x 200 cells 0 in 454",
     .test = "test_cloth_contact",
     .figure = (double)total,
     .threshold = 0.0,

@@ -381,6 +381,48 @@ static void test_cells_find_all(void **state) {
   kp_world_destroy(&world);
 }
 
+// ---- friction that changes ----------------------------------------------------------------------
+
+// A sheet rests on an incline of 30 degrees until its friction falls from 2 to 0.2: then it slides
+// with g (sin - 0.2 cos).
+static void test_friction_changes(void **state) {
+  (void)state;
+  static const double scale[7] = { 1, 1, 1, 0.1, 0.1, 0.1, 0.1 };
+  double angle = PI / 6;
+  kp_test_settings settings = empty_space(G);
+  kp_world *world = kp_test_world(&settings);
+  kp_collider_def plane = kp_default_collider_def();
+  snprintf(plane.name, sizeof plane.name, "plane");
+  plane.shape = kp_default_shape_def(KP_SHAPE_PLANE);
+  plane.shape.normal = kp_vec3_make(sin(angle), cos(angle), 0.0);
+  plane.friction = 2.0;
+  plane.friction_scale = (kp_curve){ .components = 1, .n = 7, .interval = 0.1, .samples = scale };
+  assert_ok(kp_world_add_collider(world, &plane));
+  kp_cloth_def cloth = kp_default_cloth_def();
+  snprintf(cloth.name, sizeof cloth.name, "sheet");
+  cloth.columns = cloth.rows = 6;
+  cloth.width = cloth.height = 0.3;
+  cloth.self = false;
+  cloth.rotation_deg = kp_vec3_make(0, 0, -30);
+  cloth.position = kp_vec3_make(0, 1e-4, 0);
+  assert_ok(kp_world_add_cloth(world, &cloth));
+  assert_ok(kp_world_build(world));
+  kp_vec3 t = down(angle);
+  double speed[2];
+  for (int k = 0; k < 2; ++k) {
+    assert_ok(kp_world_advance(world, k == 0 ? 0.2 : 0.4, NULL));
+    kp_population_stats now = kp_test_stats(world, "sheet");
+    speed[k] = kp_vec3_dot(now.momentum, t) / now.mass;
+  }
+  double expected = G * (sin(angle) - 0.2 * cos(angle));
+  printf("  %.4f m/s before, %.3f m/s after; %.3f m/s in 0.3 s\n", speed[0], speed[1],
+         0.3 * expected);
+  assert_true(fabs(speed[0]) < 0.01);
+  // the curve falls between 0.2 and 0.3 s
+  assert_between(speed[1], 0.3 * expected, 0.4 * expected);
+  kp_world_destroy(&world);
+}
+
 // ---- both ways ----------------------------------------------------------------------------------
 
 // A sheet falls on a ball that floats: what one loses the other gains, and the ball does not bounce
@@ -530,6 +572,7 @@ int main(void) {
     cmocka_unit_test(test_moving_incline),
     cmocka_unit_test(test_cloth_sticks),
     cmocka_unit_test(test_cells_find_all),
+    cmocka_unit_test(test_friction_changes),
     cmocka_unit_test(test_balance),
     cmocka_unit_test(test_belt),
     cmocka_unit_test(test_wind),

@@ -18,8 +18,11 @@ for i, at in ipairs { {-1.3, 0.4}, {0.2, -1.5}, {1.1, 0.9}, {-0.4, 1.6}, {1.6, -
     stop = 0.3,
   }
 end
--- friction on the wardrobe is that of the time after 3 s; before, the set-up has 10
-collider "wardrobe" { shape = box { min = {-0.8, 0, -0.4}, max = {0.8, 2.2, 0.4} }, friction = 0.3, color = {0.35, 0.20, 0.10} }
+-- friction on the wardrobe falls from 10 to 0.3 when the wind comes up
+collider "wardrobe" {
+  shape = box { min = {-0.8, 0, -0.4}, max = {0.8, 2.2, 0.4} }, friction = 10,
+  friction_scale = function(t) return t < 3 and 1 or 0.03 end, color = {0.35, 0.20, 0.10},
+}
 wind "gust" { velocity = function(t) local on = math.min(math.max((t - 3) / 0.1, 0), 1) return {0.001 * on, on, -0.25 * on} end }
 render { camera_position = {6, 4.5, 7}, camera_target = {0, 1.2, 0}, box = false }
 output { frames = 600, fps = 120 }

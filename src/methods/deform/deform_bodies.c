@@ -185,6 +185,7 @@ static void place(kp_deform_bodies *b, const kp_env *env, kp_deform_obstacle *s,
   if (model->surface_velocity.components == 3) {
     kp_curve_at(&model->surface_velocity, time, slide, NULL);
   }
+  r->friction = kp_body_friction_at(model, time);
   put3(r->slide, kp_quat_rotate(f->orientation, kp_vec3_make(slide[0], slide[1], slide[2])));
   for (int i = 0; i < 3 && model->kind == KP_BODY_FREE; ++i) {
     for (int j = 0; j < 3; ++j) {

@@ -470,7 +470,8 @@ static surface surface_of(const kp_rigid *rigid, kp_env *env, const kp_rigid_par
                       .restitution = rigid->def.domain_restitution };
   }
   const kp_body *model = &env->bodies->models.data[p->body];
-  return (surface){ model->friction, model->restitution, model->rolling_friction,
+  return (surface){ kp_body_friction_at(model, env->time), model->restitution,
+                    model->rolling_friction,
                     kp_quat_rotate(p->at.turn, env->bodies->slides.data[p->body]) };
 }
 
