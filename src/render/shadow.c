@@ -1,7 +1,7 @@
 // Depth from the sun, looked up with a filter: Reeves, Salesin and Cook 1987, "Rendering
 // antialiased shadows with depth maps". Each pass shifts the sun on its disc, so penumbras grow
-// with distance. Pictures of many passes without hair and smoke ask rays instead (trace.c), which
-// take as long and are nearer to the truth.
+// with distance. Pictures of 16 passes and more without hair and smoke ask rays instead (trace.c),
+// which take as long and are nearer to the truth.
 #include <math.h>
 #include <string.h>
 

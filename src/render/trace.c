@@ -25,7 +25,7 @@
 #define OFF 1e-5f         // parts of the scene that a ray starts off its surface
 #define TOUCH 0.012f      // and that a liquid may end before what it wets
 #define GREY 0.5f         // of water in the grey variant (Lyes 2010, indoor splash)
-#define RAYS_FROM 8       // passes: shadows by rays
+#define RAYS_FROM 16      // passes: shadows by rays; fewer would show as grain
 #define SUN_LOBE 900.0f   // exponent of the mirrored sun
 #define SUN_BRIGHT 30.0f  // and its light
 
