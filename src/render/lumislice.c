@@ -12,7 +12,6 @@
 #define PLY_RADIUS 0.40
 #define FIBRE 0.075  // standard deviation of a fibre's spot
 #define STRAY_FIBRE 0.035
-#define STEPS 48  // of the way from a texel to the rim
 #define PI 3.14159265358979323846
 
 typedef struct fibre {
@@ -84,24 +83,24 @@ static float bilinear(const float *values, int n, float x, float y) {
   return low + fy * (high - low);
 }
 
-// Optical depth from each texel out of the slice, for each angle.
+// Optical depth from each texel out of the slice, for each angle, in steps of a texel and a half.
 static void fill_depth(kp_lumi_level *level) {
   int n = level->n;
+  const float step = 3.0f / (float)n, half = 0.5f * (float)n;
   for (int a = 0; a < KP_LUMI_ANGLES; ++a) {
     float angle = (float)(2.0 * PI * a / KP_LUMI_ANGLES), dx = cosf(angle), dy = sinf(angle);
     float *depth = level->depth + (ptrdiff_t)a * n * n;
     for (int i = 0; i < n * n; ++i) {
-      float x = (2.0f * (float)(i % n) + 1.0f) / (float)n - 1.0f;
-      float y = (2.0f * (float)(i / n) + 1.0f) / (float)n - 1.0f, sum = 0.0f;
-      const float step = 2.0f / STEPS;
-      for (int k = 0; k < STEPS; ++k) {
-        float s = ((float)k + 0.5f) * step, px = x + s * dx, py = y + s * dy;
-        if (px * px + py * py > 1.0f) {
+      float x = ((float)(i % n) + 0.5f) / half - 1.0f, y = ((float)(i / n) + 0.5f) / half - 1.0f;
+      float sum = 0.0f;
+      for (float s = 0.5f * step; s < 2.0f; s += step) {
+        float px = x + s * dx, py = y + s * dy;
+        if (px * px + py * py >= 1.0f) {
           break;
         }
-        sum += step * bilinear(level->density, n, px, py);
+        sum += level->density[(int)((py + 1.0f) * half) * n + (int)((px + 1.0f) * half)];
       }
-      depth[i] = KP_LUMI_EXTINCTION * sum;
+      depth[i] = KP_LUMI_EXTINCTION * step * sum;
     }
   }
 }
@@ -133,10 +132,15 @@ kp_result kp_lumislice_create(kp_lumislice *slice) {
     KP_TRY(create_level(level, KP_LUMI_SIZE >> l));
     if (l == 0) {
       fill_density(level);
+      fill_depth(level);
     } else {
-      halve(slice->levels[l - 1].density, level->density, level->n);
+      const kp_lumi_level *finer = &slice->levels[l - 1];
+      halve(finer->density, level->density, level->n);
+      for (int k = 0; k < KP_LUMI_ANGLES; ++k) {
+        ptrdiff_t texels = (ptrdiff_t)level->n * level->n;
+        halve(finer->depth + 4 * k * texels, level->depth + k * texels, level->n);
+      }
     }
-    fill_depth(level);
     fill_open(level);
   }
   return KP_OK;
