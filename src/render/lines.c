@@ -274,6 +274,9 @@ void kp_lines_deep(const kp_pass *pass, const kp_view *view, int64_t tile_index,
     if (outline || !make_stroke(pass, view, bins->items[i], &s)) {
       continue;
     }
+    if (2.0f * kp_minf(end_pixels(view, s.r0, s.w0), end_pixels(view, s.r1, s.w1)) > DEEP) {
+      continue;  // in the depth map
+    }
     float opacity = material_of(pass, segment->set)->opacity;
     kp_tile_box box = clip_stroke(view, &s, list->box);
     for (int y = box.y0; y < box.y1; ++y) {
