@@ -2,6 +2,7 @@
 // share no code with the writers.
 #include "support/test.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -774,6 +775,51 @@ static void test_exporters(void **state) {
   assert_string_equal(name, "_._a_b_c\xc3\xa9");
 }
 
+// ---- trouble
+
+static size_t count_temporary(const char *folder) {
+  size_t n = 0;
+  DIR *all = opendir(folder);
+  assert_non_null(all);
+  for (const struct dirent *entry = readdir(all); entry != NULL; entry = readdir(all)) {
+    n += strstr(entry->d_name, ".tmp") != NULL ? 1 : 0;
+  }
+  (void)closedir(all);
+  return n;
+}
+
+// Each allocation of each exporter fails in turn: an error, no memory and no half file left behind.
+static void test_out_of_memory(void **state) {
+  size_t n_exporters;
+  const kp_exporter *const *exporters = kp_exporters(&n_exporters);
+  kp_frame *frame = make_frame();
+  kp_parallel_set_threads(1);
+  for (size_t e = 0; e < n_exporters; ++e) {
+    bool is_done = false;
+    for (int64_t n = 0; !is_done; n += 1 + n / 40) {
+      assert_true(n < 100000);
+      int64_t before = kp_memory_bytes();
+      kp_export_list list = { .n_frames = 1 };
+      kp_memory_fail_at(n);
+      kp_result result = exporters[e]->write(frame, *state, 0, &list);
+      if (result == KP_OK && exporters[e]->finish != NULL) {
+        result = exporters[e]->finish(*state, &list);
+      }
+      kp_memory_fail_at(-1);
+      is_done = result == KP_OK;
+      if (!is_done && result != KP_ERROR_MEMORY) {
+        print_error("%s: %s\n", exporters[e]->name, kp_last_error());
+      }
+      assert_true(is_done || result == KP_ERROR_MEMORY);
+      kp_export_list_free(&list);
+      assert_int_equal(kp_memory_bytes(), before);
+      assert_int_equal(count_temporary(*state), 0);
+    }
+  }
+  kp_parallel_set_threads(0);
+  kp_frame_free(&frame);
+}
+
 int main(void) {
 #define FOLDER_TEST(name)                                                                          \
   cmocka_unit_test_setup_teardown(name, kp_test_folder_make, kp_test_folder_remove)
@@ -781,7 +827,7 @@ int main(void) {
     FOLDER_TEST(test_frame_file), FOLDER_TEST(test_frame_bad),      FOLDER_TEST(test_ply),
     FOLDER_TEST(test_vtu),        FOLDER_TEST(test_vtu_blocks),     FOLDER_TEST(test_pvd),
     FOLDER_TEST(test_csv),        cmocka_unit_test(test_exporters), FOLDER_TEST(test_vdb),
-    FOLDER_TEST(test_obj),        cmocka_unit_test(test_halves),
+    FOLDER_TEST(test_obj),        cmocka_unit_test(test_halves),    FOLDER_TEST(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
