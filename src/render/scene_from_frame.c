@@ -17,6 +17,7 @@
 #define FLAT_DEPTH 0.5  // of a flat world, in its sizes: what one layer of smoke stands for
 
 #define BOX_TRIANGLES 12          // a box shows its faces, not one round body
+#define AND " and "               // between the names of joined liquids
 #define SURFACE_OF "surface of "  // and the liquid's name: what run/surfaces.c calls its meshes
 
 // Light of one particle of a flame, where no look says more.
@@ -229,17 +230,30 @@ static bool is_surface(const kp_frame_mesh *mesh) {
 
 // Whether a liquid is one of "a and b and c".
 static bool is_among(const char *names, const char *name) {
-  static const char and_word[] = " and ";
   size_t length = strlen(name);
   for (const char *at = names; at != NULL;) {
-    const char *end = strstr(at, and_word);
+    const char *end = strstr(at, AND);
     size_t n = end != NULL ? (size_t)(end - at) : strlen(at);
     if (n == length && memcmp(at, name, n) == 0) {
       return true;
     }
-    at = end != NULL ? end + strlen(and_word) : NULL;
+    at = end != NULL ? end + strlen(AND) : NULL;
   }
   return false;
+}
+
+// The look of the first of them.
+static const kp_look_def *find_liquid_look(const kp_named_look *looks, size_t n,
+                                           const kp_frame_mesh *mesh) {
+  char first[KP_SECTION_NAME_SIZE] = "";
+  if (is_surface(mesh)) {
+    kp_text_copy(first, sizeof first, mesh->name + strlen(SURFACE_OF));
+    char *end = strstr(first, AND);
+    if (end != NULL) {
+      *end = '\0';
+    }
+  }
+  return find_look(looks, n, first);
 }
 
 // A liquid whose surface is drawn is not drawn as particles as well.
@@ -538,8 +552,7 @@ static kp_result fill_scene(kp_frame_scene *s, const kp_frame *frame, const kp_n
                                 .up = frame->up_axis == 2 ? KP_UP_Z : KP_UP_Y };
   for (size_t i = 0; i < frame->n_meshes; ++i) {
     const kp_frame_mesh *mesh = &frame->meshes[i];
-    const char *liquid = is_surface(mesh) ? mesh->name + strlen(SURFACE_OF) : "";
-    const kp_look_def *of_liquid = find_look(looks, n_looks, liquid);
+    const kp_look_def *of_liquid = find_liquid_look(looks, n_looks, mesh);
     KP_TRY(add_mesh(s, mesh, find_look(looks, n_looks, mesh->name), of_liquid));
   }
   for (size_t i = 0; i < frame->n_sets; ++i) {

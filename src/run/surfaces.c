@@ -446,9 +446,8 @@ static kp_result add_field(kp_batch *batch, const char *name, const char *field,
   static const char *const components[3] = { "x", "y", "z" };
   for (int c = 0; c < n_components; ++c) {
     void *data;
-    KP_TRY(kp_batch_room(batch, KP_ITEM_F32, (uint64_t)n, unit, &data, "mesh/surface of %s/%s%s%s",
-                         name, field, n_components > 1 ? "/" : "",
-                         n_components > 1 ? components[c] : ""));
+    KP_TRY(kp_batch_room(batch, KP_ITEM_F32, (uint64_t)n, unit, &data, "mesh/surface of %s/%s/%s",
+                         name, field, n_components > 1 ? components[c] : "0"));
     out[c] = data;
   }
   return KP_OK;

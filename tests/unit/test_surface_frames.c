@@ -1,0 +1,129 @@
+// Surfaces in frames: liquids that mix have one surface when they are joined, which carries their
+// concentration and velocity and takes after the look of the first.
+#include <math.h>
+#include <string.h>
+
+#include "geom/mesh.h"
+#include "io/frame_data.h"
+#include "render/scene_from_frame.h"
+#include "run/surfaces.h"
+
+#include "support/worlds.h"
+
+#define D 0.05
+
+// Two halves of a pool: concentration 1 to the left, 0 to the right, which moves.
+static kp_world *make_halves(void) {
+  kp_test_settings settings =
+      kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.8, 0.4));
+  kp_world *world = kp_test_world(&settings);
+  kp_liquid_def left =
+      kp_test_liquid("pink", kp_vec3_make(0, 0, 0), kp_vec3_make(0.4, 0.3, 0.4), D);
+  kp_liquid_def right =
+      kp_test_liquid("white", kp_vec3_make(0.4, 0, 0), kp_vec3_make(0.8, 0.3, 0.4), D);
+  left.concentration = 1.0;
+  left.dispersion = right.dispersion = 1e-4;
+  right.velocity = kp_vec3_make(0, 0, 0.5);
+  assert_ok(kp_world_add_liquid(world, &left));
+  assert_ok(kp_world_add_liquid(world, &right));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+static kp_frame *load(kp_world *world, const kp_surface_out *how, const char *folder) {
+  const char *path = kp_test_path(folder, "surface.kpf");
+  kp_batch batch = { 0 };
+  kp_surfaces surfaces;
+  kp_frame *frame;
+  assert_ok(kp_surfaces_begin(&surfaces, how, world));
+  kp_batch_begin(&batch, world, 0, 3);
+  assert_ok(kp_surfaces_add(&surfaces, world, &batch));
+  assert_ok(kp_container_write(path, &batch.head, batch.sections.data, batch.sections.count));
+  kp_batch_free(&batch);
+  kp_surfaces_free(&surfaces);
+  assert_ok(kp_frame_load(path, &frame));
+  return frame;
+}
+
+static double volume_of(const kp_frame_mesh *in) {
+  kp_mesh mesh;
+  assert_ok(kp_mesh_create((kp_index)in->n_vertices, (kp_index)in->n_triangles, &mesh));
+  memcpy(mesh.vertices, in->vertices, (size_t)in->n_vertices * sizeof *mesh.vertices);
+  for (uint64_t i = 0; i < 3 * in->n_triangles; ++i) {
+    mesh.triangles[i / 3].v[i % 3] = (kp_index)in->triangles[i];
+  }
+  assert_ok(kp_mesh_check_closed(&mesh));
+  double volume = kp_mesh_volume(&mesh);
+  kp_mesh_destroy(&mesh);
+  return volume;
+}
+
+static void test_joined(void **state) {
+  kp_world *world = make_halves();
+  kp_surface_out how = kp_default_surface_out();
+  kp_text_copy(how.from, sizeof how.from, "all");
+  how.join = true;
+  kp_frame *frame = load(world, &how, *state);
+  assert_int_equal(frame->n_meshes, 1);
+  const kp_frame_mesh *mesh = kp_frame_find_mesh(frame, "surface of pink and white");
+  assert_non_null(mesh);
+  assert_near_relative(volume_of(mesh), 0.8 * 0.3 * 0.4, 0.03);
+  const kp_frame_field *c = kp_frame_find_field(&mesh->fields, "concentration");
+  assert_non_null(c);
+  assert_int_equal(c->n_components, 1);
+  int n_between = 0;
+  for (uint64_t i = 0; i < mesh->n_vertices; ++i) {
+    double x = mesh->vertices[i].x, value = kp_frame_value(c, 0, i);
+    double expected = x < 0.4 - 2.6 * D ? 1.0 : 0.0;
+    if (fabs(x - 0.4) > 2.6 * D) {
+      assert_near(value, expected, 1e-6);
+      assert_near(mesh->velocities[i].z, 0.5 * (1.0 - expected), 1e-6);
+    } else {
+      assert_between(value, 0.0, 1.0);
+      n_between += value > 0.05 && value < 0.95 ? 1 : 0;
+    }
+  }
+  assert_true(n_between > 10);
+  // coloured as the first liquid says, and opaque
+  kp_named_look look = { .look = kp_default_look_def() };
+  kp_text_copy(look.name, sizeof look.name, "pink");
+  kp_text_copy(look.look.color_by, sizeof look.look.color_by, "concentration");
+  kp_frame_scene *scene = NULL;
+  assert_ok(kp_frame_scene_create(frame, &look, 1, 0.5 * D, &scene));
+  const kp_render_scene *drawn = kp_frame_scene_get(scene);
+  assert_int_equal(drawn->n_meshes, 1);
+  assert_non_null(drawn->meshes[0].scalar);
+  assert_false(drawn->meshes[0].look.water);
+  kp_frame_scene_destroy(&scene);
+  kp_frame_free(&frame);
+  kp_world_destroy(&world);
+}
+
+// Apart there are two, each with its own, and smoothing leaves them on the walls.
+static void test_apart(void **state) {
+  kp_world *world = make_halves();
+  kp_surface_out how = kp_default_surface_out();
+  kp_text_copy(how.from, sizeof how.from, "all");
+  for (int kind = 0; kind < KP_MESH_SMOOTHING_COUNT; ++kind) {
+    how.mesh_smoothing = kind;
+    kp_frame *frame = load(world, &how, *state);
+    assert_int_equal(frame->n_meshes, 2);
+    const kp_frame_mesh *mesh = kp_frame_find_mesh(frame, "surface of pink");
+    double volume = volume_of(mesh), lowest = 1.0;
+    for (uint64_t i = 0; i < mesh->n_vertices; ++i) {
+      lowest = fmin(lowest, mesh->vertices[i].y);
+    }
+    assert_near_relative(volume, 0.4 * 0.3 * 0.4, kind == KP_MESH_SMOOTHING_NONE ? 0.06 : 0.12);
+    assert_near(lowest, 0.0, 1e-3 * D);
+    kp_frame_free(&frame);
+  }
+  kp_world_destroy(&world);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_joined, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_apart, kp_test_folder_make, kp_test_folder_remove),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
