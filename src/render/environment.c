@@ -216,8 +216,11 @@ kp_rgb kp_environment_color(const kp_environment *e, kp_f3 d) {
                                   : (d.z >= 0.0f ? 4 : 5);
   float along = kp_f3_dot(d, axis(face, 0)), most = (float)(e->size - 1);
   float s = kp_f3_dot(d, axis(face, 1)) / along, t = kp_f3_dot(d, axis(face, 2)) / along;
-  float x = kp_clampf(0.5f * (s + 1.0f) * (float)e->size - 0.5f, 0.0f, most);
-  float y = kp_clampf(0.5f * (t + 1.0f) * (float)e->size - 0.5f, 0.0f, most);
+  float x = 0.5f * (s + 1.0f) * (float)e->size - 0.5f;
+  float y = 0.5f * (t + 1.0f) * (float)e->size - 0.5f;
+  // what is not a number stays in the picture too
+  x = x > 0.0f ? kp_minf(x, most) : 0.0f;
+  y = y > 0.0f ? kp_minf(y, most) : 0.0f;
   int i = (int)x, j = (int)y;
   int next_i = i + 1 < e->size ? i + 1 : i, next_j = j + 1 < e->size ? j + 1 : j;
   const kp_rgb *texels = e->texels + (size_t)face * (size_t)e->size * (size_t)e->size;

@@ -461,14 +461,14 @@ static void meet_clear(tracer *t, const path *ray, const kp_surface_point *point
     return;
   }
   path in = bent_path(t, ray, point, normal, n1, n2), out = mirrored_path(t, ray, point, normal);
-  if (!(kp_f3_dot(in.direction, in.direction) > 0.0f)) {
-    share = 1.0f;
-  }
+  bool is_total = !(kp_f3_dot(in.direction, in.direction) > 0.0f);
   // a share that does not pay for a ray goes to the other
   float most = kp_maxf(ray->weight.r, kp_maxf(ray->weight.g, ray->weight.b));
   bool may_split = t->splits < SPLITS && t->n + 2 <= STACK;
   float least = ray->turns == 0 ? LEAST_FIRST : LEAST;
-  if (share * most < least || (!may_split && share < 0.5f)) {
+  if (is_total) {
+    share = 1.0f;
+  } else if (share * most < least || (!may_split && share < 0.5f)) {
     share = 0.0f;
   } else if ((1.0f - share) * most < LEAST || !may_split) {
     share = 1.0f;

@@ -279,6 +279,37 @@ static void slab_moves_what_is_behind(void **state) {
   kp_environment_free(&sky);
 }
 
+// A dark wavy block of glass in a map: rays of little weight are mirrored totally too, and every
+// one of them ends somewhere.
+static void faint_rays_are_mirrored_too(void **state) {
+  (void)state;
+  static ball b;
+  make_ball(&b, 1.0);
+  for (int i = 0; i < RINGS * AROUND; ++i) {
+    double bump = 1.0 + 0.08 * sin(13.0 * b.x[i]) * sin(11.0 * b.y[i]) * sin(9.0 * b.z[i]);
+    b.x[i] *= bump;
+    b.y[i] *= bump;
+    b.z[i] *= bump;
+  }
+  b.mesh.normals = NULL;
+  b.mesh.smooth_shading = true;
+  b.mesh.look.opacity = 0.1;
+  b.mesh.look.refraction = 2.4;
+  b.mesh.look.color = kp_vec3_make(0.2, 0.2, 0.2);
+  b.mesh.look.density = 0.5;
+  kp_environment sky;
+  make_sky(&sky, 255, -1, 0);
+  kp_render_scene scene = scene_of(&b.mesh, 1, &sky);
+  kp_render_def def = plain_def(161);
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  for (int i = 0; i < 4 * 161 * 161; ++i) {
+    assert_true(isfinite(picture.rgba[i]) && picture.rgba[i] <= 1.002f);
+  }
+  kp_picture_free(&picture);
+  kp_environment_free(&sky);
+}
+
 // Smoke behind a slab of water dims the light from behind by its optical depth.
 static void smoke_is_seen_through_water(void **state) {
   (void)state;
@@ -587,6 +618,9 @@ static void maps_are_read_from_files(void **state) {
       double grey = (double)kp_srgb_decode((float)(40 * (k + 1)) / 255.0f);
       assert_near(kp_environment_color(&e, ways[k]).g, grey, 1e-6);
     }
+    // no direction at all gives some colour
+    assert_true(isfinite(kp_environment_color(&e, kp_f3_make(0.0f, 0.0f, 0.0f)).r));
+    assert_true(isfinite(kp_environment_color(&e, kp_f3_make(NAN, 1.0f, 0.0f)).r));
     // half of the light on a sheet comes from the face it looks at and more
     assert_true(e.down.r > e.up.r);
     kp_environment_free(&e);
@@ -607,6 +641,7 @@ int main(void) {
     cmocka_unit_test(white_furnace),
     cmocka_unit_test(slab_takes_out_what_it_should),
     cmocka_unit_test(slab_moves_what_is_behind),
+    cmocka_unit_test(faint_rays_are_mirrored_too),
     cmocka_unit_test(smoke_is_seen_through_water),
     cmocka_unit_test(gloss_mirrors_what_is_around),
     cmocka_unit_test(blinn_phong_is_its_formula),
