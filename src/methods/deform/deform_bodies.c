@@ -352,6 +352,14 @@ void kp_deform_bodies_begin(kp_deform *d, kp_env *env) {
   }
 }
 
+kp_frame3 kp_deform_body_ahead(const kp_deform *d, const kp_env *env, kp_index body) {
+  kp_frame3 frame = d->bodies.frames.data[body];
+  kp_frame3 now = kp_bodies_frame(env->bodies, body);
+  frame.velocity = now.velocity;
+  frame.angular_velocity = now.angular_velocity;
+  return drift(frame, d->dt);
+}
+
 static void advance(kp_deform *d, kp_env *env) {
   kp_deform_bodies *b = &d->bodies;
   for (size_t k = 0; k < b->frames.count; ++k) {
@@ -360,10 +368,7 @@ static void advance(kp_deform *d, kp_env *env) {
     if (model->kind == KP_BODY_SCRIPTED) {
       *frame = kp_body_scripted_frame(model, d->time + d->dt);
     } else if (model->kind == KP_BODY_FREE) {
-      kp_frame3 now = kp_bodies_frame(env->bodies, (kp_index)k);
-      frame->velocity = now.velocity;
-      frame->angular_velocity = now.angular_velocity;
-      *frame = drift(*frame, d->dt);
+      *frame = kp_deform_body_ahead(d, env, (kp_index)k);
     }
   }
 }

@@ -43,6 +43,9 @@ void kp_deform_bodies_free(kp_deform_bodies *bodies);
 // Before the first inner step of a sub-step: free bodies from where they are.
 void kp_deform_bodies_begin(struct kp_deform *deform, kp_env *env);
 
+// Where a body that is free will be at the end of the inner step, as fast as it is now.
+kp_frame3 kp_deform_body_ahead(const struct kp_deform *deform, const kp_env *env, kp_index body);
+
 // B.4: nodes out of bodies; v -> Gamma(v); normals of contacts.
 KP_NODISCARD kp_result kp_deform_collide(struct kp_deform *deform, kp_env *env);
 

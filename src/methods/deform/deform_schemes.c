@@ -81,6 +81,7 @@ static kp_result newmark_finish(kp_deform *d, kp_env *env, const kp_deform_group
   double half = 0.5 * d->dt;
   KP_TRY(middle(d, env, group));
   KP_TRY(solve(d, env, group, d->middle.c, half, 1));
+  KP_TRY(kp_hair_pull_bodies(d, env, group, d->middle.c, half));
   KP_TRY(kp_deform_recover(d, env, group, half));
   KP_TRY(extrapolate(d, env, group));
   return copy(env, group, d->moving.c, velocity(d));
@@ -89,7 +90,8 @@ static kp_result newmark_finish(kp_deform *d, kp_env *env, const kp_deform_group
 // ---- backward Euler -----------------------------------------------------------------------------
 
 static kp_result backward_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
-  return solve(d, env, group, position(d), d->dt, 0);
+  KP_TRY(solve(d, env, group, position(d), d->dt, 0));
+  return kp_hair_pull_bodies(d, env, group, position(d), d->dt);
 }
 
 // The velocity that moved the nodes is the new one, unless bodies are in the way: the solve did not

@@ -67,9 +67,10 @@ typedef struct kp_deform_hair {
   kp_buffer start;  // I32: first node of each hair; behind the last of a part, its end
   kp_buffer spring_start, axis_start;  // I32: the same of springs and of altitudes
   kp_hair_locks locks[KP_SCHEME_COUNT];
-  kp_buffer parent;     // I32, of all nodes: the node nearer to the root, -1: none
-  kp_buffer rest;       // F64: distance to it
-  kp_buffer root_list;  // I32
+  kp_buffer parent;          // I32, of all nodes: the node nearer to the root, -1: none
+  kp_buffer rest;            // F64: distance to it
+  kp_buffer root_list;       // I32
+  KP_ARRAY(kp_vec3) before;  // m/s: of roots before this inner step; scratch
   int64_t n_extras;
   kp_buffer extra_list;  // I32: nodes that are there for the twist alone
   kp_buffer local[3];    // F64: roots in the frame of their body
@@ -85,6 +86,11 @@ void kp_hair_free(struct kp_deform *deform);
 
 // Velocities that take the roots to where their bodies are at the end of the inner step.
 KP_NODISCARD kp_result kp_hair_lead(struct kp_deform *deform, kp_env *env);
+// After a solve over a time h with the forces at x gave `moving`: free bodies feel the roots that
+// grow on them.
+KP_NODISCARD kp_result kp_hair_pull_bodies(struct kp_deform *deform, kp_env *env,
+                                           const struct kp_deform_group *group, kp_buffer x[3],
+                                           double h);
 
 // Change `moving` so that hairs do not stretch. The velocity a scheme finishes with is not touched:
 // what is taken here would otherwise be lost as energy (section 7.4.1).

@@ -187,13 +187,97 @@ void kp_hair_free(kp_deform *d) {
   kp_hair_free_links(d);
   kp_hair_free_locks(d);
   each_buffer(&d->hair, free_one, NULL);
+  kp_array_free(&d->hair.before);
   kp_array_free(&d->hair.places);
 }
 
 // ---- roots --------------------------------------------------------------------------------------
 
+// Does this hair pull on what it grows on?
+static bool pulls(const kp_deform *d, const kp_env *env, const kp_hair_place *place) {
+  kp_index body = place->model.body;
+  return place->n_roots > 0 && body >= 0 && (size_t)body < d->bodies.frames.count &&
+         env->bodies->models.data[body].kind == KP_BODY_FREE;
+}
+
+// Velocities of roots before they are led on.
+static kp_result keep_velocities(kp_deform *d, const kp_hair_place *place) {
+  const int32_t *list;
+  const kp_real *v[3];
+  KP_TRY(kp_buffer_get(&d->hair.root_list, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&list));
+  for (int c = 0; c < 3; ++c) {
+    kp_buffer *buffer = &d->set->velocity->buffers[c];
+    KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&v[c]));
+  }
+  size_t end = (size_t)(place->roots + place->n_roots);
+  if (d->hair.before.count < end) {
+    KP_TRY(kp_array_resize(&d->hair.before, end));
+  }
+  for (int64_t r = place->roots; r < (int64_t)end; ++r) {
+    int32_t i = list[r];
+    d->hair.before.data[r] = kp_vec3_make((double)v[0][i], (double)v[1][i], (double)v[2][i]);
+  }
+  return KP_OK;
+}
+
+// What forces give a root in the step, less what it takes up itself, is the body's. `part`: the
+// step over the time of the solve.
+static kp_result give_to_body(kp_deform *d, kp_env *env, const kp_deform_group *group,
+                              const kp_hair_place *place, double part) {
+  const int32_t *list;
+  const kp_real *b, *mass, *v[3];
+  const kp_pos *x[3];
+  KP_TRY(kp_buffer_get(&d->hair.root_list, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&list));
+  KP_TRY(kp_buffer_get(&d->right, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&b));
+  KP_TRY(kp_buffer_get(&d->mass, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&mass));
+  for (int c = 0; c < 3; ++c) {
+    kp_set *set = d->set;
+    KP_TRY(kp_buffer_get(&set->velocity->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&v[c]));
+    KP_TRY(kp_buffer_get(&set->position->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&x[c]));
+  }
+  int64_t n = group->nodes.n;
+  kp_index body = place->model.body;
+  for (int64_t r = place->roots; r < place->roots + place->n_roots; ++r) {
+    int64_t i = list[r], e = i - group->nodes.first;
+    kp_vec3 impulse = kp_vec3_make((double)b[e], (double)b[n + e], (double)b[2 * n + e]);
+    kp_vec3 now = kp_vec3_make((double)v[0][i], (double)v[1][i], (double)v[2][i]);
+    kp_vec3 taken = kp_vec3_scale(kp_vec3_sub(now, d->hair.before.data[r]), (double)mass[i]);
+    impulse = kp_vec3_sub(kp_vec3_scale(impulse, part), taken);
+    // the frame has gone on since the sub-step began: the arm is that of the inner step
+    kp_vec3 at = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
+    kp_vec3 arm = kp_vec3_sub(at, d->bodies.frames.data[body].position);
+    kp_frame3 frame = kp_bodies_frame(env->bodies, body);
+    kp_bodies_add_impulse(env->bodies, body, kp_vec3_add(frame.position, arm), impulse);
+  }
+  return KP_OK;
+}
+
+kp_result kp_hair_pull_bodies(kp_deform *d, kp_env *env, const kp_deform_group *group,
+                              kp_buffer x[3], double h) {
+  bool is_ready = false;
+  for (size_t k = 0; k < d->hair.places.count; ++k) {
+    const kp_hair_place *place = &d->hair.places.data[k];
+    if (d->parts.data[place->part].scheme != group->scheme || !pulls(d, env, place)) {
+      continue;
+    }
+    if (!is_ready) {
+      bool is_implicit = group->scheme == KP_SCHEME_BACKWARD_EULER || d->def.implicit;
+      KP_TRY(kp_deform_evaluate(d, group, x, is_implicit ? h : 0.0));
+      KP_TRY(kp_deform_impulse(d, env, group, d->moving.c, h, true));
+      is_ready = true;
+    }
+    KP_TRY(give_to_body(d, env, group, place, d->dt / h));
+  }
+  return KP_OK;
+}
+
 static kp_result lead_roots(kp_deform *d, kp_env *env, const kp_hair_place *place) {
-  kp_frame3 frame = frame_at(env, place->model.body, d->time + d->dt);
+  bool is_free = pulls(d, env, place);
+  if (is_free) {
+    KP_TRY(keep_velocities(d, place));
+  }
+  kp_frame3 frame = is_free ? kp_deform_body_ahead(d, env, place->model.body)
+                            : frame_at(env, place->model.body, d->time + d->dt);
   kp_mat3 turn = kp_quat_to_mat3(frame.orientation);
   hair_root_args a = { .first = place->roots,
                        .dt = d->dt,
