@@ -6,6 +6,7 @@ typedef struct volume_size {
   int cells_3d;       // along the box
   double depth;       // m, of the box of 1 m
   double seconds_3d;  // 10 or more: the settled level is asked for too
+  int long_steps;     // cells along the box of scene C
 } volume_size;
 
 extern const volume_size volume_size_chosen;

@@ -10,8 +10,9 @@
 
 // The particles of a set by the cells of a grid: those of item c are start[c]..start[c + 1] - 1.
 typedef struct kp_flip_sorted {
-  kp_buffer keys, order;  // u32
-  kp_buffer start;        // u32, items and three more: beyond the grid, and what was to go
+  kp_buffer keys, order;      // u32
+  kp_buffer marks, spare[2];  // u32: of crowds
+  kp_buffer start;            // u32, items and three more: beyond the grid, and what was to go
 } kp_flip_sorted;
 
 typedef struct kp_flip_liquid {
@@ -113,11 +114,13 @@ KP_NODISCARD kp_result kp_flip_measure(kp_flip *flip, kp_flip_volumes *out);
 void kp_flip_sorted_init(kp_flip_sorted *sorted, kp_backend *backend);
 void kp_flip_sorted_free(kp_flip_sorted *sorted);
 // Brings the particles into the order of the cells, ties by id, and their fractions up to date.
-// With `going` (may be NULL), those in deep cells and a share of those near them are removed.
+// With `going` (may be NULL), those in deep cells, a share of those near them and those of crowds
+// are removed.
 typedef struct kp_flip_going {
   kp_buffer *deep, *depth;
   uint64_t seed, round;
   double share;
+  uint32_t most;  // particles of a cell; the youngest beyond it go
 } kp_flip_going;
 KP_NODISCARD kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
                                     kp_field *fraction, const kp_flip_going *going);

@@ -16,6 +16,8 @@
 #define FLIP_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
   POINT(flip, keys)                                                                                \
   POINT(flip, thin)                                                                                \
+  POINT(flip, crowd)                                                                               \
+  POINT(flip, part)                                                                                \
   POINT(flip, place)                                                                               \
   POINT(flip, carry)                                                                               \
   POINT(flip, carry_far)                                                                           \
@@ -107,6 +109,36 @@ KP_FN void flip_thin(int64_t p, const flip_thin_args *a) {
       kp_rng_uniform(a->seed, KP_RNG_FLIP, a->id[p], a->round) < a->share) {
     a->keys[p] = (uint32_t)(a->grid.count + 1);
   }
+}
+
+// In sorted order: which particles a cell has beyond so many, the youngest of it.
+typedef struct flip_crowd_args {
+  kp_mac_view grid;
+  uint32_t most;
+  const uint32_t *keys, *start;
+  uint32_t *marks;
+} flip_crowd_args;
+
+KP_FN void flip_crowd(int64_t s, const flip_crowd_args *a) {
+  uint32_t key = a->keys[s];
+  a->marks[s] = key < (uint32_t)a->grid.count && (uint32_t)s - a->start[key] >= a->most ? 1 : 0;
+}
+
+// Those come behind all others; everybody else keeps the order.
+typedef struct flip_part_args {
+  kp_mac_view grid;
+  int64_t n, n_kept;
+  const uint32_t *marks;  // scanned: marked ones before, n + 1 of them
+  const uint32_t *keys, *order;
+  uint32_t *new_keys, *new_order;
+} flip_part_args;
+
+KP_FN void flip_part(int64_t s, const flip_part_args *a) {
+  int is_marked = a->marks[s + 1] != a->marks[s];
+  int64_t before = a->marks[s];
+  int64_t to = is_marked ? a->n_kept + before : s - before;
+  a->new_keys[to] = is_marked ? (uint32_t)(a->grid.count + 1) : a->keys[s];
+  a->new_order[to] = a->order[s];
 }
 
 typedef struct flip_place_args {

@@ -13,8 +13,9 @@ FLIP_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAI
 // ---- sorting ------------------------------------------------------------------------------------
 
 void kp_flip_sorted_init(kp_flip_sorted *sorted, kp_backend *backend) {
-  kp_buffer *all[] = { &sorted->keys, &sorted->order, &sorted->start };
-  for (int b = 0; b < 3; ++b) {
+  kp_buffer *all[] = { &sorted->keys,  &sorted->order,    &sorted->start,
+                       &sorted->marks, &sorted->spare[0], &sorted->spare[1] };
+  for (int b = 0; b < 6; ++b) {
     kp_buffer_init(all[b], backend);
     all[b]->type = KP_TYPE_U32;
     all[b]->tag = KP_MEMORY_GRID;
@@ -25,6 +26,9 @@ void kp_flip_sorted_free(kp_flip_sorted *sorted) {
   kp_buffer_free(&sorted->keys);
   kp_buffer_free(&sorted->order);
   kp_buffer_free(&sorted->start);
+  kp_buffer_free(&sorted->marks);
+  kp_buffer_free(&sorted->spare[0]);
+  kp_buffer_free(&sorted->spare[1]);
 }
 
 static int bits_of(uint64_t largest) {
@@ -84,6 +88,52 @@ static kp_result cut(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
   return kp_space_keep_first(set->space, (int64_t)n);
 }
 
+static kp_result find_starts(kp_flip_sorted *sorted, kp_mac *mac, int64_t n) {
+  kp_call call;
+  cells_starts_args starts = { .n = n, .n_cells = mac->view.count + 2 };
+  kp_call_init(&call, &cells_starts_kernel, &starts);
+  KP_BIND(&call, &starts, keys, &sorted->keys, KP_ACCESS_READ);
+  KP_BIND(&call, &starts, cell_start, &sorted->start, KP_ACCESS_OVERWRITE);
+  return kp_call_run(mac->backend, &call, n + 1);
+}
+
+// Marks of crowds, scanned: how many there are.
+static kp_result mark_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n, uint32_t most,
+                             uint32_t *n_marked) {
+  KP_TRY(kp_buffer_resize(&sorted->marks, (size_t)(n + 1) * sizeof(uint32_t)));
+  flip_crowd_args a = { .grid = mac->view, .most = most };
+  kp_call call;
+  kp_call_init(&call, &flip_crowd_kernel, &a);
+  KP_BIND(&call, &a, keys, &sorted->keys, KP_ACCESS_READ);
+  KP_BIND(&call, &a, start, &sorted->start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, marks, &sorted->marks, KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(mac->backend, &call, n));
+  uint32_t *marks;
+  KP_TRY(kp_buffer_get(&sorted->marks, KP_SIDE_DEVICE, KP_ACCESS_WRITE, (void **)&marks));
+  KP_TRY(kp_scan(mac->backend, marks, marks, n));
+  return kp_copy_out(mac->backend, n_marked, marks + n, sizeof *n_marked);
+}
+
+// What cells have beyond `most` comes last, as what is to go.
+static kp_result part_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n, uint32_t most) {
+  uint32_t n_marked;
+  KP_TRY(mark_crowds(sorted, mac, n, most, &n_marked));
+  KP_TRY(kp_buffer_resize(&sorted->spare[0], (size_t)n * sizeof(uint32_t)));
+  KP_TRY(kp_buffer_resize(&sorted->spare[1], (size_t)n * sizeof(uint32_t)));
+  flip_part_args a = { .grid = mac->view, .n = n, .n_kept = n - (int64_t)n_marked };
+  kp_call call;
+  kp_call_init(&call, &flip_part_kernel, &a);
+  KP_BIND(&call, &a, marks, &sorted->marks, KP_ACCESS_READ);
+  KP_BIND(&call, &a, keys, &sorted->keys, KP_ACCESS_READ);
+  KP_BIND(&call, &a, order, &sorted->order, KP_ACCESS_READ);
+  KP_BIND(&call, &a, new_keys, &sorted->spare[0], KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, new_order, &sorted->spare[1], KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(mac->backend, &call, n));
+  kp_buffer_swap_device(&sorted->keys, &sorted->spare[0]);
+  kp_buffer_swap_device(&sorted->order, &sorted->spare[1]);
+  return find_starts(sorted, mac, n);
+}
+
 kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_field *fraction,
                        const kp_flip_going *going) {
   int64_t n = set->space->n;
@@ -92,17 +142,18 @@ kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_fiel
   KP_TRY(kp_buffer_resize(&sorted->start, (size_t)(mac->view.count + 3) * sizeof(uint32_t)));
   if (n > 0) {
     KP_TRY(sort_keys(sorted, mac, set, going));
+  }
+  KP_TRY(find_starts(sorted, mac, n));
+  if (going != NULL && n > 0) {
+    KP_TRY(part_crowds(sorted, mac, n, going->most));
+  }
+  if (n > 0) {
     KP_TRY(kp_space_permute(set->space, &sorted->order));
   }
-  kp_call call;
-  cells_starts_args starts = { .n = n, .n_cells = mac->view.count + 2 };
-  kp_call_init(&call, &cells_starts_kernel, &starts);
-  KP_BIND(&call, &starts, keys, &sorted->keys, KP_ACCESS_READ);
-  KP_BIND(&call, &starts, cell_start, &sorted->start, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(mac->backend, &call, n + 1));
   if (going != NULL) {
     KP_TRY(cut(sorted, mac, set));
   }
+  kp_call call;
   flip_place_args a = { .grid = mac->view };
   kp_call_init(&call, &flip_place_kernel, &a);
   KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);

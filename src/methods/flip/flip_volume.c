@@ -9,8 +9,8 @@
 FLIP_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 
 // Of a cell, in one step: how much is moved away at most, and how far.
-#define MOST_EXCESS 0.5
-#define MOST_SHIFT 0.25
+#define MOST_EXCESS 4.0
+#define MOST_SHIFT 0.5
 
 // Behind walls nothing is open, beyond open sides all is as inside.
 kp_result kp_flip_fill_open(kp_mac *mac, kp_buffer *open) {
