@@ -44,4 +44,4 @@ plasma "charges" {
 }
 
 output { frames = 60, fps = 60 }
-render { camera_azimuth_deg = 20, camera_elevation_deg = 20, camera_zoom = 1.2, box = false }
+render { camera_azimuth_deg = 20, camera_elevation_deg = 20, camera_zoom = 1.2, box = false, background = "sky" }

@@ -13,4 +13,4 @@ liquid "water" {
 
 output { frames = 30, fps = 30 }
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 32, camera_elevation_deg = 20, samples = 4 }
+render { camera_azimuth_deg = 32, camera_elevation_deg = 20, background = "sky", samples = 4 }

@@ -14,6 +14,7 @@ liquid "water" {
   method = "flip",
   spacing = spacing,
   viscosity = 0,
+  jitter = 0.25,                             -- rows of particles leave tubes of air when they part
   shape = box { min = {0, 0, 0}, max = {0.4, 0.5, tank.width} },
 }
 
@@ -24,6 +25,5 @@ collider "pillar" {
 
 output { frames = 60, fps = 30 }
 
--- Pictures: dark where water rests, white where it is fast.
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 32, camera_elevation_deg = 20, samples = 4 }
+render { camera_azimuth_deg = 32, camera_elevation_deg = 20, background = "sky", samples = 4 }
