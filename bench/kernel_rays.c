@@ -23,7 +23,9 @@ static kp_result upload(kp_buffer *buffer, const void *bytes, size_t size) {
   if (host == NULL) {
     return KP_ERROR_MEMORY;
   }
-  memcpy(host, bytes, size);
+  if (size > 0) {
+    memcpy(host, bytes, size);
+  }
   return KP_OK;
 }
 

@@ -265,8 +265,10 @@ static void append(kp_ray_tree *tree, const builder *b) {
       }
     }
   }
-  memcpy(tree->lanes + tree->n_blocks * KP_RAY_LANES, b->lanes.data,
-         b->lanes.count * sizeof(uint32_t));
+  if (b->lanes.count > 0) {
+    memcpy(tree->lanes + tree->n_blocks * KP_RAY_LANES, b->lanes.data,
+           b->lanes.count * sizeof(uint32_t));
+  }
   tree->n_blocks += (int64_t)b->lanes.count / KP_RAY_LANES;
 }
 
