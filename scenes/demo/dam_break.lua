@@ -28,7 +28,7 @@ collider "pillar" {
 
 output { frames = 100, fps = 60, surface = { from = "water", field = "anisotropic" } }
 
--- Pictures: clear water under the sky. As particles, white where they are fast:
---   kelpie render out/dam_break --set "surface of water.visible=false"
+-- Pictures: clear water under the sky. With look "surface of water" { visible = false } they show its particles,
+-- white where they are fast.
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.8, gloss = 0.5 }
 render { camera_azimuth_deg = 32, camera_elevation_deg = 20, camera_zoom = 1.05, background = "sky", samples = 4 }   -- 16 for film, 64 for stills
