@@ -94,7 +94,6 @@ KP_FN kp_mac_piece kp_mac_piece_of(const kp_mac_view *g, int axis, int64_t j, in
                                    int64_t i1) {
   int64_t along = axis == 0 ? i0 : (axis == 1 ? j : k);
   int is_seam = axis == 0 && g->is_periodic[0] && i0 == 0;
-  kp_mac_piece p = { .i0 = i0, .i1 = is_seam ? 1 : i1 };
-  p.before = kp_mac_before(g, axis, along, 0);
+  kp_mac_piece p = { i0, is_seam ? 1 : i1, kp_mac_before(g, axis, along, 0) };
   return p;
 }
