@@ -120,7 +120,9 @@ typedef struct kp_flip_going {
   kp_buffer *deep, *depth;
   uint64_t seed, round;
   double share;
-  uint32_t most;  // particles of a cell; the youngest beyond it go
+  uint32_t most;       // particles of a cell; the youngest beyond it go
+  uint32_t most_full;  // the same of cells that are full by right
+  double full;         // cells: what is deeper is
 } kp_flip_going;
 KP_NODISCARD kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
                                     kp_field *fraction, const kp_flip_going *going);

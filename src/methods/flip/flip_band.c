@@ -128,7 +128,9 @@ kp_result kp_flip_band_sort(kp_flip *flip, kp_flip_liquid *liquid) {
                           .seed = band->seed,
                           .round = band->round,
                           .share = share_of(band, -band->owed),
-                          .most = (uint32_t)(MOST_CROWD * band->per_cell) };
+                          .most = (uint32_t)(MOST_CROWD * band->per_cell),
+                          .most_full = (uint32_t)ceil(band->per_cell),
+                          .full = kp_flip_band_full(flip) };
   return kp_flip_sort(&liquid->sorted, flip->flow.mac, set, liquid->fraction, &going);
 }
 

@@ -115,13 +115,21 @@ KP_FN void flip_thin(int64_t p, const flip_thin_args *a) {
 typedef struct flip_crowd_args {
   kp_mac_view grid;
   uint32_t most;
+  uint32_t most_full;    // in cells that are full by right
+  kp_real full;          // cells: what is deeper is
+  const kp_real *depth;  // cells
   const uint32_t *keys, *start;
   uint32_t *marks;
 } flip_crowd_args;
 
 KP_FN void flip_crowd(int64_t s, const flip_crowd_args *a) {
   uint32_t key = a->keys[s];
-  a->marks[s] = key < (uint32_t)a->grid.count && (uint32_t)s - a->start[key] >= a->most ? 1 : 0;
+  uint32_t is_marked = 0;
+  if (key < (uint32_t)a->grid.count) {
+    uint32_t most = a->depth[key] >= a->full ? a->most_full : a->most;
+    is_marked = (uint32_t)s - a->start[key] >= most ? 1 : 0;
+  }
+  a->marks[s] = is_marked;
 }
 
 // Those come behind all others; everybody else keeps the order.

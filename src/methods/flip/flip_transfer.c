@@ -98,14 +98,18 @@ static kp_result find_starts(kp_flip_sorted *sorted, kp_mac *mac, int64_t n) {
 }
 
 // Marks of crowds, scanned: how many there are.
-static kp_result mark_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n, uint32_t most,
-                             uint32_t *n_marked) {
+static kp_result mark_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n,
+                             const kp_flip_going *going, uint32_t *n_marked) {
   KP_TRY(kp_buffer_resize(&sorted->marks, (size_t)(n + 1) * sizeof(uint32_t)));
-  flip_crowd_args a = { .grid = mac->view, .most = most };
+  flip_crowd_args a = { .grid = mac->view,
+                        .most = going->most,
+                        .most_full = going->most_full,
+                        .full = (kp_real)going->full };
   kp_call call;
   kp_call_init(&call, &flip_crowd_kernel, &a);
   KP_BIND(&call, &a, keys, &sorted->keys, KP_ACCESS_READ);
   KP_BIND(&call, &a, start, &sorted->start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, depth, going->depth, KP_ACCESS_READ);
   KP_BIND(&call, &a, marks, &sorted->marks, KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(mac->backend, &call, n));
   uint32_t *marks;
@@ -115,9 +119,10 @@ static kp_result mark_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n, uin
 }
 
 // What cells have beyond `most` comes last, as what is to go.
-static kp_result part_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n, uint32_t most) {
+static kp_result part_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n,
+                             const kp_flip_going *going) {
   uint32_t n_marked;
-  KP_TRY(mark_crowds(sorted, mac, n, most, &n_marked));
+  KP_TRY(mark_crowds(sorted, mac, n, going, &n_marked));
   KP_TRY(kp_buffer_resize(&sorted->spare[0], (size_t)n * sizeof(uint32_t)));
   KP_TRY(kp_buffer_resize(&sorted->spare[1], (size_t)n * sizeof(uint32_t)));
   flip_part_args a = { .grid = mac->view, .n = n, .n_kept = n - (int64_t)n_marked };
@@ -145,7 +150,7 @@ kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_fiel
   }
   KP_TRY(find_starts(sorted, mac, n));
   if (going != NULL && n > 0) {
-    KP_TRY(part_crowds(sorted, mac, n, going->most));
+    KP_TRY(part_crowds(sorted, mac, n, going));
   }
   if (n > 0) {
     KP_TRY(kp_space_permute(set->space, &sorted->order));
