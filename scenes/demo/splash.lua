@@ -28,4 +28,7 @@ output { frames = 60, fps = 60, surface = { from = "all", join = true, field = "
 
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 2.5, smooth = 0.8, gloss = 0.5 }
 look "drop"  { color_by = "speed", color_map = "water", range_min = 0, range_max = 2.5, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 30, camera_elevation_deg = 20, camera_zoom = 1.6, box = false, background = "sky", samples = 4 }
+render {
+  camera_position = {1.13, 0.73, 1.64}, camera_target = {0.4, 0.12, 0.4},
+  box = false, background = "sky", samples = 4,
+}
