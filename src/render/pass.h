@@ -61,6 +61,11 @@ typedef struct kp_segment {
   uint32_t set;
 } kp_segment;
 
+// Where a vertex falls on a picture [1/256 pixel].
+typedef struct kp_screen_place {
+  int32_t x, y;
+} kp_screen_place;
+
 typedef struct kp_volume_state kp_volume_state;
 struct kp_fire_light;
 struct kp_slices;
@@ -73,9 +78,10 @@ typedef struct kp_primitives {
   int64_t *ball_offsets, *vertex_offsets, *triangle_offsets, *line_offsets;
   kp_ball *balls;  // view space, as are the next two; rewritten for each view
   kp_f3 *vertices;
-  kp_ball *line_vertices;  // r: radius of the stroke
-  uint32_t *triangles;     // 3 per triangle, into `vertices`
-  kp_f3 *normals;          // world space per vertex; zero where the shading is flat
+  kp_screen_place *screen;  // of the vertices, in the view they were last binned for
+  kp_ball *line_vertices;   // r: radius of the stroke
+  uint32_t *triangles;      // 3 per triangle, into `vertices`
+  kp_f3 *normals;           // world space per vertex; zero where the shading is flat
   kp_segment *segments;
   kp_bin_rect *rects;  // room for the largest list
   bool has_clear;      // some mesh is see-through

@@ -207,6 +207,7 @@ kp_result kp_primitives_create(kp_pass *pass) {
   }
   p->balls = take(p->n_balls, sizeof(kp_ball), &ok);
   p->vertices = take(p->n_vertices, sizeof(kp_f3), &ok);
+  p->screen = take(p->n_vertices, sizeof(kp_screen_place), &ok);
   p->normals = take(p->n_vertices, sizeof(kp_f3), &ok);
   p->triangles = take(3 * p->n_triangles, sizeof(uint32_t), &ok);
   p->line_vertices = take(p->n_line_vertices, sizeof(kp_ball), &ok);
@@ -229,6 +230,7 @@ void kp_primitives_free(kp_pass *pass) {
   kp_free(p->line_offsets);
   kp_free(p->balls);
   kp_free(p->vertices);
+  kp_free(p->screen);
   kp_free(p->normals);
   kp_free(p->triangles);
   kp_free(p->line_vertices);

@@ -5,7 +5,8 @@
 // vector code. The walk has no recursion: children that are hit go onto a fixed stack, the nearest
 // on top (Wald et al. 2008, "Getting Rid of Packets").
 //
-//   node  | lo.x[8] lo.y[8] lo.z[8] hi.x[8] ... | child[8] |    child: node, or LEAF + block
+//   node  | lo.x[8] lo.y[8] lo.z[8] hi.x[8] ... | child[8] | mask[8] |
+//                                                     child: node, or LEAF + block
 //
 // Boxes are padded and the slabs are stretched (Ize 2013, "Robust BVH Ray Traversal"), so a walk
 // finds exactly what a loop over all primitives finds: the smallest t, among equals the triangle
@@ -59,6 +60,7 @@ typedef struct kp_ray_hit {
 typedef struct kp_ray_node {
   float low[3][KP_RAY_LANES], high[3][KP_RAY_LANES];
   uint32_t child[KP_RAY_LANES];
+  uint8_t mask[KP_RAY_LANES];  // all bits of what is below
 } kp_ray_node;
 
 // Empty lanes have the id KP_RAY_NOTHING and mask 0.
@@ -312,7 +314,7 @@ KP_FN void kp_ray_walk(const kp_ray_view *s, int kind, const kp_ray_node *nodes,
       kp_ray_boxes(&nodes[at], f, best->t, enter);
       int first = n;
       for (int k = 0; k < KP_RAY_LANES; ++k) {
-        if (enter[k] < HUGE_VALF) {
+        if (enter[k] < HUGE_VALF && (nodes[at].mask[k] & f->mask) != 0) {
           // the nearest comes on top
           int place = n++;
           while (place > first && stack[place - 1].t < enter[k]) {

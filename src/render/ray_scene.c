@@ -15,9 +15,13 @@ enum { TRIANGLES, BALLS, STROKES };
 
 // ---- boxes
 
-static void begin_item(kp_ray_item *item, int64_t id) {
+static uint32_t mask_of(const uint8_t *masks, uint32_t id) {
+  return masks != NULL ? masks[id] : KP_RAY_ALL;
+}
+
+static void begin_item(kp_ray_item *item, int64_t id, const uint8_t *masks) {
   item->id = (uint32_t)id;
-  item->unused = 0;
+  item->mask = mask_of(masks, item->id);
   for (int a = 0; a < 3; ++a) {
     item->low[a] = HUGE_VALF;
     item->high[a] = -HUGE_VALF;
@@ -42,16 +46,18 @@ static bool is_finite(const kp_ray_item *item) {
 }
 
 static void find_box(const kp_ray_geometry *g, int kind, int64_t i, kp_ray_item *item) {
-  begin_item(item, i);
   if (kind == TRIANGLES) {
+    begin_item(item, i, g->triangle_masks);
     for (int k = 0; k < 3; ++k) {
       kp_f3 p = g->vertices[g->triangles[3 * i + k]];
       grow_item(item, p.x, p.y, p.z, 0.0f);
     }
   } else if (kind == BALLS) {
+    begin_item(item, i, g->ball_masks);
     kp_ball b = g->balls[i];
     grow_item(item, b.x, b.y, b.z, b.r > 0.0f ? b.r : NAN);
   } else {
+    begin_item(item, i, g->segment_masks);
     const kp_ball *ends = &g->line_vertices[g->segments[i].vertex];
     float r = 0.5f * (ends[0].r + ends[1].r);
     grow_item(item, ends[0].x, ends[0].y, ends[0].z, r);
@@ -60,10 +66,6 @@ static void find_box(const kp_ray_geometry *g, int kind, int64_t i, kp_ray_item 
 }
 
 // ---- blocks
-
-static uint32_t mask_of(const uint8_t *masks, uint32_t id) {
-  return masks != NULL ? masks[id] : KP_RAY_ALL;
-}
 
 static void fill_triangle(const kp_ray_geometry *g, kp_ray_triangles *b, int k, uint32_t id) {
   b->id[k] = id;

@@ -1,23 +1,33 @@
 #include "render/ray_tree.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "par/parallel.h"
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 #define BINS 16
+#define BINS_FEW 8  // of ranges of fewer than FEW items, whose cuts are most of all
+#define FEW 64
 #define PART 8192       // items that one thread builds alone; fixed, see the header
+#define SHARED 32768    // items from which on all threads fill the bins of a cut
+#define CHUNK 8192      // of them, for one thread at a time
 #define DEPTH_LIMIT 12  // below it ranges are halved: 12 + 10 levels hold 2^33 items
 #define PADDING 1e-6f   // of the largest coordinate
 
+// Four lanes, of which three count: what vector instructions take at once.
 typedef struct box {
-  float low[3], high[3];
+  float low[4], high[4];
 } box;
 
 typedef struct range {
   int64_t begin, end;
-  box bounds;
+  box bounds, middles;  // of the items, and of their doubled centres
 } range;
 
 typedef struct part {
@@ -35,45 +45,87 @@ typedef struct builder {
 } builder;
 
 static box no_box(void) {
-  return (box){ { HUGE_VALF, HUGE_VALF, HUGE_VALF }, { -HUGE_VALF, -HUGE_VALF, -HUGE_VALF } };
+  const float h = HUGE_VALF;
+  return (box){ { h, h, h, h }, { -h, -h, -h, -h } };
 }
 
-static void grow(box *b, const float *low, const float *high) {
-  for (int a = 0; a < 3; ++a) {
-    b->low[a] = kp_minf(b->low[a], low[a]);
-    b->high[a] = kp_maxf(b->high[a], high[a]);
+// The fourth lane holds other members of the item, which no one looks at.
+static inline box item_box(const kp_ray_item *item) {
+  box b;
+  const char *bytes = (const char *)item;
+  memcpy(b.low, bytes + offsetof(kp_ray_item, low), sizeof b.low);
+  memcpy(b.high, bytes + offsetof(kp_ray_item, high), sizeof b.high);
+  return b;
+}
+
+#ifdef __SSE2__
+
+static inline void grow(box *b, const box *other) {
+  _mm_storeu_ps(b->low, _mm_min_ps(_mm_loadu_ps(other->low), _mm_loadu_ps(b->low)));
+  _mm_storeu_ps(b->high, _mm_max_ps(_mm_loadu_ps(other->high), _mm_loadu_ps(b->high)));
+}
+
+static inline box middle_of(const box *b) {
+  box m;
+  __m128 sum = _mm_add_ps(_mm_loadu_ps(b->low), _mm_loadu_ps(b->high));
+  _mm_storeu_ps(m.low, sum);
+  _mm_storeu_ps(m.high, sum);
+  return m;
+}
+
+#else
+
+static inline void grow(box *b, const box *other) {
+  for (int a = 0; a < 4; ++a) {
+    b->low[a] = kp_minf(other->low[a], b->low[a]);
+    b->high[a] = kp_maxf(other->high[a], b->high[a]);
   }
 }
+
+static inline box middle_of(const box *b) {
+  box m;
+  for (int a = 0; a < 4; ++a) {
+    m.low[a] = m.high[a] = b->low[a] + b->high[a];
+  }
+  return m;
+}
+
+#endif
 
 static float half_area(const box *b) {
   float x = b->high[0] - b->low[0], y = b->high[1] - b->low[1], z = b->high[2] - b->low[2];
   return x >= 0.0f ? x * y + y * z + z * x : 0.0f;
 }
 
-static box find_bounds(const kp_ray_item *items, int64_t begin, int64_t end) {
-  box b = no_box();
-  for (int64_t i = begin; i < end; ++i) {
-    grow(&b, items[i].low, items[i].high);
+static void find_bounds(const kp_ray_item *items, range *r) {
+  r->bounds = r->middles = no_box();
+  for (int64_t i = r->begin; i < r->end; ++i) {
+    box b = item_box(&items[i]), m = middle_of(&b);
+    grow(&r->bounds, &b);
+    grow(&r->middles, &m);
   }
-  return b;
 }
 
 // ---- one split
 
 typedef struct bin {
-  box bounds;
+  box bounds, middles;
   int64_t count;
 } bin;
 
 typedef struct cut {
-  int axis;
+  int axis, n_bins;
   float start, scale;  // bin of a doubled centre c: (c - start) * scale
   int first_right;     // bins from here on go right
 } cut;
 
-static int bin_of(const kp_ray_item *item, const cut *c) {
-  int k = (int)((item->low[c->axis] + item->high[c->axis] - c->start) * c->scale);
-  return k < 0 ? 0 : k > BINS - 1 ? BINS - 1 : k;
+static int bin_of(float middle, const cut *c) {
+  int k = (int)((middle - c->start) * c->scale);
+  return k < 0 ? 0 : k > c->n_bins - 1 ? c->n_bins - 1 : k;
+}
+
+static int bin_of_item(const kp_ray_item *item, const cut *c) {
+  return bin_of(item->low[c->axis] + item->high[c->axis], c);
 }
 
 // Leaves are whole blocks, whatever they hold.
@@ -81,55 +133,86 @@ static float cost(const box *b, int64_t count) {
   return half_area(b) * (float)((count + KP_RAY_LANES - 1) / KP_RAY_LANES);
 }
 
-static bool find_cut(const kp_ray_item *items, const range *r, cut *c, box *left, box *right) {
-  float low[3], high[3];
-  for (int a = 0; a < 3; ++a) {
-    low[a] = HUGE_VALF;
-    high[a] = -HUGE_VALF;
+static void clear_bins(bin *bins, int n) {
+  for (int k = 0; k < n; ++k) {
+    bins[k] = (bin){ no_box(), no_box(), 0 };
   }
-  for (int64_t i = r->begin; i < r->end; ++i) {
-    for (int a = 0; a < 3; ++a) {
-      float middle = items[i].low[a] + items[i].high[a];
-      low[a] = kp_minf(low[a], middle);
-      high[a] = kp_maxf(high[a], middle);
+}
+
+static void add_bin(bin *sum, const bin *b) {
+  grow(&sum->bounds, &b->bounds);
+  grow(&sum->middles, &b->middles);
+  sum->count += b->count;
+}
+
+static void fill_bins(const kp_ray_item *items, int64_t begin, int64_t end, const cut *c,
+                      bin *bins) {
+  clear_bins(bins, c->n_bins);
+  for (int64_t i = begin; i < end; ++i) {
+    box b = item_box(&items[i]), m = middle_of(&b);
+    bin *to = &bins[bin_of(m.low[c->axis], c)];
+    grow(&to->bounds, &b);
+    grow(&to->middles, &m);
+    ++to->count;
+  }
+}
+
+typedef struct bin_context {
+  const kp_ray_item *items;  // of the range
+  const cut *c;
+  bin (*bins)[BINS];  // of each chunk
+} bin_context;
+
+static void fill_chunks(int64_t begin, int64_t end, void *context) {
+  const bin_context *c = context;
+  fill_bins(c->items, begin, end, c->c, c->bins[begin / CHUNK]);
+}
+
+// Large ranges by all threads: boxes and counts of chunks come to the same in any order.
+static void fill_shared_bins(const kp_ray_item *items, const range *r, const cut *c, bin *bins) {
+  int64_t n = r->end - r->begin, n_chunks = (n + CHUNK - 1) / CHUNK;
+  bin(*parts)[BINS] =
+      n < SHARED ? NULL : kp_alloc((size_t)n_chunks * sizeof *parts, KP_MEMORY_RENDER);
+  if (parts == NULL) {
+    fill_bins(items, r->begin, r->end, c, bins);
+    return;
+  }
+  bin_context context = { items + r->begin, c, parts };
+  kp_parallel_for(n, CHUNK, fill_chunks, &context);
+  clear_bins(bins, c->n_bins);
+  for (int64_t i = 0; i < n_chunks; ++i) {
+    for (int k = 0; k < c->n_bins; ++k) {
+      add_bin(&bins[k], &parts[i][k]);
     }
   }
-  float x = high[0] - low[0], y = high[1] - low[1], z = high[2] - low[2];
+  kp_free(parts);
+}
+
+static bool find_cut(const kp_ray_item *items, const range *r, cut *c, bin *left, bin *right) {
+  const box *m = &r->middles;
+  float x = m->high[0] - m->low[0], y = m->high[1] - m->low[1], z = m->high[2] - m->low[2];
   c->axis = x >= y ? (x >= z ? 0 : 2) : (y >= z ? 1 : 2);
-  float length = high[c->axis] - low[c->axis];
-  c->start = low[c->axis];
-  c->scale = BINS * 0.999999f / length;
+  float length = m->high[c->axis] - m->low[c->axis];
+  c->start = m->low[c->axis];
+  c->n_bins = r->end - r->begin < FEW ? BINS_FEW : BINS;
+  c->scale = (float)c->n_bins * 0.999999f / length;
   if (!(length > 0.0f) || !isfinite(c->scale)) {
     return false;
   }
-  bin bins[BINS];
-  for (int k = 0; k < BINS; ++k) {
-    bins[k] = (bin){ no_box(), 0 };
-  }
-  for (int64_t i = r->begin; i < r->end; ++i) {
-    bin *b = &bins[bin_of(&items[i], c)];
-    grow(&b->bounds, items[i].low, items[i].high);
-    ++b->count;
-  }
+  bin bins[BINS], after[BINS];
+  fill_shared_bins(items, r, c, bins);
   // from the right once, then from the left against it
-  box after[BINS];
-  int64_t n_after[BINS];
-  box sum = no_box();
-  int64_t count = 0;
-  for (int k = BINS - 1; k > 0; --k) {
-    grow(&sum, bins[k].bounds.low, bins[k].bounds.high);
-    count += bins[k].count;
+  bin sum = { no_box(), no_box(), 0 };
+  for (int k = c->n_bins - 1; k > 0; --k) {
+    add_bin(&sum, &bins[k]);
     after[k] = sum;
-    n_after[k] = count;
   }
-  sum = no_box();
-  count = 0;
+  sum = (bin){ no_box(), no_box(), 0 };
   float best = HUGE_VALF;
-  for (int k = 1; k < BINS; ++k) {
-    grow(&sum, bins[k - 1].bounds.low, bins[k - 1].bounds.high);
-    count += bins[k - 1].count;
-    float price = cost(&sum, count) + cost(&after[k], n_after[k]);
-    if (count > 0 && n_after[k] > 0 && price < best) {
+  for (int k = 1; k < c->n_bins; ++k) {
+    add_bin(&sum, &bins[k - 1]);
+    float price = cost(&sum.bounds, sum.count) + cost(&after[k].bounds, after[k].count);
+    if (sum.count > 0 && after[k].count > 0 && price < best) {
       best = price;
       c->first_right = k;
       *left = sum;
@@ -142,9 +225,9 @@ static bool find_cut(const kp_ray_item *items, const range *r, cut *c, box *left
 static int64_t partition(kp_ray_item *items, int64_t begin, int64_t end, const cut *c) {
   int64_t i = begin, j = end - 1;
   while (i <= j) {
-    if (bin_of(&items[i], c) < c->first_right) {
+    if (bin_of_item(&items[i], c) < c->first_right) {
       ++i;
-    } else if (bin_of(&items[j], c) >= c->first_right) {
+    } else if (bin_of_item(&items[j], c) >= c->first_right) {
       --j;
     } else {
       kp_ray_item swap = items[i];
@@ -159,16 +242,18 @@ static int64_t partition(kp_ray_item *items, int64_t begin, int64_t end, const c
 static range split(kp_ray_item *items, range *r, int depth) {
   range right = *r;
   cut c;
-  box a, b;
+  bin a, b;
   if (depth < DEPTH_LIMIT && find_cut(items, r, &c, &a, &b)) {
     right.begin = r->end = partition(items, r->begin, r->end, &c);
-    r->bounds = a;
-    right.bounds = b;
+    r->bounds = a.bounds;
+    r->middles = a.middles;
+    right.bounds = b.bounds;
+    right.middles = b.middles;
     return right;
   }
   right.begin = r->end = r->begin + (r->end - r->begin) / 2;
-  r->bounds = find_bounds(items, r->begin, r->end);
-  right.bounds = find_bounds(items, right.begin, right.end);
+  find_bounds(items, r);
+  find_bounds(items, &right);
   return right;
 }
 
@@ -188,6 +273,14 @@ static int choose(const range *ranges, int n, int depth) {
 }
 
 // ---- nodes
+
+static uint8_t mask_of(const builder *b, const range *r) {
+  uint32_t mask = 0;
+  for (int64_t i = r->begin; i < r->end; ++i) {
+    mask |= b->items[i].mask;
+  }
+  return (uint8_t)mask;
+}
 
 static uint32_t add_leaf(builder *b, const range *r) {
   uint32_t block = (uint32_t)(b->lanes.count / KP_RAY_LANES);
@@ -216,6 +309,7 @@ static uint32_t add_node(builder *b, const range *whole, int depth) {
       node.high[a][k] = bounds.high[a];
     }
     node.child[k] = KP_RAY_NOTHING;
+    node.mask[k] = 0;
   }
   uint32_t index = (uint32_t)b->nodes.count;
   if (kp_array_push(&b->nodes, node) != KP_OK) {
@@ -227,6 +321,7 @@ static uint32_t add_node(builder *b, const range *whole, int depth) {
     uint32_t child = KP_RAY_NOTHING;
     if (count <= KP_RAY_LANES) {
       child = add_leaf(b, &ranges[k]);
+      b->nodes.data[index].mask[k] = mask_of(b, &ranges[k]);
     } else if (b->leaves_parts && count <= PART) {
       part p = { ranges[k], depth + 1, index, (uint32_t)k };
       b->is_out_of_memory = kp_array_push(&b->parts, p) != KP_OK || b->is_out_of_memory;
@@ -272,6 +367,21 @@ static void append(kp_ray_tree *tree, const builder *b) {
   tree->n_blocks += (int64_t)b->lanes.count / KP_RAY_LANES;
 }
 
+// Those of leaves are known; children stand behind their parents.
+static void find_masks(kp_ray_tree *tree) {
+  for (int64_t i = tree->n_nodes - 1; i >= 0; --i) {
+    kp_ray_node *node = &tree->nodes[i];
+    for (int k = 0; k < KP_RAY_LANES; ++k) {
+      if ((node->child[k] & KP_RAY_LEAF) == 0) {
+        const uint8_t *below = tree->nodes[node->child[k]].mask;
+        for (int c = 0; c < KP_RAY_LANES; ++c) {
+          node->mask[k] |= below[c];
+        }
+      }
+    }
+  }
+}
+
 static kp_result join(const builder *top, const builder *builders, kp_ray_tree *tree) {
   size_t nodes = top->nodes.count, lanes = top->lanes.count;
   bool failed = top->is_out_of_memory;
@@ -291,6 +401,7 @@ static kp_result join(const builder *top, const builder *builders, kp_ray_tree *
     tree->nodes[p->node].child[p->slot] = (uint32_t)tree->n_nodes;
     append(tree, &builders[i]);
   }
+  find_masks(tree);
   return KP_OK;
 }
 
@@ -316,7 +427,8 @@ kp_result kp_ray_tree_build(kp_ray_item *items, int64_t n, kp_ray_tree *tree) {
   }
   pad(items, n);
   builder top = { .items = items, .leaves_parts = true };
-  range whole = { .begin = 0, .end = n, .bounds = find_bounds(items, 0, n) };
+  range whole = { .begin = 0, .end = n };
+  find_bounds(items, &whole);
   (void)add_node(&top, &whole, 0);
   size_t n_parts = top.parts.count;
   builder *builders = kp_alloc_zero((n_parts + 1) * sizeof *builders, KP_MEMORY_RENDER);

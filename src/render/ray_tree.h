@@ -11,7 +11,7 @@ typedef struct kp_ray_item {
   float low[3];
   uint32_t id;
   float high[3];
-  uint32_t unused;
+  uint32_t mask;  // kp_ray_mask
 } kp_ray_item;
 
 typedef struct kp_ray_tree {

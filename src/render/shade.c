@@ -1,6 +1,5 @@
 // Light on surfaces, and the layers in front of them put together from front to back.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "par/parallel.h"
@@ -119,19 +118,36 @@ void kp_shade_add_fragment(kp_pass *pass, kp_fragments *fragments, const kp_frag
   fragments->last[fragment->pixel] = (uint32_t)fragments->list.count;
 }
 
-static int compare_fragments(const void *a, const void *b) {
-  const kp_fragment *f = a, *g = b;
-  if (f->pixel != g->pixel) {
-    return f->pixel < g->pixel ? -1 : 1;
-  }
+static bool comes_before(const kp_fragment *f, const kp_fragment *g) {
   if (f->depth != g->depth) {
-    return f->depth < g->depth ? -1 : 1;
+    return f->depth < g->depth;
   }
   bool f_line = f->line != UINT32_MAX, g_line = g->line != UINT32_MAX;
-  if (f_line != g_line) {
-    return f_line ? 1 : -1;
+  return f_line != g_line ? g_line : f->order < g->order;
+}
+
+// Fragments of a tile by pixel, and of each pixel the nearest first: counted, then put in one by
+// one, since a pixel has few. `sorted` has room for all of them; first[pixel] is where its own
+// begin.
+static void sort_fragments(const kp_fragments *fragments, kp_fragment *sorted, uint32_t *first) {
+  size_t n = fragments->list.count;
+  const kp_fragment *list = fragments->list.data;
+  memset(first, 0, (KP_TILE_PIXELS + 1) * sizeof *first);
+  for (size_t i = 0; i < n; ++i) {
+    ++first[list[i].pixel + 1];
   }
-  return f->order < g->order ? -1 : f->order > g->order;
+  for (int k = 0; k < KP_TILE_PIXELS; ++k) {
+    first[k + 1] += first[k];
+  }
+  uint32_t end[KP_TILE_PIXELS];
+  memcpy(end, first, sizeof end);
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t place = end[list[i].pixel]++;
+    for (; place > first[list[i].pixel] && comes_before(&list[i], &sorted[place - 1]); --place) {
+      sorted[place] = sorted[place - 1];
+    }
+    sorted[place] = list[i];
+  }
 }
 
 // Colour of the opaque surface or the background; alpha is 0 where nothing is and nothing shall be.
@@ -280,24 +296,22 @@ static void shade_tile(kp_pass *pass, int64_t tile, kp_volume_ray *rays) {
   if (pass->primitives.n_segments > 0) {
     kp_lines_see_through(pass, tile, box, &fragments);
   }
-  size_t count = fragments.list.count, next = 0;
-  if (count > 1) {
-    qsort(fragments.list.data, count, sizeof(kp_fragment), compare_fragments);
+  uint32_t first[KP_TILE_PIXELS + 1];
+  kp_fragment *sorted = kp_alloc((fragments.list.count + 1) * sizeof *sorted, KP_MEMORY_RENDER);
+  if (sorted == NULL) {
+    atomic_store(&pass->out_of_memory, true);
+    kp_array_free(&fragments.list);
+    return;
   }
+  sort_fragments(&fragments, sorted, first);
   for (int y = box.y0; y < box.y1; ++y) {
     for (int x = box.x0; x < box.x1; ++x) {
       int pixel = (y - box.y0) * KP_TILE_SIZE + (x - box.x0);
-      size_t first = next;
-      while (next < count && fragments.list.data[next].pixel == pixel) {
-        ++next;
-      }
-      layers in_front = { NULL, (int64_t)(next - first) };
-      if (in_front.count > 0) {
-        in_front.first = &fragments.list.data[first];
-      }
+      layers in_front = { sorted + first[pixel], (int64_t)(first[pixel + 1] - first[pixel]) };
       compose_pixel(pass, x, y, in_front, &sprites[pixel], rays);
     }
   }
+  kp_free(sorted);
   kp_array_free(&fragments.list);
 }
 

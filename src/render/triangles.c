@@ -11,6 +11,7 @@
 #define CHUNK 4096
 #define SUBPIXEL 256
 #define COORDINATE_LIMIT 536870912.0  // 2^29: products of two coordinate differences fit 64 bits
+#define OFF_SCREEN INT32_MIN          // x of a vertex before the near plane, or nowhere
 
 // A triangle after the near plane has cut it: up to four corners in 1/256 pixel, interior on the
 // positive side of each edge.
@@ -32,10 +33,15 @@ static int64_t to_fixed(double pixels) {
                                        : v);
 }
 
-static void add_corner(const kp_view *view, polygon *out, double x, double y, double z) {
+static kp_screen_place screen_place(const kp_view *view, double x, double y, double z) {
   double scale = view->parallel ? (double)view->scale : (double)view->scale / z;
-  out->x[out->n] = to_fixed(x * scale + (double)view->axis_x);
-  out->y[out->n] = to_fixed(y * scale + (double)view->axis_y);
+  return (kp_screen_place){ (int32_t)to_fixed(x * scale + (double)view->axis_x),
+                            (int32_t)to_fixed(y * scale + (double)view->axis_y) };
+}
+
+static void add_corner(polygon *out, kp_screen_place place) {
+  out->x[out->n] = place.x;
+  out->y[out->n] = place.y;
   ++out->n;
 }
 
@@ -59,26 +65,49 @@ static void reverse(polygon *p) {
   }
 }
 
-// False when nothing of the triangle can be seen.
-static bool make_polygon(const kp_view *view, const kp_f3 *corners, polygon *out) {
-  out->n = 0;
+// The part of a triangle behind the near plane.
+static void clip_polygon(const kp_view *view, const kp_f3 *corners, polygon *out) {
   double nearest = view->parallel ? -HUGE_VAL : (double)view->nearest;
   for (int i = 0; i < 3; ++i) {
     kp_f3 p = corners[i], q = corners[(i + 1) % 3];
     if (!isfinite(p.x) || !isfinite(p.y) || !isfinite(p.z)) {
-      return false;
+      out->n = 0;
+      return;
     }
     bool p_in = (double)p.z >= nearest, q_in = (double)q.z >= nearest;
     if (p_in) {
-      add_corner(view, out, (double)p.x, (double)p.y, (double)p.z);
+      add_corner(out, screen_place(view, (double)p.x, (double)p.y, (double)p.z));
     }
     if (p_in != q_in) {
       // always from the inner end, so that both triangles of an edge cut it at the same point
       kp_f3 in = p_in ? p : q, away = p_in ? q : p;
       double t = ((double)in.z - nearest) / ((double)in.z - (double)away.z);
-      add_corner(view, out, (double)in.x + t * ((double)away.x - (double)in.x),
-                 (double)in.y + t * ((double)away.y - (double)in.y), nearest);
+      add_corner(out, screen_place(view, (double)in.x + t * ((double)away.x - (double)in.x),
+                                   (double)in.y + t * ((double)away.y - (double)in.y), nearest));
     }
+  }
+}
+
+static void get_corners(const kp_primitives *p, uint32_t triangle, kp_f3 *corners) {
+  for (int i = 0; i < 3; ++i) {
+    corners[i] = p->vertices[p->triangles[3 * (size_t)triangle + (size_t)i]];
+  }
+}
+
+// False when nothing of the triangle can be seen. The view is the one it was binned for.
+static bool make_polygon(const kp_primitives *p, const kp_view *view, uint32_t triangle,
+                         polygon *out) {
+  const uint32_t *v = p->triangles + 3 * (size_t)triangle;
+  kp_screen_place a = p->screen[v[0]], b = p->screen[v[1]], c = p->screen[v[2]];
+  out->n = 0;
+  if (a.x != OFF_SCREEN && b.x != OFF_SCREEN && c.x != OFF_SCREEN) {
+    add_corner(out, a);
+    add_corner(out, b);
+    add_corner(out, c);
+  } else {
+    kp_f3 corners[3];
+    get_corners(p, triangle, corners);
+    clip_polygon(view, corners, out);
   }
   if (out->n < 3) {
     return false;
@@ -170,12 +199,6 @@ static float plane_depth(const depth_plane *plane, bool parallel, float u, float
   return (float)(z > plane->low ? (z < plane->high ? z : plane->high) : plane->low);
 }
 
-static void get_corners(const kp_primitives *p, uint32_t triangle, kp_f3 *corners) {
-  for (int i = 0; i < 3; ++i) {
-    corners[i] = p->vertices[p->triangles[3 * (size_t)triangle + (size_t)i]];
-  }
-}
-
 static const kp_material *get_material(const kp_pass *pass, uint32_t triangle, int *mesh) {
   *mesh = kp_primitives_set(pass->primitives.triangle_offsets, pass->scene->n_meshes, triangle);
   return &pass->materials[KP_MATERIAL_FIRST + pass->scene->n_points + *mesh];
@@ -186,31 +209,64 @@ typedef struct bin_context {
   const kp_view *view;
 } bin_context;
 
+// Glass lets the sun through; what is more opaque than clear throws a full shadow.
+static bool throws_shadow(const kp_material *material) {
+  return material->opacity >= 0.5f && material->line_width <= 0.0f;
+}
+
+// Tiles of the pixels whose middles lie in the box around a polygon; none where there are no such,
+// which is so for most triangles of a fine mesh.
+static kp_bin_rect find_rect(const polygon *p, const kp_view *view) {
+  int64_t x0 = p->x[0], y0 = p->y[0], x1 = p->x[0], y1 = p->y[0];
+  for (int k = 1; k < p->n; ++k) {
+    x0 = p->x[k] < x0 ? p->x[k] : x0;
+    x1 = p->x[k] > x1 ? p->x[k] : x1;
+    y0 = p->y[k] < y0 ? p->y[k] : y0;
+    y1 = p->y[k] > y1 ? p->y[k] : y1;
+  }
+  const int64_t half = SUBPIXEL / 2;
+  x0 = floor_divide(x0 + half - 1, SUBPIXEL);
+  y0 = floor_divide(y0 + half - 1, SUBPIXEL);
+  x1 = floor_divide(x1 - half, SUBPIXEL);
+  y1 = floor_divide(y1 - half, SUBPIXEL);
+  if (x0 > x1 || y0 > y1) {
+    return (kp_bin_rect){ 0, 0, -1, -1 };
+  }
+  return kp_bins_rect((float)x0, (float)y0, (float)x1, (float)y1, view->width, view->height);
+}
+
 static void find_rects(int64_t begin, int64_t end, void *context) {
   const bin_context *c = context;
+  const kp_pass *pass = c->pass;
+  const int64_t *offsets = pass->primitives.triangle_offsets;
+  int mesh = kp_primitives_set(offsets, pass->scene->n_meshes, begin);
   for (int64_t i = begin; i < end; ++i) {
-    kp_f3 corners[3];
-    polygon p;
-    kp_bin_rect rect = { 0, 0, -1, -1 };
-    get_corners(&c->pass->primitives, (uint32_t)i, corners);
-    if (make_polygon(c->view, corners, &p)) {
-      int64_t x0 = p.x[0], y0 = p.y[0], x1 = p.x[0], y1 = p.y[0];
-      for (int k = 1; k < p.n; ++k) {
-        x0 = p.x[k] < x0 ? p.x[k] : x0;
-        x1 = p.x[k] > x1 ? p.x[k] : x1;
-        y0 = p.y[k] < y0 ? p.y[k] : y0;
-        y1 = p.y[k] > y1 ? p.y[k] : y1;
-      }
-      const float k = 1.0f / SUBPIXEL;
-      rect = kp_bins_rect((float)x0 * k - 1.0f, (float)y0 * k - 1.0f, (float)x1 * k + 1.0f,
-                          (float)y1 * k + 1.0f, c->view->width, c->view->height);
+    while (i >= offsets[mesh + 1]) {
+      ++mesh;
     }
-    c->pass->primitives.rects[i] = rect;
+    const kp_material *m = &pass->materials[KP_MATERIAL_FIRST + pass->scene->n_points + mesh];
+    bool is_drawn = !c->view->parallel || throws_shadow(m);
+    polygon p;
+    bool is_seen = is_drawn && make_polygon(&pass->primitives, c->view, (uint32_t)i, &p);
+    pass->primitives.rects[i] = is_seen ? find_rect(&p, c->view) : (kp_bin_rect){ 0, 0, -1, -1 };
+  }
+}
+
+static void find_places(int64_t begin, int64_t end, void *context) {
+  const bin_context *c = context;
+  const kp_primitives *p = &c->pass->primitives;
+  float nearest = c->view->parallel ? -HUGE_VALF : c->view->nearest;
+  for (int64_t i = begin; i < end; ++i) {
+    kp_f3 v = p->vertices[i];
+    bool is_before = v.z >= nearest && isfinite(v.x) && isfinite(v.y) && isfinite(v.z);
+    p->screen[i] = is_before ? screen_place(c->view, (double)v.x, (double)v.y, (double)v.z)
+                             : (kp_screen_place){ OFF_SCREEN, 0 };
   }
 }
 
 kp_result kp_triangles_bin(kp_pass *pass, const kp_view *view) {
   bin_context context = { pass, view };
+  kp_parallel_for(pass->primitives.n_vertices, CHUNK, find_places, &context);
   kp_parallel_for(pass->primitives.n_triangles, CHUNK, find_rects, &context);
   return kp_bins_build(&pass->triangle_bins, pass->primitives.rects, pass->primitives.n_triangles,
                        kp_view_tiles_x(view), kp_view_tiles_y(view));
@@ -236,10 +292,10 @@ static void cover_triangle(const kp_pass *pass, uint32_t triangle, float line_wi
                            kp_tile *tile) {
   kp_f3 corners[3];
   polygon p;
-  get_corners(&pass->primitives, triangle, corners);
-  if (!make_polygon(&pass->view, corners, &p)) {
+  if (!make_polygon(&pass->primitives, &pass->view, triangle, &p)) {
     return;
   }
+  get_corners(&pass->primitives, triangle, corners);
   depth_plane plane = make_plane(&pass->view, corners);
   int y0 = tile->box.y0, y1 = tile->box.y1;
   pixel_rows(&p, &y0, &y1);
@@ -345,10 +401,10 @@ static void shadow_triangle(const kp_pass *pass, uint32_t triangle, kp_tile_box 
   const kp_view *view = &pass->sun_view;
   kp_f3 corners[3];
   polygon p;
-  get_corners(&pass->primitives, triangle, corners);
-  if (!make_polygon(view, corners, &p)) {
+  if (!make_polygon(&pass->primitives, view, triangle, &p)) {
     return;
   }
+  get_corners(&pass->primitives, triangle, corners);
   depth_plane plane = make_plane(view, corners);
   int y0 = box.y0, y1 = box.y1;
   pixel_rows(&p, &y0, &y1);
@@ -363,15 +419,10 @@ static void shadow_triangle(const kp_pass *pass, uint32_t triangle, kp_tile_box 
   }
 }
 
-// Glass lets the sun through; what is more opaque than clear throws a full shadow.
 void kp_triangles_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box) {
   const kp_bins *bins = &pass->triangle_bins;
   for (int64_t i = bins->offsets[tile_index]; i < bins->offsets[tile_index + 1]; ++i) {
-    int mesh;
-    const kp_material *material = get_material(pass, bins->items[i], &mesh);
-    if (material->opacity >= 0.5f && material->line_width <= 0.0f) {
-      shadow_triangle(pass, bins->items[i], box);
-    }
+    shadow_triangle(pass, bins->items[i], box);
   }
 }
 
@@ -398,10 +449,10 @@ static void see_through_triangle(kp_pass *pass, uint32_t triangle, kp_tile_box b
                                  kp_fragments *fragments) {
   kp_f3 corners[3];
   polygon p;
-  get_corners(&pass->primitives, triangle, corners);
-  if (!make_polygon(&pass->view, corners, &p)) {
+  if (!make_polygon(&pass->primitives, &pass->view, triangle, &p)) {
     return;
   }
+  get_corners(&pass->primitives, triangle, corners);
   depth_plane plane = make_plane(&pass->view, corners);
   int y0 = box.y0, y1 = box.y1;
   pixel_rows(&p, &y0, &y1);
