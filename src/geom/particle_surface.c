@@ -9,23 +9,11 @@
 #include "par/kernel_define.h"
 #include "par/parallel.h"
 
-#define FILLED 0.75      // share of the expected particles with which a bin is full
-#define GAP 0.95f        // spacings: no liquid farther from the nearest particle, where few are
-#define THIN_FROM 0.25f  // share of the weight inside a liquid, below which few are
-#define THIN_TO 0.40f
-#define DROP 0.58f       // spacings: radius of a particle that is alone
-#define DROP_AMONG 0.0f  // and of one among others, which must not show
-#define ALONE_TO 0.05f   // share of the weight that others may have where one is alone
-#define AMONG_FROM 0.14f
 #define OF_CUBES 0.045  // spacings: that particles are not a half space but the middles of cubes
-#define OUTSIDE 0.7     // spacings: no value is larger, so that smoothing spares what is small
 #define INSET 1.0       // spacings from a wall where the surface is sure
-#define FLAT 0.42f      // share of the weight up to which few particles are
-#define CROWDED 5.0f    // spacings that phi is raised by, per share of the weight beyond that
 #define BLOCKS_PER_CHUNK 16
 #define TILE 512   // particles that samples are shown at a time
 #define SOLID 1.2  // times the level that a field has inside, at least, for a liquid without holes
-#define LONE 1.5f  // spacings that the value of a field is kept to
 
 // Weight inside a liquid: (R/d)^n times the integral of (1 - s^2)^3.
 static float full_weight(const kp_surfacing *how) {
@@ -58,7 +46,7 @@ static double flat_value(const kp_surfacing *how, double radius) {
   for (int k = 0; k <= taps; ++k) {
     double s = (k - how->smooth) * how->voxel / reach;
     double phi = reach * mean_depth(s, how->dimension) - radius;
-    sum += weight * fmin(phi, OUTSIDE * how->spacing);
+    sum += weight * fmin(phi, KP_SURFACE_OUTSIDE * how->spacing);
     weight *= (double)(taps - k) / (k + 1);
   }
   return sum;
@@ -151,8 +139,7 @@ static kp_result sort_particles(kp_surfacer *s, const kp_cloud *cloud) {
   int64_t n_blocks = s->blocks.n;
   s->starts = make_room(s->starts, n_blocks + 1, sizeof *s->starts);
   s->order = make_room(s->order, cloud->n, sizeof *s->order);
-  s->places = make_room(s->places, 3 * cloud->n, sizeof *s->places);
-  if (s->starts == NULL || s->order == NULL || s->places == NULL) {
+  if (s->starts == NULL || s->order == NULL) {
     return KP_ERROR_MEMORY;
   }
   memset(s->starts, 0, (size_t)(n_blocks + 1) * sizeof *s->starts);
@@ -172,68 +159,105 @@ static kp_result sort_particles(kp_surfacer *s, const kp_cloud *cloud) {
   }
   memmove(s->starts + 1, s->starts, (size_t)n_blocks * sizeof *s->starts);
   s->starts[0] = 0;
-  int64_t n = s->starts[n_blocks];
-  for (int64_t i = 0; i < n; ++i) {
-    uint32_t p = s->order[i];
-    s->places[i] = cloud->x[p];
-    s->places[n + i] = cloud->y[p];
-    s->places[2 * n + i] = cloud->z[p];
-  }
   return KP_OK;
+}
+
+static int64_t near_room(const kp_surfacer *s) {
+  return s->starts[s->blocks.n] + KP_SURFACE_LANES;
 }
 
 static uint32_t count_in(const kp_surfacer *s, int64_t block) {
   return block < 0 ? 0 : s->starts[block + 1] - s->starts[block];
 }
 
+static kp_surface_room room_of(const kp_surfacer *s) {
+  const kp_aabb *box = &s->how.box;
+  return (kp_surface_room){ .size = s->blocks.edge * s->blocks.spacing,
+                            .spacing = s->how.spacing,
+                            .lo = { box->min.x, box->min.y, box->min.z },
+                            .hi = { box->max.x, box->max.y, box->max.z },
+                            .is_solid = s->how.dimension == 3 && s->is_solid };
+}
+
 // A block that is full, as are all around it, lies inside; all others need samples. So do those of
-// a flat world, whose sheet ends above and below.
+// a flat world, whose sheet ends above and below. Where only what lies beyond walls is missing, the
+// samples are known as well: they are there for the wall to cut.
 static void find_kinds(int64_t begin, int64_t end, void *context) {
   kp_surfacer *s = context;
   kp_blocks *b = &s->blocks;
-  double size = b->edge * b->spacing / s->how.spacing;
-  uint32_t expected = (uint32_t)(FILLED * size * size * size);
+  kp_surface_room room = room_of(s);
   for (int64_t block = begin; block < end; ++block) {
-    bool is_full = s->how.dimension == 3 && s->is_solid;
-    for (int near = 0; near < KP_BLOCK_AROUND && is_full; ++near) {
-      is_full = count_in(s, b->around[block][near]) >= expected;
-    }
-    b->slots[block] = is_full ? KP_BLOCK_INSIDE : 0;
+    kp_surface_known known = kp_surface_know(&room, b, s->starts, block);
+    b->slots[block] = known.is_inside ? KP_BLOCK_INSIDE : 0;
+    b->deep[block] = known.is_deep ? 1 : 0;
+  }
+}
+
+static void find_calm(int64_t begin, int64_t end, void *context) {
+  kp_blocks *b = context;
+  for (int64_t block = begin; block < end; ++block) {
+    b->calm[block] = kp_surface_is_calm(b, block) ? 1 : 0;
   }
 }
 
 // ---- neighbours of particles
 
-// Places from the corner of the own block, for sums over neighbours.
+// Places from the corner of the own block.
+typedef struct near_work {
+  kp_surfacer *s;
+  const kp_cloud *cloud;
+} near_work;
+
 static void find_near(int64_t begin, int64_t end, void *context) {
-  kp_surfacer *s = context;
-  int64_t n = s->starts[s->blocks.n], room = n + KP_SURFACE_LANES;
+  const near_work *w = context;
+  kp_surfacer *s = w->s;
+  int64_t room = near_room(s);
   double scale = 1.0 / (s->how.reach * s->how.spacing);
   for (int64_t block = begin; block < end; ++block) {
     kp_vec3 corner = corner_of(s, block);
     for (int64_t i = s->starts[block]; i < s->starts[block + 1]; ++i) {
-      s->near[i] = (float)((s->places[i] - corner.x) * scale);
-      s->near[room + i] = (float)((s->places[n + i] - corner.y) * scale);
-      s->near[2 * room + i] = (float)((s->places[2 * n + i] - corner.z) * scale);
+      uint32_t p = s->order[i];
+      s->near[i] = (float)((w->cloud->x[p] - corner.x) * scale);
+      s->near[room + i] = (float)((w->cloud->y[p] - corner.y) * scale);
+      s->near[2 * room + i] = (float)((w->cloud->z[p] - corner.z) * scale);
     }
   }
 }
 
-static kp_result prepare(kp_surfacer *s, const kp_surface_field *field) {
-  int64_t n = s->starts[s->blocks.n], room = n + KP_SURFACE_LANES;
+static kp_result place_particles(kp_surfacer *s, const kp_cloud *cloud) {
+  int64_t room = near_room(s), n = room - KP_SURFACE_LANES;
   s->near = make_room(s->near, 4 * room, sizeof *s->near);
-  s->attributes = make_room(s->attributes, field->n_attributes * n, sizeof *s->attributes);
-  if (s->near == NULL || s->attributes == NULL) {
+  if (s->near == NULL) {
     return KP_ERROR_MEMORY;
   }
-  memset(s->near, 0, (size_t)(4 * room) * sizeof *s->near);
-  kp_parallel_for(s->blocks.n, 256, find_near, s);
+  // what is beyond the last particle is read and not used
+  for (int c = 0; c < 4; ++c) {
+    memset(s->near + c * room + n, 0, KP_SURFACE_LANES * sizeof *s->near);
+  }
+  near_work w = { s, cloud };
+  kp_parallel_for(s->blocks.n, 256, find_near, &w);
+  return KP_OK;
+}
+
+static kp_result prepare(kp_surfacer *s, const kp_surface_field *field) {
+  int64_t room = near_room(s), n = room - KP_SURFACE_LANES;
+  s->attributes = make_room(s->attributes, field->n_attributes * n, sizeof *s->attributes);
+  if (s->attributes == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  if (field->moves) {
+    s->moved = make_room(s->moved, 3 * room, sizeof *s->moved);
+    if (s->moved == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+  }
+  memset(s->near + 3 * room, 0, (size_t)n * sizeof *s->near);
   return field->prepare(s);
 }
 
 void kp_surfacer_runs(const kp_surfacer *s, int64_t block, kp_surface_runs *out) {
   const kp_blocks *b = &s->blocks;
-  int64_t room = s->starts[b->n] + KP_SURFACE_LANES;
+  int64_t room = near_room(s);
   float edge = (float)(b->edge * b->spacing / (s->how.reach * s->how.spacing));
   out->n = 0;
   out->x = s->near;
@@ -261,7 +285,8 @@ typedef struct block_samples {
   kp_surface_gather_fn gather;
   kp_surface_kind kind;
   int n_attributes;
-  int64_t n;  // particles that wait
+  bool is_shown;  // a tile of particles, at least
+  int64_t n;      // particles that wait
   float x[TILE], y[TILE], z[TILE], away[TILE];
   float attributes[KP_SURFACE_ATTRIBUTES][TILE];
 } block_samples;
@@ -272,9 +297,12 @@ void kp_surface_gather_v3(kp_surface_kind kind, const kp_surface_particles *p,
                           kp_surface_layer *layer);
 void kp_surface_gather_v4(kp_surface_kind kind, const kp_surface_particles *p,
                           kp_surface_layer *layer);
-void kp_surface_moments_base(const kp_surface_runs *r, const float at[4], kp_surface_moments *out);
-void kp_surface_moments_v3(const kp_surface_runs *r, const float at[4], kp_surface_moments *out);
-void kp_surface_moments_v4(const kp_surface_runs *r, const float at[4], kp_surface_moments *out);
+void kp_surface_moments_base(kp_surface_moment kind, const kp_surface_runs *runs, int64_t first,
+                             float out[][KP_SURFACE_LANES]);
+void kp_surface_moments_v3(kp_surface_moment kind, const kp_surface_runs *runs, int64_t first,
+                           float out[][KP_SURFACE_LANES]);
+void kp_surface_moments_v4(kp_surface_moment kind, const kp_surface_runs *runs, int64_t first,
+                           float out[][KP_SURFACE_LANES]);
 
 kp_surface_gather_fn kp_surface_find_gather(void) {
   static const kp_surface_gather_fn slots[] = KP_DEFINE_SLOTS(kp_surface_gather_);
@@ -304,6 +332,7 @@ static void place_samples(const kp_surfacer *s, block_samples *b) {
 }
 
 static void show_particles(block_samples *b, int32_t n_layers) {
+  b->is_shown = b->is_shown || b->n > 0;
   kp_surface_particles p = { .n = b->n, .x = b->x, .y = b->y, .z = b->z, .away = b->away };
   for (int a = 0; a < b->n_attributes; ++a) {
     p.attributes[a] = b->attributes[a];
@@ -314,21 +343,21 @@ static void show_particles(block_samples *b, int32_t n_layers) {
   b->n = 0;
 }
 
-// Particles first..last - 1, those that come near the block across its layers.
-static void gather_run(const kp_surfacer *s, uint32_t first, uint32_t last, kp_vec3 corner,
+// Particles first..last - 1 of a block that lies `shift` away: those that come near the samples
+// across their layers.
+static void gather_run(const kp_surfacer *s, uint32_t first, uint32_t last, const float shift[3],
                        block_samples *b) {
-  double scale = 1.0 / (s->how.reach * s->how.spacing);
-  float end = (float)(s->blocks.edge * s->blocks.spacing * scale);
-  int64_t all = s->starts[s->blocks.n];
+  const float *near = s->how.field == KP_SURFACE_ANISOTROPIC ? s->moved : s->near;
+  int64_t room = near_room(s), all = room - KP_SURFACE_LANES;
+  float end = (float)(s->blocks.edge * s->blocks.spacing / (s->how.reach * s->how.spacing));
   for (uint32_t p = first; p < last; ++p) {
-    float x = (float)((s->places[p] - corner.x) * scale);
-    float y = (float)((s->places[all + p] - corner.y) * scale);
+    float x = near[p] + shift[0], y = near[room + p] + shift[1];
     float out_x = -x > x - end ? -x : x - end;
     float out_y = -y > y - end ? -y : y - end;
     float away = (out_x > 0.0f ? out_x * out_x : 0.0f) + (out_y > 0.0f ? out_y * out_y : 0.0f);
     b->x[b->n] = x;
     b->y[b->n] = y;
-    b->z[b->n] = (float)((s->places[2 * all + p] - corner.z) * scale);
+    b->z[b->n] = near[2 * room + p] + shift[2];
     b->away[b->n] = away;
     for (int a = 0; a < b->n_attributes; ++a) {
       b->attributes[a][b->n] = s->attributes[a * all + p];
@@ -340,96 +369,67 @@ static void gather_run(const kp_surfacer *s, uint32_t first, uint32_t last, kp_v
   }
 }
 
-static void gather(const kp_surfacer *s, int64_t block, block_samples *b) {
-  const int32_t *around = s->blocks.around[block];
-  kp_vec3 corner = corner_of(s, block);
+// False where no particle is near.
+static bool gather(const kp_surfacer *s, int64_t block, block_samples *b) {
+  kp_surface_runs runs;
+  kp_surfacer_runs(s, block, &runs);
   b->n = 0;
-  for (int row = 0; row < 9; ++row) {
-    // blocks along x lie one behind the other
-    uint32_t first = UINT32_MAX, last = 0;
-    for (int x = 0; x < 3; ++x) {
-      int32_t at = around[3 * row + x];
-      if (at >= 0) {
-        first = first < s->starts[at] ? first : s->starts[at];
-        last = s->starts[at + 1];
+  for (int r = 0; r < runs.n; ++r) {
+    gather_run(s, runs.begin[r], runs.end[r], runs.shift[r], b);
+  }
+  bool is_reached = b->n > 0 || b->is_shown;
+  show_particles(b, s->blocks.depth);
+  return is_reached;
+}
+
+static void fill_block(float *to, int64_t n, float value) {
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = value;
+  }
+}
+
+// What the samples of a block have gathered becomes their values.
+static void set_values(kp_surfacer *s, const block_samples *b, int64_t slot) {
+  kp_blocks *blocks = &s->blocks;
+  const kp_surface_field *field = &kp_surface_fields[b->kind];
+  int32_t layer_size = blocks->edge * blocks->edge;
+  int64_t first = slot * kp_blocks_volume(blocks);
+  for (int32_t k = 0; k < blocks->depth; ++k, first += layer_size) {
+    const kp_surface_layer *l = &b->layers[k];
+    for (int32_t i = 0; i < layer_size; ++i) {
+      if (b->kind == KP_SURFACE_ZHU_BRIDSON) {
+        kp_surface_gathered g = { l->weight[i], l->mx[i], l->my[i], l->mz[i], l->nearest[i] };
+        float phi = kp_surface_distance(&s->numbers, &g);
+        blocks->values[first + i] = phi;
+        s->drops[first + i] = kp_surface_drop(&s->numbers, &g, phi);
+      } else {
+        float f = field->value(s->numbers.unit * l->weight[i], l->mx[i]);
+        blocks->values[first + i] = kp_surface_value(&s->numbers, f);
       }
     }
-    if (first < last) {
-      gather_run(s, first, last, corner, b);
-    }
   }
-  show_particles(b, s->blocks.depth);
-}
-
-static float clamp01(float t) {
-  return t > 0.0f ? (t < 1.0f ? t : 1.0f) : 0.0f;
-}
-
-// In metres, from what a sample has gathered.
-static float distance_of(const kp_surfacer *s, const kp_surface_layer *b, int i, float full) {
-  float reach = (float)(s->how.reach * s->how.spacing), r = (float)s->radius;
-  float w = b->weight[i];
-  float most = (float)(OUTSIDE * s->how.spacing);
-  if (!(w > 1e-6f)) {
-    return most;
-  }
-  float x = b->mx[i] / w, y = b->my[i] / w, z = b->mz[i] / w;
-  float phi = reach * sqrtf(x * x + y * y + z * z) - r;
-  float t = clamp01((w / full - THIN_FROM) / (THIN_TO - THIN_FROM));
-  if (t < 1.0f) {
-    float gap = GAP * (float)s->how.spacing + 2.0f * t * reach;
-    float away = reach * sqrtf(b->nearest[i]) - gap;
-    phi = phi > away ? phi : away;
-  }
-  return phi < most ? phi : most;
-}
-
-// What smoothing would lose: a drop around a particle that is alone, and phi itself where fewer
-// particles are than at a flat surface.
-static float drop_of(const kp_surfacer *s, const kp_surface_layer *b, int i, float full,
-                     float phi) {
-  float own = 1.0f - b->nearest[i];
-  float others = b->weight[i] - (own > 0.0f ? own * own * own : 0.0f);
-  float t = clamp01((others / full - ALONE_TO) / (AMONG_FROM - ALONE_TO));
-  float radius = (DROP + t * (DROP_AMONG - DROP)) * (float)s->how.spacing;
-  float drop = (float)(s->how.reach * s->how.spacing) * sqrtf(b->nearest[i]) - radius;
-  float crowd = b->weight[i] / full - FLAT;
-  float few = phi + (crowd > 0.0f ? CROWDED * crowd * (float)s->how.spacing : 0.0f);
-  return drop < few ? drop : few;
-}
-
-// What is inside has a negative value, about a spacing deep inside.
-static float value_of(const kp_surfacer *s, const kp_surface_field *field,
-                      const kp_surface_layer *b, int i) {
-  float f = field->value((float)s->unit * b->weight[i], b->mx[i]);
-  float value = (float)s->scale * ((float)s->level - f), most = LONE * (float)s->how.spacing;
-  return value > -most ? (value < most ? value : most) : -most;
 }
 
 static void fill_blocks(int64_t begin, int64_t end, void *context) {
   kp_surfacer *s = context;
   kp_blocks *blocks = &s->blocks;
-  const kp_surface_field *field = &kp_surface_fields[s->how.field];
-  bool is_distance = s->how.field == KP_SURFACE_ZHU_BRIDSON;
   block_samples b = { .gather = kp_surface_find_gather(), .kind = s->how.field };
-  b.n_attributes = field->n_attributes;
-  float full = full_weight(&s->how);
-  int32_t layer_size = blocks->edge * blocks->edge;
+  b.n_attributes = kp_surface_fields[s->how.field].n_attributes;
   for (int64_t slot = begin; slot < end; ++slot) {
-    place_samples(s, &b);
-    gather(s, blocks->stored[slot], &b);
-    int64_t first = slot * kp_blocks_volume(blocks);
-    for (int32_t k = 0; k < blocks->depth; ++k, first += layer_size) {
-      const kp_surface_layer *layer = &b.layers[k];
-      for (int32_t i = 0; i < layer_size; ++i) {
-        if (is_distance) {
-          float phi = distance_of(s, layer, i, full);
-          blocks->values[first + i] = phi;
-          s->drops[first + i] = drop_of(s, layer, i, full, phi);
-        } else {
-          blocks->values[first + i] = value_of(s, field, layer, i);
-        }
+    int64_t volume = kp_blocks_volume(blocks);
+    bool is_deep = blocks->deep[blocks->stored[slot]] != 0;
+    b.is_shown = false;
+    if (!is_deep) {
+      place_samples(s, &b);
+      if (gather(s, blocks->stored[slot], &b)) {
+        set_values(s, &b, slot);
+        continue;
       }
+    }
+    float value = is_deep ? blocks->inside : blocks->outside;
+    fill_block(blocks->values + slot * volume, volume, value);
+    if (s->how.field == KP_SURFACE_ZHU_BRIDSON) {
+      fill_block(s->drops + slot * volume, volume, value);
     }
   }
 }
@@ -493,6 +493,7 @@ static void extend_blocks(int64_t begin, int64_t end, void *context) {
       int32_t size = c == 2 ? b->depth : e;
       is_clear = is_clear && first[c] >= w->lo[c] && first[c] + size - 1 <= w->hi[c];
     }
+    is_clear = is_clear || b->calm[b->stored[slot]] != 0;
     float *to = b->values + slot * kp_blocks_volume(b);
     for (int32_t n = 0; n < kp_blocks_volume(b) && !is_clear; ++n) {
       const int64_t here[3] = { first[0] + n % e, first[1] + n / e % e, first[2] + n / e / e };
@@ -563,21 +564,42 @@ static void settle(kp_surfacer *s, const kp_surfacing *how) {
   s->how = *how;
   s->how.reach = how->reach > 0.0 ? how->reach : field->reach;
   s->how.smooth = how->smooth >= 0 ? how->smooth : field->smooth;
+  kp_surface_numbers *n = &s->numbers;
+  *n = (kp_surface_numbers){ .spacing = (float)how->spacing,
+                             .reach = (float)(s->how.reach * how->spacing),
+                             .dimension = how->dimension,
+                             .reach_spacings = s->how.reach };
   if (how->field == KP_SURFACE_ZHU_BRIDSON) {
-    s->radius = flat_radius(&s->how);
+    n->radius = (float)flat_radius(&s->how);
+    n->full = full_weight(&s->how);
     s->is_solid = true;
-    s->blocks.inside = (float)-s->radius;
-    s->blocks.outside = (float)(OUTSIDE * how->spacing);
+    s->blocks.inside = -n->radius;
+    s->blocks.outside = (float)KP_SURFACE_OUTSIDE * n->spacing;
     return;
   }
-  s->unit = field->unit(s->how.reach, how->dimension);
-  s->level = how->level > 0.0 ? how->level : field->level[how->dimension == 2 ? 0 : 1];
-  double full = full_value(&s->how, s->unit);
-  s->scale = how->spacing / fmax(full - s->level, 0.5 * s->level);
-  s->is_solid = full > SOLID * s->level;
-  s->radius = how->spacing;
-  s->blocks.inside = (float)-how->spacing;
-  s->blocks.outside = (float)fmin(s->scale * s->level, (double)LONE * how->spacing);
+  double unit = field->unit(s->how.reach, how->dimension);
+  double level = how->level > 0.0 ? how->level : field->level[how->dimension == 2 ? 0 : 1];
+  double full = full_value(&s->how, unit);
+  n->scale = (float)(how->spacing / fmax(full - level, 0.5 * level));
+  n->unit = (float)unit;
+  n->level = (float)level;
+  s->is_solid = full > SOLID * level;
+  s->blocks.inside = -n->spacing;
+  s->blocks.outside = kp_surface_value(n, 0.0f);
+}
+
+static kp_result find_blocks(kp_surfacer *s, const kp_aabb *box, const kp_cloud *cloud) {
+  KP_TRY(lay_blocks(s, box, cloud));
+  KP_TRY(sort_particles(s, cloud));
+  kp_blocks *b = &s->blocks;
+  b->deep = make_room(b->deep, b->n, sizeof *b->deep);
+  b->calm = make_room(b->calm, b->n, sizeof *b->calm);
+  if (b->deep == NULL || b->calm == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  kp_parallel_for(b->n, 256, find_kinds, s);
+  kp_parallel_for(b->n, 256, find_calm, b);
+  return kp_blocks_store(b);
 }
 
 kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how, const kp_cloud *cloud) {
@@ -592,10 +614,8 @@ kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how, const kp_clo
   if (!(box.max.x > box.min.x && box.max.y > box.min.y)) {
     return KP_OK;
   }
-  KP_TRY(lay_blocks(s, &box, cloud));
-  KP_TRY(sort_particles(s, cloud));
-  kp_parallel_for(s->blocks.n, 256, find_kinds, s);
-  KP_TRY(kp_blocks_store(&s->blocks));
+  KP_TRY(find_blocks(s, &box, cloud));
+  KP_TRY(place_particles(s, cloud));
   if (field->prepare != NULL) {
     KP_TRY(prepare(s, field));
   }
@@ -657,7 +677,8 @@ static void fill_naive(const naive_work *w, int64_t row, int32_t first, block_sa
   const kp_surface_field *field = &kp_surface_fields[w->s->how.field];
   float *to = w->values + first + j * l->row + k * l->slab;
   for (int32_t i = 0; i < n; ++i) {
-    to[i] = value_of(w->s, field, layer, i);
+    float f = field->value(w->s->numbers.unit * layer->weight[i], layer->mx[i]);
+    to[i] = kp_surface_value(&w->s->numbers, f);
   }
 }
 
@@ -746,9 +767,9 @@ void kp_surfacer_average(const kp_surfacer *s, const kp_cloud *cloud, const kp_v
 
 int64_t kp_surfacer_bytes(const kp_surfacer *s) {
   const kp_blocks *b = &s->blocks;
-  const void *const arrays[] = { s->starts, s->order,      s->bin_of, s->places, s->near,
-                                 s->drops,  s->attributes, b->at,     b->around, b->slots,
-                                 b->stored, b->values,     b->other,  b->keys };
+  const void *const arrays[] = { s->starts,     s->order, s->bin_of, s->moved, s->near,   s->drops,
+                                 s->attributes, b->at,    b->around, b->slots, b->stored, b->values,
+                                 b->other,      b->keys,  b->deep,   b->calm };
   int64_t sum = kp_blocks_room_bytes(b);
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
     sum += arrays[i] != NULL ? (int64_t)kp_alloc_size(arrays[i]) : 0;
@@ -761,7 +782,7 @@ void kp_surfacer_free(kp_surfacer *s) {
   kp_free(s->starts);
   kp_free(s->order);
   kp_free(s->bin_of);
-  kp_free(s->places);
+  kp_free(s->moved);
   kp_free(s->near);
   kp_free(s->attributes);
   kp_free(s->drops);

@@ -14,8 +14,7 @@
 // samples exist only near the surface.
 #pragma once
 
-#include "geom/sparse_lattice.h"
-#include "geom/surface_fields.h"
+#include "geom/surface_points.h"
 
 #define KP_SURFACING_FINEST KP_BLOCK_EDGE  // samples along R at most
 
@@ -39,15 +38,14 @@ typedef struct kp_cloud {
 typedef struct kp_surfacer {
   kp_surfacing how;  // with what the field chose
   kp_blocks blocks;  // the value [m]: a distance with Zhu and Bridson, about one with the others
-  double radius;     // r [m]
-  double level, unit, scale;  // value = scale (level - field), field = f(unit sums)
-  bool is_solid;              // blocks full of particles lie inside
-  uint32_t *starts;           // of each block, and the end of the last
-  uint32_t *order;            // particles by block
-  uint32_t *bin_of;           // blocks of particles
-  double *places;             // their x, then their y, then their z, by block
-  float *near;                // the same from the corner of the block in R, and one value more
-  float *attributes;          // what the field needs of each particle, by block
+  kp_surface_numbers numbers;
+  bool is_solid;      // blocks full of particles lie inside
+  uint32_t *starts;   // of each block, and the end of the last
+  uint32_t *order;    // particles by block
+  uint32_t *bin_of;   // blocks of particles
+  float *near;        // their x, y and z from the corner of their block, in R, and one value more
+  float *moved;       // x, y and z of centres, for a field that moves them
+  float *attributes;  // what the field needs of each particle, by block
   float *drops;
 } kp_surfacer;
 

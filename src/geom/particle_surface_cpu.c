@@ -33,25 +33,32 @@ static inline wide splat(float a) {
   return a - (wide){ 0 };
 }
 
-static inline wide smaller(wide a, wide b) {
+// ---- what surface_sums.h asks for
+
+#define KP_SURFACE_V wide
+
+static inline wide kp_surface_smaller(wide a, wide b) {
   mask is_less = (mask)(a < b);
   return (wide)((is_less & (mask)a) | (~is_less & (mask)b));
 }
 
-static inline wide positive(wide t) {
+static inline wide kp_surface_positive(wide t) {
   return (wide)((mask)t & (mask)(t > 0.0f));
 }
 
-static inline wide root(wide a) {
+static inline wide kp_surface_below(wide t, wide x, float end) {
+  return (wide)((mask)t & (mask)(x < end));
+}
+
+static inline wide kp_surface_root(wide a) {
   for (int lane = 0; lane < LANES; ++lane) {
     a[lane] = sqrtf(a[lane]);
   }
   return a;
 }
 
-// e^x for -80 < x <= 0: 2^whole e^rest, |rest| <= ln 2 / 2, by Taylor's series to 2e-8.
-static inline wide exponential(wide x) {
-  mask whole = __builtin_convertvector(x * 1.44269504f - 0.5f, mask);  // towards zero: nearest
+static inline wide kp_surface_exponential(wide x) {
+  mask whole = __builtin_convertvector(x * 1.44269504f - 0.5f, mask);
   wide rest = x - __builtin_convertvector(whole, wide) * 0.693147180f;
   wide sum = 1.0f + rest * (1.0f / 7.0f);
   for (int n = 6; n >= 1; --n) {
@@ -60,111 +67,29 @@ static inline wide exponential(wide x) {
   return sum * (wide)((whole + 127) << 23);
 }
 
-// What the samples of a register have gathered.
-typedef struct sums {
-  wide a, b, c, d, nearest;
-} sums;
+#include "geom/surface_sums.h"
 
-// A particle as seen from the samples: d / R and its square.
-typedef struct seen {
-  wide dx, dy, square;
-  float dz;
-} seen;
-
-static inline void add_zhu_bridson(sums *s, const kp_surface_particles *p, int64_t i, seen q) {
-  (void)p;
-  (void)i;
-  wide t = positive(1.0f - q.square);
-  wide w = t * t * t;
-  s->a += w;
-  s->b += w * q.dx;
-  s->c += w * q.dy;
-  s->d += w * q.dz;
-  s->nearest = smaller(q.square, s->nearest);
-}
-
-// |G d|, G symmetric: xx xy xz yy yz zz, and the weight.
-static inline void add_anisotropic(sums *s, const kp_surface_particles *p, int64_t i, seen q) {
-  const float *const *g = p->attributes;
-  wide x = g[0][i] * q.dx + g[1][i] * q.dy + g[2][i] * q.dz;
-  wide y = g[1][i] * q.dx + g[3][i] * q.dy + g[4][i] * q.dz;
-  wide z = g[2][i] * q.dx + g[4][i] * q.dy + g[5][i] * q.dz;
-  wide t = positive(1.0f - (x * x + y * y + z * z));
-  s->a += g[6][i] * (t * t * t);
-}
-
-// With q = d^2 / R_f^2 and R = R_f / sqrt 2: (q - 1/2)^2 = (1 - d^2/R^2)^2 / 4.
-static inline void add_metaballs(sums *s, const kp_surface_particles *p, int64_t i, seen q) {
-  (void)p;
-  (void)i;
-  wide t = positive(1.0f - q.square);
-  s->a += t * t;
-}
-
-static inline void add_radial(sums *s, const kp_surface_particles *p, int64_t i, seen q) {
-  (void)p;
-  (void)i;
-  wide t = positive(1.0f - q.square);
-  s->a += t * t * t;
-}
-
-// attribute: s^2
-static inline void add_literal(sums *s, const kp_surface_particles *p, int64_t i, seen q) {
-  wide t = 1.0f - p->attributes[0][i] * q.square;
-  t = (wide)((mask)t & (mask)(q.square < 1.0f));
-  s->a += t * t * t;
-}
-
-// attribute: 1 / s^2
-static inline void add_shrink(sums *s, const kp_surface_particles *p, int64_t i, seen q) {
-  wide t = positive(1.0f - p->attributes[0][i] * q.square);
-  s->a += t * t * t;
-}
-
-static inline void add_weight(sums *s, const kp_surface_particles *p, int64_t i, seen q) {
-  wide t = positive(1.0f - q.square);
-  s->a += p->attributes[0][i] * (t * t * t);
-}
-
-static inline void add_blobbies(sums *s, const kp_surface_particles *p, int64_t i, seen q) {
-  (void)p;
-  (void)i;
-  mask is_near = (mask)(q.square < 1.0f);
-  wide x = (wide)((mask)(q.square * -KP_BLOBBY_WIDTH) & is_near);
-  s->a += (wide)((mask)(exponential(x) - KP_BLOBBY_END) & is_near);
-}
-
-static inline void add_soft(sums *s, const kp_surface_particles *p, int64_t i, seen q) {
-  (void)p;
-  (void)i;
-  wide x = q.square;
-  wide t = 1.0f + x * (-22.0f / 9.0f + x * (17.0f / 9.0f - x * (4.0f / 9.0f)));
-  s->a += (wide)((mask)t & (mask)(x < 1.0f));
-}
-
-// Eq. 3.9 with equal volumes and the tent W = 1 - d/r.
-static inline void add_hong(sums *s, const kp_surface_particles *p, int64_t i, seen q) {
-  (void)p;
-  (void)i;
-  wide t = positive(1.0f - root(q.square));
-  s->a += t * t * t;
-  s->b += t;
-}
+// ---- samples
 
 // All particles that reach the layer, for a register of its samples after the other.
-#define GATHER(field)                                                                              \
+#define GATHER(field, n_attributes)                                                                \
   static void gather_##field(const kp_surface_particles *p, kp_surface_layer *layer) {             \
     for (int first = 0; first < layer->n; first += LANES) {                                        \
       wide x = load(layer->x + first), y = load(layer->y + first);                                 \
-      sums s = { load(layer->weight + first), load(layer->mx + first), load(layer->my + first),    \
-                 load(layer->mz + first), load(layer->nearest + first) };                          \
+      kp_surface_sums s = { load(layer->weight + first), load(layer->mx + first),                  \
+                            load(layer->my + first), load(layer->mz + first),                      \
+                            load(layer->nearest + first) };                                        \
       for (int64_t i = 0; i < p->n; ++i) {                                                         \
         float dz = p->z[i] - layer->z;                                                             \
         if (!(p->away[i] + dz * dz < 1.0f)) {                                                      \
           continue;                                                                                \
         }                                                                                          \
         wide dx = splat(p->x[i]) - x, dy = splat(p->y[i]) - y;                                     \
-        add_##field(&s, p, i, (seen){ dx, dy, dx * dx + dy * dy + dz * dz, dz });                  \
+        kp_surface_seen seen = { dx, dy, dx * dx + dy * dy + dz * dz, dz, { 0 } };                 \
+        for (int a = 0; a < (n_attributes); ++a) {                                                 \
+          seen.g[a] = p->attributes[a][i];                                                         \
+        }                                                                                          \
+        kp_surface_add_##field(&s, &seen);                                                         \
       }                                                                                            \
       store(layer->weight + first, s.a);                                                           \
       store(layer->mx + first, s.b);                                                               \
@@ -174,16 +99,16 @@ static inline void add_hong(sums *s, const kp_surface_particles *p, int64_t i, s
     }                                                                                              \
   }
 
-GATHER(zhu_bridson)
-GATHER(anisotropic)
-GATHER(metaballs)
-GATHER(radial)
-GATHER(literal)
-GATHER(shrink)
-GATHER(weight)
-GATHER(blobbies)
-GATHER(soft)
-GATHER(hong)
+GATHER(zhu_bridson, 0)
+GATHER(anisotropic, 7)
+GATHER(metaballs, 0)
+GATHER(radial, 0)
+GATHER(literal, 1)
+GATHER(shrink, 1)
+GATHER(weight, 1)
+GATHER(blobbies, 0)
+GATHER(soft, 0)
+GATHER(hong, 0)
 
 #define JOIN(name, isa) kp_surface_##name##_##isa
 #define NAME(name, isa) JOIN(name, isa)
@@ -211,68 +136,52 @@ void NAME(gather, KP_ISA)(kp_surface_kind kind, const kp_surface_particles *p,
 
 // ---- neighbours of particles
 
-// Sixteen lanes whatever the instruction set: the order of a sum is the same for all.
-typedef float row __attribute__((vector_size(64)));
-typedef int32_t row_mask __attribute__((vector_size(64)));
-typedef float loose_row __attribute__((vector_size(64), aligned(4), may_alias));
-
-static inline float row_sum(row a) {
-  for (int half = 8; half > 0; half /= 2) {
-    for (int lane = 0; lane < half; ++lane) {
-      a[lane] += a[lane + half];
-    }
+// A register of particles i and all their neighbours.
+#define MOMENTS(kind)                                                                              \
+  static void moments_##kind(const kp_surface_runs *runs, int64_t first,                           \
+                             float out[][KP_SURFACE_LANES]) {                                      \
+    for (int lane = 0; lane < KP_SURFACE_LANES; lane += LANES) {                                   \
+      wide x = load(runs->x + first + lane), y = load(runs->y + first + lane);                     \
+      wide z = load(runs->z + first + lane), value = load(runs->value + first + lane);             \
+      kp_surface_##kind sum;                                                                       \
+      memset(&sum, 0, sizeof sum);                                                                 \
+      for (int r = 0; r < runs->n; ++r) {                                                          \
+        const float *shift = runs->shift[r];                                                       \
+        for (uint32_t j = runs->begin[r]; j < runs->end[r]; ++j) {                                 \
+          kp_surface_beside q;                                                                     \
+          q.d[0] = (runs->x[j] + shift[0]) - x;                                                    \
+          q.d[1] = (runs->y[j] + shift[1]) - y;                                                    \
+          q.d[2] = (runs->z[j] + shift[2]) - z;                                                    \
+          q.square = q.d[0] * q.d[0] + q.d[1] * q.d[1] + q.d[2] * q.d[2];                          \
+          q.value = value;                                                                         \
+          q.other = runs->value[j];                                                                \
+          kp_surface_add_##kind(&sum, &q);                                                         \
+        }                                                                                          \
+      }                                                                                            \
+      wide all[sizeof sum / sizeof(wide)];                                                         \
+      memcpy(all, &sum, sizeof sum);                                                               \
+      for (size_t k = 0; k < sizeof sum / sizeof(wide); ++k) {                                     \
+        store(out[k] + lane, all[k]);                                                              \
+      }                                                                                            \
+    }                                                                                              \
   }
-  return a[0];
-}
 
-static inline row row_root(row a) {
-  for (int lane = 0; lane < 16; ++lane) {
-    a[lane] = sqrtf(a[lane]);
-  }
-  return a;
-}
+MOMENTS(offset)
+MOMENTS(ratio)
+MOMENTS(depth)
+MOMENTS(cloud)
 
-static inline row row_keep(row a, row_mask where) {
-  return (row)((row_mask)a & where);
-}
-
-void NAME(moments, KP_ISA)(const kp_surface_runs *runs, const float at[4], kp_surface_moments *out);
-void NAME(moments, KP_ISA)(const kp_surface_runs *runs, const float at[4],
-                           kp_surface_moments *out) {
-  static const row_mask lanes = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-  enum { N = sizeof *out / sizeof(float) };
-  row sum[N];
-  memset(sum, 0, sizeof sum);
-  for (int r = 0; r < runs->n; ++r) {
-    const float *shift = runs->shift[r];
-    for (uint32_t j = runs->begin[r]; j < runs->end[r]; j += 16) {
-      row x = *(const loose_row *)(runs->x + j) + (shift[0] - at[0]);
-      row y = *(const loose_row *)(runs->y + j) + (shift[1] - at[1]);
-      row z = *(const loose_row *)(runs->z + j) + (shift[2] - at[2]);
-      row value = *(const loose_row *)(runs->value + j);
-      row square = x * x + y * y + z * z;
-      row_mask where = (row_mask)(square < 1.0f) & (lanes < (int32_t)(runs->end[r] - j));
-      square = row_keep(square, where);
-      row one = row_keep((row){ 0 } + 1.0f, where);
-      row w = row_keep(1.0f - square * row_root(square), where);
-      row step = (value - at[3]) * (1.0f / KP_SURFACE_ALIKE);
-      row g = 1.0f - step * step;
-      g = row_keep(w * g, (row_mask)(g > 0.0f));
-      x = row_keep(x, where);
-      y = row_keep(y, where);
-      z = row_keep(z, where);
-      const row add[N] = { one,       x,         y,         z,         row_keep(value, where),
-                           w,         w * x,     w * y,     w * z,     w * x * x,
-                           w * x * y, w * x * z, w * y * y, w * y * z, w * z * z,
-                           g,         g * x,     g * y,     g * z };
-      for (int n = 0; n < N; ++n) {
-        sum[n] += add[n];
-      }
-    }
-  }
-  float totals[N];
-  for (int n = 0; n < N; ++n) {
-    totals[n] = row_sum(sum[n]);
-  }
-  memcpy(out, totals, sizeof totals);
+void NAME(moments, KP_ISA)(kp_surface_moment kind, const kp_surface_runs *runs, int64_t first,
+                           float out[][KP_SURFACE_LANES]);
+void NAME(moments, KP_ISA)(kp_surface_moment kind, const kp_surface_runs *runs, int64_t first,
+                           float out[][KP_SURFACE_LANES]) {
+  typedef void (*moments_fn)(const kp_surface_runs *runs, int64_t first,
+                             float out[][KP_SURFACE_LANES]);
+  static const moments_fn moments[KP_SURFACE_MOMENT_COUNT] = {
+    [KP_SURFACE_OFFSET] = moments_offset,
+    [KP_SURFACE_RATIO] = moments_ratio,
+    [KP_SURFACE_DEPTH] = moments_depth,
+    [KP_SURFACE_CLOUD] = moments_cloud,
+  };
+  moments[kind](runs, first, out);
 }

@@ -1,6 +1,7 @@
 // The inner sums of particle_surface.c and surface_fields.c, compiled for each instruction set:
-// samples lie in the lanes of registers and keep their sums there while all particles pass by.
-// Every sample adds in the order of the particles, so the bits are the same for all of them.
+// samples, or particles that look at their neighbours, lie in the lanes of registers and keep their
+// sums there while all others pass by. Each adds in the order of the particles, so the bits are the
+// same for all of them.
 #pragma once
 
 #include "geom/particle_surface.h"
@@ -31,23 +32,26 @@ typedef void (*kp_surface_gather_fn)(kp_surface_kind kind, const kp_surface_part
 // Runs of neighbours of a particle: begin..end - 1 of the arrays, which lie `shift` away.
 typedef struct kp_surface_runs {
   int n;
-  const float *x, *y, *z, *value;  // 16 more than there are particles can be read
+  const float *x, *y, *z, *value;
   uint32_t begin[KP_BLOCK_AROUND], end[KP_BLOCK_AROUND];
   float shift[KP_BLOCK_AROUND][3];
 } kp_surface_runs;
 
-// Sums over the neighbours j of a particle within R, itself included; d = x_j - x_i in R,
-// w = 1 - |d|^3, g = 1 - ((value_j - value_i) / KP_SURFACE_ALIKE)^2 where that is positive.
-typedef struct kp_surface_moments {
-  float count, d[3], values;                // 1, d, value_j
-  float weight, weight_d[3], weight_dd[6];  // w, w d, w d d: xx xy xz yy yz zz
-  float alike, alike_d[3];                  // w g, w g d
-} kp_surface_moments;
+// Which sums of surface_sums.h over the neighbours of particles.
+typedef enum kp_surface_moment {
+  KP_SURFACE_OFFSET,
+  KP_SURFACE_RATIO,
+  KP_SURFACE_DEPTH,
+  KP_SURFACE_CLOUD,
+  KP_SURFACE_MOMENT_COUNT
+} kp_surface_moment;
 
-#define KP_SURFACE_ALIKE 0.15f
+#define KP_SURFACE_MOMENTS 15  // sums of a particle at most
 
-typedef void (*kp_surface_moments_fn)(const kp_surface_runs *runs, const float at[4],
-                                      kp_surface_moments *out);
+// For up to KP_SURFACE_LANES particles first, first + 1, ...; 16 more than there are can be read.
+// Sum k of the lane l goes to out[k][l].
+typedef void (*kp_surface_moments_fn)(kp_surface_moment kind, const kp_surface_runs *runs,
+                                      int64_t first, float out[][KP_SURFACE_LANES]);
 
 // Those of the instruction set in use.
 kp_surface_gather_fn kp_surface_find_gather(void);

@@ -326,6 +326,8 @@ void kp_blocks_free(kp_blocks *b) {
   kp_free(b->at);
   kp_free(b->around);
   kp_free(b->slots);
+  kp_free(b->deep);
+  kp_free(b->calm);
   kp_free(b->stored);
   kp_free(b->values);
   kp_free(b->other);
@@ -386,6 +388,12 @@ static void smooth_blocks(int64_t begin, int64_t end, void *context) {
   float one[HALO] = { 0 }, two[HALO] = { 0 };
   int32_t e = b->edge, d = b->depth, side = e + 2, n = side * side * (d + 2);
   for (int64_t slot = begin; slot < end; ++slot) {
+    if (b->calm != NULL && b->calm[b->stored[slot]] != 0) {
+      for (int64_t i = slot * kp_blocks_volume(b); i < (slot + 1) * kp_blocks_volume(b); ++i) {
+        b->other[i] = b->inside;
+      }
+      continue;
+    }
     take_halo(b, b->stored[slot], one);
     filter(one, two, n, 1);
     filter(two, one, n, side);

@@ -23,12 +23,14 @@ typedef struct kp_blocks {
   int32_t (*at)[3];  // their places in blocks, by z, then y, then x
   int32_t (*around)[KP_BLOCK_AROUND];  // neighbours by dz, dy, dx; -1: none, which is outside
   int32_t *slots;                      // where their samples are
-  int64_t n_stored;                    // blocks with samples
-  int32_t *stored;                     // the blocks of slots
-  float inside, outside;               // values of blocks without samples
-  float *values;                       // edge * edge * depth for each slot
-  float *other;                        // as much
-  uint64_t *keys;                      // of blocks, ascending
+  uint8_t *deep;          // 1: all samples have the value `inside` until walls cut them; NULL: none
+  uint8_t *calm;          // and so have those of all blocks around
+  int64_t n_stored;       // blocks with samples
+  int32_t *stored;        // the blocks of slots
+  float inside, outside;  // values of blocks without samples
+  float *values;          // edge * edge * depth for each slot
+  float *other;           // as much
+  uint64_t *keys;         // of blocks, ascending
   struct kp_block_room *room;
 } kp_blocks;
 
@@ -45,13 +47,13 @@ void kp_blocks_free(kp_blocks *b);
 // What sorting took.
 int64_t kp_blocks_room_bytes(const kp_blocks *b);
 
-static inline int64_t kp_blocks_volume(const kp_blocks *b) {
+KP_FN int64_t kp_blocks_volume(const kp_blocks *b) {
   return (int64_t)b->edge * b->edge * b->depth;
 }
 
 // The sample of a block, or of one beside it when an index lies outside by less than an edge.
-static inline float kp_blocks_sample(const kp_blocks *b, const float *values, int64_t block,
-                                     int32_t i, int32_t j, int32_t k) {
+KP_FN float kp_blocks_sample(const kp_blocks *b, const float *values, int64_t block, int32_t i,
+                             int32_t j, int32_t k) {
   int32_t e = b->edge, d = b->depth;
   int32_t x = i < 0   ? 0
               : i < e ? 1

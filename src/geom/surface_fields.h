@@ -2,13 +2,15 @@
 //
 //   zhu-bridson       Zhu & Bridson 2005; Hong 2009, Eqs. 2.55-2.58
 //   anisotropic       after Yu & Turk 2013: an ellipsoid for each particle from its neighbours
-//   metaballs         Triquet et al. 2001; Lyes 2015, section 7.5.1: sum (q - 1/2)^2, q = d^2 /
-//   R_f^2 color             the colour field of SPH: sum V W(d), half at the surface radial
-//   Bayraktar 2010, Eq. 5.5: sqrt(sum (1 - (d/h)^2)^3) surface-literal   the same with surface
-//   values s_i as printed in Eq. 5.10: d s_i in place of d surface-shrink    what its text
-//   describes: d / s_i, nothing beyond h s_i surface-weight    s_i as a weight blobbies Blinn 1982;
-//   Hong 2009, section II.F.2: sum exp(-a d^2) soft              Wyvill et al. 1986: blobbies by a
-//   polynomial hong              Hong 2009, Eq. 3.9: root mean square of 1 - d/r
+//   metaballs         Lyes 2015, section 7.5.1: sum (q - 1/2)^2, q = d^2 / R_f^2
+//   color             the colour field of SPH: sum V W(d), half at the surface
+//   radial            Bayraktar 2010, Eq. 5.5: sqrt(sum (1 - (d/h)^2)^3)
+//   surface-literal   with surface values s_i as printed in its Eq. 5.10: d s_i in place of d
+//   surface-shrink    what its text describes: d / s_i, nothing beyond h s_i
+//   surface-weight    s_i as a weight
+//   blobbies          Blinn 1982; Hong 2009, section II.F.2: sum exp(-a d^2)
+//   soft              Wyvill et al. 1986: blobbies by a polynomial
+//   hong              Hong 2009, Eq. 3.9: root mean square of 1 - d/r
 #pragma once
 
 #include "base/result.h"
@@ -38,6 +40,7 @@ typedef struct kp_surface_field {
   double level[2];   // in flat worlds, in space
   int smooth;        // passes of the filter
   int n_attributes;  // of a particle
+  bool moves;        // particles count from other centres
   float deep;        // the first attribute of a particle inside a liquid
   // From the two sums of a sample.
   float (*value)(float first, float second);

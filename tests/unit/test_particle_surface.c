@@ -240,7 +240,7 @@ static void test_twin(void **state) {
       nearest = fmin(nearest, kp_vec3_length(d));
     }
     if (weight > 0.42 * full && weight < 0.75 * full) {
-      double phi = kp_vec3_length(mean) / weight - s.radius;
+      double phi = kp_vec3_length(mean) / weight - (double)s.numbers.radius;
       assert_near(value, fmin(phi, nearest), 1e-5 * D + 2e-7);
       ++n_compared;
     } else if (weight == 0.0) {
@@ -397,7 +397,7 @@ static void check_field(const plain_field *f, int dimension) {
       field *= dimension == 2 ? 4.0 / (PI * r * r) : 315.0 / (64.0 * PI * r * r * r);
     }
     field = f->is_root ? sqrt(sums.second > 0.0 ? field / sums.second : field) : field;
-    double expected = s.scale * (s.level - field);
+    double expected = (double)s.numbers.scale * ((double)s.numbers.level - field);
     if (fabs(expected) < 1.2 * D && dimension == 3) {
       assert_near(value, expected, 4e-5 * D);
       ++n_compared;
@@ -525,7 +525,7 @@ static void test_ellipsoids(void **state) {
       }
       field += square < 1.0 ? all[i].weight * 315.0 / (64.0 * PI) * pow(1.0 - square, 3.0) : 0.0;
     }
-    double expected = s.scale * (0.5 - field);
+    double expected = (double)s.numbers.scale * (0.5 - field);
     if (fabs(expected) < 1.2 * D) {
       assert_near(value, expected, 2e-3 * D);
       ++n_compared;

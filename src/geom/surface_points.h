@@ -1,0 +1,292 @@
+// What surfaces of particles are made of, one sample or one particle at a time, for the loops of
+// particle_surface.c and the kernels of surface_kernels.h alike.
+#pragma once
+
+#include "geom/sparse_lattice.h"
+#include "geom/surface_fields.h"
+#include "math/symmetric3.h"
+
+#define KP_SURFACE_PI 3.14159265358979323846
+
+// Numbers that turn sums into values; lengths in metres.
+typedef struct kp_surface_numbers {
+  float spacing, reach, radius;  // r of Zhu and Bridson
+  float full;                    // their weight inside a liquid
+  float unit, level, scale;      // of the others: value = scale (level - field(unit sums))
+  int32_t dimension;
+  double reach_spacings;
+} kp_surface_numbers;
+
+// ---- which blocks need samples
+
+#define KP_SURFACE_FILLED 0.75  // share of the expected particles with which a block is full
+
+// Blocks that are cut by walls have room for fewer particles; those next to a wall keep half a
+// spacing away from it.
+typedef struct kp_surface_room {
+  double size, spacing;  // of a block and between particles [m]
+  double lo[3], hi[3];   // walls
+  bool is_solid;         // blocks full of particles lie inside
+} kp_surface_room;
+
+// Particles with which a block is full; of a block beyond a wall none.
+KP_FN uint32_t kp_surface_expected(const kp_surface_room *r, const int32_t at[3]) {
+  double volume = KP_SURFACE_FILLED;
+  for (int c = 0; c < 3; ++c) {
+    double begin = r->size * at[c], end = r->size * (at[c] + 1);
+    bool is_cut = begin < r->lo[c] || end > r->hi[c];
+    begin = begin < r->lo[c] ? r->lo[c] : begin;
+    end = end > r->hi[c] ? r->hi[c] : end;
+    double width = (end - begin) / r->spacing - (is_cut ? 0.5 : 0.0);
+    volume *= width > 0.0 ? width : 0.0;
+  }
+  return (uint32_t)volume;
+}
+
+// What is known of a block before anything is gathered.
+typedef struct kp_surface_known {
+  bool is_inside;  // it and all around are full
+  bool is_deep;    // all that is missing lies beyond walls: samples are there for the wall to cut
+} kp_surface_known;
+
+KP_FN kp_surface_known kp_surface_know(const kp_surface_room *r, const kp_blocks *b,
+                                       const uint32_t *starts, int64_t block) {
+  kp_surface_known known = { r->is_solid, r->is_solid };
+  double edge = r->size / r->spacing;
+  uint32_t full = (uint32_t)(KP_SURFACE_FILLED * edge * edge * edge);
+  for (int near = 0; near < KP_BLOCK_AROUND && known.is_deep; ++near) {
+    int32_t at = b->around[block][near];
+    uint32_t count = at < 0 ? 0 : starts[at + 1] - starts[at];
+    if (count < full) {
+      const int32_t place[3] = { b->at[block][0] + near % 3 - 1, b->at[block][1] + near / 3 % 3 - 1,
+                                 b->at[block][2] + near / 9 - 1 };
+      known.is_inside = false;
+      known.is_deep = count >= kp_surface_expected(r, place);
+    }
+  }
+  return known;
+}
+
+// After the deep blocks are known.
+KP_FN bool kp_surface_is_calm(const kp_blocks *b, int64_t block) {
+  bool is_calm = b->deep[block] != 0;
+  for (int near = 0; near < KP_BLOCK_AROUND && is_calm; ++near) {
+    int32_t at = b->around[block][near];
+    is_calm = at < 0 || b->deep[at] != 0;
+  }
+  return is_calm;
+}
+
+// Samples that have to be gathered for.
+KP_FN bool kp_surface_is_open(const kp_blocks *b, int32_t at) {
+  return at >= 0 && b->deep[at] == 0;
+}
+
+// Particles of a block and of those around it are seen by such samples.
+KP_FN bool kp_surface_is_near(const kp_blocks *b, int64_t block) {
+  bool is_near = false;
+  for (int near = 0; near < KP_BLOCK_AROUND && !is_near; ++near) {
+    is_near = kp_surface_is_open(b, b->around[block][near]);
+  }
+  return is_near;
+}
+
+// They are neighbours of particles that are.
+KP_FN bool kp_surface_is_close(const kp_blocks *b, int64_t block) {
+  bool is_close = false;
+  for (int near = 0; near < KP_BLOCK_AROUND && !is_close; ++near) {
+    int32_t at = b->around[block][near];
+    is_close = at >= 0 && kp_surface_is_near(b, at);
+  }
+  return is_close;
+}
+
+// ---- Zhu and Bridson
+
+#define KP_SURFACE_GAP 0.95f     // spacings: no liquid farther from the nearest, where few are
+#define KP_SURFACE_THIN 0.25f    // share of the weight inside a liquid, below which few are
+#define KP_SURFACE_THICK 0.40f   // and above which there are enough
+#define KP_SURFACE_DROP 0.58f    // spacings: radius of a particle that is alone
+#define KP_SURFACE_ALONE 0.05f   // share of the weight that others may have where one is alone
+#define KP_SURFACE_AMONG 0.14f   // and where it must not show
+#define KP_SURFACE_OUTSIDE 0.7   // spacings: no value is larger, so that smoothing spares the small
+#define KP_SURFACE_FLAT 0.42f    // share of the weight up to which few particles are
+#define KP_SURFACE_CROWDED 5.0f  // spacings that phi is raised by, per share beyond that
+
+typedef struct kp_surface_gathered {
+  float weight, x, y, z, nearest;  // in R; nearest: square
+} kp_surface_gathered;
+
+KP_FN float kp_surface_clamp01(float t) {
+  return t > 0.0f ? (t < 1.0f ? t : 1.0f) : 0.0f;
+}
+
+// In metres, from what a sample has gathered.
+KP_FN float kp_surface_distance(const kp_surface_numbers *n, const kp_surface_gathered *g) {
+  float most = (float)KP_SURFACE_OUTSIDE * n->spacing;
+  if (!(g->weight > 1e-6f)) {
+    return most;
+  }
+  float x = g->x / g->weight, y = g->y / g->weight, z = g->z / g->weight;
+  float phi = n->reach * sqrtf(x * x + y * y + z * z) - n->radius;
+  float share = g->weight / n->full - KP_SURFACE_THIN;
+  float t = kp_surface_clamp01(share / (KP_SURFACE_THICK - KP_SURFACE_THIN));
+  if (t < 1.0f) {
+    float gap = KP_SURFACE_GAP * n->spacing + 2.0f * t * n->reach;
+    float away = n->reach * sqrtf(g->nearest) - gap;
+    phi = phi > away ? phi : away;
+  }
+  return phi < most ? phi : most;
+}
+
+// What smoothing would lose: a drop around a particle that is alone, and phi itself where fewer
+// particles are than at a flat surface.
+KP_FN float kp_surface_drop(const kp_surface_numbers *n, const kp_surface_gathered *g, float phi) {
+  float own = 1.0f - g->nearest;
+  float others = g->weight - (own > 0.0f ? own * own * own : 0.0f);
+  float share = others / n->full - KP_SURFACE_ALONE;
+  float t = kp_surface_clamp01(share / (KP_SURFACE_AMONG - KP_SURFACE_ALONE));
+  float drop = n->reach * sqrtf(g->nearest) - (1.0f - t) * KP_SURFACE_DROP * n->spacing;
+  float crowd = g->weight / n->full - KP_SURFACE_FLAT;
+  float few = phi + (crowd > 0.0f ? KP_SURFACE_CROWDED * crowd * n->spacing : 0.0f);
+  return drop < few ? drop : few;
+}
+
+// ---- the other fields
+
+#define KP_SURFACE_LONE 1.5f  // spacings that the value of a field is kept to
+
+KP_FN float kp_surface_plain_value(float first, float second) {
+  (void)second;
+  return first;
+}
+
+KP_FN float kp_surface_root_value(float first, float second) {
+  (void)second;
+  return sqrtf(first);
+}
+
+KP_FN float kp_surface_mean_value(float first, float second) {
+  return second > 0.0f ? sqrtf(first / second) : 0.0f;
+}
+
+// What is inside has a negative value, about a spacing deep inside; `f` is the field.
+KP_FN float kp_surface_value(const kp_surface_numbers *n, float f) {
+  float value = n->scale * (n->level - f), most = KP_SURFACE_LONE * n->spacing;
+  return value > -most ? (value < most ? value : most) : -most;
+}
+
+// The length of a mean from the weight and the three sums.
+KP_FN float kp_surface_length_of(float weight, float x, float y, float z) {
+  return weight > 0.0f ? sqrtf(x * x + y * y + z * z) / weight : 0.0f;
+}
+
+// Rmax: over the whole liquid the largest value pops with its most extreme particle, so it is kept
+// to that of a half space.
+KP_FN float kp_surface_largest(int32_t dimension, float largest) {
+  float most = dimension == 2 ? (float)(4.0 / (3.0 * KP_SURFACE_PI)) : 0.375f;
+  return largest < most ? largest : most;
+}
+
+// s_i = 1 - (Rr_i + Rmax / 2) (Bayraktar 2010, Eq. 5.9), as the field takes it.
+KP_FN float kp_surface_share(kp_surface_kind kind, float ratio, float largest) {
+  float value = 1.0f - (ratio + 0.5f * largest);
+  value = value > 0.05f ? value : 0.05f;
+  return kind == KP_SURFACE_LITERAL  ? value * value
+         : kind == KP_SURFACE_SHRINK ? 1.0f / (value * value)
+                                     : value;
+}
+
+// ---- ellipsoids (after Yu & Turk 2013, section 4)
+
+#define KP_ELLIPSOID_KERNEL 0.80    // semi-axis of a particle deep inside, in R
+#define KP_ELLIPSOID_LONE 0.36      // of one that is alone
+#define KP_ELLIPSOID_THINNEST 0.35  // shortest axis over the longest, 1/k_r
+#define KP_ELLIPSOID_WIDEST 1.15    // longest axis over that deep inside
+#define KP_ELLIPSOID_MOVED 0.3      // lambda: how far centres move towards the mean of those alike
+#define KP_ELLIPSOID_FEW 0.10       // shares of the neighbours deep inside between which a particle
+#define KP_ELLIPSOID_ENOUGH 0.30    // is more and more part of a liquid
+#define KP_ELLIPSOID_SWEEPS 5       // of Jacobi's rotations: the error squares with each
+
+// Sums over the neighbours of one particle (kp_surface_cloud of surface_sums.h), in R.
+typedef struct kp_surface_neighbours {
+  float count, weight, d[3], dd[6], alike, alike_d[3];
+} kp_surface_neighbours;
+
+typedef struct kp_surface_ellipsoid {
+  float g[KP_SURFACE_ATTRIBUTES];  // xx xy xz yy yz zz of 1 / axes, and the weight
+  float move[3];                   // of the centre, in R
+} kp_surface_ellipsoid;
+
+// Variance along an axis of w = 1 - s^3 over the unit ball, and the neighbours it holds.
+KP_FN double kp_ellipsoid_variance(int32_t dimension) {
+  return dimension == 2 ? 0.5 * (1.0 / 4.0 - 1.0 / 7.0) / (1.0 / 2.0 - 1.0 / 5.0) : 0.15;
+}
+
+KP_FN double kp_ellipsoid_count(int32_t dimension, double r) {
+  return dimension == 2 ? KP_SURFACE_PI * r * r : 4.0 / 3.0 * KP_SURFACE_PI * r * r * r;
+}
+
+KP_FN double kp_ellipsoid_clamp(double x, double lo, double hi) {
+  return x > lo ? (x < hi ? x : hi) : lo;
+}
+
+// Semi-axes in R from the covariance of the neighbours, and their product. Yu and Turk take its
+// eigenvalues; their roots are the lengths of the cloud, and with them a flat surface has the value
+// 1/2 in its place.
+KP_FN double kp_ellipsoid_axes(const kp_surface_numbers *n, const kp_surface_neighbours *m,
+                               double axes[3], kp_mat3 *turn) {
+  double w = (double)m->weight, full = kp_ellipsoid_variance(n->dimension), longest = 0.0;
+  double x = (double)m->d[0] / w, y = (double)m->d[1] / w, z = (double)m->d[2] / w;
+  double xx = (double)m->dd[0] / w - x * x, xy = (double)m->dd[1] / w - x * y;
+  double xz = (double)m->dd[2] / w - x * z, yy = (double)m->dd[3] / w - y * y;
+  double yz = (double)m->dd[4] / w - y * z;
+  double zz = n->dimension == 2 ? full : (double)m->dd[5] / w - z * z;
+  kp_mat3 a = { { { xx, xy, xz }, { xy, yy, yz }, { xz, yz, zz } } };
+  double values[3];
+  kp_symmetric3_turn(&a, KP_ELLIPSOID_SWEEPS, values, turn);
+  for (int k = 0; k < 3; ++k) {
+    axes[k] = sqrt((values[k] > 0.0 ? values[k] : 0.0) / full);
+    axes[k] = axes[k] < KP_ELLIPSOID_WIDEST ? axes[k] : KP_ELLIPSOID_WIDEST;
+    longest = axes[k] > longest ? axes[k] : longest;
+  }
+  longest = longest > KP_ELLIPSOID_THINNEST ? longest : KP_ELLIPSOID_THINNEST;
+  double share = (double)m->count / kp_ellipsoid_count(n->dimension, n->reach_spacings);
+  double t = (share - KP_ELLIPSOID_FEW) / (KP_ELLIPSOID_ENOUGH - KP_ELLIPSOID_FEW);
+  t = kp_ellipsoid_clamp(t, 0.0, 1.0);
+  double least = KP_ELLIPSOID_THINNEST * longest, product = 1.0;
+  for (int k = 0; k < 3; ++k) {
+    axes[k] = KP_ELLIPSOID_KERNEL * (axes[k] > least ? axes[k] : least);
+    axes[k] = t * axes[k] + (1.0 - t) * KP_ELLIPSOID_LONE;
+    product *= axes[k];
+  }
+  return product;
+}
+
+KP_FN void kp_surface_find_ellipsoid(const kp_surface_numbers *n, const kp_surface_neighbours *m,
+                                     kp_surface_ellipsoid *out) {
+  double axes[3];
+  kp_mat3 turn;
+  double product = kp_ellipsoid_axes(n, m, axes, &turn);
+  int k = 0;
+  for (int row = 0; row < 3; ++row) {
+    for (int column = row; column < 3; ++column, ++k) {
+      double sum = 0.0;
+      for (int a = 0; a < 3; ++a) {
+        sum += turn.m[row][a] * turn.m[column][a] / axes[a];
+      }
+      out->g[k] = (float)sum;
+    }
+  }
+  // in flat worlds the third axis is that of z, and no part of the area
+  double volume = product;
+  for (int a = 0; a < 3 && n->dimension == 2; ++a) {
+    volume = fabs(turn.m[2][a]) > 0.5 ? product / axes[a] : volume;
+  }
+  out->g[6] = (float)(1.0 / volume);
+  double share = m->alike > 0.0f ? KP_ELLIPSOID_MOVED / (double)m->alike : 0.0;
+  double most = 1.0 - KP_ELLIPSOID_KERNEL * KP_ELLIPSOID_WIDEST;
+  for (int c = 0; c < 3; ++c) {
+    out->move[c] = (float)kp_ellipsoid_clamp(share * (double)m->alike_d[c], -most, most);
+  }
+}
