@@ -371,6 +371,78 @@ static void test_rolling(void **state) {
   assert_between(drum * 3.0 / 2.0, 0.998, 1.002);
 }
 
+// A body on a level floor that starts at `speed` along x without spin, until it rests or `seconds`
+// have passed.
+typedef struct coast {
+  double way, time, speed, spin;
+} coast;
+
+static coast coast_along(int dimension, kp_body_def body, double speed, double seconds) {
+  kp_test_settings s =
+      kp_test_settings_make(dimension, kp_vec3_make(-50, -50, -50), kp_vec3_make(50, 50, 50));
+  s.simulation.gravity = kp_vec3_make(0, -G, 0);
+  kp_world *world = kp_test_world(&s);
+  add_slope(world, 0.0, body.friction);
+  body.velocity = kp_vec3_make(speed, 0, 0);
+  add(world, &body);
+  assert_ok(kp_world_build(world));
+  coast out = { .speed = speed };
+  while (kp_world_time(world) < seconds - 1e-9 && out.speed > 1e-3 * speed) {
+    advance(world, 1.0 / 60.0);
+    kp_frame3 f = frame_of(world, body.name);
+    out = (coast){ f.position.x, kp_world_time(world), f.velocity.x, -f.angular_velocity.z };
+  }
+  // it stays where it stopped
+  if (out.time < seconds - 1e-9) {
+    advance(world, 0.5);
+    assert_near(frame_of(world, body.name).position.x, out.way, 1e-4);
+  }
+  kp_world_destroy(&world);
+  return out;
+}
+
+// Friction over time: a box that slides stops after v^2/(2 mu g), a ball that starts sliding rolls
+// with 5/7 of its speed from 2 v/(7 mu g) on, and rolling friction c stops it after another
+// 7 R v^2/(10 c g).
+static void test_coasting(void **state) {
+  (void)state;
+  for (int dimension = 2; dimension <= 3; ++dimension) {
+    for (double mu = 0.1; mu < 0.55; mu += 0.2) {
+      kp_body_def box = body_of("box", -1, cube(0.5), kp_vec3_make(0, 0.25, 0));
+      box.friction = mu;
+      coast c = coast_along(dimension, box, 3.0, 10.0);
+      double way = 9.0 / (2.0 * mu * G), time = 3.0 / (mu * G);
+      print_message("  %dD, friction %.1f: stops after %.4f m (%.4f) and %.3f s (%.3f)\n",
+                    dimension, mu, c.way, way, c.time, time);
+      assert_between(c.way / way, 0.98, 1.02);
+      assert_between(c.time, 0.98 * time, 1.02 * time + 1.0 / 60.0);
+    }
+  }
+  double radius = 0.25;
+  kp_body_def ball =
+      body_of("ball", -1, kp_test_ball(kp_vec3_make(0, 0, 0), radius), kp_vec3_make(0, radius, 0));
+  ball.friction = 0.3;
+  double grip = 2.0 * 3.0 / (7.0 * 0.3 * G), skid = 12.0 / 49.0 * 9.0 / (0.3 * G);
+  coast rolls = coast_along(3, ball, 3.0, grip + 0.5);
+  double way = skid + 5.0 / 7.0 * 3.0 * (rolls.time - grip);
+  print_message("  a ball rolls at %.5f of its speed (5/7 = 0.71429), slip %.1e m/s, after %.4f m "
+                "(%.4f)\n",
+                rolls.speed / 3.0, rolls.speed - radius * rolls.spin, rolls.way, way);
+  assert_between(rolls.speed / 3.0 * 7.0 / 5.0, 0.99, 1.01);
+  assert_near(rolls.speed, radius * rolls.spin, 1e-3 * rolls.speed);
+  assert_between(rolls.way / way, 0.98, 1.02);
+  ball.rolling_friction = 0.01;
+  coast stops = coast_along(3, ball, 3.0, 30.0);
+  // while it skids the moment of rolling friction is there too: m v' = -mu m g,
+  // I w' = (mu R - c) m g
+  double turn = (0.3 * radius - 0.01) * G / (0.4 * radius);  // of the surface's speed
+  double slides = 3.0 / (0.3 * G + turn), v = 3.0 - 0.3 * G * slides;
+  double exact = 3.0 * slides - 0.5 * 0.3 * G * slides * slides + 0.7 * radius * v * v / (0.01 * G);
+  print_message("  with rolling friction it stops after %.4f m (%.4f) and %.2f s\n", stops.way,
+                exact, stops.time);
+  assert_between(stops.way / exact, 0.98, 1.02);
+}
+
 static void test_restitution(void **state) {
   (void)state;
   static const double values[3] = { 0.0, 0.5, 0.9 };
@@ -639,6 +711,7 @@ int main(void) {
     cmocka_unit_test(test_pile),
     cmocka_unit_test(test_incline),
     cmocka_unit_test(test_rolling),
+    cmocka_unit_test(test_coasting),
     cmocka_unit_test(test_restitution),
     cmocka_unit_test(test_dominoes),
     cmocka_unit_test(test_momentum),
