@@ -91,6 +91,8 @@ kp_test(test_lyes_claims SOURCES test_lyes_claims.c claims_short.c ../support/cl
 kp_test(test_lyes_claims_long SOURCES test_lyes_claims.c claims_long.c ../support/claims.c LABELS long TIMEOUT 3600)
 set(tangle_support ${media_support} ../support/tangles.c)
 kp_test(test_cloth_contact SOURCES test_cloth_contact.c ${tangle_support} LABELS full)
+kp_test(test_cloth_scenes SOURCES test_cloth_scenes.c cloth_scenes_short.c ${tangle_support} LABELS full)
+kp_test(test_cloth_scenes_long SOURCES test_cloth_scenes.c cloth_scenes_long.c ${tangle_support} LABELS long TIMEOUT 14400)
 kp_test(test_cloth_tangles SOURCES test_cloth_tangles.c tangle_short.c ${tangle_support} LABELS full)
 kp_test(test_cloth_tangles_long SOURCES test_cloth_tangles.c tangle_long.c ${tangle_support} LABELS long TIMEOUT 3600)
 kp_test(test_surface_fields SOURCES test_surface_fields.c ../support/surfaces.c ../support/claims.c LABELS full)

@@ -183,7 +183,7 @@ kp_world *kp_tangle_world(const kp_tangle *s) {
   return world;
 }
 
-static int64_t intersections(kp_deform *d) {
+int64_t kp_tangle_count(kp_deform *d) {
   const double *x[3];
   for (int c = 0; c < 3; ++c) {
     x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
@@ -242,7 +242,7 @@ kp_tangle_outcome kp_tangle_run(const kp_tangle *s, bool look) {
     out.total += kp_time_now() - begin;
     out.inner_steps += d->inner_steps;
     if (look) {
-      out.intersections += intersections(d);
+      out.intersections += kp_tangle_count(d);
       out.first = out.first < 0 && out.intersections > 0 ? k : out.first;
     }
   }

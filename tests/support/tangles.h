@@ -41,3 +41,6 @@ kp_world *kp_tangle_world(const kp_tangle *tangle);
 
 // Runs it; `look`: counts intersections after every step.
 kp_tangle_outcome kp_tangle_run(const kp_tangle *tangle, bool look);
+
+// Pairs of triangles that intersect now; all nodes must be finite.
+int64_t kp_tangle_count(kp_deform *deform);

@@ -3,7 +3,7 @@
 -- corners may move across the strip for three seconds, then they are held.
 -- size: 0.2 of the cells along each side make 20 thousand triangles.
 local size = 1
-local columns, rows = 250 * size, 1000 * size
+local columns, rows = math.floor(250 * size + 0.5), math.floor(1000 * size + 0.5)
 local edge = 0.3 / columns
 local across, top = 0.15, 0.49817  -- half the width; y = 6 x^2 at the end of 0.6 m
 local far = math.sqrt(top / 6)

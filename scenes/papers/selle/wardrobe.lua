@@ -1,6 +1,8 @@
 -- Wardrobe (Selle 2008, Fig. 6.13): a cover of two million triangles falls over a wardrobe; after three seconds wind blows
 -- it off.
-local cells = 1000
+-- size: 0.1 of the cells along each side make 20 thousand triangles.
+local size = 1
+local cells = math.floor(1000 * size + 0.5)
 local edge = 4 / cells
 domain { min = {-5, 0, -5}, max = {5, 6, 5} }
 gravity { 0, -9.8, 0 }

@@ -1,0 +1,213 @@
+// The cloth scenes of Selle (2008, table 6.2) from their files: after every step an exact test that
+// shares nothing with the contact module finds no triangles that intersect (claims C25 and C30),
+// what repulsion costs (C26), the older loop (C27) and sides of the moment (C28).
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/timer.h"
+#include "kelpie/scene.h"
+
+#include "cloth_scenes.h"
+#include "support/claims.h"
+#include "support/tangles.h"
+
+#define REPULSION_SHARE 0.1  // C26
+
+typedef struct outcome {
+  int64_t steps, inner, crossings, triangles, collisions, zone, late;
+  double share, total;  // of finding pairs and repulsion in the time of the steps; s
+} outcome;
+
+// The scene's file with another size, in the folder of the test.
+static const char *resized(const char *folder, const kp_cloth_scene *run) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/scenes/papers/selle/%s.lua", kp_test_source_dir(), run->scene);
+  size_t n;
+  char *text = kp_test_read_file(path, &n);
+  static const char line[] = "\nlocal size = 1\n";
+  char *at = strstr(text, line);
+  assert_non_null(at);
+  char *out = kp_alloc(n + 64, KP_MEMORY_SCRATCH);
+  assert_non_null(out);
+  int head = (int)(at - text);
+  int used = snprintf(out, n + 64, "%.*s\nlocal size = %.9g\n%s", head, text, run->size,
+                      at + sizeof line - 1);
+  const char *file = kp_test_path(folder, "scene.lua");
+  kp_test_write_file(file, out, (size_t)used);
+  kp_free(out);
+  kp_free(text);
+  return file;
+}
+
+static kp_deform *deform_of(kp_world *world) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method == &kp_deform_method) {
+      return world->systems.data[s].self;
+    }
+  }
+  fail_msg("no deformables in this world");
+  return NULL;
+}
+
+// set: a value of the scene that is changed, or NULL.
+static outcome go(const char *folder, const kp_cloth_scene *run, const char *set) {
+  kp_world *world;
+  assert_ok(kp_world_create("cpu", &world));
+  const char *sets[3];
+  size_t n_sets = 0;
+  char step[64], inner[64];
+  if (run->inner > 0) {
+    // so many inner steps to a collision step, which is a frame
+    snprintf(step, sizeof step, "solids.dt=%.17g", 1.0 / (run->fps * run->inner));
+    snprintf(inner, sizeof inner, "simulation.dt_max=%.17g", 1.0 / run->fps);
+    sets[n_sets++] = step;
+    sets[n_sets++] = inner;
+  }
+  if (set != NULL) {
+    sets[n_sets++] = set;
+  }
+  assert_ok(kp_world_load_scene(world, resized(folder, run), sets, n_sets));
+  assert_ok(kp_world_build(world));
+  kp_deform *d = deform_of(world);
+  outcome out = { .triangles = d->n_triangles };
+  for (int frame = 1; frame <= run->frames; ++frame) {
+    double end = (double)frame / run->fps;
+    while (end - kp_world_time(world) > 1e-9) {
+      double begin = kp_time_now();
+      assert_ok(kp_world_step(world, end - kp_world_time(world), NULL));
+      out.total += kp_time_now() - begin;
+      ++out.steps;
+      out.inner += d->inner_steps;
+      out.crossings += kp_tangle_count(d);
+    }
+  }
+  const kp_contact_report *told = kp_contact_told(d->meet.contact);
+  out.collisions = told->n_collisions;
+  out.zone = told->largest_zone;
+  out.late = told->n_late;
+  out.share = (told->find + told->repulse) / out.total;
+  print_message("%-16s %7lld triangles, %3d frames, %lld steps of %lld inner ones: %lld crossings; "
+                "%lld collisions, largest zone %lld; %.2f s per frame, repulsion %.1f %%\n",
+                run->scene, (long long)out.triangles, run->frames, (long long)out.steps,
+                (long long)out.inner, (long long)out.crossings, (long long)out.collisions,
+                (long long)out.zone, out.total / run->frames, 100.0 * out.share);
+  kp_world_destroy(&world);
+  return out;
+}
+
+// C25, C30
+static void test_no_crossings(void **state) {
+  const kp_cloth_scenes *all = &kp_cloth_scenes_to_run;
+  for (size_t k = 0; k < all->n_whole; ++k) {
+    const kp_cloth_scene *run = &all->whole[k];
+    outcome o = go(*state, run, NULL);
+    assert_int_equal(o.crossings, 0);
+    char size[256];
+    snprintf(size, sizeof size, "%s; %lld steps, %lld collisions, %.1f s per frame", run->words,
+             (long long)o.steps, (long long)o.collisions, o.total / run->frames);
+    kp_claim claim = { .id = run->id,
+                       .text = "after every step an exhaustive triangle/triangle test finds no "
+                               "intersecting pair (figure: pairs)",
+                       .size = size,
+                       .test = all->test,
+                       .figure = (double)o.crossings,
+                       .threshold = 0.0 };
+    if (run->id != NULL) {
+      // C30 asks for 60 frames
+      kp_claim_write(&claim, run->is_part ? KP_CLAIM_PARTIAL : KP_CLAIM_CONFIRMED);
+    }
+  }
+}
+
+// C26: a matter of time, which is told.
+static void test_repulsion_is_cheap(void **state) {
+  const kp_cloth_scenes *all = &kp_cloth_scenes_to_run;
+  if (all->n_inner == 0) {
+    skip();
+  }
+  double most = 0.0;
+  size_t n_cheap = 0;
+  for (size_t k = 0; k < all->n_inner; ++k) {
+    outcome o = go(*state, &all->inner[k], NULL);
+    assert_int_equal(o.crossings, 0);
+    assert_int_equal(o.inner, o.steps * all->inner[k].inner);
+    most = fmax(most, o.share);
+    n_cheap += o.share <= REPULSION_SHARE;
+  }
+  kp_claim claim = { .id = "selle-C26",
+                     .text = "finding pairs and repulsion take at most 10 % of the time (figure: "
+                             "the most of the scenes)",
+                     .size = all->inner[0].words,
+                     .test = all->test,
+                     .figure = most,
+                     .threshold = REPULSION_SHARE };
+  kp_claim_write(&claim, n_cheap == all->n_inner
+                             ? KP_CLAIM_CONFIRMED
+                             : (n_cheap > 0 ? KP_CLAIM_PARTIAL : KP_CLAIM_REFUTED));
+}
+
+// C27: what the older loop costs is told, not asserted.
+static void test_going_back(void **state) {
+  const kp_cloth_scenes *all = &kp_cloth_scenes_to_run;
+  if (all->back[0].scene == NULL) {
+    skip();  // test_cloth_contact does, in small
+  }
+  double ratio[2];
+  for (int k = 0; k < 2; ++k) {
+    outcome fixed = go(*state, &all->back[k], NULL);
+    outcome back = go(*state, &all->back[k], "solids.rewind=true");
+    assert_int_equal(fixed.crossings + back.crossings, 0);
+    ratio[k] = fixed.total / back.total;
+  }
+  print_message("time over that of going back and halving: %.3f and %.3f\n", ratio[0], ratio[1]);
+  kp_claim claim = { .id = "selle-C27",
+                     .text = "16 inner steps without going back take less time than going back and "
+                             "halving (figure: ratio of times at the finer of two resolutions)",
+                     .size = all->back[1].words,
+                     .test = all->test,
+                     .figure = ratio[1],
+                     .threshold = 1.0 };
+  kp_claim_at_most(&claim);
+}
+
+// C28
+static void test_without_history(void **state) {
+  const kp_cloth_scenes *all = &kp_cloth_scenes_to_run;
+  if (all->blind.scene == NULL) {
+    skip();  // test_cloth_contact does, in small
+  }
+  outcome with = go(*state, &all->blind, NULL);
+  outcome without = go(*state, &all->blind, "solids.history=false");
+  assert_int_equal(with.crossings + without.crossings, 0);
+  assert_true(with.collisions > 0);
+  kp_claim claim = { .id = "selle-C28",
+                     .text = "without history there are at least twice as many collisions (figure: "
+                             "ratio)",
+                     .size = all->blind.words,
+                     .test = all->test,
+                     .figure = (double)without.collisions / (double)with.collisions,
+                     .threshold = 2.0 };
+  print_message("collisions without history over those with it: %.2f\n", claim.figure);
+  kp_claim_write(&claim, claim.figure >= 2.0
+                             ? KP_CLAIM_CONFIRMED
+                             : (claim.figure > 1.0 ? KP_CLAIM_PARTIAL : KP_CLAIM_REFUTED));
+}
+
+int main(void) {
+  // a part of it: KELPIE_CLOTH_SCENES=test_no_crossings
+  if (getenv("KELPIE_CLOTH_SCENES") != NULL) {
+    cmocka_set_test_filter(getenv("KELPIE_CLOTH_SCENES"));
+  }
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_no_crossings, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_repulsion_is_cheap, kp_test_folder_make,
+                                    kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_going_back, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_without_history, kp_test_folder_make,
+                                    kp_test_folder_remove),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
