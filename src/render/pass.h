@@ -9,7 +9,7 @@
 //   lens.c        depth of field, motion blur           slices.c     smoke by half-angle slices
 //   yarn.c        yarn as quads of a lumislice          ground.c     plane and pattern
 //   ray_*         trees of what rays can meet           trace.c      water, glass, mirrors
-//   deep.c        light left behind hairs and puffs
+//   deep.c        light left behind hairs and puffs     caustics.c   sunlight behind water
 #pragma once
 
 #include <stdatomic.h>
@@ -34,6 +34,7 @@ typedef struct kp_material {
   float opacity, gloss, smooth;
   float radius;        // typical size of a particle [m]; 0 for meshes
   bool is_clear;       // a liquid or glass that bends light
+  bool has_caustics;   // of its own: it throws a shadow with light in it
   bool is_inside_out;  // its faces look inwards
   float refraction;    // its index
   float cloudy;        // share of what it takes out that comes back
@@ -68,6 +69,7 @@ typedef struct kp_screen_place {
 
 typedef struct kp_volume_state kp_volume_state;
 struct kp_fire_light;
+struct kp_caustics;
 struct kp_slices;
 struct kp_yarn;
 struct kp_deep;
@@ -150,16 +152,17 @@ typedef struct kp_pass {
   struct kp_slices *slices;    // NULL: no volume is drawn by slices
   struct kp_fire_light *fire;  // of all volumes, or NULL
   int n_fire;
-  struct kp_ray_scene *rays;  // or NULL
-  double rays_moment;         // at which it was made
-  kp_f3 ray_start;            // the eye in it
-  float ray_size;             // of the scene [m]
-  bool sun_by_rays;           // and not by the shadow map
-  kp_f3 sun_right, sun_down;  // half axes of the sun's disc, one unit away (view space)
-  int outline;                // the set of lines that draws the bounds and throws no shadow, or -1
-  int index, count;           // this pass, and how many there will be
-  double moment;              // of this pass, from the middle of the time the shutter is open [s]
-  float occlusion_reach;      // [m]
+  struct kp_caustics *caustics;  // or NULL
+  struct kp_ray_scene *rays;     // or NULL
+  double rays_moment;            // at which it was made
+  kp_f3 ray_start;               // the eye in it
+  float ray_size;                // of the scene [m]
+  bool sun_by_rays;              // and not by the shadow map
+  kp_f3 sun_right, sun_down;     // half axes of the sun's disc, one unit away (view space)
+  int outline;            // the set of lines that draws the bounds and throws no shadow, or -1
+  int index, count;       // this pass, and how many there will be
+  double moment;          // of this pass, from the middle of the time the shutter is open [s]
+  float occlusion_reach;  // [m]
   kp_picture *picture;
   atomic_bool out_of_memory;  // set inside parallel loops
 } kp_pass;
@@ -470,6 +473,23 @@ kp_rgb kp_trace_mirror(const kp_pass *pass, const kp_surface_point *point, kp_f3
 // 1 where nothing opaque stands before the pass's part of the sun's disc, turned by `turn`, else 0.
 float kp_trace_sun(const kp_pass *pass, kp_f3 position, float turn);
 kp_rgb kp_sky_color(const kp_pass *pass, kp_f3 direction);
+#define KP_TRACE_OFF 1e-5f     // parts of the scene that a ray starts off its surface
+#define KP_TRACE_TOUCH 0.012f  // and that a liquid may end before what it wets
+// The next surface along a ray (view space, unit direction), without its occlusion; false: none
+// within `most` metres.
+bool kp_trace_meet(const kp_pass *pass, kp_f3 origin, kp_f3 direction, float most,
+                   kp_surface_point *point, float *metres);
+// Share that is mirrored, by the formula of the def.
+float kp_trace_mirrored(const kp_pass *pass, float cosine, float n1, float n2);
+
+// caustics.c
+bool kp_caustics_are_wanted(const kp_pass *pass);
+// With the primitives in the camera's view and the trees made.
+KP_NODISCARD kp_result kp_caustics_render(kp_pass *pass, kp_vec3 sun);
+void kp_caustics_free(kp_pass *pass);
+// Sunlight that came to a surface through clear ones, in place of a shadow; *behind is the share of
+// the sun that is seen through them and not by itself.
+kp_rgb kp_caustics_light(const kp_pass *pass, const kp_surface_point *point, float *behind);
 
 KP_NODISCARD kp_result kp_volumes_create(kp_pass *pass);
 void kp_volumes_free(kp_pass *pass);

@@ -119,6 +119,8 @@ static const kp_param look_rows[] = {
                  "The renderer's own, or plain Blinn-Phong with white ambient light."),
   L(specular, REAL, "", 0, 10, "Blinn-Phong: strength of the highlight."),
   L(shininess, REAL, "", 1, 1e4, "Blinn-Phong: exponent of the highlight."),
+  L(caustics, BOOL, "", 0, 1,
+    "Water and glass: sunlight behind them is bent and coloured; false: they throw no shadow."),
   L(wireframe, BOOL, "", 0, 1, "Meshes: draw the edges alone."),
   L(line_width, REAL, "pixel", 0.1, 100, "Wireframe: width of the lines."),
 };
@@ -156,6 +158,7 @@ static void set_look_default(void *def) {
     .emission = KP_AUTO,
     .refraction = KP_AUTO,
     .cloudy = 0.25,
+    .caustics = true,
     .specular = 0.5,
     .shininess = 32.0,
     .line_width = 1.5,
@@ -546,6 +549,7 @@ static void free_pass(kp_pass *pass) {
   kp_bins_free(&pass->segment_bins);
   kp_volumes_free(pass);
   kp_trace_free(pass);
+  kp_caustics_free(pass);
   kp_yarn_free(pass);
   kp_deep_free(pass);
   kp_primitives_free(pass);
@@ -580,6 +584,7 @@ static kp_result render_pass(kp_pass *pass) {
   kp_volumes_project(pass);
   kp_primitives_project(pass, &pass->view);
   KP_TRY(kp_yarn_project(pass));
+  KP_TRY(kp_caustics_render(pass, sun_of_pass(pass)));
   KP_TRY(kp_points_bin(pass, &pass->view));
   KP_TRY(kp_triangles_bin(pass, &pass->view));
   KP_TRY(kp_lines_bin(pass, &pass->view));

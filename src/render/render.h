@@ -100,6 +100,7 @@ typedef struct kp_look_def {
   bool two_sided;  // meshes: front and back differ
   bool wireframe;  // meshes: their edges alone
   bool water;      // closed meshes: a clear liquid
+  bool caustics;   // water and glass: sunlight behind them is bent and coloured
 } kp_look_def;
 
 kp_look_def kp_default_look_def(void);

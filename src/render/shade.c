@@ -15,7 +15,7 @@ static kp_f3 eye_of(const kp_surface_point *point) {
 // Highlight of the sun (Blinn 1977, normalised) and what is mirrored, with Schlick's Fresnel term:
 // the sky, and on polished surfaces what stands before it.
 static kp_rgb add_gloss(const kp_pass *pass, const kp_surface_point *point, kp_rgb diffuse,
-                        float gloss, float sunlight, float noise) {
+                        float gloss, kp_rgb sunlight, float noise) {
   kp_f3 eye = eye_of(point);
   float facing = kp_clampf(kp_f3_dot(point->normal, eye), 0.0f, 1.0f);
   float grazing = 1.0f - facing;
@@ -30,23 +30,43 @@ static kp_rgb add_gloss(const kp_pass *pass, const kp_surface_point *point, kp_r
   kp_f3 half = kp_f3_normalize(kp_f3_add(eye, pass->sun));
   float exponent = exp2f(3.0f + 6.0f * gloss);
   float peak = kp_clampf(kp_f3_dot(point->normal, half), 0.0f, 1.0f);
-  float shine = gloss * 0.04f * (exponent + 8.0f) / 8.0f * powf(peak, exponent) * sunlight;
-  return kp_rgb_add(color, kp_rgb_scale(pass->light.sun_color, shine));
+  float shine = gloss * 0.04f * (exponent + 8.0f) / 8.0f * powf(peak, exponent);
+  return kp_rgb_add(color, kp_rgb_scale(sunlight, shine));
 }
 
 // Ambient l_a m_a + diffuse l_d m_d max(0, L.N) + specular l_s m_s max(0, H.N)^e, all in view space
 // and with white ambient light (Lyes 2010, 7.6.1). `sunlight` is the unshadowed share.
 static kp_rgb shade_blinn_phong(const kp_pass *pass, const kp_surface_point *point,
-                                const kp_material *material, float sunlight) {
+                                const kp_material *material, kp_rgb sunlight) {
   kp_f3 half = kp_f3_normalize(kp_f3_add(eye_of(point), pass->sun));
-  float diffuse = kp_maxf(kp_f3_dot(point->normal, pass->sun), 0.0f) * sunlight;
+  float diffuse = kp_maxf(kp_f3_dot(point->normal, pass->sun), 0.0f);
   float peak = kp_maxf(kp_f3_dot(point->normal, half), 0.0f);
   float ambient = 0.35f * (float)pass->def->sky_strength * point->occlusion;
-  kp_rgb light = kp_rgb_scale(pass->light.sun_color, diffuse);
+  kp_rgb light = kp_rgb_scale(sunlight, diffuse);
   light = kp_rgb_add(light, kp_rgb_make(ambient, ambient, ambient));
-  float shine = material->specular * powf(peak, material->shininess) * sunlight;
+  float shine = material->specular * powf(peak, material->shininess);
   return kp_rgb_add(kp_rgb_mul(point->albedo, light),
-                    kp_rgb_scale(pass->light.sun_color, diffuse > 0.0f ? shine : 0.0f));
+                    kp_rgb_scale(sunlight, diffuse > 0.0f ? shine : 0.0f));
+}
+
+// Light of the sun on a surface that faces it: past what stands before it, and through what is
+// clear. *seen is the share of the sun.
+static kp_rgb sunlight_on(const kp_pass *pass, const kp_surface_point *point, float noise,
+                          float *seen) {
+  float behind = 0.0f;
+  kp_rgb through = { 0.0f, 0.0f, 0.0f };
+  if (pass->caustics != NULL) {
+    through = kp_caustics_light(pass, point, &behind);
+  }
+  *seen = 0.0f;
+  if (behind < 1.0f) {
+    *seen = (1.0f - behind) * kp_shadow_light(pass, point, noise);
+  }
+  if (*seen > 0.0f && pass->n_volumes > 0) {
+    *seen *= kp_volumes_sunlight(pass, point->position);
+  }
+  kp_rgb sum = kp_rgb_add(through, kp_rgb_make(*seen, *seen, *seen));
+  return kp_rgb_mul(pass->light.sun_color, sum);
 }
 
 // A fibre (Kajiya and Kay 1989): diffuse light with the sine to the sun, a highlight on the cone
@@ -58,18 +78,16 @@ static kp_rgb shade_fibre(const kp_pass *pass, const kp_surface_point *point, fl
   float tl = kp_f3_dot(point->tangent, pass->sun), te = kp_f3_dot(point->tangent, eye);
   float sl = sqrtf(kp_maxf(0.0f, 1.0f - tl * tl)), se = sqrtf(kp_maxf(0.0f, 1.0f - te * te));
   float cone = kp_clampf(sl * se - tl * te, 0.0f, 1.0f);
-  float sun = kp_shadow_light(pass, point, noise);
-  if (sun > 0.0f && pass->n_volumes > 0) {
-    sun *= kp_volumes_sunlight(pass, point->position);
-  }
-  float deep = 0.3f + 0.7f * sun;
+  float seen;
+  kp_rgb sun = sunlight_on(pass, point, noise, &seen);
+  float deep = 0.3f + 0.7f * seen;
   kp_rgb ambient = kp_light_ambient(&pass->light, kp_f3_dot(point->normal, pass->up));
-  kp_rgb light = kp_rgb_scale(pass->light.sun_color, sun * (0.7f * sl));
+  kp_rgb light = kp_rgb_scale(sun, 0.7f * sl);
   light = kp_rgb_add(light, kp_rgb_scale(ambient, point->occlusion * deep));
-  kp_rgb through = kp_rgb_scale(pass->light.sun_color, sun * 1.2f * gloss * powf(cone, 8.0f));
+  kp_rgb through = kp_rgb_scale(sun, 1.2f * gloss * powf(cone, 8.0f));
   kp_rgb color = kp_rgb_mul(point->albedo, kp_rgb_add(light, through));
-  float shine = 0.25f * gloss * sun * powf(cone, exp2f(3.0f + 5.0f * gloss));
-  return kp_rgb_add(color, kp_rgb_scale(pass->light.sun_color, shine));
+  float shine = 0.25f * gloss * powf(cone, exp2f(3.0f + 5.0f * gloss));
+  return kp_rgb_add(color, kp_rgb_scale(sun, shine));
 }
 
 kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, float noise) {
@@ -77,19 +95,17 @@ kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, floa
   if (point->is_fibre) {
     return shade_fibre(pass, point, material->gloss, noise);
   }
-  float cosine = kp_f3_dot(point->normal, pass->sun), sunlight = 0.0f;
+  float cosine = kp_f3_dot(point->normal, pass->sun), seen;
+  kp_rgb sunlight = { 0.0f, 0.0f, 0.0f };
   if (cosine > 0.0f) {
-    sunlight = kp_shadow_light(pass, point, noise);
-    if (sunlight > 0.0f && pass->n_volumes > 0) {
-      sunlight *= kp_volumes_sunlight(pass, point->position);
-    }
+    sunlight = sunlight_on(pass, point, noise, &seen);
   }
   if (material->is_blinn_phong) {
     return shade_blinn_phong(pass, point, material, sunlight);
   }
-  sunlight *= kp_maxf(cosine, 0.0f);
-  kp_rgb light = kp_rgb_scale(pass->light.sun_color, sunlight);
-  kp_rgb ambient = kp_light_ambient(&pass->light, kp_f3_dot(point->normal, pass->up));
+  sunlight = kp_rgb_scale(sunlight, kp_maxf(cosine, 0.0f));
+  kp_rgb light = sunlight,
+         ambient = kp_light_ambient(&pass->light, kp_f3_dot(point->normal, pass->up));
   light = kp_rgb_add(light, kp_rgb_scale(ambient, point->occlusion));
   if (pass->n_fire > 0) {
     light = kp_rgb_add(light, kp_fire_light_at(pass, point->position, point->normal));

@@ -1,6 +1,7 @@
 kp_sources(
   bins.c
   camera.c
+  caustics.c
   colormap.c
   cover.c
   environment.c

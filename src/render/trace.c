@@ -22,8 +22,6 @@
 #define LEAST 0.03f         // share of a pixel that is worth a ray of its own
 #define LEAST_FIRST 0.004f  // the same at the first surface: what it mirrors is its gloss
 #define STACK (SPLITS + 2)
-#define OFF 1e-5f         // parts of the scene that a ray starts off its surface
-#define TOUCH 0.012f      // and that a liquid may end before what it wets
 #define GREY 0.5f         // of water in the grey variant (Lyes 2010, indoor splash)
 #define RAYS_FROM 16      // passes: shadows by rays; fewer would show as grain
 #define SUN_LOBE 900.0f   // exponent of the mirrored sun
@@ -79,6 +77,7 @@ void kp_trace_set_clear(kp_material *material, const kp_render_mesh *mesh, doubl
   material->absorbed = kp_rgb_make(-k * logf(kp_maxf(c.r, 0.004f)), -k * logf(kp_maxf(c.g, 0.004f)),
                                    -k * logf(kp_maxf(c.b, 0.004f)));
   material->cloudy = (float)look->cloudy;
+  material->has_caustics = look->caustics;
 }
 
 // ---- the scene of rays
@@ -262,9 +261,10 @@ static float occlusion_at(const kp_pass *pass, kp_f3 p) {
   return is_same ? pass->surfaces.occlusion[i] : 1.0f;
 }
 
-static kp_surface_point resolve(const kp_pass *pass, const path *ray, const kp_ray_hit *hit) {
-  kp_surface_point point = { .position = kp_f3_madd(ray->origin, hit->t, ray->direction),
-                             .eye = kp_f3_scale(ray->direction, -1.0f),
+static kp_surface_point describe(const kp_pass *pass, kp_f3 origin, kp_f3 direction,
+                                 const kp_ray_hit *hit) {
+  kp_surface_point point = { .position = kp_f3_madd(origin, hit->t, direction),
+                             .eye = kp_f3_scale(direction, -1.0f),
                              .is_traced = true };
   if (hit->kind == KP_RAY_TRIANGLE) {
     const float weights[3] = { 1.0f - hit->u - hit->v, hit->u, hit->v };
@@ -278,6 +278,22 @@ static kp_surface_point resolve(const kp_pass *pass, const path *ray, const kp_r
     point.normal = pass->ground.normal;
     point.albedo = kp_ground_albedo(pass, point.position);
   }
+  return point;
+}
+
+bool kp_trace_meet(const kp_pass *pass, kp_f3 origin, kp_f3 direction, float most,
+                   kp_surface_point *point, float *metres) {
+  kp_ray_hit hit = cast(pass, origin, direction, most, KP_RAY_SEEN);
+  if (hit.kind == KP_RAY_MISS || hit.t >= most) {
+    return false;
+  }
+  *point = describe(pass, origin, direction, &hit);
+  *metres = hit.t;
+  return true;
+}
+
+static kp_surface_point resolve(const kp_pass *pass, const path *ray, const kp_ray_hit *hit) {
+  kp_surface_point point = describe(pass, ray->origin, ray->direction, hit);
   point.occlusion = occlusion_at(pass, point.position);
   return point;
 }
@@ -365,7 +381,7 @@ static void push(tracer *t, const path *ray) {
 }
 
 static kp_f3 off_surface(const kp_pass *pass, const kp_surface_point *point, float side) {
-  return kp_f3_madd(point->position, side * OFF * pass->ray_size, point->face);
+  return kp_f3_madd(point->position, side * KP_TRACE_OFF * pass->ray_size, point->face);
 }
 
 // The normal as the ray sees it: a smooth one may turn away at a rim where the face does not.
@@ -423,8 +439,8 @@ static void meet_clear(tracer *t, const path *ray, const kp_surface_point *point
 static bool meet_wetted(tracer *t, const path *ray, const kp_surface_point *point) {
   const kp_pass *pass = t->pass;
   kp_f3 start = off_surface(pass, point, -1.0f);
-  kp_ray_hit hit = cast(pass, start, ray->direction, TOUCH * pass->ray_size, KP_RAY_SEEN);
-  if (hit.kind == KP_RAY_MISS || hit.t >= TOUCH * pass->ray_size) {
+  kp_ray_hit hit = cast(pass, start, ray->direction, KP_TRACE_TOUCH * pass->ray_size, KP_RAY_SEEN);
+  if (hit.kind == KP_RAY_MISS || hit.t >= KP_TRACE_TOUCH * pass->ray_size) {
     return false;
   }
   path on = *ray;
@@ -440,7 +456,7 @@ static bool meet_wetted(tracer *t, const path *ray, const kp_surface_point *poin
   return is_other || (!m->is_clear && m->opacity >= 1.0f);
 }
 
-static float share_mirrored(const kp_pass *pass, float cosine, float n1, float n2) {
+float kp_trace_mirrored(const kp_pass *pass, float cosine, float n1, float n2) {
   cosine = kp_clampf(cosine, 0.0f, 1.0f);
   return pass->def->fresnel == KP_FRESNEL_SCHLICK ? kp_fresnel_schlick(cosine, n1, n2)
                                                   : kp_fresnel_exact(cosine, n1, n2);
@@ -455,7 +471,7 @@ static void meet_clear(tracer *t, const path *ray, const kp_surface_point *point
                             : point->material;
   float n1 = index_of(pass, ray->medium), n2 = index_of(pass, to);
   kp_f3 normal = seen_normal(point);
-  float share = share_mirrored(pass, kp_f3_dot(normal, point->eye), n1, n2);
+  float share = kp_trace_mirrored(pass, kp_f3_dot(normal, point->eye), n1, n2);
   if (pass->def->fresnel == KP_FRESNEL_GREY) {
     add(t, ray, kp_rgb_scale(kp_rgb_make(1.0f, 1.0f, 1.0f), share + (1.0f - share) * GREY));
     return;
@@ -490,7 +506,7 @@ static void meet_pane(tracer *t, path *ray, const kp_surface_point *point, float
   on.weight = kp_rgb_scale(ray->weight, opacity);
   add_solid(t, &on, point);
   ray->weight = kp_rgb_scale(ray->weight, 1.0f - opacity);
-  ray->origin = kp_f3_madd(point->position, OFF * t->pass->ray_size, ray->direction);
+  ray->origin = kp_f3_madd(point->position, KP_TRACE_OFF * t->pass->ray_size, ray->direction);
   ++ray->turns;
   push(t, ray);
 }
@@ -538,7 +554,7 @@ kp_rgb kp_trace_mirror(const kp_pass *pass, const kp_surface_point *point, kp_f3
                        float noise) {
   tracer t = { .pass = pass, .noise = noise, .splits = SPLITS };
   path ray = { .direction = direction, .weight = { 1.0f, 1.0f, 1.0f }, .turns = TURNS_MOST / 2 };
-  ray.origin = kp_f3_madd(point->position, 10.0f * OFF * pass->ray_size, point->normal);
+  ray.origin = kp_f3_madd(point->position, 10.0f * KP_TRACE_OFF * pass->ray_size, point->normal);
   ray.mirrored = true;
   push(&t, &ray);
   run(&t);
