@@ -270,10 +270,20 @@ static kp_result sum_packed(solve *s, double v[3]) {
   return kp_call_reduce(pcg->backend, &call, (s->def->n + VECTOR_PACK - 1) / VECTOR_PACK, v);
 }
 
+// w = A u, where u = M r.
+static kp_result apply_to_preconditioned(solve *s) {
+  kp_pcg *pcg = s->pcg;
+  if (s->def->add_rest == NULL) {
+    return apply(s, &pcg->u, &pcg->w);
+  }
+  KP_TRY(kp_buffer_copy(&pcg->w, &pcg->r));
+  return s->def->add_rest(s->def->apply_self, &pcg->u, &pcg->w);
+}
+
 // w = A u and the sums of the iteration: the one look of the host. delta = u.Au.
 static kp_result look(solve *s, double *gamma, double *delta) {
   kp_pcg *pcg = s->pcg;
-  KP_TRY(apply(s, &pcg->u, &pcg->w));
+  KP_TRY(apply_to_preconditioned(s));
   double v[4] = { 0.0 };
   KP_TRY(is_short(s) ? sum_packed(s, v) : sum_items(s, v));
   *gamma = v[0];

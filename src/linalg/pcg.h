@@ -45,6 +45,9 @@ typedef struct kp_pcg_def {
   kp_residual_fn residual;    // of apply_self, where it knows a better way; NULL: b - apply(x)
   kp_linear_fn precondition;  // M; NULL: the diagonal below
   void *precondition_self;
+  // What A has beyond the inverse of the preconditioner, of apply_self: y += (A - M^-1) x. With it
+  // w = A u = r + (A - M^-1) u needs no product with all of A. NULL: it is not known.
+  kp_linear_fn add_rest;
   kp_buffer *inverse_diagonal;  // M as a diagonal (Jacobi); NULL: M = 1
   kp_buffer *null_vector;       // A null_vector = 0; NULL: A is definite
   double tolerance;             // of |b - A x| over |b|, Euclidean

@@ -247,6 +247,51 @@ static void roots_follow_the_head(void **state) {
   kp_world_destroy(&world);
 }
 
+// Shoulders under the head: hair that started in them would be thrown out by the first step.
+static void hair_grows_around_other_solids(void **state) {
+  (void)state;
+  kp_test_settings s = space(true);
+  s.simulation.dt_max = 1.0 / 60.0;
+  kp_world *world = kp_test_world(&s);
+  kp_collider_def head = head_def(), shoulders = kp_default_collider_def();
+  snprintf(shoulders.name, sizeof shoulders.name, "shoulders");
+  kp_vec3 middle = kp_vec3_make(0.03, -0.25, 0.02);
+  double radius = 0.09;
+  kp_solids_def solids = kp_default_solids_def();
+  solids.dt = 6e-4;
+  solids.inner = 8;
+  assert_ok(kp_world_set_solids(world, &solids));
+  shoulders.shape = kp_test_ball(middle, radius);
+  kp_hair_def hair = head_hair(60, 12);
+  hair.length = 0.35;
+  hair.fall = kp_vec3_make(0, -1, 0);
+  hair.droop = 0.03;
+  assert_ok(kp_world_add_collider(world, &head));
+  assert_ok(kp_world_add_collider(world, &shoulders));
+  assert_ok(kp_world_add_hair(world, &hair));
+  assert_ok(kp_world_build(world));
+  kp_deform *d = kp_test_deform(world);
+  const kp_pos *x[3];
+  for (int c = 0; c < 3; ++c) {
+    x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
+  }
+  double nearest = HUGE_VAL;
+  for (size_t k = 0; k < 2 * (size_t)d->n_segments; ++k) {
+    kp_index i = d->segments.data[k];
+    kp_vec3 p = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
+    nearest = fmin(nearest, kp_vec3_length(kp_vec3_sub(p, middle)) - radius);
+  }
+  while (world->env.time < 0.05) {
+    kp_test_steps(world, 1);
+  }
+  double speed = kp_test_stats(world, "hair").max_speed;
+  print_message("%.3g m off the shoulders, %.3g m/s after 0.05 s\n", nearest, speed);
+  assert_between(nearest, 0.5 * hair.lift, 0.05);
+  // not more than twice what falls freely
+  assert_true(speed < 2.0 * 9.81 * 0.05);
+  kp_world_destroy(&world);
+}
+
 // ---- no stretching ------------------------------------------------------------------------------
 
 static void add_shaking_head(kp_world *world) {
@@ -850,6 +895,7 @@ int main(void) {
     cmocka_unit_test(mixed_hair_joins_both_kinds),
     cmocka_unit_test(counts_are_those_of_the_table),
     cmocka_unit_test(roots_follow_the_head),
+    cmocka_unit_test(hair_grows_around_other_solids),
     cmocka_unit_test(shaken_hair_does_not_stretch),
     cmocka_unit_test(twist_and_curls_are_kept),
     cmocka_unit_test(links_are_all_near_pairs),

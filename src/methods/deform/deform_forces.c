@@ -229,6 +229,8 @@ typedef struct system_of {
   kp_env *env;
   const kp_deform_group *group;
   double h;
+  bool is_banded;  // the matrix is that of hairs and their links
+  bool is_exact;   // and what is not linked is solved exactly by the decomposition of its hair
 } system_of;
 
 static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
@@ -375,18 +377,24 @@ static kp_result apply_band(void *self, kp_buffer *x, kp_buffer *y) {
   return kp_hair_product(s->deform, s->group, s->h, x, y);
 }
 
+static kp_result add_links(void *self, kp_buffer *x, kp_buffer *y) {
+  const system_of *s = self;
+  return kp_hair_apply(s->deform, s->group, s->h, x, y);
+}
+
 // By conjugate gradients with the diagonal, or with hairs solved one by one.
 static kp_result solve_plainly(system_of *s, bool has_hair) {
   kp_deform *d = s->deform;
   kp_pcg_def how = kp_default_pcg_def();
   how.name = "solids";
   how.n = 3 * s->group->nodes.n;
-  how.apply = kp_hair_is_banded(d, s->group) ? apply_band : apply;
+  how.apply = s->is_banded ? apply_band : apply;
   how.apply_self = s;
   how.inverse_diagonal = &d->inverse;
   if (has_hair) {
     how.precondition = precondition;
     how.precondition_self = s;
+    how.add_rest = s->is_exact ? add_links : NULL;
   }
   how.fits_guess = true;
   how.tolerance = d->def.tolerance;
@@ -435,8 +443,8 @@ static kp_result solve_bands(system_of *s, const kp_deform_stage *stage) {
 
 kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *group,
                           const kp_deform_stage *stage) {
-  system_of s = { d, env, group, stage->h };
   bool is_banded = kp_hair_is_banded(d, group);
+  system_of s = { d, env, group, stage->h, is_banded, kp_hair_is_exact(d, group, stage) };
   // the second solve of backward Euler finds the elements as the first one left them
   bool is_same =
       stage->which == 1 && group->scheme == KP_SCHEME_BACKWARD_EULER && d->is_filled[group->scheme];
@@ -447,7 +455,7 @@ kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *grou
   } else if (is_banded) {
     KP_TRY(kp_hair_evaluate(d, group, stage->x, stage->implicit));
   }
-  if (kp_hair_is_direct(d, group, stage)) {
+  if (s.is_exact && kp_hair_links_of(d, group).n == 0) {
     return kp_hair_solve(d, env, group, stage);
   }
   KP_TRY(is_banded ? solve_bands(&s, stage) : solve_elements(&s, stage));

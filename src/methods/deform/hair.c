@@ -194,20 +194,30 @@ kp_result kp_hair_add(const kp_hair_def *def, kp_part *part, const kp_vec3 *poin
 
 // ---- where hairs grow ---------------------------------------------------------------------------
 
-// The solid that carries the hair, and where hair may grow on it.
+// The solid that carries the hair, where hair may grow on it, and what it may not grow into.
 typedef struct hair_site {
   const kp_solid *solid;  // NULL: none
-  kp_shape *scalp;        // in the world, at the start; NULL: all of the surface
-  double fade;            // m
+  const kp_scenery *scenery;
+  kp_shape *scalp;  // in the world, at the start; NULL: all of the surface
+  double fade;      // m
 } hair_site;
 
-static double solid_distance(kp_vec3 p, kp_vec3 *normal, void *user) {
-  const kp_solid *solid = user;
-  kp_quat back = kp_quat_conjugate(solid->turn);
-  kp_vec3 local = kp_quat_rotate(back, kp_vec3_sub(p, solid->origin));
-  double d = kp_shape_query(solid->shape, local, normal);
-  *normal = kp_quat_rotate(solid->turn, *normal);
-  return d;
+// Of the nearest solid of the world: hair that started in another one than it grows on would be
+// thrown out of it by the first step.
+static double solids_distance(kp_vec3 p, kp_vec3 *normal, void *user) {
+  const kp_scenery *scenery = user;
+  double nearest = HUGE_VAL;
+  for (size_t s = 0; s < scenery->n_solids; ++s) {
+    const kp_solid *solid = &scenery->solids[s];
+    kp_quat back = kp_quat_conjugate(solid->turn);
+    kp_vec3 local = kp_quat_rotate(back, kp_vec3_sub(p, solid->origin)), out;
+    double d = kp_shape_query(solid->shape, local, &out);
+    if (d < nearest) {
+      nearest = d;
+      *normal = kp_quat_rotate(solid->turn, out);
+    }
+  }
+  return nearest;
 }
 
 static double scalp_density(kp_vec3 p, kp_vec3 normal, void *user) {
@@ -366,8 +376,8 @@ static double phase_of(const kp_hair_def *def, uint64_t id) {
 static kp_result grow_hairs(const kp_hair_def *def, const hair_site *site, const kp_curves *guides,
                             const kp_scalp_roots *roots, kp_part *part) {
   kp_strand_style style = style_of(def);
-  kp_strand_obstacle obstacle = { site->solid != NULL ? solid_distance : NULL,
-                                  (void *)site->solid };
+  kp_strand_obstacle obstacle = { site->solid != NULL ? solids_distance : NULL,
+                                  (void *)site->scenery };
   kp_points line = { 0 };
   kp_result result = KP_OK;
   for (size_t i = 0; i < roots->count && result == KP_OK; ++i) {
@@ -447,7 +457,7 @@ kp_result kp_hair_make(const kp_hair_def *def, const kp_env *env, kp_part *part)
                                .stiction_break = def->stiction_break,
                                .stiction_damping = def->stiction_damping,
                                .stiction_links = def->stiction_links };
-  hair_site site = { .fade = def->fade };
+  hair_site site = { .scenery = &env->scenery, .fade = def->fade };
   kp_curves guides = { 0 };
   kp_result result = make(def, env, &site, &guides, part);
   if (result == KP_ERROR_SCENE) {

@@ -109,10 +109,11 @@ void kp_hair_free_locks(struct kp_deform *deform);
 
 // Whether the matrix of a group is that of its hairs and their links.
 bool kp_hair_is_banded(const struct kp_deform *deform, const struct kp_deform_group *group);
-// Whether a stage of a group needs no iterations: it is banded, hairs are not linked, and rounding
-// leaves the solution as exact as the solver was asked to be.
-bool kp_hair_is_direct(const struct kp_deform *deform, const struct kp_deform_group *group,
-                       const struct kp_deform_stage *stage);
+// Whether it is banded, and rounding leaves what decompositions give as exact as the solver was
+// asked to be: a stage without links needs no iterations then, and with them no products with the
+// bands.
+bool kp_hair_is_exact(const struct kp_deform *deform, const struct kp_deform_group *group,
+                      const struct kp_deform_stage *stage);
 // The stage by one decomposition per hair; without evaluate.
 KP_NODISCARD kp_result kp_hair_solve(struct kp_deform *deform, kp_env *env,
                                      const struct kp_deform_group *group,

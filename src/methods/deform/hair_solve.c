@@ -360,13 +360,12 @@ bool kp_hair_is_banded(const kp_deform *d, const kp_deform_group *group) {
   return k->n > 0 && k->has_all && !d->def.turns;
 }
 
-bool kp_hair_is_direct(const kp_deform *d, const kp_deform_group *group,
-                       const kp_deform_stage *stage) {
+bool kp_hair_is_exact(const kp_deform *d, const kp_deform_group *group,
+                      const kp_deform_stage *stage) {
   const kp_hair_locks *k = &d->hair.locks[group->scheme];
   double rounding = sizeof(kp_real) == sizeof(float) ? FLT_EPSILON : DBL_EPSILON;
   double condition = 1.0 + stage->h * (k->damp + stage->implicit * k->stiff);
-  return kp_hair_is_banded(d, group) && kp_hair_links_of(d, group).n == 0 &&
-         rounding * condition < d->def.tolerance;
+  return kp_hair_is_banded(d, group) && rounding * condition < d->def.tolerance;
 }
 
 kp_result kp_hair_solve(kp_deform *d, kp_env *env, const kp_deform_group *group,
