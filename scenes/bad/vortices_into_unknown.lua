@@ -1,4 +1,4 @@
--- expect: vortices "swarm": into = "water" is no smoke and no water with a level set
+-- expect: vortices "swarm": into = "water" is no smoke and no liquid of method 'level_set' or 'flip'
 -- exit: 3
 domain { min = {0, 0, 0}, max = {1, 1, 1} }
 smoke "plume" { empty = true }

@@ -328,19 +328,21 @@ static kp_result check_source(const kp_spec *spec, const census *c, const kp_sou
   return KP_OK;
 }
 
-// Vortex particles live in smoke or in water with a level set.
+// Vortex particles live in smoke or in liquids on a grid that carries their velocity.
 static kp_result check_vortices(const kp_spec *spec, const kp_vortices_def *def) {
   bool is_known = false;
   for (size_t i = 0; i < spec->smokes.count; ++i) {
     is_known = is_known || strcmp(spec->smokes.data[i].name, def->into) == 0;
   }
   for (size_t i = 0; i < spec->liquids.count; ++i) {
-    bool is_water = spec->liquids.data[i].method == KP_LIQUID_LEVEL_SET;
+    int method = spec->liquids.data[i].method;
+    bool is_water = method == KP_LIQUID_LEVEL_SET || method == KP_LIQUID_FLIP;
     is_known = is_known || (is_water && strcmp(spec->liquids.data[i].name, def->into) == 0);
   }
   if (!is_known) {
     return kp_fail(KP_ERROR_SCENE,
-                   "vortices \"%s\": into = \"%s\" is no smoke and no water with a level set",
+                   "vortices \"%s\": into = \"%s\" is no smoke and no liquid of method "
+                   "'level_set' or 'flip'",
                    def->name, def->into);
   }
   return def->stop >= def->start

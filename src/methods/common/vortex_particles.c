@@ -75,11 +75,11 @@ static kp_result setup_swarm(kp_vortex_swarm *swarm, kp_env *env, kp_flow *flow)
   return KP_OK;
 }
 
-kp_result kp_vortex_particles_create(kp_vortex_particles *particles, kp_env *env, kp_flow *flow) {
-  *particles = (kp_vortex_particles){ .flow = flow };
+kp_result kp_vortex_particles_add(kp_vortex_particles *particles, kp_env *env, const char *into) {
+  kp_flow *flow = particles->flow;
   for (size_t v = 0; v < env->scenery.n_vortices; ++v) {
     const kp_vortices_def *def = &env->scenery.vortices[v];
-    if (strcmp(def->into, flow->name) != 0) {
+    if (strcmp(def->into, into) != 0) {
       continue;
     }
     kp_vortex_swarm empty = { .def = *def };
@@ -90,6 +90,11 @@ kp_result kp_vortex_particles_create(kp_vortex_particles *particles, kp_env *env
     }
   }
   return KP_OK;
+}
+
+kp_result kp_vortex_particles_create(kp_vortex_particles *particles, kp_env *env, kp_flow *flow) {
+  *particles = (kp_vortex_particles){ .flow = flow };
+  return kp_vortex_particles_add(particles, env, flow->name);
 }
 
 void kp_vortex_particles_free(kp_vortex_particles *particles) {

@@ -2,7 +2,8 @@
 // that turbulence which the grid cannot hold lives on (Selle, Rasmussen & Fedkiw 2005; Selle 2008,
 // section 3.4). Any method with a flow may have them:
 //
-//   create        those of the scene that are born into the flow of this name
+//   create        those of the scene that are born into what has the name of the flow
+//   add           those that are born into another name which shares the flow
 //   force         after kp_vorticity_begin: what they add at the centres of cells
 //   move          after the projection: stretch, move, remove
 //   emit          before the next step
@@ -40,6 +41,8 @@ typedef struct kp_vortex_particles {
 // On failure kp_vortex_particles_free is still to be called.
 KP_NODISCARD kp_result kp_vortex_particles_create(kp_vortex_particles *particles, kp_env *env,
                                                   kp_flow *flow);
+KP_NODISCARD kp_result kp_vortex_particles_add(kp_vortex_particles *particles, kp_env *env,
+                                               const char *into);
 void kp_vortex_particles_free(kp_vortex_particles *particles);
 bool kp_vortex_particles_any(const kp_vortex_particles *particles);
 

@@ -53,6 +53,8 @@ static void flip_destroy(void **self) {
   }
   kp_flip_band_free(&flip->band);
   kp_flip_tension_free(&flip->tension);
+  kp_vortex_particles_free(&flip->vortices);
+  kp_vorticity_free(&flip->vorticity);
   kp_flow_free(&flip->flow);
   kp_array_free(&flip->floaters);
   kp_array_free(&flip->liquids);
@@ -123,6 +125,16 @@ static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *set
   return KP_OK;
 }
 
+// They are born into a liquid by its name and drive the grid that all liquids share.
+static kp_result setup_vortices(kp_flip *flip, kp_env *env) {
+  KP_TRY(kp_vortex_particles_create(&flip->vortices, env, &flip->flow));
+  EACH(liquid, flip) {
+    KP_TRY(kp_vortex_particles_add(&flip->vortices, env, liquid->def.name));
+  }
+  return kp_vortex_particles_any(&flip->vortices) ? kp_vorticity_init(&flip->vorticity, &flip->flow)
+                                                  : KP_OK;
+}
+
 static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setup) {
   KP_TRY(kp_array_reserve(&flip->liquids, setup->n_liquids));
   for (size_t l = 0; l < setup->n_liquids; ++l) {
@@ -133,6 +145,7 @@ static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setu
   }
   KP_TRY(kp_flip_find_bodies(flip, env));
   KP_TRY(setup_grid(flip, env, setup));
+  KP_TRY(setup_vortices(flip, env));
   double sigma = setup->liquids[0].surface_tension;
   if (sigma > 0.0) {
     KP_TRY(kp_flip_tension_create(&flip->tension, flip->flow.mac, sigma));
@@ -162,7 +175,7 @@ static kp_result flip_population(void *self, kp_env *env) {
   EACH(liquid, (kp_flip *)self) {
     KP_TRY(kp_medium_population(&liquid->medium, env));
   }
-  return KP_OK;
+  return kp_vortex_particles_emit(&((kp_flip *)self)->vortices, env);
 }
 
 // Other systems of the world may evaluate their forces more than once in a step; this one has done
@@ -228,9 +241,23 @@ static kp_result flip_prepare(void *self, kp_env *env) {
   return kp_flip_mark(flip);
 }
 
+// Some ways of forcing look at the curl of the flow: beyond the liquid it goes on as it is.
+static kp_result stir(kp_flip *flip, kp_env *env) {
+  KP_TRY(kp_flow_extrapolate(&flip->flow, 2));
+  KP_TRY(kp_vorticity_begin(&flip->vorticity));
+  KP_TRY(kp_vortex_particles_force(&flip->vortices, &flip->vorticity));
+  return kp_vorticity_push(&flip->vorticity, env->dt);
+}
+
 static kp_result flip_forces(void *self, kp_env *env) {
   kp_flip *flip = self;
-  return is_later(env) ? KP_OK : kp_flow_forces(&flip->flow, env, 1.0);
+  if (is_later(env)) {
+    return KP_OK;
+  }
+  if (kp_vortex_particles_any(&flip->vortices)) {
+    KP_TRY(stir(flip, env));
+  }
+  return kp_flow_forces(&flip->flow, env, 1.0);
 }
 
 // Cells that the fastest particle, or a kernel at it, can reach beyond the liquid.
@@ -309,6 +336,7 @@ static kp_result flip_correct(void *self, kp_env *env) {
     }
     KP_TRY(kp_medium_domain(&liquid->medium, env));
   }
+  KP_TRY(kp_vortex_particles_move(&flip->vortices, env, &flip->distance));
   return flip->band.is_there ? kp_flip_band_move(flip, env) : KP_OK;
 }
 
@@ -366,6 +394,7 @@ static kp_result flip_loaded(void *self) {
   if (flip->band.is_there) {
     kp_flip_band_loaded(&flip->band);
   }
+  KP_TRY(kp_vortex_particles_loaded(&flip->vortices));
   return kp_flow_loaded(&flip->flow);
 }
 

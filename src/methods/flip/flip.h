@@ -7,6 +7,7 @@
 #include "geom/level_set.h"
 #include "methods/common/flow.h"
 #include "methods/common/medium.h"
+#include "methods/common/vortex_particles.h"
 
 // The particles of a set by the cells of a grid: those of item c are start[c]..start[c + 1] - 1.
 typedef struct kp_flip_sorted {
@@ -93,6 +94,8 @@ typedef struct kp_flip {
   kp_flip_band band;
   kp_flip_tension tension;
   kp_flip_totals totals;
+  kp_vorticity vorticity;  // with vortices alone
+  kp_vortex_particles vortices;
 } kp_flip;
 
 typedef struct kp_flip_setup {
