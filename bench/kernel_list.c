@@ -22,6 +22,7 @@
 #include "methods/common/grid_source_kernels.h"
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
+#include "methods/common/release_kernels.h"
 #include "methods/common/viscous_kernels.h"
 #include "methods/common/vortex_particles_kernels.h"
 #include "methods/common/vorticity_kernels.h"
@@ -67,6 +68,7 @@
   HISTORY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   MAC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
   FLOW_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
+  RELEASE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   LEVEL_SET_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   PLS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
   MARKER_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \

@@ -253,7 +253,8 @@ static kp_result add_grains_wet(kp_world *world, int64_t particles) {
 
 // ---- water with a level set
 
-// A drop over a pool with a jet, a drain, a still ball and tension: all kernels of the method.
+// A drop over a pool with a jet, a drain, a still ball that the water leaves and tension: all
+// kernels of the method.
 static kp_result level_set_world(kp_world *world, int64_t particles, const kp_level_set_def *def) {
   kp_domain_def domain = kp_default_domain_def();
   kp_grid_def grid = kp_default_grid_def();
@@ -262,6 +263,7 @@ static kp_result level_set_world(kp_world *world, int64_t particles, const kp_le
   pool.method = KP_LIQUID_LEVEL_SET;
   pool.surface_tension = 0.07;
   pool.shape = box(kp_vec3_make(-1, -1, -1), kp_vec3_make(2, 0.3, 2));
+  pool.velocity = kp_vec3_make(-1, 0, 0);
   snprintf(pool.name, sizeof pool.name, "pool");
   kp_liquid_def drop = pool;
   drop.shape.kind = KP_SHAPE_SPHERE;

@@ -323,6 +323,8 @@ typedef struct kp_level_set_def {
   int near_surface;      // kp_level_set_near
   double near_distance;  // cells that count as near
   int extrapolation;     // kp_level_set_extrapolation
+  bool lets_go;          // solids do not hold water near its surface by suction
+  double suction;        // Pa that they may pull with, with lets_go
 } kp_level_set_def;
 typedef enum kp_flip_transfer {
   KP_FLIP_BLEND,  // changes of velocity and velocity, blended (Zhu & Bridson 2005)

@@ -172,6 +172,8 @@ kp_level_set_def kp_default_level_set_def(void) {
     .near_surface = KP_LEVEL_SET_NEAR_SAME,
     .near_distance = 2.0,
     .extrapolation = KP_LEVEL_SET_ALONG_DISTANCE,
+    .lets_go = true,
+    .suction = 0.0,
   };
 }
 

@@ -8,6 +8,7 @@
 #include "methods/common/flow_kernels.h"
 #include "methods/common/force_field.h"
 #include "methods/common/medium.h"
+#include "methods/common/release.h"
 #include "par/kernel_define.h"
 
 FLOW_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
@@ -314,12 +315,8 @@ static kp_result push(kp_flow *flow, const kp_flow_projection *how, kp_field *ve
   return kp_mac_fill_velocity(flow->mac, velocity);
 }
 
-kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *how) {
-  static const kp_flow_projection plain = { 0 };
-  how = how != NULL ? how : &plain;
-  KP_TRY(kp_mac_fill_velocity(flow->mac, flow->velocity));
+static kp_result solve(kp_flow *flow, const kp_flow_projection *how, double dt) {
   KP_TRY(write_coefficients(flow, how));
-  double dt = flow->late * env->dt;
   KP_TRY(write_right(flow, how, dt));
   kp_poisson_system system = { .flags = &flow->flags->buffers[0],
                                .faces = { &flow->coefficient[0], &flow->coefficient[1],
@@ -333,7 +330,25 @@ kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *
            "%s \"%s\": the pressure reached %.2g of %.2g in %d iterations (said once)", flow->word,
            flow->name, flow->solved.residual, flow->grid.tolerance, flow->solved.iterations);
   }
-  return push(flow, how, flow->velocity, dt);
+  return KP_OK;
+}
+
+kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *how) {
+  static const kp_flow_projection plain = { 0 };
+  how = how != NULL ? how : &plain;
+  double dt = flow->late * env->dt;
+  bool releases = how->releases && flow->solids.has_solids;
+  double n_released = 0.0;
+  KP_TRY(kp_mac_fill_velocity(flow->mac, flow->velocity));
+  KP_TRY(solve(flow, how, dt));
+  if (releases) {
+    KP_TRY(kp_release_mark(flow, how->distance, how->suction, &n_released));
+  }
+  if (n_released > 0.0) {
+    KP_TRY(solve(flow, how, dt));
+  }
+  KP_TRY(push(flow, how, flow->velocity, dt));
+  return n_released > 0.0 ? kp_release_finish(flow) : KP_OK;
 }
 
 // ---- advection
@@ -426,6 +441,7 @@ static kp_result constrain(kp_flow *flow) {
     KP_BIND(&call, &a, u, &flow->velocity->buffers[0], KP_ACCESS_READ);
     KP_BIND(&call, &a, v, &flow->velocity->buffers[1], KP_ACCESS_READ);
     KP_BIND(&call, &a, w, &flow->velocity->buffers[2], KP_ACCESS_READ);
+    KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
     KP_BIND(&call, &a, fraction, fraction_of(flow, axis), KP_ACCESS_READ);
     KP_BIND(&call, &a, distance, &flow->solids.distance, KP_ACCESS_READ);
     KP_BIND(&call, &a, solid_x, solid_velocity_of(flow, 0), KP_ACCESS_READ);

@@ -82,6 +82,10 @@ typedef struct kp_flow_projection {
   kp_buffer *distance;  // REAL per cell, m: free surface, negative in the liquid (ghost fluid)
   kp_buffer *surface_pressure;  // REAL per cell, Pa: jump at the surface (tension), with distance
   kp_buffer *inverse_density;   // REAL per face x 3, m^3/kg; NULL: 1/density everywhere
+  // Water is let go by solids near its surface that pull at it with more than this [Pa]; see
+  // release.h. Needs distance.
+  bool releases;
+  double suction;
 } kp_flow_projection;
 
 // u -= dt/rho grad p with div u = source in every fluid cell; weak in cut cells: the flux through

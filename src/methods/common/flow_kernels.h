@@ -427,12 +427,13 @@ KP_FN void flow_spread(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_
   }
 }
 
-// Closed faces inside solids: what was spread there without its part into the solid (free slip), or
-// the solid's own velocity (no-slip).
+// Closed faces inside solids: what was spread there without its part across the solid's surface
+// (free slip), or the solid's own velocity (no-slip). Where water lets go, it may leave, not enter.
 typedef struct flow_constrain_args {
   kp_mac_view grid;
   int32_t axis;
   int32_t no_slip;
+  const uint8_t *flags;
   const kp_real *u, *v, *w;  // as spread
   const kp_real *fraction;
   const kp_real *distance;                     // of the solid, at corners
@@ -481,6 +482,7 @@ KP_FN void flow_constrain(int64_t j, int64_t k, int64_t i0, int64_t i1,
   kp_mac_velocity flow = { a->u, a->v, a->w };
   kp_mac_velocity solid = { a->solid_x, a->solid_y, a->solid_z };
   const kp_real *own = a->axis == 0 ? a->u : (a->axis == 1 ? a->v : a->w);
+  int64_t own_step = kp_mac_stride(g, a->axis);
   for (int64_t i = i0; i < i1; ++i) {
     int64_t at = kp_mac_at(g, i, j, k);
     kp_real value = own[at];
@@ -494,7 +496,9 @@ KP_FN void flow_constrain(int64_t j, int64_t k, int64_t i0, int64_t i1,
       }
       flow_solid_normal(a, at, n);
       kp_real into = n[0] * (v[0] - s[0]) + n[1] * (v[1] - s[1]) + n[2] * (v[2] - s[2]);
-      value = a->no_slip ? s[a->axis] : v[a->axis] - into * n[a->axis];
+      int is_released = (a->flags[at] | a->flags[at - own_step]) & KP_CELL_RELEASED;
+      into = is_released && into > 0 ? (kp_real)0 : into;
+      value = a->no_slip && !is_released ? s[a->axis] : v[a->axis] - into * n[a->axis];
     }
     a->out[at] = value;
   }

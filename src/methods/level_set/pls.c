@@ -90,6 +90,7 @@ kp_result kp_pls_into_solids(kp_pls *pls) {
     kp_call call;
     kp_call_init(&call, &pls_into_solid_kernel, &a);
     KP_BIND(&call, &a, flags, flags_of(pls), KP_ACCESS_READ);
+    KP_BIND(&call, &a, solid, &pls->flow.solids.distance, KP_ACCESS_READ);
     KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_WRITE);
     KP_BIND(&call, &a, reached_in, &reached[(layer + 1) % 2], KP_ACCESS_READ);
     KP_BIND(&call, &a, reached, &reached[layer % 2], KP_ACCESS_WRITE);
@@ -250,7 +251,9 @@ static kp_result write_jump(kp_pls *pls) {
 
 static kp_result pls_solve(void *self, kp_env *env) {
   kp_pls *pls = self;
-  kp_flow_projection how = { .distance = phi_of(pls) };
+  kp_flow_projection how = { .distance = phi_of(pls),
+                             .releases = pls->def.lets_go,
+                             .suction = pls->def.suction };
   KP_TRY(kp_pls_flags(pls));
   if (pls->viscosity > 0.0) {
     KP_TRY(kp_flow_viscosity(&pls->flow, env, pls->viscosity, NULL));

@@ -60,10 +60,21 @@ typedef struct pls_into_solid_args {
   kp_mac_view grid;
   int32_t layer;  // from 1
   const uint8_t *flags;
+  const kp_real *solid;  // distance at corners
   kp_real *phi;
   const kp_real *reached_in;  // 0: not yet
   kp_real *reached;
 } pls_into_solid_args;
+
+// How deep the centre of a cell lies in a solid.
+KP_FN kp_real pls_depth(const kp_mac_view *g, const kp_real *solid, int64_t at) {
+  int64_t slab = g->dimension == 3 ? g->slab : 0;
+  kp_real sum = 0;
+  for (int corner = 0; corner < 8; ++corner) {
+    sum += solid[at + (corner & 1) + (corner >> 1 & 1) * g->row + (corner >> 2) * slab];
+  }
+  return -sum / 8;
+}
 
 // One layer of solid cells goes on in a straight line from the cells around that have a value: a
 // level surface meets a slope as it is, not at a right angle.
@@ -93,7 +104,9 @@ KP_FN void pls_into_solid(int64_t j, int64_t k, int64_t i0, int64_t i1,
         }
       }
       if (n > 0) {
-        a->phi[i] = sum / n;
+        // what is let go ends at the solid
+        kp_real depth = a->flags[i] & KP_CELL_RELEASED ? pls_depth(g, a->solid, i) : sum / n;
+        a->phi[i] = level_set_max(sum / n, depth);
         done = 1;
       }
     }

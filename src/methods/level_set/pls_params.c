@@ -36,6 +36,11 @@ static const kp_param rows[] = {
   WORDS(extrapolation, extrapolation_words,
         "Velocity into the air: means of the faces around in layers, or constant along the "
         "gradient of the distance."),
+  ROW(lets_go, BOOL, "", 0, 0,
+      "Water leaves solids that pull at it near its surface; without, a jet along a ball follows "
+      "it "
+      "around."),
+  ROW(suction, REAL, "Pa", 0, 1e12, "What a solid may pull with before water leaves it."),
 };
 
 static void set_default(void *def) {

@@ -1,0 +1,19 @@
+// Water that lets go of solids.
+//
+// A wall in the pressure equation holds water as well as it stops it: u . n = u_solid . n, with as
+// much suction as that takes. A jet along a ball then follows it around and is torn to spray behind
+// it, which no water does: air comes in from the line where surface and solid meet. Here the cells
+// at a solid within two cells of the air where the pressure falls below minus `suction` are given
+// the pressure of the air and the equation is solved again (one round of the complementarity that
+// Batty, Bertails & Bridson 2007, section 4.2, solve for: 0 <= p, u . n >= u_solid . n).
+#pragma once
+
+#include "methods/common/flow.h"
+
+// Marks what is pulled off by the pressure as it is, and tells how many cells: air until
+// kp_release_finish.
+KP_NODISCARD kp_result kp_release_mark(kp_flow *flow, kp_buffer *distance, double suction,
+                                       double *count);
+// The marked cells are water again. KP_CELL_RELEASED stays on them and on the cells up to two cells
+// around, until the next kp_release_mark.
+KP_NODISCARD kp_result kp_release_finish(kp_flow *flow);

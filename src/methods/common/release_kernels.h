@@ -1,0 +1,105 @@
+// Water that lets go of solids: which cells do, and the cells around them that have to know it.
+#pragma once
+
+#include "data/mac.h"
+#include "methods/common/flow_sides.h"
+#include "par/kernel.h"
+
+#define RELEASE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
+  ROW(release, mark)                                                                               \
+  ROW(release, around)                                                                             \
+  ROW(release, finish)                                                                             \
+  REDUCE(release, count, KP_REDUCE_SUM)
+
+// Only cells this near to the air [cells]: farther below, no air can come between.
+#define RELEASE_DEPTH ((kp_real)2)
+
+typedef struct release_mark_args {
+  kp_mac_view grid;
+  flow_sides sides;
+  kp_real least;  // Pa: with less the water is pulled off
+  const kp_real *pressure;
+  const kp_real *distance;
+  const kp_real *fraction_x, *fraction_y, *fraction_z;
+  uint8_t *flags;
+} release_mark_args;
+
+// A body, not a side of the domain, covers a part of one of its faces.
+KP_FN int release_touches(const release_mark_args *a, int64_t i, int64_t j, int64_t k, int64_t at) {
+  const kp_mac_view *g = &a->grid;
+  const kp_real *fraction[3] = { a->fraction_x, a->fraction_y, a->fraction_z };
+  const int64_t cell[3] = { i, j, k };
+  int touches = 0;
+  for (int c = 0; c < g->dimension; ++c) {
+    int64_t next = at + kp_mac_stride(g, c);
+    touches = touches || (fraction[c][at] < 1 && flow_side_of(g, &a->sides, c, cell[c]) < 0) ||
+              (fraction[c][next] < 1 && flow_side_of(g, &a->sides, c, cell[c] + 1) < 0);
+  }
+  return touches;
+}
+
+// Released cells are air for the next solve; what was marked before is not any more.
+KP_FN void release_mark(int64_t j, int64_t k, int64_t i0, int64_t i1, const release_mark_args *a) {
+  const kp_mac_view *g = &a->grid;
+  for (int64_t i = i0; i < i1; ++i) {
+    int64_t at = kp_mac_at(g, i, j, k);
+    int old = a->flags[at] & ~KP_CELL_RELEASED;
+    int is_pulled = (old & KP_CELL_KIND) == KP_CELL_FLUID && a->pressure[at] < a->least &&
+                    a->distance[at] > -RELEASE_DEPTH * g->h && release_touches(a, i, j, k, at);
+    int released = (old & ~KP_CELL_KIND) | KP_CELL_AIR | KP_CELL_RELEASED;
+    a->flags[at] = (uint8_t)(is_pulled ? released : old);
+  }
+}
+
+typedef struct release_around_args {
+  kp_mac_view grid;
+  int32_t is_first;  // 1: from the flags
+  const uint8_t *flags;
+  const uint8_t *in;
+  uint8_t *out;
+} release_around_args;
+
+// One cell farther along each axis.
+KP_FN void release_around(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                          const release_around_args *a) {
+  const kp_mac_view *g = &a->grid;
+  const uint8_t *from = a->is_first ? a->flags : a->in;
+  uint8_t bit = a->is_first ? KP_CELL_RELEASED : 1;
+  int64_t slab = g->dimension == 3 ? g->slab : 0;
+  int64_t first = kp_mac_at(g, 0, j, k);
+  KP_INDEPENDENT
+  for (int64_t at = first + i0; at < first + i1; ++at) {
+    uint8_t any = from[at] | from[at - 1] | from[at + 1] | from[at - g->row] | from[at + g->row] |
+                  from[at - slab] | from[at + slab];
+    a->out[at] = (uint8_t)((any & bit) != 0);
+  }
+}
+
+typedef struct release_finish_args {
+  kp_mac_view grid;
+  const uint8_t *near;
+  uint8_t *flags;
+} release_finish_args;
+
+// Water again; and the cells around are marked as well, for the solid moves on before they are
+// looked at.
+KP_FN void release_finish(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                          const release_finish_args *a) {
+  int64_t first = kp_mac_at(&a->grid, 0, j, k);
+  for (int64_t at = first + i0; at < first + i1; ++at) {
+    int old = a->flags[at];
+    int kind = old & KP_CELL_RELEASED ? KP_CELL_FLUID : old & KP_CELL_KIND;
+    int mark = a->near[at] ? KP_CELL_RELEASED : 0;
+    a->flags[at] = (uint8_t)((old & ~(KP_CELL_KIND | KP_CELL_RELEASED)) | kind | mark);
+  }
+}
+
+typedef struct release_count_args {
+  int64_t first;
+  kp_mac_view grid;
+  const uint8_t *flags;
+} release_count_args;
+
+KP_FN void release_count(int64_t i, const release_count_args *a, double *out) {
+  out[0] = a->flags[a->first + i] & KP_CELL_RELEASED ? 1.0 : 0.0;
+}
