@@ -1,13 +1,13 @@
 -- A campfire: logs around a bed of fuel that burns, glows and smokes, in a light breeze.
-domain { min = {-0.6, 0, -0.6}, max = {0.6, 1.8, 0.6}, boundary_x = "open", boundary_z = "open", open_top = true }
+domain { min = {-0.6, 0, -0.6}, max = {0.6, 2.1, 0.6}, boundary_x = "open", boundary_z = "open", open_top = true }
 simulation { dt_max = 1 / 48 }
-grid { cell = 1.2 / 32, stream = {0.12, 0, 0} }
+grid { cell = 1.2 / 48, stream = {0.12, 0, 0} }
 
 smoke "flames" {
   empty = true,
-  burn_rate = 3, ignition = 500, heat = 1900, soot = 0.6, expansion = 2.5,
-  radiation = 5000, hottest = 1900, cooling = 0.8, dissipation = 0.25,
-  lift = 0.012, confinement = 2,
+  burn_rate = 4, ignition = 500, heat = 1900, soot = 0.6, expansion = 2.5,
+  radiation = 5000, hottest = 1900, cooling = 0.8, dissipation = 0.7,
+  lift = 0.02, confinement = 2,
 }
 
 source "embers" {
@@ -26,3 +26,4 @@ end
 for k = 0, 4 do log("log" .. k, 2 * math.pi * (k + 0.2) / 5, 0.26) end
 
 output { frames = 96, fps = 24 }
+render { background = "dark", box = false, camera_zoom = 1.3, camera_elevation_deg = 10 }

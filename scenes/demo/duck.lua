@@ -28,8 +28,9 @@ collider "ring" {
   color = {0.60, 0.12, 0.10},
 }
 
-output { frames = 60, fps = 60 }
+output { frames = 60, fps = 60, surface = { from = "all" } }
 
 look "duck" { color = {0.98, 0.80, 0.20}, smooth = 0.8, gloss = 0.5 }
+look "surface of duck" { water = false, color = {0.98, 0.80, 0.20}, gloss = 0.6 }
 look "pool" { color = {0.20, 0.50, 0.75}, smooth = 0.9, gloss = 0.5 }
 render { camera_position = {-0.28, 0.52, 1.32}, camera_target = {0.27, 0.13, 0.27}, box = false, background = "sky" }

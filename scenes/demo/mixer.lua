@@ -43,8 +43,10 @@ collider "shaft" {
   color = {0.5, 0.52, 0.55},
 }
 
-output { frames = 120, fps = 60 }
+output { frames = 120, fps = 60, surface = { from = "all" } }
 
 look "syrup" { color = {0.72, 0.16, 0.14}, smooth = 0.8, gloss = 0.5 }
+look "surface of syrup" { water = false, color = {0.72, 0.16, 0.14}, gloss = 0.6 }
+look "surface of oil" { color = {0.95, 0.70, 0.12}, density = 25, refraction = 1.47 }
 look "oil" { color = {0.95, 0.76, 0.24}, smooth = 0.8, gloss = 0.5 }
-render { camera_position = {0.85, 0.55, 1.2}, camera_target = {0.25, 0.14, 0.25}, box = false }
+render { camera_position = {0.85, 0.55, 1.2}, camera_target = {0.25, 0.14, 0.25}, box = false, background = "sky" }

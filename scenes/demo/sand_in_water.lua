@@ -28,7 +28,7 @@ grains "beads" {
   color = {0.85, 0.25, 0.15},
 }
 
-output { frames = 50, fps = 30 }
+output { frames = 50, fps = 30, surface = { from = "water" } }
 
 look "water" { color = {0.25, 0.5, 0.8}, radius_scale = 0.3, smooth = 0 }
-render { camera_azimuth_deg = 25, camera_elevation_deg = 14 }
+render { camera_azimuth_deg = 25, camera_elevation_deg = 14, background = "sky" }

@@ -8,6 +8,6 @@ liquid "water" {
   shape = box { min = {0, 0, 0}, max = {0.73, 0.73, 0.73} },
 }
 
-output { frames = 180, fps = 60 }
+output { frames = 180, fps = 60, surface = { from = "water", field = "anisotropic" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 4, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 30, camera_elevation_deg = 16, camera_zoom = 1.1 }
+render { camera_azimuth_deg = 30, camera_elevation_deg = 16, camera_zoom = 1.1, background = "sky" }

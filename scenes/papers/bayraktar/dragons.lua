@@ -25,8 +25,10 @@ collider "floor" {
   shape = mesh { file = "meshes/drain.obj" }, spacing = 1.07 * spacing, layers = 1, color = {0.5, 0.5, 0.52},
 }
 
-output { frames = 240, fps = 60 }
+output { frames = 240, fps = 60, surface = { from = "all" } }
 
 look "dragons" { color = {0.16, 0.42, 0.70}, smooth = 0.8, gloss = 0.5 }
+look "surface of dragons" { water = false, color = {0.16, 0.42, 0.70}, gloss = 0.5 }
+look "surface of red_dragon" { water = false, color = {0.72, 0.16, 0.12}, gloss = 0.5 }
 look "red_dragon" { color = {0.72, 0.16, 0.12}, smooth = 0.8, gloss = 0.5 }
-render { camera_position = {1.1, 0.75, 1.5}, camera_target = {0.0, -0.02, 0}, box = true }
+render { camera_position = {1.1, 0.75, 1.5}, camera_target = {0.0, -0.02, 0}, box = true, background = "sky" }

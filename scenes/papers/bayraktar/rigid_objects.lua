@@ -34,6 +34,6 @@ for i = 0, 3 do
   end
 end
 
-output { frames = 240, fps = 60 }
+output { frames = 240, fps = 60, surface = { from = "water", field = "anisotropic" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3.5, smooth = 0.85, gloss = 0.6 }
-render { camera_position = {1.6, 1.0, 2.1}, camera_target = {0.3, 0.5, 0.3}, box = false }
+render { camera_position = {1.6, 1.0, 2.1}, camera_target = {0.3, 0.5, 0.3}, box = false, background = "sky" }

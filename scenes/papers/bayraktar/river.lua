@@ -32,7 +32,7 @@ for i, r in ipairs(rocks) do
   }
 end
 
-output { frames = 300, fps = 60 }
+output { frames = 300, fps = 60, surface = { from = "water", field = "anisotropic" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 2.2, smooth = 0.9, gloss = 0.6 }
 look "valley" { color = {0.44, 0.41, 0.33}, gloss = 0.05 }
-render { camera_position = {3.9, 1.9, 2.3}, camera_target = {1.5, 0.15, 0}, box = false }
+render { camera_position = {3.9, 1.9, 2.3}, camera_target = {1.5, 0.15, 0}, box = false, background = "sky" }

@@ -12,6 +12,6 @@ liquid "water" {
   shape = box { min = {-0.25, -0.3, -0.25}, max = {0.25, 0.2, 0.25} },
 }
 
-output { frames = 120, fps = 60 }
+output { frames = 120, fps = 60, surface = { from = "water", field = "anisotropic" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.5, gloss = 0.5 }
-render { camera_azimuth_deg = 25, camera_elevation_deg = 18, camera_zoom = 1.05, ground = "plain" }
+render { camera_azimuth_deg = 25, camera_elevation_deg = 18, camera_zoom = 1.05, background = "sky" }

@@ -12,6 +12,6 @@ liquid "water" {
   shape = box { min = {-0.5, -0.5, -0.5}, max = {0.5, -0.25, 0.5} },
 }
 
-output { frames = 60, fps = 60 }
+output { frames = 60, fps = 60, surface = { from = "water", field = "anisotropic" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 1, smooth = 1, gloss = 0.7 }
-render { camera_azimuth_deg = 24, camera_elevation_deg = 24, camera_zoom = 1.05, ground = "plain" }
+render { camera_azimuth_deg = 24, camera_elevation_deg = 24, camera_zoom = 1.05, background = "sky" }

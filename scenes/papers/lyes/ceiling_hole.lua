@@ -25,6 +25,6 @@ for _, name in ipairs { "back", "front", "left", "right" } do
   }
 end
 
-output { frames = 180, fps = 60 }
+output { frames = 180, fps = 60, surface = { from = "water", field = "anisotropic" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 4, smooth = 0.9, gloss = 0.6 }
-render { camera_azimuth_deg = 25, camera_elevation_deg = 8, camera_zoom = 1.05, ground = "plain" }
+render { camera_azimuth_deg = 25, camera_elevation_deg = 8, camera_zoom = 1.05, background = "sky" }

@@ -18,6 +18,6 @@ collider "ball" {
   end,
 }
 
-output { frames = 180, fps = 60 }
+output { frames = 180, fps = 60, surface = { from = "water", field = "anisotropic" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 2, smooth = 1, gloss = 0.7 }
-render { camera_azimuth_deg = 24, camera_elevation_deg = 24, camera_zoom = 1.05, ground = "plain" }
+render { camera_azimuth_deg = 24, camera_elevation_deg = 24, camera_zoom = 1.05, background = "sky" }

@@ -23,8 +23,11 @@ for k, x in ipairs { -0.3, 0.3 } do
   collider("wall_" .. k) { shape = box { min = {x - 0.02, -0.6, -0.4}, max = {x + 0.02, 0.05, 0.4} } }
 end
 
-output { frames = 120, fps = 60 }
+output { frames = 120, fps = 60, surface = { from = "all" } }
 look "milk" { color = {0.95, 0.94, 0.9}, smooth = 0.8, gloss = 0.3 }
 look "oil" { color = {0.85, 0.65, 0.1}, smooth = 0.9, gloss = 0.8 }
 look "rubber" { color = {0.75, 0.2, 0.3}, smooth = 0.6, gloss = 0.4 }
-render { camera_azimuth_deg = 10, camera_elevation_deg = 18, camera_zoom = 0.95, ground = "plain" }
+look "surface of milk" { water = false, color = {0.95, 0.94, 0.9}, gloss = 0.5 }
+look "surface of oil" { water = true, color = {0.85, 0.62, 0.08}, density = 8, refraction = 1.47 }
+look "surface of rubber" { water = false, color = {0.75, 0.2, 0.3}, gloss = 0.3 }
+render { camera_azimuth_deg = 10, camera_elevation_deg = 18, camera_zoom = 0.95, background = "sky" }

@@ -15,6 +15,6 @@ liquid "water" {
   shape = box { min = {0, 0, 0}, max = {height, height, 0.5} },
 }
 
-output { frames = 48, fps = 60 }
+output { frames = 48, fps = 60, surface = { from = "water", field = "anisotropic" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 30, camera_elevation_deg = 16, camera_zoom = 0.95 }
+render { camera_azimuth_deg = 30, camera_elevation_deg = 16, camera_zoom = 0.95, background = "sky" }
