@@ -280,6 +280,9 @@ typedef struct kp_sprite_layer {
 
 void kp_points_sprites(kp_pass *pass, int64_t tile_index, kp_tile_box box, kp_sprite_layer *layers);
 void kp_points_resolve(const kp_pass *pass, uint32_t ball, kp_surface_point *point);
+// Lays one sprite into a layer, as a ray (view space) sees it.
+void kp_points_add_sprite(const kp_pass *pass, uint32_t ball, kp_f3 origin, kp_f3 direction,
+                          kp_sprite_layer *layer);
 
 KP_NODISCARD kp_result kp_triangles_bin(kp_pass *pass, const kp_view *view);
 void kp_triangles_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);
@@ -398,6 +401,9 @@ typedef struct kp_light_depth {
 
 struct kp_volume_state {
   const kp_render_volume *volume;
+  kp_render_volume moved;  // what `volume` is where the shutter lets it move: as in this pass
+  float *moved_values[3];  // its density, emission and scalar
+  const kp_render_volume *still;  // as it was given
   int n[3];
   float extinction;  // per unit density and cell edge
   float opacity;     // the same along a ray, which passes a single layer for its depth

@@ -253,6 +253,17 @@ static void draw_sprite(const kp_pass *pass, const sprite *s, kp_tile_box tile,
   }
 }
 
+void kp_points_add_sprite(const kp_pass *pass, uint32_t ball, kp_f3 origin, kp_f3 direction,
+                          kp_sprite_layer *layer) {
+  sprite s = make_sprite(pass, ball);
+  kp_f3 to = kp_f3_sub(kp_f3_make(s.ball->x, s.ball->y, s.ball->z), origin);
+  kp_f3 off = kp_f3_cross(to, direction);
+  float r = s.ball->r, q = kp_f3_dot(off, off) / (r * r);
+  if (q < 1.0f && kp_f3_dot(to, direction) > 0.0f) {
+    lay_sprite(layer, &s, s.alpha * radial(s.texture, q));
+  }
+}
+
 typedef struct sprite_place {
   float depth;
   uint32_t index;

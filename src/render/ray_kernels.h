@@ -38,7 +38,8 @@ typedef enum kp_ray_mask {
   KP_RAY_SEEN = 1,    // drawn
   KP_RAY_CASTER = 2,  // stops the light of the sun
   KP_RAY_SOLID = 4,   // not to be seen through
-  KP_RAY_ALL = 7
+  KP_RAY_SPRITE = 8,  // light or a puff, without a surface
+  KP_RAY_ALL = 7      // surfaces
 } kp_ray_mask;
 
 typedef struct kp_ray {

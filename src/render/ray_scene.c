@@ -55,7 +55,8 @@ static void find_box(const kp_ray_geometry *g, int kind, int64_t i, kp_ray_item 
   } else if (kind == BALLS) {
     begin_item(item, i, g->ball_masks);
     kp_ball b = g->balls[i];
-    grow_item(item, b.x, b.y, b.z, b.r > 0.0f ? b.r : NAN);
+    float r = (item->mask & KP_RAY_SPRITE) != 0 ? fabsf(b.r) : b.r;
+    grow_item(item, b.x, b.y, b.z, r > 0.0f ? r : NAN);
   } else {
     begin_item(item, i, g->segment_masks);
     const kp_ball *ends = &g->line_vertices[g->segments[i].vertex];
@@ -91,7 +92,7 @@ static void fill_ball(const kp_ray_geometry *g, kp_ray_balls *b, int k, uint32_t
   b->center[0][k] = ball.x;
   b->center[1][k] = ball.y;
   b->center[2][k] = ball.z;
-  b->radius[k] = ball.r;
+  b->radius[k] = fabsf(ball.r);
 }
 
 // A stroke is as thick as its ends are on average.

@@ -5,8 +5,9 @@
 #include "render/ray_kernels.h"
 
 // What goes in: flat arrays in the coordinates of the rays, read during the call only. Masks are
-// kp_ray_mask per primitive; NULL: all bits. What is not finite, and balls without a radius, are
-// left out.
+// kp_ray_mask per primitive; NULL: all surfaces. What is not finite, and balls without a radius,
+// are left out; the sign of a radius, which marks sprites, counts only where their mask does not
+// say so.
 typedef struct kp_ray_geometry {
   int64_t n_triangles, n_balls, n_segments;
   const kp_f3 *vertices;

@@ -134,6 +134,7 @@ typedef struct kp_render_mesh {
   const uint32_t *triangles;       // 3 per triangle
   const float *normals;            // 3 per vertex, or NULL: made here when `smooth_shading`
   const float *scalar;             // per vertex, or NULL
+  const float *colors[3];          // linear RGB per vertex, or NULL; a scalar goes first
   bool smooth_shading;             // false: flat
   kp_look_def look;
 } kp_render_mesh;
@@ -160,8 +161,9 @@ typedef struct kp_render_volume {
   const float *scalar;    // colours the emission through look.color_map, or NULL
   bool is_hot;            // scalar is a temperature [K], whose light is that of a black body, and
                           // emission the share of the gas that glows: it dims what is behind it
-  double depth;           // [m] that a single layer of cells stands for along z; 0: a cell
-  kp_look_def look;       // color is the scattering colour
+  const float *velocities[3];  // [m/s] per cell, or NULL: it stands while the shutter is open
+  double depth;                // [m] that a single layer of cells stands for along z; 0: a cell
+  kp_look_def look;            // color is the scattering colour
 } kp_render_volume;
 
 typedef struct kp_render_scene {

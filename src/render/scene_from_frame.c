@@ -117,6 +117,10 @@ static float *speeds(kp_frame_scene *s, const kp_vec3 *velocities, uint64_t coun
   return out;
 }
 
+static bool is_color(const kp_frame_field *field) {
+  return field->n_components == 3 && strcmp(field->name, "color") == 0;
+}
+
 // The values that colour an element; *out is NULL when its look names no field. "speed" is the
 // length of the velocity where no field has that name.
 static kp_result find_scalar(kp_frame_scene *s, const element *e, const kp_look_def *look,
@@ -138,6 +142,9 @@ static kp_result find_scalar(kp_frame_scene *s, const element *e, const kp_look_
   if (field == NULL) {
     return no_such_field(e, name);
   }
+  if (is_color(field)) {
+    return KP_OK;  // not a value but what is seen
+  }
   return field_as_scalar(s, e, field, out);
 }
 
@@ -156,20 +163,28 @@ static kp_result get_component(kp_frame_scene *s, const kp_frame_field *field, i
   return KP_OK;
 }
 
+// Three components of a field as arrays; left alone where there is no such field.
+static kp_result find_vectors(kp_frame_scene *s, const kp_frame_fields *fields, const char *name,
+                              uint64_t count, const float **out) {
+  const kp_frame_field *field = kp_frame_find_field(fields, name);
+  if (field == NULL || field->n_components != 3 || field->count != count) {
+    return KP_OK;
+  }
+  for (int c = 0; c < 3; ++c) {
+    float *values = take(s, count, sizeof *values);
+    if (values == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+    kp_frame_to_float(field, c, values);
+    out[c] = values;
+  }
+  return KP_OK;
+}
+
 // Colours and weights that particles bring along, as those of flames.
 static kp_result find_colors(kp_frame_scene *s, const kp_frame_set *set, kp_render_points *points) {
-  const kp_frame_field *color = kp_frame_find_field(&set->fields, "color");
   const kp_frame_field *alpha = kp_frame_find_field(&set->fields, "alpha");
-  if (color != NULL && color->n_components == 3 && color->count == set->count) {
-    for (int c = 0; c < 3; ++c) {
-      float *values = take(s, set->count, sizeof *values);
-      if (values == NULL) {
-        return KP_ERROR_MEMORY;
-      }
-      kp_frame_to_float(color, c, values);
-      points->colors[c] = values;
-    }
-  }
+  KP_TRY(find_vectors(s, &set->fields, "color", set->count, points->colors));
   if (alpha == NULL) {
     return KP_OK;
   }
@@ -328,6 +343,7 @@ static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp
     }
   }
   KP_TRY(find_normals(s, mesh, out));
+  KP_TRY(find_vectors(s, &mesh->fields, "color", mesh->n_vertices, out->colors));
   element e = { "mesh", mesh->name, &mesh->fields, mesh->velocities, mesh->n_vertices };
   return find_scalar(s, &e, &out->look, &out->scalar);
 }
@@ -516,6 +532,7 @@ static kp_result add_volume(kp_frame_scene *s, const kp_frame_volume *volume,
     out.depth = FLAT_DEPTH * volume->spacing * sqrt((double)(volume->dims[0] * volume->dims[1]));
   }
   KP_TRY(find_emission(s, volume, count, &out));
+  KP_TRY(find_vectors(s, &volume->fields, "velocity", count, out.velocities));
   bool burns = kp_frame_find_field(&volume->fields, "fuel") != NULL ||
                kp_frame_find_field(&volume->fields, "flame") != NULL;
   if (look == NULL && burns) {

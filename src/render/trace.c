@@ -24,6 +24,7 @@
 #define STACK (SPLITS + 2)
 #define GREY 0.5f         // of water in the grey variant (Lyes 2010, indoor splash)
 #define RAYS_FROM 16      // passes: shadows by rays; fewer would show as grain
+#define SPRITES_MOST 256  // that a ray sees between two surfaces
 #define SUN_LOBE 900.0f   // exponent of the mirrored sun
 #define SUN_BRIGHT 30.0f  // and its light
 
@@ -100,6 +101,22 @@ static uint8_t mask_of(const kp_look_def *look, bool is_mesh) {
                    (opacity >= 1.0 ? KP_RAY_SOLID : 0));
 }
 
+// Whether rays go on from surfaces, and not to the sun alone.
+static bool has_bent_rays(const kp_pass *pass) {
+  bool any = false;
+  for (int i = KP_MATERIAL_FIRST; i < pass->n_materials; ++i) {
+    any = any || pass->materials[i].is_clear || pass->materials[i].gloss >= KP_GLOSS_MIRRORS;
+  }
+  return any;
+}
+
+static uint8_t mask_of_points(const kp_pass *pass, const kp_look_def *look) {
+  if (kp_look_is_sprite(look)) {
+    return has_bent_rays(pass) ? KP_RAY_SPRITE : 0;
+  }
+  return mask_of(look, false);
+}
+
 static kp_result build_scene(kp_pass *pass) {
   const kp_render_scene *s = pass->scene;
   const kp_primitives *p = &pass->primitives;
@@ -115,7 +132,7 @@ static kp_result build_scene(kp_pass *pass) {
   }
   for (int k = 0; k < s->n_points; ++k) {
     int64_t count = p->ball_offsets[k + 1] - p->ball_offsets[k];
-    memset(balls + p->ball_offsets[k], mask_of(&s->points[k].look, false), (size_t)count);
+    memset(balls + p->ball_offsets[k], mask_of_points(pass, &s->points[k].look), (size_t)count);
   }
   for (int64_t i = 0; i < p->n_segments; ++i) {
     bool is_outline = (int)p->segments[i].set == pass->outline;
@@ -145,11 +162,7 @@ static bool sees_sun_by_rays(const kp_pass *pass) {
 }
 
 static bool needs_rays(const kp_pass *pass) {
-  bool needs = pass->sun_by_rays;
-  for (int i = KP_MATERIAL_FIRST; i < pass->n_materials; ++i) {
-    needs = needs || pass->materials[i].is_clear || pass->materials[i].gloss >= KP_GLOSS_MIRRORS;
-  }
-  return needs;
+  return pass->sun_by_rays || has_bent_rays(pass);
 }
 
 // The trees are kept from pass to pass unless things move in them.
@@ -372,6 +385,42 @@ static void pass_smoke(tracer *t, path *ray, float metres) {
   }
 }
 
+// Sprites from the origin to a surface, in the order in which the ray enters them; one that the ray
+// starts in comes where it is left.
+static void pass_sprites(tracer *t, path *ray, float metres) {
+  const kp_pass *pass = t->pass;
+  if (!pass->primitives.has_sprites) {
+    return;
+  }
+  kp_sprite_layer layer = { .through = 1.0f };
+  uint32_t seen[SPRITES_MOST];
+  float from = 0.0f;
+  for (int n = 0; n < SPRITES_MOST && layer.through > LEAST;) {
+    path rest = *ray;
+    rest.origin = kp_f3_madd(ray->origin, from, ray->direction);
+    kp_ray_hit hit = cast(pass, rest.origin, rest.direction, metres - from, KP_RAY_SPRITE);
+    if (hit.kind != KP_RAY_BALL) {
+      break;
+    }
+    bool is_new = true;
+    for (int k = 0; k < n && is_new; ++k) {
+      is_new = seen[k] != hit.id;
+    }
+    if (is_new) {
+      seen[n++] = hit.id;
+      kp_points_add_sprite(pass, hit.id, ray->origin, ray->direction, &layer);
+    }
+    from += hit.t + KP_TRACE_OFF * pass->ray_size;
+  }
+  if (layer.weight > 0.0f) {
+    kp_rgb color = kp_rgb_add(layer.light, layer.color);
+    t->color = kp_rgb_add(t->color, kp_rgb_mul(ray->weight, color));
+    float shine = kp_maxf(layer.light.r, kp_maxf(layer.light.g, layer.light.b));
+    t->seen += kp_clampf(1.0f - layer.through + shine, 0.0f, 1.0f) * ray->weight.g;
+    ray->weight = kp_rgb_scale(ray->weight, layer.through);
+  }
+}
+
 // ---- clear surfaces
 
 static void push(tracer *t, const path *ray) {
@@ -519,6 +568,7 @@ static void run(tracer *t) {
     bool is_lost = hit.kind == KP_RAY_MISS || ray.turns >= TURNS_MOST;
     pass_medium(t, &ray, hit.t);
     pass_smoke(t, &ray, hit.t);
+    pass_sprites(t, &ray, hit.t);
     if (is_lost) {
       add_sky(t, &ray);
       continue;

@@ -373,6 +373,18 @@ void kp_triangles_resolve(const kp_pass *pass, uint32_t triangle, kp_surface_poi
   kp_triangles_resolve_at(pass, triangle, weights, point);
 }
 
+// Colours that the vertices bring along.
+static kp_rgb mix_colors(const kp_primitives *p, const kp_render_mesh *m, int mesh,
+                         uint32_t triangle, const float *weights) {
+  kp_rgb sum = { 0.0f, 0.0f, 0.0f };
+  for (int i = 0; i < 3; ++i) {
+    int64_t v = p->triangles[3 * (size_t)triangle + (size_t)i] - p->vertex_offsets[mesh];
+    kp_rgb color = kp_rgb_make(m->colors[0][v], m->colors[1][v], m->colors[2][v]);
+    sum = kp_rgb_add(sum, kp_rgb_scale(color, weights[i]));
+  }
+  return sum;
+}
+
 void kp_triangles_resolve_at(const kp_pass *pass, uint32_t triangle, const float *weights,
                              kp_surface_point *point) {
   const kp_primitives *p = &pass->primitives;
@@ -391,6 +403,8 @@ void kp_triangles_resolve_at(const kp_pass *pass, uint32_t triangle, const float
       scalar += weights[i] * material->scalar[vertex - p->vertex_offsets[mesh]];
     }
     point->albedo = kp_material_color(material, scalar);
+  } else if (pass->scene->meshes[mesh].colors[0] != NULL) {
+    point->albedo = mix_colors(p, &pass->scene->meshes[mesh], mesh, triangle, weights);
   }
   if (material->is_two_sided && point->is_inside) {
     point->albedo = material->back;

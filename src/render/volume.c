@@ -212,10 +212,65 @@ static double scene_size(const kp_aabb *box) {
   return d.z > 0.0 ? cbrt(d.x * d.y * d.z) : sqrt(d.x * d.y);
 }
 
+// ---- while the shutter is open
+
+static kp_result make_movable(kp_volume_state *state, int64_t n) {
+  const float *values[3] = { state->still->density, state->still->emission, state->still->scalar };
+  state->moved = *state->still;
+  const float **to[3] = { &state->moved.density, &state->moved.emission, &state->moved.scalar };
+  for (int k = 0; k < 3; ++k) {
+    if (values[k] == NULL) {
+      continue;
+    }
+    state->moved_values[k] = kp_alloc((size_t)n * sizeof(float), KP_MEMORY_RENDER);
+    if (state->moved_values[k] == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+    *to[k] = state->moved_values[k];
+  }
+  state->volume = &state->moved;
+  return KP_OK;
+}
+
+typedef struct move_context {
+  kp_volume_state *state;
+  float cells;  // per m/s, at the moment of the pass
+} move_context;
+
+// What is at a cell now was `moment` seconds ago where its velocity comes from (Stam 1999, "Stable
+// Fluids"); the light on it is that of the middle of the time.
+static void move_slabs(int64_t begin, int64_t end, void *context) {
+  const move_context *c = context;
+  const kp_volume_state *state = c->state;
+  const kp_render_volume *v = state->still;
+  const float *from[3] = { v->density, v->emission, v->scalar };
+  for (int64_t k = begin; k < end; ++k) {
+    for (int64_t j = 0; j < v->ny; ++j) {
+      for (int64_t i = 0; i < v->nx; ++i) {
+        int64_t cell = i + v->nx * (j + v->ny * k);
+        kp_f3 g = kp_f3_make((float)i + 0.5f - c->cells * v->velocities[0][cell],
+                             (float)j + 0.5f - c->cells * v->velocities[1][cell],
+                             (float)k + 0.5f - c->cells * v->velocities[2][cell]);
+        corners at = find_corners(state->n, g);
+        for (int f = 0; f < 3; ++f) {
+          if (state->moved_values[f] != NULL) {
+            state->moved_values[f][cell] = sample(from[f], &at);
+          }
+        }
+      }
+    }
+  }
+}
+
+static void move_volume(kp_volume_state *state, double moment) {
+  move_context c = { state, (float)(moment / state->still->cell) };
+  kp_parallel_for(state->still->nz, 1, move_slabs, &c);
+}
+
 static kp_result create_volume(kp_pass *pass, kp_volume_state *state,
                                const kp_render_volume *volume) {
   const kp_look_def *look = &volume->look;
-  state->volume = volume;
+  state->volume = state->still = volume;
   state->n[0] = volume->nx;
   state->n[1] = volume->ny;
   state->n[2] = volume->nz;
@@ -247,6 +302,10 @@ static kp_result create_volume(kp_pass *pass, kp_volume_state *state,
   }
   sweep_light(state, pass->light.sun, false);
   sweep_light(state, pass->light.up, true);
+  if (pass->def->shutter > 0.0 && pass->scene->interval > 0.0 && volume->velocities[0] != NULL) {
+    KP_TRY(make_movable(state, n));
+    move_volume(state, 0.0);
+  }
   return KP_OK;
 }
 
@@ -274,6 +333,9 @@ void kp_volumes_free(kp_pass *pass) {
   kp_slices_free(pass);
   for (int k = 0; k < pass->n_volumes; ++k) {
     kp_free(pass->volumes[k].light);
+    for (int f = 0; f < 3; ++f) {
+      kp_free(pass->volumes[k].moved_values[f]);
+    }
   }
   kp_free(pass->volumes);
 }
@@ -288,6 +350,9 @@ void kp_volumes_project(kp_pass *pass) {
   const kp_view *view = &pass->view;
   for (int k = 0; k < pass->n_volumes; ++k) {
     kp_volume_state *state = &pass->volumes[k];
+    if (state->volume == &state->moved) {
+      move_volume(state, pass->moment);
+    }
     state->axis_x = grid_vector(state, view->frame.right);
     state->axis_y = grid_vector(state, kp_vec3_scale(view->frame.up, -1.0));
     state->axis_z = grid_vector(state, view->frame.forward);

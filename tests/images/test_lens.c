@@ -198,6 +198,44 @@ static void meshes_and_strokes_move_too(void **state) {
 
 // Any number of passes: each moment once, the lens filled evenly, and no coordinate that follows
 // another.
+// A thin cloud that drifts to the right keeps its mean place and grows by the variance of its way.
+static void smoke_drifts_while_the_shutter_is_open(void **state) {
+  (void)state;
+  enum { N = 24, CELLS = N * N * N };
+  static float density[CELLS], speed[CELLS], still[CELLS];
+  const double cell = 1.0 / N, way = 0.25, interval = 0.1;
+  for (int i = 0; i < CELLS; ++i) {
+    double x = (i % N + 0.5) * cell - 0.5, y = (i / N % N + 0.5) * cell - 0.5;
+    double z = (i / N / N + 0.5) * cell - 0.5;
+    density[i] = (float)fmax(1.0 - 25.0 * (x * x + y * y + z * z), 0.0);
+    speed[i] = (float)(way / interval);
+  }
+  kp_render_volume cloud = { .nx = N, .ny = N, .nz = N, .cell = cell, .density = density };
+  cloud.origin = kp_vec3_make(-0.5, -0.5, -0.5);
+  cloud.velocities[0] = speed;
+  cloud.velocities[1] = cloud.velocities[2] = still;
+  cloud.look = kp_default_look_def();
+  cloud.look.density = 0.5;
+  kp_render_scene scene = { .up = KP_UP_Y, .bounds = kp_aabb_empty(), .interval = interval };
+  scene.volumes = &cloud;
+  scene.n_volumes = 1;
+  kp_render_def def = lens_def();
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  spot at_rest = measure(&picture);
+  def.shutter = 1.0;
+  assert_ok(kp_render_frame(&scene, &def, &picture));
+  spot moving = measure(&picture);
+  double scale = focal_pixels(&def) / 5.0, pixels = way * scale, of_cell = cell * scale;
+  assert_near(moving.x, at_rest.x, 0.5);
+  assert_near_relative(moving.sum, at_rest.sum, 0.01);
+  // taking values from between cells adds f (1 - f) of a cell squared, a sixth on average
+  double grown = pixels * pixels / 12.0 + of_cell * of_cell / 6.0;
+  assert_near_relative(moving.var_x - at_rest.var_x, grown, 0.02);
+  assert_near(moving.var_y / at_rest.var_y, 1.0, 0.02);
+  kp_picture_free(&picture);
+}
+
 static void samples_are_even(void **state) {
   (void)state;
   for (int n = 2; n <= 64; ++n) {
@@ -236,6 +274,7 @@ int main(void) {
     cmocka_unit_test(focus_moves_the_sharp_plane),
     cmocka_unit_test(what_moves_smears_over_its_way),
     cmocka_unit_test(meshes_and_strokes_move_too),
+    cmocka_unit_test(smoke_drifts_while_the_shutter_is_open),
     cmocka_unit_test(samples_are_even),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,6 +228,54 @@ static void triangles_share_their_edges(void **state) {
 
 // A floor that runs from behind the camera to far away is cut at the near plane and covers the
 // lower half of the picture.
+// Colours of vertices are mixed by their weights; a value that colours the mesh goes first.
+static void vertices_bring_their_colors(void **state) {
+  (void)state;
+  static const double places[3][3] = { { -1, -1, 0 }, { 1, -1, 0 }, { 0, 1, 0 } };
+  static const uint32_t corners[3] = { 0, 1, 2 };
+  static const float red[3] = { 1.0f, 0.0f, 0.0f }, green[3] = { 0.0f, 1.0f, 0.0f };
+  static const float blue[3] = { 0.0f, 0.0f, 1.0f }, value[3] = { 0.0f, 0.0f, 0.0f };
+  kp_render_mesh mesh = { .n_vertices = 3, .n_triangles = 1, .triangles = corners };
+  mesh.positions = (kp_render_positions){ &places[0][0], &places[0][1], &places[0][2], 3 };
+  mesh.look = kp_default_look_def();
+  mesh.look.gloss = 0.0;
+  mesh.look.color = kp_vec3_make(1.0, 1.0, 1.0);
+  kp_render_def def = kp_default_render_def();
+  def.width = def.height = 101;
+  def.samples = 1;
+  def.camera_position = kp_vec3_make(0.0, 0.0, 4.0);
+  def.camera_fov_deg = 40.0;
+  def.ground = KP_GROUND_NONE;
+  def.box = false;
+  kp_render_scene scene = { .meshes = &mesh, .n_meshes = 1, .bounds = kp_aabb_empty() };
+  kp_picture white = { 0 }, colored = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &white));
+  mesh.colors[0] = red;
+  mesh.colors[1] = green;
+  mesh.colors[2] = blue;
+  assert_ok(kp_render_frame(&scene, &def, &colored));
+  double f = 0.5 * 101.0 / tan(0.5 * def.camera_fov_deg * 3.14159265358979 / 180.0) / 4.0;
+  for (int k = 0; k < 3; ++k) {
+    const double points[3][2] = { { 0.0, -1.0 / 3.0 }, { -0.4, -0.6 }, { 0.1, 0.2 } };
+    int x = (int)(50.5 + f * points[k][0]), y = (int)(50.5 - f * points[k][1]);
+    double px = (x - 50.0) / f, py = (50.0 - y) / f;
+    double third = (py + 1.0) / 2.0, second = (px + 1.0 - third) / 2.0;
+    const double weights[3] = { 1.0 - second - third, second, third };
+    for (int c = 0; c < 3; ++c) {
+      double share =
+          (double)colored.rgba[4 * (y * 101 + x) + c] / (double)white.rgba[4 * (y * 101 + x) + c];
+      assert_near(share, weights[c], 0.01);
+    }
+  }
+  mesh.scalar = value;
+  assert_ok(kp_render_frame(&scene, &def, &white));
+  mesh.colors[0] = mesh.colors[1] = mesh.colors[2] = NULL;
+  assert_ok(kp_render_frame(&scene, &def, &colored));
+  assert_memory_equal(white.rgba, colored.rgba, sizeof(float) * 4 * 101 * 101);
+  kp_picture_free(&white);
+  kp_picture_free(&colored);
+}
+
 static void near_plane_cuts_triangles(void **state) {
   (void)state;
   double x[4] = { -500.0, 500.0, 500.0, -500.0 }, y[4] = { -1.0, -1.0, -1.0, -1.0 };
@@ -856,6 +904,7 @@ int main(void) {
     cmocka_unit_test(sprites_add_their_light),
     cmocka_unit_test(nearest_wins_and_ties_go_to_the_first),
     cmocka_unit_test(triangles_share_their_edges),
+    cmocka_unit_test(vertices_bring_their_colors),
     cmocka_unit_test(near_plane_cuts_triangles),
     cmocka_unit_test(strokes_cover_their_width),
     cmocka_unit_test(joints_are_counted_once),

@@ -193,6 +193,64 @@ static void smoke_dims_sprites_behind_it(void **state) {
 }
 
 // Sphere impostor: N.xy is the place in the disc, N.z = sqrt(1 - N.xy^2), light max(0, l . N).
+// Behind a flat plate of glass, straight on, sprites lose what both faces mirror; in the plate,
+// what the front does, and the back shows them once more.
+static void sprites_are_seen_through_glass(void **state) {
+  (void)state;
+  static const double places[8][3] = { { -2, -2, 1.0 }, { 2, -2, 1.0 }, { 2, 2, 1.0 },
+                                       { -2, 2, 1.0 },  { -2, -2, 0 },  { 2, -2, 0 },
+                                       { 2, 2, 0 },     { -2, 2, 0 } };
+  static const uint32_t faces[12][3] = { { 0, 1, 2 }, { 0, 2, 3 }, { 4, 6, 5 }, { 4, 7, 6 },
+                                         { 0, 4, 5 }, { 0, 5, 1 }, { 1, 5, 6 }, { 1, 6, 2 },
+                                         { 2, 6, 7 }, { 2, 7, 3 }, { 3, 7, 4 }, { 3, 4, 0 } };
+  kp_render_mesh plate = { .n_vertices = 8, .n_triangles = 12, .triangles = &faces[0][0] };
+  plate.positions = (kp_render_positions){ &places[0][0], &places[0][1], &places[0][2], 3 };
+  plate.look = kp_default_look_def();
+  plate.look.opacity = 0.1;
+  plate.look.refraction = 1.5;
+  plate.look.color = kp_vec3_make(1.0, 1.0, 1.0);
+  kp_render_def def = sprite_def();
+  double x = 0.0, y = 0.0, z = -1.0;
+  kp_render_points points = { .n = 1, .positions = { &x, &y, &z, 1 }, .radius = 0.4 };
+  points.look = kp_default_look_def();
+  points.look.glow = 0.5;
+  points.look.color = kp_vec3_make(1.0, 1.0, 1.0);
+  kp_render_scene scene = { .up = KP_UP_Y, .bounds = kp_aabb_empty() };
+  scene.points = &points;
+  scene.n_points = 1;
+  scene.meshes = &plate;
+  kp_picture open = { 0 }, behind = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &open));
+  scene.n_meshes = 1;
+  const double mirrored = 0.04;  // (0.5 / 2.5)^2
+  for (int faces_before = 2; faces_before >= 1; --faces_before) {
+    z = faces_before == 2 ? -1.0 : 0.5;
+    assert_ok(kp_render_frame(&scene, &def, &behind));
+    double light = (double)pixel(&behind, MIDDLE, MIDDLE)[0];
+    double all = (double)pixel(&open, MIDDLE, MIDDLE)[0];
+    assert_true(all > 0.4);
+    // the sky that the plate mirrors comes on top
+    points.look.visible = false;
+    assert_ok(kp_render_frame(&scene, &def, &behind));
+    points.look.visible = true;
+    light -= (double)pixel(&behind, MIDDLE, MIDDLE)[0];
+    double wanted = faces_before == 2 ? (1.0 - mirrored) * (1.0 - mirrored)
+                                      : (1.0 - mirrored) * (1.0 + mirrored);
+    assert_near_relative(light, all * wanted, 0.01);
+  }
+  // puffs cover what is behind them
+  points.look.glow = 0.0;
+  points.look.sprite = KP_SPRITE_OVER;
+  points.look.texture = KP_TEXTURE_FLAT;
+  points.look.opacity = 1.0;
+  z = -1.0;
+  assert_ok(kp_render_frame(&scene, &def, &behind));
+  assert_near(pixel(&behind, MIDDLE, MIDDLE)[3], 1.0, 0.09);
+  assert_true(pixel(&behind, 2, MIDDLE)[3] < 0.2f);
+  kp_picture_free(&open);
+  kp_picture_free(&behind);
+}
+
 static void impostors_are_lit_as_balls(void **state) {
   (void)state;
   kp_render_def def = sprite_def();
@@ -281,6 +339,7 @@ int main(void) {
     cmocka_unit_test(puffs_cover_from_front_to_back),
     cmocka_unit_test(light_adds_up_and_cover_does_not),
     cmocka_unit_test(smoke_dims_sprites_behind_it),
+    cmocka_unit_test(sprites_are_seen_through_glass),
     cmocka_unit_test(impostors_are_lit_as_balls),
     cmocka_unit_test(speed_gives_the_color),
   };
