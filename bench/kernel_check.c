@@ -200,6 +200,18 @@ static kp_result check_rays(kernel_table *table, kp_backend *backend, int64_t n)
   return observe(table, backend, run_rays, &job);
 }
 
+// ---- surfaces, which only frames ask for
+
+static kp_result run_surfaces(void *user) {
+  const rays_job *job = user;
+  return kp_kernel_surfaces(job->backend, job->n);
+}
+
+static kp_result check_surfaces(kernel_table *table, kp_backend *backend, int64_t n) {
+  rays_job job = { backend, n };
+  return observe(table, backend, run_surfaces, &job);
+}
+
 // ---- the registry with cold fields, which no method has yet
 
 static const kp_field_desc registry_fields[] = {
@@ -549,6 +561,9 @@ static kp_result check_all(kernel_table *table, const kp_kernels_def *def) {
   }
   if (result == KP_OK) {
     result = check_rays(table, backend, def->particles);
+  }
+  if (result == KP_OK) {
+    result = check_surfaces(table, backend, def->particles);
   }
   kp_backend_destroy(&backend);
   KP_TRY(result);

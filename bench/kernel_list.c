@@ -9,6 +9,8 @@
 #include "data/pair_rows_kernels.h"
 #include "data/probe_kernels.h"
 #include "geom/level_set_kernels.h"
+#include "geom/marching_kernels.h"
+#include "geom/surface_kernels.h"
 #include "linalg/multigrid_kernels.h"
 #include "linalg/pockets_kernels.h"
 #include "linalg/poisson_kernels.h"
@@ -113,6 +115,8 @@
   SPH_TENSION_POINT_KERNELS(POINT)                                                                 \
   SPH_TENSION_PAIR_KERNELS(PAIR)                                                                   \
   SPH_FRACTIONAL_KERNELS(POINT, REDUCE, ROW, PAIR)                                                 \
+  SURFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
+  MARCHING_KERNELS(POINT, REDUCE, ROW, PAIR)                                                       \
   RAY_KERNELS(POINT, REDUCE, ROW, PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)

@@ -32,6 +32,9 @@ KP_NODISCARD kp_result kp_kernel_flow(kp_world *world, int64_t cells);
 // Casts n rays through a mesh, balls and strokes.
 KP_NODISCARD kp_result kp_kernel_rays(kp_backend *backend, int64_t n);
 
+// Makes the surfaces of n particles from every field.
+KP_NODISCARD kp_result kp_kernel_surfaces(kp_backend *backend, int64_t n);
+
 typedef struct kp_kernels_def {
   const char *backend;
   int64_t particles;  // of each world

@@ -6,6 +6,7 @@ kp_sources(
   kernel_list.c
   kernel_media.c
   kernel_rays.c
+  kernel_surfaces.c
   kernel_worlds.c
   measure.c
   ray_mesh.c

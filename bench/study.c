@@ -25,6 +25,8 @@ const kp_study kp_studies[] = {
   { "surface", "surfaces of metaballs per second by particles, voxels and field radius",
     kp_study_surface },
   { "surface-fields", "seconds for the surface of a pool by field", kp_study_surface_fields },
+  { "surface-backends", "surfaces made on a backend against those of the loops of the host",
+    kp_study_surface_backends },
   { "surface-naive", "a surface by sorted particles against every particle for every corner",
     kp_study_surface_naive },
   { "sorts", "radix sort against the sort of moved particles alone, by size", kp_study_sorts },

@@ -38,5 +38,6 @@ KP_NODISCARD kp_result kp_study_search(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_fractional_weights(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_surface(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_surface_fields(const kp_study_def *def, FILE *out);
+KP_NODISCARD kp_result kp_study_surface_backends(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_surface_naive(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_fractional_orders(const kp_study_def *def, FILE *out);

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/timer.h"
-#include "geom/particle_surface.h"
+#include "geom/surface_device.h"
 #include "par/parallel.h"
 
 #include "bench/study.h"
@@ -62,22 +62,71 @@ static kp_surfacing settings(const pool *p, int voxels, double field_radius) {
                          .field = KP_SURFACE_METABALLS };
 }
 
+// A pool on the device of a study, or on the host where that is the CPU.
+typedef struct place {
+  kp_backend *device;  // NULL: the host
+  kp_device_surfacer surfacer;
+  kp_buffer x[3];
+} place;
+
+static kp_result open_place(const char *backend, const pool *p, place *out) {
+  kp_backend_kind kind;
+  KP_TRY(kp_backend_parse(backend, &kind));
+  if (kind != KP_BACKEND_CPU) {
+    KP_TRY(kp_backend_create(kind, &out->device));
+  }
+  kp_device_surfacer_init(&out->surfacer, out->device);
+  for (int c = 0; c < 3; ++c) {
+    kp_buffer_init(&out->x[c], out->device);
+  }
+  const double *const from[3] = { p->cloud.x, p->cloud.y, p->cloud.z };
+  for (int c = 0; c < 3 && out->device != NULL; ++c) {
+    void *device;
+    size_t size = (size_t)p->cloud.n * sizeof(kp_pos);
+    KP_TRY(kp_device_resize(&out->x[c], KP_TYPE_POS, p->cloud.n, sizeof(kp_pos)));
+    KP_TRY(kp_buffer_get(&out->x[c], KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &device));
+    KP_TRY(kp_copy_in(out->device, device, from[c], size));
+  }
+  return KP_OK;
+}
+
+static void close_place(place *p) {
+  kp_device_surfacer_free(&p->surfacer);
+  for (int c = 0; c < 3; ++c) {
+    kp_buffer_free(&p->x[c]);
+  }
+  kp_backend_destroy(&p->device);
+}
+
+static kp_result make_on_device(place *at, const pool *p, const kp_surfacing *how) {
+  kp_device_cloud cloud = { p->cloud.n, &at->x[0], &at->x[1], &at->x[2] };
+  KP_TRY(kp_device_surfacer_fill(&at->surfacer, how, &cloud));
+  KP_TRY(kp_device_surfacer_march(&at->surfacer));
+  return kp_wait(at->device);
+}
+
 // Seconds for the field and the mesh, the fastest of a few.
-static kp_result time_grid(const pool *p, const kp_surfacing *how, int64_t turns, double *best,
-                           int64_t *n_triangles) {
+static kp_result time_grid(const pool *p, const kp_surfacing *how, const kp_study_def *def,
+                           double *best, int64_t *n_triangles) {
+  int64_t turns = def->runs > 0 ? def->runs : TURNS;
   kp_surfacer s = { 0 };
   kp_isosurface mesh = { 0 };
-  kp_result result = KP_OK;
+  place at = { 0 };
+  kp_result result = open_place(def->backend, p, &at);
   *best = HUGE_VAL;
   for (int64_t turn = 0; turn <= turns && result == KP_OK; ++turn) {
-    double start = now();
-    result = kp_surfacer_fill(&s, how, &p->cloud);
-    if (result == KP_OK) {
-      result = kp_marching_blocks(&s.blocks, 0.0f, &mesh);
+    double start = at.device == NULL ? now() : kp_time_now();
+    if (at.device != NULL) {
+      result = make_on_device(&at, p, how);
+    } else {
+      result = kp_surfacer_fill(&s, how, &p->cloud);
+      result = result == KP_OK ? kp_marching_blocks(&s.blocks, 0.0f, &mesh) : result;
     }
-    *best = turn > 0 ? fmin(*best, now() - start) : *best;
+    double end = at.device == NULL ? now() : kp_time_now();
+    *best = turn > 0 ? fmin(*best, end - start) : *best;
   }
-  *n_triangles = mesh.n_triangles;
+  *n_triangles = at.device == NULL ? mesh.n_triangles : at.surfacer.mesh.n_triangles;
+  close_place(&at);
   kp_surfacer_free(&s);
   kp_isosurface_free(&mesh);
   return result;
@@ -110,7 +159,6 @@ static const double printed[2][3][3] = {
 kp_result kp_study_surface(const kp_study_def *def, FILE *out) {
   static const int sizes[3] = { 64, 128, 256 };
   static const char *const radii[3] = { "1/64", "1/32", "1/16" };
-  int64_t turns = def->runs > 0 ? def->runs : TURNS;
   kp_study_row(out,
                "particles,voxels,field_radius,seconds,per_second,triangles,printed_per_second");
   for (int size = 0; size < 3; ++size) {
@@ -127,7 +175,7 @@ kp_result kp_study_surface(const kp_study_def *def, FILE *out) {
         kp_result result = make_pool(n, &p);
         kp_surfacing how = settings(&p, sizes[size], 1.0 / (double)(64 >> r));
         if (result == KP_OK) {
-          result = time_grid(&p, &how, turns, &seconds, &n_triangles);
+          result = time_grid(&p, &how, def, &seconds, &n_triangles);
         }
         kp_free(p.places);
         KP_TRY(result);
@@ -157,7 +205,7 @@ kp_result kp_study_surface_naive(const kp_study_def *def, FILE *out) {
       result = time_naive(&p, &how, VOXELS, &naive);
     }
     if (result == KP_OK) {
-      result = time_grid(&p, &how, TURNS, &grid, &n_triangles);
+      result = time_grid(&p, &how, def, &grid, &n_triangles);
     }
     kp_free(p.places);
     KP_TRY(result);
@@ -168,7 +216,6 @@ kp_result kp_study_surface_naive(const kp_study_def *def, FILE *out) {
 }
 
 kp_result kp_study_surface_fields(const kp_study_def *def, FILE *out) {
-  int64_t turns = def->runs > 0 ? def->runs : TURNS;
   pool p = { 0 };
   kp_result result = make_pool(def->most > 0 ? def->most : 131072, &p);
   kp_study_row(out, "field,seconds,million_particles_per_second,triangles");
@@ -180,12 +227,78 @@ kp_result kp_study_surface_fields(const kp_study_def *def, FILE *out) {
     how.reach = 0.0;
     how.smooth = -1;
     how.field = (kp_surface_kind)field;
-    result = time_grid(&p, &how, turns, &seconds, &n_triangles);
+    result = time_grid(&p, &how, def, &seconds, &n_triangles);
     if (result == KP_OK) {
       kp_study_row(out, "%s,%.4f,%.3f,%lld", kp_surface_field_names[field], seconds,
                    1e-6 * (double)p.cloud.n / seconds, (long long)n_triangles);
     }
   }
+  kp_free(p.places);
+  return result;
+}
+
+// ---- one backend against the other
+
+// Bytes of two arrays that differ.
+static int64_t count_different(const void *a, const void *b, size_t size) {
+  const unsigned char *x = a, *y = b;
+  int64_t n = 0;
+  for (size_t i = 0; i < size; ++i) {
+    n += x[i] != y[i] ? 1 : 0;
+  }
+  return n;
+}
+
+// -1 where meshes have not even the same number of vertices and triangles.
+static int64_t compare_meshes(const kp_isosurface *a, const kp_isosurface *b) {
+  if (a->n_vertices != b->n_vertices || a->n_triangles != b->n_triangles) {
+    return -1;
+  }
+  size_t n = (size_t)a->n_vertices, m = (size_t)a->n_triangles;
+  return count_different(a->vertices, b->vertices, n * sizeof *a->vertices) +
+         count_different(a->normals, b->normals, 3 * n * sizeof *a->normals) +
+         count_different(a->triangles, b->triangles, 3 * m * sizeof *a->triangles);
+}
+
+typedef struct both {
+  kp_surfacer s;
+  kp_isosurface host, device;
+} both;
+
+static kp_result compare_field(both *b, place *at, const pool *p, const kp_surfacing *how) {
+  KP_TRY(kp_surfacer_fill(&b->s, how, &p->cloud));
+  KP_TRY(kp_marching_blocks(&b->s.blocks, 0.0f, &b->host));
+  if (at->device == NULL) {
+    return kp_fail(KP_ERROR_ARGUMENT, "the cpu is what a backend is compared with: name another");
+  }
+  KP_TRY(make_on_device(at, p, how));
+  return kp_device_mesh_fetch(&at->surfacer.mesh, &b->device);
+}
+
+kp_result kp_study_surface_backends(const kp_study_def *def, FILE *out) {
+  pool p = { 0 };
+  place at = { 0 };
+  both b = { 0 };
+  kp_result result = make_pool(def->most > 0 ? def->most : 131072, &p);
+  result = result == KP_OK ? open_place(def->backend, &p, &at) : result;
+  kp_study_row(out, "field,vertices,triangles,bytes_that_differ");
+  for (int field = 0; field < KP_SURFACE_KIND_COUNT && result == KP_OK; ++field) {
+    kp_surfacing how = settings(&p, 64, 1.0);
+    how.voxel = 0.6 * p.spacing;
+    how.reach = 0.0;
+    how.smooth = -1;
+    how.field = (kp_surface_kind)field;
+    result = compare_field(&b, &at, &p, &how);
+    if (result == KP_OK) {
+      kp_study_row(out, "%s,%lld,%lld,%lld", kp_surface_field_names[field],
+                   (long long)b.host.n_vertices, (long long)b.host.n_triangles,
+                   (long long)compare_meshes(&b.host, &b.device));
+    }
+  }
+  close_place(&at);
+  kp_surfacer_free(&b.s);
+  kp_isosurface_free(&b.host);
+  kp_isosurface_free(&b.device);
   kp_free(p.places);
   return result;
 }

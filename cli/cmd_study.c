@@ -13,7 +13,7 @@ static const kp_option options[] = {
   { "runs", 0, "N", "runs that are averaged, or turns of which the fastest counts" },
   { "steps", 0, "N", "steps of a run, or before the clock starts" },
   { "threads", 't', "T", "worker threads; 1 when missing, so that figures compare" },
-  { "backend", 'b', "NAME", "cpu, mirror or cuda, where a study steps worlds" },
+  { "backend", 'b', "NAME", "cpu, mirror or cuda, where a study steps worlds or makes surfaces" },
   { "list", 0, NULL, "what can be studied" },
 };
 

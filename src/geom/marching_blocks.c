@@ -1,16 +1,13 @@
 // Marching cubes over blocks. As in marching_cubes.c the work is done on bits, a byte for each row
 // of a block; the vertex on an edge is found by counting bits before it in its block, so an edge
 // that two blocks share has one vertex, that of the block of its lower sample.
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "geom/marching_cubes_table.h"
-#include "geom/sparse_lattice.h"
+#include "geom/marching_points.h"
 #include "par/parallel.h"
 
 #define BLOCKS_PER_CHUNK 32
-#define NEAREST (1.0f / 1024.0f)  // as in marching_cubes.c
 #define ROWS (KP_BLOCK_EDGE + 1)
 
 typedef struct start {
@@ -167,53 +164,12 @@ static kp_result number_blocks(const work *w) {
 
 // ---- vertices
 
-static void set_normal(const work *w, int64_t block, const int32_t from[3], int axis, float t,
-                       float *out) {
-  float square = 0.0f;
-  for (int c = 0; c < 3; ++c) {
-    float slope[2];
-    for (int tip = 0; tip < 2; ++tip) {
-      int32_t lo[3] = { from[0], from[1], from[2] }, hi[3];
-      lo[axis] += tip;
-      memcpy(hi, lo, sizeof hi);
-      --lo[c];
-      ++hi[c];
-      slope[tip] = kp_blocks_sample(w->b, w->b->values, block, hi[0], hi[1], hi[2]) -
-                   kp_blocks_sample(w->b, w->b->values, block, lo[0], lo[1], lo[2]);
-    }
-    out[c] = (1.0f - t) * slope[0] + t * slope[1];
-    square += out[c] * out[c];
-  }
-  if (!(square > 0.0f && isfinite(square))) {
-    // beside values that are not finite, or on a ridge
-    bool is_lower =
-        kp_blocks_sample(w->b, w->b->values, block, from[0], from[1], from[2]) < w->level;
-    out[0] = out[1] = out[2] = 0.0f;
-    out[axis] = is_lower ? 1.0f : -1.0f;
-    square = 1.0f;
-  }
-  for (int c = 0; c < 3; ++c) {
-    out[c] /= sqrtf(square);
-  }
-}
-
 static void set_vertex(const work *w, int64_t block, const int32_t from[3], int axis,
                        int64_t vertex) {
-  const kp_blocks *b = w->b;
-  const float *values = b->values;
-  const int32_t to[3] = { from[0] + (axis == 0), from[1] + (axis == 1), from[2] + (axis == 2) };
-  float low = kp_blocks_sample(b, values, block, from[0], from[1], from[2]) - w->level;
-  float high = kp_blocks_sample(b, values, block, to[0], to[1], to[2]) - w->level;
-  float t = low / (low - high);
-  t = t > NEAREST ? t : NEAREST;  // this order turns a NaN into a place on the edge
-  t = t < 1.0f - NEAREST ? t : 1.0f - NEAREST;
-  double at[3];
-  for (int c = 0; c < 3; ++c) {
-    int64_t first = c == 2 && b->depth != b->edge ? -1 : (int64_t)b->at[block][c] * b->edge;
-    at[c] = (double)(first + from[c]) + (c == axis ? (double)t : 0.0);
-  }
-  w->out->vertices[vertex] = kp_vec3_scale(kp_vec3_make(at[0], at[1], at[2]), b->spacing);
-  set_normal(w, block, from, axis, t, w->out->normals + 3 * vertex);
+  kp_marching_vertex v;
+  kp_marching_block_vertex(w->b, block, w->level, from, axis, &v);
+  w->out->vertices[vertex] = v.place;
+  memcpy(w->out->normals + 3 * vertex, v.normal, sizeof v.normal);
 }
 
 static bool is_without(const work *w, int64_t slot) {

@@ -1,17 +1,12 @@
 #include "geom/marching_cubes.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "geom/marching_cubes_table.h"
+#include "geom/marching_points.h"
 #include "par/parallel.h"
 
 #define ROWS_PER_CHUNK 64
-// Vertices keep this share of an edge away from its samples: triangles do not collapse where the
-// surface passes through a sample.
-#define NEAREST (1.0f / 1024.0f)
-
 // Of one row of samples: where its vertices and the triangles of the cells above it begin.
 typedef struct row_start {
   uint32_t vertex[3];  // on edges along x, y, z
@@ -185,50 +180,11 @@ static kp_result number_rows(const work *w, int64_t n_rows) {
 
 // ---- vertices
 
-// Slope at a sample along an axis, one-sided at the rim [value per sample].
-static float slope(const kp_lattice *l, const int32_t at[3], int axis) {
-  const int64_t strides[3] = { 1, l->row, l->slab };
-  const float *here = l->values + at[0] + at[1] * l->row + at[2] * l->slab;
-  int64_t stride = strides[axis];
-  int64_t back = at[axis] > 0 ? stride : 0, ahead = at[axis] + 1 < l->n[axis] ? stride : 0;
-  float way = (float)((back != 0) + (ahead != 0));
-  return way > 0.0f ? (here[ahead] - here[-back]) / way : 0.0f;
-}
-
-static void set_normal(const kp_lattice *l, const int32_t from[3], int axis, float t, float *out) {
-  int32_t to[3] = { from[0], from[1], from[2] };
-  ++to[axis];
-  float square = 0.0f;
-  for (int c = 0; c < 3; ++c) {
-    out[c] = (1.0f - t) * slope(l, from, c) + t * slope(l, to, c);
-    square += out[c] * out[c];
-  }
-  if (!(square > 0.0f && isfinite(square))) {
-    // beside values that are not finite, or on a ridge
-    const float *here = l->values + from[0] + from[1] * l->row + from[2] * l->slab;
-    const int64_t strides[3] = { 1, l->row, l->slab };
-    out[0] = out[1] = out[2] = 0.0f;
-    out[axis] = here[0] < here[strides[axis]] ? 1.0f : -1.0f;
-    square = 1.0f;
-  }
-  for (int c = 0; c < 3; ++c) {
-    out[c] /= sqrtf(square);
-  }
-}
-
 static void set_vertex(const work *w, const int32_t from[3], int axis, int64_t vertex) {
-  const kp_lattice *l = w->lattice;
-  const int64_t strides[3] = { 1, l->row, l->slab };
-  const float *here = l->values + from[0] + from[1] * l->row + from[2] * l->slab;
-  float a = here[0] - w->level, b = here[strides[axis]] - w->level;
-  float t = a / (a - b);
-  t = t > NEAREST ? t : NEAREST;  // this order turns a NaN into a place on the edge
-  t = t < 1.0f - NEAREST ? t : 1.0f - NEAREST;
-  double at[3] = { from[0], from[1], from[2] };
-  at[axis] += (double)t;
-  w->out->vertices[vertex] =
-      kp_vec3_add(l->origin, kp_vec3_scale(kp_vec3_make(at[0], at[1], at[2]), l->spacing));
-  set_normal(l, from, axis, t, w->out->normals + 3 * vertex);
+  kp_marching_vertex v;
+  kp_marching_lattice_vertex(w->lattice, w->level, from, axis, &v);
+  w->out->vertices[vertex] = v.place;
+  memcpy(w->out->normals + 3 * vertex, v.normal, sizeof v.normal);
 }
 
 static void make_vertices(int64_t begin, int64_t end, void *context) {

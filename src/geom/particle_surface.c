@@ -76,8 +76,7 @@ static bool is_finite_at(const kp_cloud *c, int64_t i) {
   return isfinite(c->x[i]) && isfinite(c->y[i]) && isfinite(c->z[i]);
 }
 
-// The box of the particles inside the domain's, with room for their surface.
-static kp_aabb find_box(const kp_surfacing *how, const kp_cloud *cloud) {
+static kp_aabb find_bounds(const kp_cloud *cloud) {
   kp_aabb box = kp_aabb_empty();
   for (int64_t i = 0; i < cloud->n; ++i) {
     if (is_finite_at(cloud, i)) {
@@ -86,6 +85,11 @@ static kp_aabb find_box(const kp_surfacing *how, const kp_cloud *cloud) {
       box.max = kp_vec3_max(box.max, p);
     }
   }
+  return box;
+}
+
+// The box of the particles inside the domain's, with room for their surface.
+static kp_aabb find_box(const kp_surfacing *how, kp_aabb box) {
   double margin = 2.0 * how->reach * how->spacing + 2.0 * how->voxel;
   kp_vec3 m = kp_vec3_make(margin, margin, margin);
   double rim = 1.5 * how->voxel;
@@ -97,10 +101,12 @@ static kp_aabb find_box(const kp_surfacing *how, const kp_cloud *cloud) {
 
 // Samples lie at whole multiples of the voxel, so that the surface of a liquid that moves does not
 // shimmer with its box.
-static kp_result lay_blocks(kp_surfacer *s, const kp_aabb *box, const kp_cloud *cloud) {
-  const double lo[3] = { box->min.x, box->min.y, box->min.z };
-  const double hi[3] = { box->max.x, box->max.y, box->max.z };
+kp_result kp_surfacer_lay(kp_surfacer *s, const kp_aabb *bounds, kp_surface_span *out) {
+  kp_aabb box = find_box(&s->how, *bounds);
+  const double lo[3] = { box.min.x, box.min.y, box.min.z };
+  const double hi[3] = { box.max.x, box.max.y, box.max.z };
   double voxel = s->how.voxel;
+  out->is_empty = !(hi[0] > lo[0] && hi[1] > lo[1]);
   int32_t edge = (int32_t)fmin(ceil(s->how.reach * s->how.spacing / voxel - 1e-9), 1e6);
   if (edge > KP_SURFACING_FINEST) {
     return kp_fail(KP_ERROR_ARGUMENT,
@@ -111,27 +117,22 @@ static kp_result lay_blocks(kp_surfacer *s, const kp_aabb *box, const kp_cloud *
   b->spacing = voxel;
   b->edge = edge > KP_BLOCK_LEAST ? edge : KP_BLOCK_LEAST;
   b->depth = s->how.dimension == 2 ? 3 : b->edge;
-  int64_t first[3], last[3];
   for (int c = 0; c < 3; ++c) {
     bool is_flat = c == 2 && s->how.dimension == 2;
     double size = b->edge * voxel;
-    first[c] = is_flat ? 0 : (int64_t)fmax(floor(lo[c] / size), -1e9);
-    last[c] = is_flat ? 0 : (int64_t)fmin(floor(hi[c] / size), 1e9);
+    out->first[c] = is_flat ? 0 : (int64_t)fmax(floor(lo[c] / size), -1e9);
+    out->last[c] = is_flat ? 0 : (int64_t)fmin(floor(hi[c] / size), 1e9);
   }
+  return out->is_empty ? KP_OK : kp_blocks_check_span(b, out->first, out->last);
+}
+
+static kp_result lay_blocks(kp_surfacer *s, const kp_surface_span *span, const kp_cloud *cloud) {
   s->bin_of = make_room(s->bin_of, cloud->n, sizeof *s->bin_of);
   if (s->bin_of == NULL) {
     return KP_ERROR_MEMORY;
   }
   const double *const places[3] = { cloud->x, cloud->y, cloud->z };
-  return kp_blocks_cover(b, cloud->n, places, first, last, s->bin_of);
-}
-
-// The corner of a block: its first sample.
-static kp_vec3 corner_of(const kp_surfacer *s, int64_t block) {
-  const kp_blocks *b = &s->blocks;
-  double size = b->edge * b->spacing;
-  double z = b->depth != b->edge ? -b->spacing : size * b->at[block][2];
-  return kp_vec3_make(size * b->at[block][0], size * b->at[block][1], z);
+  return kp_blocks_cover(&s->blocks, cloud->n, places, span->first, span->last, s->bin_of);
 }
 
 // Counting sort: particles of a block stay in their order.
@@ -170,7 +171,7 @@ static uint32_t count_in(const kp_surfacer *s, int64_t block) {
   return block < 0 ? 0 : s->starts[block + 1] - s->starts[block];
 }
 
-static kp_surface_room room_of(const kp_surfacer *s) {
+kp_surface_room kp_surfacer_room(const kp_surfacer *s) {
   const kp_aabb *box = &s->how.box;
   return (kp_surface_room){ .size = s->blocks.edge * s->blocks.spacing,
                             .spacing = s->how.spacing,
@@ -185,7 +186,7 @@ static kp_surface_room room_of(const kp_surfacer *s) {
 static void find_kinds(int64_t begin, int64_t end, void *context) {
   kp_surfacer *s = context;
   kp_blocks *b = &s->blocks;
-  kp_surface_room room = room_of(s);
+  kp_surface_room room = kp_surfacer_room(s);
   for (int64_t block = begin; block < end; ++block) {
     kp_surface_known known = kp_surface_know(&room, b, s->starts, block);
     b->slots[block] = known.is_inside ? KP_BLOCK_INSIDE : 0;
@@ -214,7 +215,7 @@ static void find_near(int64_t begin, int64_t end, void *context) {
   int64_t room = near_room(s);
   double scale = 1.0 / (s->how.reach * s->how.spacing);
   for (int64_t block = begin; block < end; ++block) {
-    kp_vec3 corner = corner_of(s, block);
+    kp_vec3 corner = kp_blocks_corner(&s->blocks, s->blocks.at[block]);
     for (int64_t i = s->starts[block]; i < s->starts[block + 1]; ++i) {
       uint32_t p = s->order[i];
       s->near[i] = (float)((w->cloud->x[p] - corner.x) * scale);
@@ -326,7 +327,7 @@ static void place_samples(const kp_surfacer *s, block_samples *b) {
       layer->x[i] = (float)(i % e) * step;
       layer->y[i] = (float)(i / e) * step;
       layer->weight[i] = layer->mx[i] = layer->my[i] = layer->mz[i] = 0.0f;
-      layer->nearest[i] = 16.0f;
+      layer->nearest[i] = 1.0f;
     }
   }
 }
@@ -451,70 +452,28 @@ static void join_blocks(int64_t begin, int64_t end, void *context) {
 // lo..hi are written, so blocks may be done in any order.
 typedef struct wall_work {
   kp_surfacer *s;
-  int64_t lo[3], hi[3];
+  kp_surface_walls walls;
 } wall_work;
-
-static int64_t clamp_index(int64_t i, int64_t lo, int64_t hi) {
-  return i < lo ? lo : i > hi ? hi : i;
-}
-
-static int64_t floor_divide(int64_t a, int64_t b) {
-  return a >= 0 ? a / b : -((b - 1 - a) / b);
-}
-
-// The sample of space, wherever it lies.
-static float sample_at(const kp_surfacer *s, const int64_t at[3]) {
-  const kp_blocks *b = &s->blocks;
-  bool is_flat = b->depth != b->edge;
-  int64_t block[3], local[3];
-  for (int c = 0; c < 3; ++c) {
-    block[c] = c == 2 && is_flat ? 0 : floor_divide(at[c], b->edge);
-    local[c] = c == 2 && is_flat ? at[c] + 1 : at[c] - block[c] * b->edge;
-  }
-  int64_t found = kp_blocks_find(b, block);
-  int32_t slot = found < 0 ? KP_BLOCK_OUTSIDE : b->slots[found];
-  if (slot < 0) {
-    return slot == KP_BLOCK_INSIDE ? b->inside : b->outside;
-  }
-  return b
-      ->values[slot * kp_blocks_volume(b) + local[0] + b->edge * (local[1] + b->edge * local[2])];
-}
 
 static void extend_blocks(int64_t begin, int64_t end, void *context) {
   const wall_work *w = context;
   kp_blocks *b = &w->s->blocks;
-  int32_t e = b->edge;
   for (int64_t slot = begin; slot < end; ++slot) {
-    const int32_t *at = b->at[b->stored[slot]];
-    const int64_t first[3] = { (int64_t)at[0] * e, (int64_t)at[1] * e,
-                               b->depth == e ? (int64_t)at[2] * e : -1 };
-    bool is_clear = true;
-    for (int c = 0; c < 3; ++c) {
-      int32_t size = c == 2 ? b->depth : e;
-      is_clear = is_clear && first[c] >= w->lo[c] && first[c] + size - 1 <= w->hi[c];
+    int32_t block = b->stored[slot];
+    if (b->calm[block] != 0 || kp_surface_is_clear(&w->walls, b, block)) {
+      continue;
     }
-    is_clear = is_clear || b->calm[b->stored[slot]] != 0;
-    float *to = b->values + slot * kp_blocks_volume(b);
-    for (int32_t n = 0; n < kp_blocks_volume(b) && !is_clear; ++n) {
-      const int64_t here[3] = { first[0] + n % e, first[1] + n / e % e, first[2] + n / e / e };
-      int64_t from[3];
-      bool is_inside = true;
-      for (int c = 0; c < 3; ++c) {
-        from[c] = clamp_index(here[c], w->lo[c], w->hi[c]);
-        is_inside = is_inside && from[c] == here[c];
-      }
-      if (!is_inside) {
-        to[n] = sample_at(w->s, from);
-      }
+    for (int64_t i = slot * kp_blocks_volume(b); i < (slot + 1) * kp_blocks_volume(b); ++i) {
+      b->values[i] = kp_surface_extended(&w->walls, b, i);
     }
   }
 }
 
-static void extend_to_walls(kp_surfacer *s) {
+kp_surface_walls kp_surfacer_walls(const kp_surfacer *s) {
   const kp_aabb *box = &s->how.box;
   const double lo[3] = { box->min.x, box->min.y, box->min.z };
   const double hi[3] = { box->max.x, box->max.y, box->max.z };
-  wall_work w = { .s = s };
+  kp_surface_walls w = { .box = s->how.box };
   for (int c = 0; c < 3; ++c) {
     double first = ceil((lo[c] + INSET * s->how.spacing) / s->how.voxel);
     double last = floor((hi[c] - INSET * s->how.spacing) / s->how.voxel);
@@ -523,7 +482,11 @@ static void extend_to_walls(kp_surfacer *s) {
     w.lo[c] = is_open ? INT64_MIN : (int64_t)fmax(first, -1e15);
     w.hi[c] = is_open ? INT64_MAX : (int64_t)fmin(last, 1e15);
   }
-  kp_parallel_for(s->blocks.n_stored, BLOCKS_PER_CHUNK, extend_blocks, &w);
+  if (s->how.dimension == 2) {
+    w.box.min.z = -0.5 * s->how.voxel;
+    w.box.max.z = 0.5 * s->how.voxel;
+  }
+  return w;
 }
 
 // ---- all of it
@@ -558,8 +521,7 @@ static double full_value(const kp_surfacing *how, double unit) {
   return (double)field->value((float)unit * layer.weight[0], layer.mx[0]);
 }
 
-// What the caller left to the field, and what turns its sums into values.
-static void settle(kp_surfacer *s, const kp_surfacing *how) {
+void kp_surfacer_settle(kp_surfacer *s, const kp_surfacing *how) {
   const kp_surface_field *field = &kp_surface_fields[how->field];
   s->how = *how;
   s->how.reach = how->reach > 0.0 ? how->reach : field->reach;
@@ -588,8 +550,8 @@ static void settle(kp_surfacer *s, const kp_surfacing *how) {
   s->blocks.outside = kp_surface_value(n, 0.0f);
 }
 
-static kp_result find_blocks(kp_surfacer *s, const kp_aabb *box, const kp_cloud *cloud) {
-  KP_TRY(lay_blocks(s, box, cloud));
+static kp_result find_blocks(kp_surfacer *s, const kp_surface_span *span, const kp_cloud *cloud) {
+  KP_TRY(lay_blocks(s, span, cloud));
   KP_TRY(sort_particles(s, cloud));
   kp_blocks *b = &s->blocks;
   b->deep = make_room(b->deep, b->n, sizeof *b->deep);
@@ -603,18 +565,20 @@ static kp_result find_blocks(kp_surfacer *s, const kp_aabb *box, const kp_cloud 
 }
 
 kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how, const kp_cloud *cloud) {
-  settle(s, how);
+  kp_surfacer_settle(s, how);
   s->blocks.n = s->blocks.n_stored = 0;
   const kp_surface_field *field = &kp_surface_fields[how->field];
   if (cloud->n >= UINT32_MAX) {
     return kp_fail(KP_ERROR_ARGUMENT, "a surface of %lld particles is too large",
                    (long long)cloud->n);
   }
-  kp_aabb box = find_box(&s->how, cloud);
-  if (!(box.max.x > box.min.x && box.max.y > box.min.y)) {
+  kp_aabb bounds = find_bounds(cloud);
+  kp_surface_span span;
+  KP_TRY(kp_surfacer_lay(s, &bounds, &span));
+  if (span.is_empty) {
     return KP_OK;
   }
-  KP_TRY(find_blocks(s, &box, cloud));
+  KP_TRY(find_blocks(s, &span, cloud));
   KP_TRY(place_particles(s, cloud));
   if (field->prepare != NULL) {
     KP_TRY(prepare(s, field));
@@ -632,13 +596,9 @@ kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how, const kp_clo
   if (has_drops) {
     kp_parallel_for(s->blocks.n_stored, BLOCKS_PER_CHUNK, join_blocks, s);
   }
-  extend_to_walls(s);
-  kp_aabb walls = how->box;
-  if (how->dimension == 2) {
-    walls.min.z = -0.5 * how->voxel;
-    walls.max.z = 0.5 * how->voxel;
-  }
-  kp_blocks_clip(&s->blocks, &walls);
+  wall_work w = { s, kp_surfacer_walls(s) };
+  kp_parallel_for(s->blocks.n_stored, BLOCKS_PER_CHUNK, extend_blocks, &w);
+  kp_blocks_clip(&s->blocks, &w.walls.box);
   kp_blocks_seal(&s->blocks);
   return KP_OK;
 }
@@ -695,7 +655,7 @@ static void fill_naive_rows(int64_t begin, int64_t end, void *context) {
 void kp_surface_naive(const kp_surfacing *how, const kp_cloud *cloud, const kp_lattice *lattice,
                       float *values) {
   kp_surfacer s = { 0 };
-  settle(&s, how);
+  kp_surfacer_settle(&s, how);
   KP_ASSERT(kp_surface_fields[how->field].value != NULL);
   KP_ASSERT(kp_surface_fields[how->field].n_attributes == 0);
   naive_work w = { &s, cloud, lattice, values };

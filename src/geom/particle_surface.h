@@ -49,6 +49,18 @@ typedef struct kp_surfacer {
   float *drops;
 } kp_surfacer;
 
+// What the caller left to the field, and what turns its sums into values.
+void kp_surfacer_settle(kp_surfacer *s, const kp_surfacing *how);
+// Where blocks may lie for particles with these bounds, after kp_surfacer_settle.
+typedef struct kp_surface_span {
+  int64_t first[3], last[3];
+  bool is_empty;
+} kp_surface_span;
+KP_NODISCARD kp_result kp_surfacer_lay(kp_surfacer *s, const kp_aabb *bounds, kp_surface_span *out);
+// Walls as seen by blocks, and by samples.
+kp_surface_room kp_surfacer_room(const kp_surfacer *s);
+kp_surface_walls kp_surfacer_walls(const kp_surfacer *s);
+
 // The field around all particles with finite places, closed around them.
 KP_NODISCARD kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how,
                                         const kp_cloud *cloud);

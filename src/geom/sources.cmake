@@ -7,6 +7,7 @@ kp_sources(
   marching_blocks.c
   marching_cubes.c
   marching_cubes_table.c
+  marching_device.c
   marching_squares.c
   level_set.c
   level_set_keys.c
@@ -23,6 +24,7 @@ kp_sources(
   shape.c
   shape_params.c
   sparse_lattice.c
+  surface_device.c
   surface_fields.c
   strand.c
   tetrahedra.c
@@ -30,5 +32,11 @@ kp_sources(
   thinning.c
   triangle_triangle.c
 )
-kp_isa_sources(box_tree_cpu.c level_set_cpu.c particle_surface_cpu.c)
-kp_cuda_sources(level_set_cuda.cu)
+kp_isa_sources(box_tree_cpu.c level_set_cpu.c marching_cpu.c particle_surface_cpu.c surface_cpu.c)
+kp_cuda_sources(level_set_cuda.cu marching_cuda.cu surface_cuda.cu)
+
+# surfaces have the bits of the CPU on a card too: a mesh that differs in its last bits could differ
+# in its triangles
+set_source_files_properties(
+  ${CMAKE_CURRENT_LIST_DIR}/marching_cuda.cu ${CMAKE_CURRENT_LIST_DIR}/surface_cuda.cu
+  PROPERTIES COMPILE_OPTIONS "--fmad=false")

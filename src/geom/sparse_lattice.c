@@ -7,12 +7,9 @@
 #include "base/memory.h"
 #include "par/parallel.h"
 
-// A key is z, y, x of a block in 21 bits each, so ascending keys run along x first and a neighbour
-// is a constant away.
-#define BITS 21
-#define MIDDLE (INT64_C(1) << (BITS - 1))
-#define STEP_Y (UINT64_C(1) << BITS)
-#define STEP_Z (UINT64_C(1) << 2 * BITS)
+#define MIDDLE KP_BLOCK_MIDDLE
+#define STEP_Y KP_BLOCK_STEP_Y
+#define STEP_Z KP_BLOCK_STEP_Z
 #define NO_BIN UINT32_MAX
 #define BLOCKS_PER_CHUNK 32
 #define HALO_EDGE (KP_BLOCK_EDGE + 2)
@@ -37,15 +34,6 @@ static void *make_room(void *block, int64_t count, size_t size) {
   }
   kp_free(block);
   return kp_alloc(bytes + bytes / 4, KP_MEMORY_MESH);
-}
-
-static uint64_t key_of(int64_t x, int64_t y, int64_t z) {
-  return (uint64_t)(x + MIDDLE) | (uint64_t)(y + MIDDLE) << BITS |
-         (uint64_t)(z + MIDDLE) << 2 * BITS;
-}
-
-static int32_t key_part(uint64_t key, int axis) {
-  return (int32_t)((int64_t)(key >> axis * BITS & (STEP_Y - 1)) - MIDDLE);
 }
 
 // ---- which blocks exist
@@ -122,7 +110,7 @@ static kp_result list_bins(kp_blocks *b, int64_t n, const double *const place[3]
                     y <= (double)last[1] && z >= (double)first[2] && z <= (double)last[2];
     bin_of[i] = NO_BIN;
     if (is_there) {
-      uint64_t key = key_of((int64_t)x, (int64_t)y, (int64_t)z);
+      uint64_t key = kp_block_key((int64_t)x, (int64_t)y, (int64_t)z);
       if (key != before) {
         KP_TRY(find_bin(&set, key, &id));
         before = key;
@@ -154,7 +142,7 @@ static int64_t spread(const uint64_t *keys, int64_t n, uint64_t step, uint64_t *
 
 static bool is_within(uint64_t key, const int64_t first[3], const int64_t last[3]) {
   for (int c = 0; c < 3; ++c) {
-    int32_t at = key_part(key, c);
+    int32_t at = kp_block_part(key, c);
     if (at < first[c] || at > last[c]) {
       return false;
     }
@@ -200,30 +188,6 @@ static kp_result list_blocks(kp_blocks *b, int64_t n_bins, const int64_t first[3
              : kp_fail(KP_ERROR_ARGUMENT, "a surface of %lld blocks is too large", (long long)b->n);
 }
 
-static int64_t lower_bound(const kp_blocks *b, uint64_t key) {
-  int64_t lo = 0, hi = b->n;
-  while (lo < hi) {
-    int64_t middle = lo + (hi - lo) / 2;
-    if (b->keys[middle] < key) {
-      lo = middle + 1;
-    } else {
-      hi = middle;
-    }
-  }
-  return lo;
-}
-
-int64_t kp_blocks_find(const kp_blocks *b, const int64_t at[3]) {
-  for (int c = 0; c < 3; ++c) {
-    if (at[c] < -MIDDLE || at[c] >= MIDDLE) {
-      return -1;
-    }
-  }
-  uint64_t key = key_of(at[0], at[1], at[2]);
-  int64_t found = lower_bound(b, key);
-  return found < b->n && b->keys[found] == key ? found : -1;
-}
-
 // Keys ascend, so each of the nine rows of neighbours is walked once.
 static void find_around(int64_t begin, int64_t end, void *context) {
   kp_blocks *b = context;
@@ -231,13 +195,13 @@ static void find_around(int64_t begin, int64_t end, void *context) {
   for (int64_t block = begin; block < end; ++block) {
     uint64_t key = b->keys[block];
     for (int c = 0; c < 3; ++c) {
-      b->at[block][c] = key_part(key, c);
+      b->at[block][c] = kp_block_part(key, c);
     }
     for (int row = 0; row < 9; ++row) {
       uint64_t want =
           key + (uint64_t)(row / 3) * STEP_Z - STEP_Z + (uint64_t)(row % 3) * STEP_Y - STEP_Y - 1;
       if (block == begin) {
-        walk[row] = lower_bound(b, want);
+        walk[row] = kp_blocks_lower(b->keys, b->n, want);
       }
       while (walk[row] < b->n && b->keys[walk[row]] < want) {
         ++walk[row];
@@ -252,6 +216,17 @@ static void find_around(int64_t begin, int64_t end, void *context) {
   }
 }
 
+kp_result kp_blocks_check_span(const kp_blocks *b, const int64_t first[3], const int64_t last[3]) {
+  for (int c = 0; c < 3; ++c) {
+    if (first[c] <= -MIDDLE || last[c] >= MIDDLE - 1) {
+      return kp_fail(KP_ERROR_ARGUMENT,
+                     "samples every %g m are too fine for a surface that reaches %.3g m away",
+                     b->spacing, (double)MIDDLE * b->edge * b->spacing);
+    }
+  }
+  return KP_OK;
+}
+
 kp_result kp_blocks_cover(kp_blocks *b, int64_t n, const double *const place[3],
                           const int64_t first[3], const int64_t last[3], uint32_t *bin_of) {
   b->n = b->n_stored = 0;
@@ -261,14 +236,8 @@ kp_result kp_blocks_cover(kp_blocks *b, int64_t n, const double *const place[3],
       return KP_ERROR_MEMORY;
     }
   }
-  for (int c = 0; c < 3; ++c) {
-    if (first[c] <= -MIDDLE || last[c] >= MIDDLE - 1) {
-      return kp_fail(KP_ERROR_ARGUMENT,
-                     "samples every %g m are too fine for a surface that reaches %.3g m away",
-                     b->spacing, (double)MIDDLE * b->edge * b->spacing);
-    }
-  }
   int64_t n_bins;
+  KP_TRY(kp_blocks_check_span(b, first, last));
   KP_TRY(list_bins(b, n, place, first, last, bin_of, &n_bins));
   KP_TRY(list_blocks(b, n_bins, first, last));
   b->at = make_room(b->at, b->n, sizeof *b->at);

@@ -114,7 +114,7 @@ KP_FN bool kp_surface_is_close(const kp_blocks *b, int64_t block) {
 #define KP_SURFACE_CROWDED 5.0f  // spacings that phi is raised by, per share beyond that
 
 typedef struct kp_surface_gathered {
-  float weight, x, y, z, nearest;  // in R; nearest: square
+  float weight, x, y, z, nearest;  // in R; nearest: square, at most 1
 } kp_surface_gathered;
 
 KP_FN float kp_surface_clamp01(float t) {
@@ -142,6 +142,9 @@ KP_FN float kp_surface_distance(const kp_surface_numbers *n, const kp_surface_ga
 // What smoothing would lose: a drop around a particle that is alone, and phi itself where fewer
 // particles are than at a flat surface.
 KP_FN float kp_surface_drop(const kp_surface_numbers *n, const kp_surface_gathered *g, float phi) {
+  if (!(g->weight > 1e-6f)) {
+    return phi;
+  }
   float own = 1.0f - g->nearest;
   float others = g->weight - (own > 0.0f ? own * own * own : 0.0f);
   float share = others / n->full - KP_SURFACE_ALONE;
@@ -289,4 +292,58 @@ KP_FN void kp_surface_find_ellipsoid(const kp_surface_numbers *n, const kp_surfa
   for (int c = 0; c < 3; ++c) {
     out->move[c] = (float)kp_ellipsoid_clamp(share * (double)m->alike_d[c], -most, most);
   }
+}
+
+// ---- walls
+
+// Near a wall particles are missing on its far side, which would draw the surface away from it:
+// samples there take the value of the nearest one that is an inset inside, lo..hi. Only those
+// outside of it are written, so they may be done in any order.
+typedef struct kp_surface_walls {
+  int64_t lo[3], hi[3];  // samples
+  kp_aabb box;           // m
+} kp_surface_walls;
+
+// Nothing of a block lies near a wall.
+KP_FN bool kp_surface_is_clear(const kp_surface_walls *w, const kp_blocks *b, int32_t block) {
+  bool is_clear = true;
+  for (int c = 0; c < 3; ++c) {
+    int32_t size = c == 2 ? b->depth : b->edge;
+    int64_t first = c == 2 && b->depth != b->edge ? -1 : (int64_t)b->at[block][c] * b->edge;
+    is_clear = is_clear && first >= w->lo[c] && first + size - 1 <= w->hi[c];
+  }
+  return is_clear;
+}
+
+KP_FN int64_t kp_surface_floor_divide(int64_t a, int64_t b) {
+  return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
+// The sample of space, wherever it lies.
+KP_FN float kp_surface_sample_at(const kp_blocks *b, const int64_t at[3]) {
+  bool is_flat = b->depth != b->edge;
+  int64_t block[3], local[3];
+  for (int c = 0; c < 3; ++c) {
+    block[c] = c == 2 && is_flat ? 0 : kp_surface_floor_divide(at[c], b->edge);
+    local[c] = c == 2 && is_flat ? at[c] + 1 : at[c] - block[c] * b->edge;
+  }
+  int64_t found = kp_blocks_find(b, block);
+  int32_t slot = found < 0 ? KP_BLOCK_OUTSIDE : b->slots[found];
+  if (slot < 0) {
+    return slot == KP_BLOCK_INSIDE ? b->inside : b->outside;
+  }
+  int64_t n = local[0] + b->edge * (local[1] + b->edge * local[2]);
+  return b->values[slot * kp_blocks_volume(b) + n];
+}
+
+// What a sample is to be.
+KP_FN float kp_surface_extended(const kp_surface_walls *w, const kp_blocks *b, int64_t sample) {
+  kp_block_place p = kp_blocks_place(b, sample);
+  int64_t from[3];
+  bool is_inside = true;
+  for (int c = 0; c < 3; ++c) {
+    from[c] = p.at[c] < w->lo[c] ? w->lo[c] : p.at[c] > w->hi[c] ? w->hi[c] : p.at[c];
+    is_inside = is_inside && from[c] == p.at[c];
+  }
+  return is_inside ? b->values[sample] : kp_surface_sample_at(b, from);
 }

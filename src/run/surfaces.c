@@ -131,6 +131,10 @@ static kp_result join_items(kp_surfaces *s) {
 
 kp_result kp_surfaces_begin(kp_surfaces *surfaces, const kp_surface_out *how, kp_world *world) {
   *surfaces = (kp_surfaces){ .how = *how };
+  kp_device_surfacer_init(&surfaces->device, world->backend);
+  for (int a = 0; a < KP_SURFACE_ARRAYS; ++a) {
+    kp_buffer_init(&surfaces->joined[a], world->backend);
+  }
   bool is_word =
       how->from[0] == '\0' || strcmp(how->from, "all") == 0 || strcmp(how->from, "none") == 0;
   bool is_found = is_word;
@@ -159,9 +163,11 @@ void kp_surfaces_free(kp_surfaces *surfaces) {
   kp_free(surfaces->values);
   kp_free(surfaces->other);
   surfaces->values = surfaces->other = NULL;
+  kp_device_surfacer_free(&surfaces->device);
   for (int a = 0; a < KP_SURFACE_ARRAYS; ++a) {
     kp_free(surfaces->gathered[a]);
     surfaces->gathered[a] = NULL;
+    kp_buffer_free(&surfaces->joined[a]);
   }
 }
 
@@ -415,18 +421,53 @@ static kp_result get_cloud(kp_surfaces *s, const kp_liquid_surface *item, kp_clo
   return KP_OK;
 }
 
-static kp_result take_particles(kp_surfaces *s, const kp_world *world,
-                                const kp_liquid_surface *item, const kp_cloud *cloud) {
+static kp_surfacing settings_of(const kp_surfaces *s, const kp_world *world,
+                                const kp_liquid_surface *item) {
   const kp_domain_def *domain = &world->spec.domain;
-  kp_surfacing how = { .spacing = item->spacing,
-                       .voxel = s->how.voxel * item->spacing,
-                       .reach = s->how.reach,
-                       .smooth = (int)s->how.smooth,
-                       .dimension = (int)domain->dimension,
-                       .box = { domain->min, domain->max },
-                       .field = (kp_surface_kind)s->how.field,
-                       .level = s->how.level };
-  return kp_surfacer_fill(&s->surfacer, &how, cloud);
+  return (kp_surfacing){ .spacing = item->spacing,
+                         .voxel = s->how.voxel * item->spacing,
+                         .reach = s->how.reach,
+                         .smooth = (int)s->how.smooth,
+                         .dimension = (int)domain->dimension,
+                         .box = { domain->min, domain->max },
+                         .field = (kp_surface_kind)s->how.field,
+                         .level = s->how.level };
+}
+
+// ---- particles on a device
+
+// As get_array, without a copy to the host.
+static kp_result get_buffer(const kp_liquid_surface *item, const char *name, int c, kp_buffer *room,
+                            kp_buffer **out) {
+  kp_field *field = kp_space_find(item->particles, name);
+  *out = &field->buffers[c];
+  if (item->n_parts == 1) {
+    return KP_OK;
+  }
+  size_t width = kp_type_size(field->type), filled = 0;
+  void *to, *from;
+  KP_TRY(kp_device_resize(room, field->type, count_particles(item), width));
+  KP_TRY(kp_buffer_get(room, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &to));
+  for (size_t p = 0; p < item->n_parts; ++p) {
+    kp_space *space = item[p].particles;
+    size_t size = (size_t)space->n * width;
+    field = kp_space_find(space, name);
+    KP_TRY(kp_buffer_get(&field->buffers[c], KP_SIDE_DEVICE, KP_ACCESS_READ, &from));
+    KP_TRY(size == 0 ? KP_OK : kp_copy(room->backend, (char *)to + filled, from, size));
+    filled += size;
+  }
+  *out = room;
+  return KP_OK;
+}
+
+static kp_result get_device_cloud(kp_surfaces *s, const kp_liquid_surface *item,
+                                  kp_device_cloud *out) {
+  kp_buffer *x[3];
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(get_buffer(item, "position", c, &s->joined[c], &x[c]));
+  }
+  *out = (kp_device_cloud){ count_particles(item), x[0], x[1], x[2] };
+  return KP_OK;
 }
 
 // ---- meshes
@@ -496,28 +537,60 @@ static const kp_field *find_carried(const kp_liquid_surface *item, const char *n
   return first;
 }
 
-static kp_result add_carried(kp_surfaces *s, const kp_liquid_surface *item, const kp_cloud *cloud,
-                             kp_batch *batch) {
+// Where the particles of a liquid are.
+typedef struct liquid_cloud {
+  bool is_on_device;
+  kp_cloud host;
+  kp_device_cloud device;
+} liquid_cloud;
+
+static kp_result add_carried(kp_surfaces *s, const kp_liquid_surface *item,
+                             const liquid_cloud *cloud, kp_batch *batch) {
   enum { MOST = KP_SURFACE_ARRAYS - 3 };
   const kp_real *values[MOST];
+  kp_buffer *buffers[MOST];
   float *out[MOST];
   int n = 0;
   for (size_t f = 0; f < sizeof carried / sizeof carried[0]; ++f) {
-    const kp_field *field = find_carried(item, carried[f].name);
+    const char *name = carried[f].name;
+    const kp_field *field = find_carried(item, name);
     if (field == NULL || n + field->components > MOST) {
       continue;
     }
     for (int c = 0; c < field->components; ++c) {
-      void *memory;
-      KP_TRY(get_array(item, carried[f].name, c, &s->gathered[3 + n + c], &memory));
+      int a = 3 + n + c;
+      void *memory = NULL;
+      KP_TRY(cloud->is_on_device ? get_buffer(item, name, c, &s->joined[a], &buffers[n + c])
+                                 : get_array(item, name, c, &s->gathered[a], &memory));
       values[n + c] = memory;
     }
-    KP_TRY(add_field(batch, item->name, carried[f].name, carried[f].unit, field->components,
+    KP_TRY(add_field(batch, item->name, name, carried[f].unit, field->components,
                      s->mesh.n_vertices, out + n));
     n += field->components;
   }
-  kp_surfacer_average(&s->surfacer, cloud, s->mesh.vertices, s->mesh.n_vertices, n, values, out);
+  if (cloud->is_on_device) {
+    return kp_device_surfacer_average(&s->device, &cloud->device, s->mesh.vertices,
+                                      s->mesh.n_vertices, n, buffers, out);
+  }
+  kp_surfacer_average(&s->surfacer, &cloud->host, s->mesh.vertices, s->mesh.n_vertices, n, values,
+                      out);
   return KP_OK;
+}
+
+// The mesh around particles, made where they are.
+static kp_result make_mesh(kp_surfaces *s, const kp_world *world, const kp_liquid_surface *item,
+                           liquid_cloud *cloud) {
+  kp_surfacing how = settings_of(s, world, item);
+  cloud->is_on_device = !world->backend->vt->shares_host_memory;
+  if (cloud->is_on_device) {
+    KP_TRY(get_device_cloud(s, item, &cloud->device));
+    KP_TRY(kp_device_surfacer_fill(&s->device, &how, &cloud->device));
+    KP_TRY(kp_device_surfacer_march(&s->device));
+    return kp_device_mesh_fetch(&s->device.mesh, &s->mesh);
+  }
+  KP_TRY(get_cloud(s, item, &cloud->host));
+  KP_TRY(kp_surfacer_fill(&s->surfacer, &how, &cloud->host));
+  return kp_marching_blocks(&s->surfacer.blocks, 0.0f, &s->mesh);
 }
 
 static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_surface *item,
@@ -532,12 +605,10 @@ static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_su
     KP_TRY(add_field(batch, item->name, "velocity", "m/s", 3, s->mesh.n_vertices, v));
     return take_grid_velocity(s, item, v);
   }
-  kp_cloud cloud;
-  KP_TRY(get_cloud(s, item, &cloud));
-  KP_TRY(take_particles(s, world, item, &cloud));
-  KP_TRY(kp_marching_blocks(&s->surfacer.blocks, 0.0f, &s->mesh));
-  double voxel = s->surfacer.blocks.spacing;
-  kp_aabb box = s->surfacer.how.box;
+  liquid_cloud cloud;
+  KP_TRY(make_mesh(s, world, item, &cloud));
+  double voxel = s->how.voxel * item->spacing;
+  kp_aabb box = { world->spec.domain.min, world->spec.domain.max };
   if (world->spec.domain.dimension == 2) {
     box.min.z = -0.5 * voxel;  // of the sheet
     box.max.z = 0.5 * voxel;

@@ -5,7 +5,7 @@
 
 #include "base/param.h"
 #include "geom/mesh_smooth.h"
-#include "geom/particle_surface.h"
+#include "geom/surface_device.h"
 #include "run/batch.h"
 
 typedef struct kp_surface_out {
@@ -44,6 +44,8 @@ typedef struct kp_surfaces {
   kp_lattice lattice;    // of a level set
   float *values, *other;
   void *gathered[KP_SURFACE_ARRAYS];  // of liquids that are joined, one after the other
+  kp_device_surfacer device;          // the same where particles lie on a device
+  kp_buffer joined[KP_SURFACE_ARRAYS];
   kp_isosurface mesh;
   kp_mesh_smoother smoother;
 } kp_surfaces;

@@ -13,9 +13,10 @@
 #define D 0.05
 
 // Two halves of a pool: concentration 1 to the left, 0 to the right, which moves.
-static kp_world *make_halves(void) {
+static kp_world *make_halves(const char *backend) {
   kp_test_settings settings =
       kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.8, 0.4));
+  settings.backend = backend;
   kp_world *world = kp_test_world(&settings);
   kp_liquid_def left =
       kp_test_liquid("pink", kp_vec3_make(0, 0, 0), kp_vec3_make(0.4, 0.3, 0.4), D);
@@ -59,7 +60,7 @@ static double volume_of(const kp_frame_mesh *in) {
 }
 
 static void test_joined(void **state) {
-  kp_world *world = make_halves();
+  kp_world *world = make_halves("cpu");
   kp_surface_out how = kp_default_surface_out();
   kp_text_copy(how.from, sizeof how.from, "all");
   how.join = true;
@@ -101,7 +102,7 @@ static void test_joined(void **state) {
 
 // Apart there are two, each with its own, and smoothing leaves them on the walls.
 static void test_apart(void **state) {
-  kp_world *world = make_halves();
+  kp_world *world = make_halves("cpu");
   kp_surface_out how = kp_default_surface_out();
   kp_text_copy(how.from, sizeof how.from, "all");
   for (int kind = 0; kind < KP_MESH_SMOOTHING_COUNT; ++kind) {
@@ -120,10 +121,49 @@ static void test_apart(void **state) {
   kp_world_destroy(&world);
 }
 
+// A world on a device makes the same meshes there, with the same velocities and concentrations, and
+// its particles stay there.
+static void test_device(void **state) {
+  (void)state;
+  for (int join = 0; join < 2; ++join) {
+    kp_surface_out how = kp_default_surface_out();
+    kp_text_copy(how.from, sizeof how.from, "all");
+    how.join = join != 0;
+    kp_world *worlds[2] = { make_halves("cpu"), make_halves("mirror") };
+    kp_batch batches[2];
+    memset(batches, 0, sizeof batches);
+    for (int w = 0; w < 2; ++w) {
+      kp_surfaces surfaces;
+      kp_test_steps(worlds[w], 3);
+      assert_ok(kp_surfaces_begin(&surfaces, &how, worlds[w]));
+      kp_batch_begin(&batches[w], worlds[w], 0, 3);
+      assert_ok(kp_surfaces_add(&surfaces, worlds[w], &batches[w]));
+      for (size_t i = 0; i < surfaces.items.count; ++i) {
+        kp_field *places = kp_space_find(surfaces.items.data[i].particles, "position");
+        assert_true(places->buffers[0].host_valid == (w == 0));
+      }
+      kp_surfaces_free(&surfaces);
+    }
+    assert_int_equal(batches[0].sections.count, batches[1].sections.count);
+    for (size_t k = 0; k < batches[0].sections.count; ++k) {
+      const kp_section *a = &batches[0].sections.data[k], *b = &batches[1].sections.data[k];
+      size_t size = (size_t)a->count * kp_item_size(a->type);
+      assert_string_equal(a->name, b->name);
+      assert_int_equal(a->count, b->count);
+      assert_memory_equal(a->data, b->data, size);
+    }
+    for (int w = 0; w < 2; ++w) {
+      kp_batch_free(&batches[w]);
+      kp_world_destroy(&worlds[w]);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_joined, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_apart, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test(test_device),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

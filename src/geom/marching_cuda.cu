@@ -1,0 +1,4 @@
+#include "geom/marching_kernels.h"
+#include "par/kernel_cuda.cuh"
+
+MARCHING_KERNELS(KP_CUDA_POINT, KP_CUDA_REDUCE, KP_CUDA_ROW, KP_NO_PAIR)
