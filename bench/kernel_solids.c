@@ -120,6 +120,14 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
     soft.spin = kp_vec3_make(0.0, 5.0, 0.0);
     KP_TRY(kp_world_add_soft(world, &soft));
   }
+  // one among the hairs: such groups are not solved by blocks
+  kp_soft_def guest = kp_default_soft_def();
+  snprintf(guest.name, sizeof guest.name, "guest");
+  guest.scheme = KP_SCHEME_NEWMARK;
+  guest.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE, .radius = 0.2 };
+  guest.position = kp_vec3_make(-0.9, 1.5, 1.6);
+  guest.spacing = fmax(0.3 / cbrt((double)particles / 4.0), 0.02);
+  KP_TRY(kp_world_add_soft(world, &guest));
   kp_pin_def pin = kp_default_pin_def();
   snprintf(pin.name, sizeof pin.name, "pin");
   pin.shape = (kp_shape_def){ .kind = KP_SHAPE_BOX,

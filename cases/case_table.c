@@ -171,11 +171,13 @@ static kp_case_work work_pressure(void) {
                          .bytes_per_neighbour = bytes(0.0, 18.0 + 28.0 * 8.0 / 7.0, 1.0) };
 }
 
-// Per node five tetrahedra: rest 13r and state 43r written once, state and forces of corners 12r in
-// each of some 20 products, and 30r of vectors. Operations of a product: 330 per tetrahedron.
+// Per node five tetrahedra: rest 13r read, blocks 56r and forces 16r written and read. Of the rows
+// 14 entries with 9r and the other end, written once and read in some 10 products, with 30r of
+// vectors each. Two solves of a step.
 static kp_case_work work_tets(void) {
-  return (kp_case_work){ .bytes = 5.0 * bytes(4.0, 13.0 + 43.0, 16.0) +
-                                  20.0 * bytes(0.0, 5.0 * (43.0 + 24.0) + 30.0, 5.0 * 32.0) };
+  double elements = 5.0 * bytes(4.0, 13.0 + 2.0 * 72.0, 16.0);
+  double product = 14.0 * bytes(0.0, 9.0, 4.0) + bytes(0.0, 30.0, 0.0);
+  return (kp_case_work){ .bytes = 2.0 * (elements + 11.0 * product) };
 }
 
 // Per cell: both sweeps of MacCormack for two cell fields and three components (as above, five

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "geom/tetrahedra.h"
 #include "io/tet_file.h"
-#include "methods/deform/deform.h"
+#include "methods/deform/deform_sweep.h"
 
 #include "support/claims.h"
 #include "support/deform.h"
@@ -383,6 +383,76 @@ static void test_explicit_limit(void **state) {
   }
 }
 
+// ---- blocks of the sweeps against elements one by one
+// --------------------------------------------
+
+// Impulses of all forces at stirred positions, some elements inside out, and velocities: what the
+// matrix does to a velocity is in them.
+static void test_blocks(void **state) {
+  (void)state;
+  const kp_soft_model models[] = { KP_SOFT_ELASTIC, KP_SOFT_ALTITUDE, KP_SOFT_POINT_FACE };
+  for (int m = 0; m < 3; ++m) {
+    kp_test_settings s = space(9.81);
+    kp_solids_def solids = kp_default_solids_def();
+    solids.turns = m == 1;
+    kp_soft_def def = soft_def(models[m], kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0), 0.1);
+    def.shape = kp_test_ball(kp_vec3_make(0, 0, 0), 0.3);
+    def.damping = 0.2;
+    kp_world *world = make_world(&s, &solids, &def, NULL, 0);
+    kp_deform *d = kp_test_deform(world);
+    kp_deform_group *group = &d->groups.data[0];
+    kp_sweep *sweep = d->sweeps[group->scheme];
+    assert_non_null(sweep);
+    int64_t n = d->set->space->n;
+    kp_real *v[3];
+    for (int c = 0; c < 3; ++c) {
+      v[c] = kp_buffer_host(&d->set->velocity->buffers[c], KP_ACCESS_WRITE);
+    }
+    uint64_t seed = 7;
+    for (int64_t i = 0; i < n; ++i) {
+      double r[6];
+      for (int k = 0; k < 6; ++k) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        r[k] = (double)(seed >> 11) / 9007199254740992.0 - 0.5;
+      }
+      kp_vec3 p = node(d, i);
+      double push = i % 7 == 0 ? 0.25 : 0.02;
+      put(d, i, kp_vec3_make(p.x + push * r[0], p.y + push * r[1], p.z + push * r[2]));
+      for (int c = 0; c < 3; ++c) {
+        v[c][i] = (kp_real)(2.0 * r[3 + c]);
+      }
+    }
+    int64_t n_inverted;
+    (void)volumes(d, &n_inverted);
+    assert_true(n_inverted > 5);
+    const double h = 4e-3;
+    kp_buffer *x = d->set->position->buffers, *u = d->set->velocity->buffers;
+    assert_ok(kp_deform_evaluate(d, group, x, h));
+    assert_ok(kp_deform_impulse(d, &world->env, group, u, h, true));
+    const kp_real *right = kp_buffer_host(&d->right, KP_ACCESS_READ);
+    double *expected = kp_alloc((size_t)(3 * n) * sizeof *expected, KP_MEMORY_TEST), most = 0.0;
+    for (int64_t k = 0; k < 3 * n; ++k) {
+      expected[k] = (double)right[k];
+      most = fmax(most, fabs(expected[k]));
+    }
+    kp_real *state_now = kp_buffer_host(&d->tets.force.c[0], KP_ACCESS_WRITE);
+    memset(state_now, 0xff, 4 * (size_t)d->tets.n * sizeof *state_now);  // not by elements
+    assert_ok(kp_sweep_evaluate(d, &d->parts.data[0], x, h));
+    assert_ok(kp_sweep_fill(d, sweep, h));
+    assert_ok(kp_deform_impulse(d, &world->env, group, u, h, true));
+    right = kp_buffer_host(&d->right, KP_ACCESS_READ);
+    double error = 0.0;
+    for (int64_t k = 0; k < 3 * n; ++k) {
+      error = fmax(error, fabs((double)right[k] - expected[k]));
+    }
+    print_message("model %d: %lld inverted, blocks are off by %.2e\n", (int)models[m],
+                  (long long)n_inverted, error / most);
+    assert_true(error < KP_TOL(1e-5, 1e-11) * most);
+    kp_free(expected);
+    kp_world_destroy(&world);
+  }
+}
+
 // ---- the same bits ------------------------------------------------------------------------------
 
 static kp_world *make_mixed(const char *backend) {
@@ -420,6 +490,7 @@ int main(void) {
     cmocka_unit_test(test_hooke),          cmocka_unit_test(test_beam),
     cmocka_unit_test(test_inverted),       cmocka_unit_test(test_momentum),
     cmocka_unit_test(test_explicit_limit), cmocka_unit_test(test_same_bits),
+    cmocka_unit_test(test_blocks),
   };
   return cmocka_run_group_tests(tests, kp_test_folder_make, kp_test_folder_remove);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/svd3_wide.h"
 #include "methods/deform/deform_tets_kernels.h"
 
 #define PI 3.14159265358979323846
@@ -59,6 +60,53 @@ static void test_svd(void **state) {
         double back = u[3 * i] * s[0] * v[3 * j] + u[3 * i + 1] * s[1] * v[3 * j + 1] +
                       u[3 * i + 2] * s[2] * v[3 * j + 2];
         assert_near(back, a[3 * i + j], 3e-8);  // small values come from squares
+      }
+    }
+  }
+}
+
+// The same in lanes. What squares leave of a small stretch is beyond kp_real, so back is a to a few
+// thousandths of the largest where a has less than full rank, and to rounding elsewhere.
+static void test_svd_lanes(void **state) {
+  (void)state;
+  kp_test_random random = kp_test_random_begin(3);
+  for (int n = 0; n < 4000; ++n) {
+    double a[KP_W_LANES][9];
+    kp_w w[9], u[9], s[3], v[9];
+    for (int l = 0; l < KP_W_LANES; ++l) {
+      random_matrix(&random, a[l]);
+      for (int k = 3; k < 9 && n % 5 == 1; ++k) {  // of rank one
+        a[l][k] = a[l][k - 3] * 0.5;
+      }
+      if (n % 5 == 2) {  // nearly a rotation: all values alike
+        kp_vec3 axis = kp_vec3_normalize(kp_vec3_make(a[l][0], a[l][1], a[l][2]));
+        kp_mat3 m = kp_quat_to_mat3(kp_quat_from_axis_angle(axis, a[l][3]));
+        for (int k = 0; k < 9; ++k) {
+          a[l][k] = ((const double *)m.m)[k] + 1e-3 * a[l][k];
+        }
+      }
+      for (int k = 0; k < 9; ++k) {
+        a[l][k] = n == 3 ? 0.0 : a[l][k];
+        w[k][l] = (kp_real)a[l][k];
+      }
+    }
+    kp_w_svd3(w, u, s, v);
+    for (int l = 0; l < KP_W_LANES; ++l) {
+      double lu[9], lv[9];
+      for (int k = 0; k < 9; ++k) {
+        lu[k] = (double)u[k][l];
+        lv[k] = (double)v[k][l];
+      }
+      check_rotation(lu, n % 5 == 1 ? KP_TOL(2e-3, 1e-6) : KP_TOL(1e-4, 1e-9));
+      check_rotation(lv, KP_TOL(2e-6, 1e-12));
+      assert_true(s[0][l] >= s[1][l] && s[1][l] >= fabs((double)s[2][l]) - KP_TOL(1e-3, 1e-6));
+      assert_near((double)(s[0][l] * s[1][l] * s[2][l]), determinant(a[l]), KP_TOL(1e-5, 1e-9));
+      for (int k = 0; k < 9; ++k) {
+        int i = k / 3, j = k % 3;
+        double back = lu[3 * i] * (double)s[0][l] * lv[3 * j] +
+                      lu[3 * i + 1] * (double)s[1][l] * lv[3 * j + 1] +
+                      lu[3 * i + 2] * (double)s[2][l] * lv[3 * j + 2];
+        assert_near(back, a[l][k], n % 5 == 1 ? KP_TOL(2e-3, 1e-7) : KP_TOL(2e-4, 1e-9));
       }
     }
   }
@@ -347,9 +395,10 @@ static void test_viscosity(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_svd),        cmocka_unit_test(test_hinge),
-    cmocka_unit_test(test_stress),     cmocka_unit_test(test_matrix),
-    cmocka_unit_test(test_matrix_far), cmocka_unit_test(test_viscosity),
+    cmocka_unit_test(test_svd),       cmocka_unit_test(test_svd_lanes),
+    cmocka_unit_test(test_hinge),     cmocka_unit_test(test_stress),
+    cmocka_unit_test(test_matrix),    cmocka_unit_test(test_matrix_far),
+    cmocka_unit_test(test_viscosity),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,10 @@ typedef struct kp_deform_tets {
   kp_buffer start, refs;
   kp_vector3 force;     // on corners, 4 tet + corner
   kp_vector3 diagonal;  // of the matrix at corners
+  // the same as blocks between corners (deform_blocks_kernels.h), elastic elements first; one that
+  // is not there is behind them and does nothing
+  kp_buffer block, pull;
+  kp_buffer lanes;  // kp_row_segment: runs of elastic elements
 } kp_deform_tets;
 
 typedef struct kp_deform_pin {
@@ -198,7 +202,7 @@ struct kp_deform {
   kp_buffer right, change, inverse;  // of the linear system, 3 n
   kp_pcg pcg;
   bool is_filled[KP_SCHEME_COUNT];    // rows hold what was evaluated last
-  kp_sweep *sweeps[KP_SCHEME_COUNT];  // of groups that springs alone hold together; NULL: others
+  kp_sweep *sweeps[KP_SCHEME_COUNT];  // of groups without hair; NULL: others
   double strain_rate;                 // 1/s, largest, at the start of the sub-step
   int64_t inner_steps, iterations;    // of the last sub-step, for reports
 };
@@ -224,8 +228,8 @@ void kp_vector3_free(kp_vector3 *v);
 
 // ---- deform_forces.c
 
-// Directions, elastic forces and coefficients of the elements of a group at positions x; `implicit`
-// [s] times the stiffness is added to the coefficients.
+// Directions, elastic forces and coefficients of the elements of a group at positions x, for
+// gathers by elements; `implicit` [s] times the stiffness is added to the coefficients.
 KP_NODISCARD kp_result kp_deform_evaluate(kp_deform *deform, const kp_deform_group *group,
                                           kp_buffer x[3], double implicit);
 
@@ -264,6 +268,8 @@ KP_NODISCARD kp_result kp_deform_weather(kp_deform *deform, kp_env *env);
 
 // Constants of all tetrahedra, from where the nodes of the parts are.
 KP_NODISCARD kp_result kp_deform_fill_tets(kp_deform *deform, const kp_part *const *order);
+// Room for them as blocks.
+KP_NODISCARD kp_result kp_deform_make_blocks(kp_deform *deform);
 // Adds to what find_limits knows of the nodes of a part.
 void kp_deform_tet_limits(const kp_part *part, double *stiff, double *damp);
 // As kp_deform_evaluate, for the tetrahedra of a part.

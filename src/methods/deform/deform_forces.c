@@ -56,8 +56,9 @@ static kp_range joined(kp_range a, kp_range b) {
   return (kp_range){ a.n > 0 ? a.first : b.first, a.n + b.n };
 }
 
-kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer x[3],
-                             double implicit) {
+// `by_rows`: tetrahedra as blocks, for the sweeps of the group.
+static kp_result evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer x[3],
+                          double implicit, bool by_rows) {
   d->is_filled[group->scheme] = false;
   if (d->sweeps[group->scheme] != NULL) {
     d->sweeps[group->scheme]->h = 0.0;
@@ -80,10 +81,16 @@ kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buff
     if (run.springs.n > 0) {
       KP_TRY(evaluate_springs(d, run.springs, x, implicit, run.strength_now));
     }
-    KP_TRY(kp_deform_tets_evaluate(d, &run, x, implicit));
+    KP_TRY(by_rows ? kp_sweep_evaluate(d, &run, x, implicit)
+                   : kp_deform_tets_evaluate(d, &run, x, implicit));
   }
   KP_TRY(kp_hair_evaluate(d, group, x, implicit));
   return kp_fabric_recall(d, group);
+}
+
+kp_result kp_deform_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer x[3],
+                             double implicit) {
+  return evaluate(d, group, x, implicit, false);
 }
 
 // Tensions at a velocity: of a field (three arrays) or of a vector of the solver.
@@ -451,7 +458,8 @@ kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *grou
   d->is_filled[group->scheme] = is_same;
   // what recovers the velocities of nodes in contact needs all elements too
   if (!is_same && (!is_banded || d->bodies.n_contacts > 0)) {
-    KP_TRY(kp_deform_evaluate(d, group, stage->x, stage->implicit));
+    bool by_rows = d->sweeps[group->scheme] != NULL && is_within_rounding(&s);
+    KP_TRY(evaluate(d, group, stage->x, stage->implicit, by_rows));
   } else if (is_banded) {
     KP_TRY(kp_hair_evaluate(d, group, stage->x, stage->implicit));
   }

@@ -74,6 +74,9 @@ static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend
                            &d->tets.solids.tet,
                            &d->tets.solids.rest,
                            &d->tets.solids.state,
+                           &d->tets.block,
+                           &d->tets.pull,
+                           &d->tets.lanes,
                            &d->triangle[0],
                            &d->triangle[1],
                            &d->triangle[2],
@@ -513,6 +516,10 @@ kp_result kp_deform_join(kp_deform *d, kp_env *env, kp_part *const *parts, size_
   for (size_t g = 0; g < d->groups.count && result == KP_OK; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
     result = kp_sweep_make(d, group, env->backend, &d->sweeps[group->scheme]);
+    kp_sweep *sweep = d->sweeps[group->scheme];
+    if (result == KP_OK && sweep != NULL && sweep->has_blocks && d->tets.block.used == 0) {
+      result = kp_deform_make_blocks(d);
+    }
   }
   kp_array_free(&order);
   return result;

@@ -1,8 +1,6 @@
 #include "methods/deform/deform_sweep.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "methods/deform/deform_sweep_kernels.h"
 #include "par/kernel_define.h"
@@ -12,340 +10,74 @@ DEFORM_SWEEP_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE
 #define PASSES 8          // corrections of one solve, at most
 #define INNER_SHARE 0.75  // of the tolerance that a correction goes to
 
-// ---- life ---------------------------------------------------------------------------------------
-
-static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend *backend),
-                        kp_backend *backend) {
-  kp_buffer *all[] = { &s->node,       &s->row,    &s->start,     &s->other,     &s->pair,
-                       &s->pair_start, &s->side,   &s->root.c[0], &s->root.c[1], &s->root.c[2],
-                       &s->block,      &s->t,      &s->inverse,   &s->minus,     &s->pair_springs,
-                       &s->right,      &s->w,      &s->change,    &s->product,   &s->own,
-                       &s->guess,      &s->wanted, &s->pull.c[0], &s->pull.c[1], &s->pull.c[2] };
-  for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
-    each(all[k], backend);
-  }
-}
-
-static void init_one(kp_buffer *buffer, kp_backend *backend) {
-  kp_buffer_init(buffer, backend);
-}
-
-static void free_one(kp_buffer *buffer, kp_backend *backend) {
-  (void)backend;
-  kp_buffer_free(buffer);
-}
-
-void kp_sweep_destroy(kp_sweep **sweep) {
-  kp_sweep *s = *sweep;
-  if (s == NULL) {
-    return;
-  }
-  each_buffer(s, free_one, NULL);
-  for (size_t c = 0; c < s->colours.count; ++c) {
-    kp_buffer_free(&s->colours.data[c].segments);
-  }
-  kp_array_free(&s->colours);
-  kp_free(s);
-  *sweep = NULL;
-}
-
-// ---- colours and rows ---------------------------------------------------------------------------
-
-// A spring seen from its lower node.
-typedef struct link {
-  int32_t low, high, spring;
-} link;
-
-// What is needed while rows are made.
-typedef struct draft {
-  int64_t first, n;         // nodes of the group
-  const int32_t *a;         // of all springs: where they begin
-  KP_ARRAY(link) links;     // springs, sorted by nodes
-  KP_ARRAY(int32_t) nodes;  // neighbours of nodes, each once ...
-  KP_ARRAY(int32_t) pairs;  // ... and which pair they are
-  KP_ARRAY(int32_t) begin;  // of a node in these
-  KP_ARRAY(int32_t) colour;
-  KP_ARRAY(int32_t) seen;   // by colour: 1 + node that has a neighbour of it
-  KP_ARRAY(int64_t) place;  // by colour: next row
-} draft;
-
-static void free_draft(draft *m) {
-  kp_array_free(&m->links);
-  kp_array_free(&m->nodes);
-  kp_array_free(&m->pairs);
-  kp_array_free(&m->begin);
-  kp_array_free(&m->colour);
-  kp_array_free(&m->seen);
-  kp_array_free(&m->place);
-}
-
-static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
-  buffer->type = (uint8_t)type;
-  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
-  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
-}
-
-static int compare_links(const void *left, const void *right) {
-  const link *l = left, *r = right;
-  if (l->low != r->low) {
-    return l->low < r->low ? -1 : 1;
-  }
-  if (l->high != r->high) {
-    return l->high < r->high ? -1 : 1;
-  }
-  return l->spring < r->spring ? -1 : l->spring > r->spring ? 1 : 0;
-}
-
-static kp_result sort_springs(kp_deform *d, const kp_deform_group *group, draft *m) {
-  int64_t n = group->springs.n;
-  const int32_t *a, *b;
-  KP_TRY(kp_buffer_get(&d->springs.a, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&a));
-  KP_TRY(kp_buffer_get(&d->springs.b, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&b));
-  m->a = a;
-  KP_TRY(kp_array_resize(&m->links, (size_t)n));
-  for (int64_t k = 0; k < n; ++k) {
-    int32_t s = (int32_t)(group->springs.first + k), first = (int32_t)m->first;
-    int32_t low = (a[s] < b[s] ? a[s] : b[s]) - first;
-    m->links.data[k] = (link){ low, a[s] + b[s] - 2 * first - low, s };
-  }
-  qsort(m->links.data, (size_t)n, sizeof *m->links.data, compare_links);
-  return KP_OK;
-}
-
-// Pairs of nodes with the springs between them, and the neighbours of nodes.
-static kp_result find_pairs(kp_sweep *s, draft *m) {
-  int64_t n = (int64_t)m->links.count, n_pairs = 0;
-  int32_t *springs, *start;
-  KP_TRY(room(&s->pair_springs, KP_TYPE_I32, n, &springs));
-  KP_TRY(room(&s->pair_start, KP_TYPE_I32, n + 1, &start));
-  KP_TRY(kp_array_resize(&m->begin, (size_t)m->n + 1));
-  int32_t *begin = m->begin.data;
-  memset(begin, 0, sizeof *begin * ((size_t)m->n + 1));
-  for (int64_t k = 0; k < n; ++k) {
-    const link *l = &m->links.data[k];
-    springs[k] = l->spring;
-    if (k == 0 || l->low != l[-1].low || l->high != l[-1].high) {
-      start[n_pairs++] = (int32_t)k;
-      ++begin[l->low + 1];
-      ++begin[l->high + 1];
-    }
-  }
-  start[n_pairs] = (int32_t)n;
-  KP_TRY(kp_array_resize(&m->nodes, (size_t)(2 * n_pairs)));
-  KP_TRY(kp_array_resize(&m->pairs, (size_t)(2 * n_pairs)));
-  for (int64_t i = 0; i < m->n; ++i) {
-    begin[i + 1] += begin[i];
-  }
-  for (int32_t p = 0; p < (int32_t)n_pairs; ++p) {
-    const link *l = &m->links.data[start[p]];
-    int32_t there = begin[l->low]++, back = begin[l->high]++;
-    m->nodes.data[there] = l->high;
-    m->nodes.data[back] = l->low;
-    m->pairs.data[there] = m->pairs.data[back] = p;
-  }
-  for (int64_t i = m->n; i > 0; --i) {
-    begin[i] = begin[i - 1];
-  }
-  begin[0] = 0;
-  return KP_OK;
-}
-
-// In the order of nodes, each gets the first colour that no neighbour has.
-static kp_result colour_nodes(draft *m) {
-  KP_TRY(kp_array_resize(&m->colour, (size_t)m->n));
-  for (int32_t i = 0; i < (int32_t)m->n; ++i) {
-    for (int32_t k = m->begin.data[i]; k < m->begin.data[i + 1]; ++k) {
-      int32_t other = m->nodes.data[k];
-      if (other < i) {
-        m->seen.data[m->colour.data[other]] = i + 1;
-      }
-    }
-    size_t c = 0;
-    while (c < m->seen.count && m->seen.data[c] == i + 1) {
-      ++c;
-    }
-    if (c == m->seen.count) {
-      KP_TRY(kp_array_push(&m->seen, 0));
-    }
-    m->colour.data[i] = (int32_t)c;
-  }
-  return KP_OK;
-}
-
-// `n` slices from a row on.
-static kp_result add_colour(kp_sweep *s, kp_backend *backend, int64_t first, int64_t n) {
-  kp_sweep_colour colour = { .n = n };
-  kp_buffer_init(&colour.segments, backend);
-  KP_TRY(kp_array_push(&s->colours, colour));
-  kp_buffer *segments = &s->colours.data[s->colours.count - 1].segments;
-  kp_row_segment *runs;
-  KP_TRY(kp_buffer_resize(segments, sizeof *runs * (size_t)n));
-  KP_TRY(kp_buffer_get(segments, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&runs));
-  for (int64_t k = 0; k < n; ++k) {
-    int64_t i0 = first + k * SWEEP_SLICE;
-    runs[k] = (kp_row_segment){ .j = (int32_t)(i0 / SWEEP_SLICE),
-                                .i0 = (int32_t)i0,
-                                .i1 = (int32_t)(i0 + SWEEP_SLICE) };
-  }
-  return KP_OK;
-}
-
-// Rows of nodes, colour by colour, and the slices of each.
-static kp_result place_rows(kp_sweep *s, draft *m, kp_backend *backend) {
-  size_t n_colours = m->seen.count;
-  KP_TRY(kp_array_resize(&m->place, n_colours));
-  memset(m->place.data, 0, sizeof *m->place.data * n_colours);
-  for (int64_t i = 0; i < m->n; ++i) {
-    ++m->place.data[m->colour.data[i]];
-  }
-  for (size_t c = 0; c < n_colours; ++c) {
-    int64_t n_slices = (m->place.data[c] + SWEEP_SLICE - 1) / SWEEP_SLICE;
-    m->place.data[c] = s->rows;
-    KP_TRY(add_colour(s, backend, s->rows, n_slices));
-    s->rows += n_slices * SWEEP_SLICE;
-  }
-  int32_t *node, *row;
-  KP_TRY(room(&s->node, KP_TYPE_I32, s->rows, &node));
-  KP_TRY(room(&s->row, KP_TYPE_I32, m->n, &row));
-  for (int64_t r = 0; r < s->rows; ++r) {
-    node[r] = -1;
-  }
-  for (int64_t i = 0; i < m->n; ++i) {
-    row[i] = (int32_t)m->place.data[m->colour.data[i]]++;
-    node[row[i]] = (int32_t)(m->first + i);
-  }
-  return KP_OK;
-}
-
-// Whether a neighbour of node i is of an earlier (0) or a later (1) colour.
-static int is_later(const draft *m, int64_t i, int32_t neighbour) {
-  return m->colour.data[neighbour] > m->colour.data[i] ? 1 : 0;
-}
-
-static int32_t count_side(const draft *m, int64_t i, int later) {
-  int32_t n = 0;
-  for (int32_t k = m->begin.data[i]; k < m->begin.data[i + 1]; ++k) {
-    n += is_later(m, i, m->nodes.data[k]) == later;
-  }
-  return n;
-}
-
-typedef struct entry_arrays {
-  const int32_t *row, *springs, *start;  // springs of pairs
-  int32_t *other, *pair;
-} entry_arrays;
-
-// Entries of node i on one side, SWEEP_SLICE apart from e on; returns where the next one would be.
-static int64_t write_side(const draft *m, int64_t i, int later, const entry_arrays *to, int64_t e) {
-  for (int32_t k = m->begin.data[i]; k < m->begin.data[i + 1]; ++k) {
-    if (is_later(m, i, m->nodes.data[k]) == later) {
-      int32_t pair = m->pairs.data[k];
-      bool ends_here = m->a[to->springs[to->start[pair]]] != m->first + i;
-      to->other[e] = to->row[m->nodes.data[k]];
-      to->pair[e] = 2 * pair + ends_here;
-      e += SWEEP_SLICE;
-    }
-  }
-  return e;
-}
-
-static kp_result fill_entries(kp_sweep *s, const draft *m) {
-  int64_t n_sides = 2 * (s->rows / SWEEP_SLICE);
-  int32_t *node, *row, *start, *other, *pair;
-  KP_TRY(kp_buffer_get(&s->node, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&node));
-  KP_TRY(kp_buffer_get(&s->row, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&row));
-  KP_TRY(room(&s->start, KP_TYPE_I32, n_sides + 1, &start));
-  start[0] = 0;
-  for (int64_t k = 0; k < n_sides; ++k) {
-    int32_t width = 0;
-    for (int64_t r = k / 2 * SWEEP_SLICE; r < (k / 2 + 1) * SWEEP_SLICE; ++r) {
-      int32_t length = node[r] < 0 ? 0 : count_side(m, node[r] - m->first, (int)(k % 2));
-      width = length > width ? length : width;
-    }
-    start[k + 1] = start[k] + width * SWEEP_SLICE;
-  }
-  s->n_entries = start[n_sides];
-  KP_TRY(room(&s->other, KP_TYPE_I32, s->n_entries, &other));
-  KP_TRY(room(&s->pair, KP_TYPE_I32, s->n_entries, &pair));
-  entry_arrays to = { .row = row, .other = other, .pair = pair };
-  KP_TRY(kp_buffer_get(&s->pair_springs, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.springs));
-  KP_TRY(kp_buffer_get(&s->pair_start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.start));
-  for (int64_t k = 0; k < n_sides; ++k) {
-    for (int64_t l = 0; l < SWEEP_SLICE; ++l) {
-      int64_t r = k / 2 * SWEEP_SLICE + l, e = start[k] + l;
-      if (node[r] >= 0) {
-        e = write_side(m, node[r] - m->first, (int)(k % 2), &to, e);
-      }
-      for (; e < start[k + 1]; e += SWEEP_SLICE) {
-        other[e] = (int32_t)r;
-        pair[e] = -1;
-      }
-    }
-  }
-  return KP_OK;
-}
-
-static kp_result make_vectors(kp_sweep *s) {
-  kp_buffer *rows[] = { &s->minus, &s->right, &s->change, &s->product, &s->guess, &s->wanted },
-            *records[] = { &s->t, &s->w };
-  for (size_t k = 0; k < sizeof rows / sizeof rows[0]; ++k) {
-    KP_TRY(kp_vector_resize(rows[k], 3 * s->rows));
-    KP_TRY(kp_vector_fill(3 * s->rows, 0.0, rows[k]));
-  }
-  for (size_t k = 0; k < sizeof records / sizeof records[0]; ++k) {
-    KP_TRY(kp_vector_resize(records[k], KP_RECORD * s->rows));
-    KP_TRY(kp_vector_fill(KP_RECORD * s->rows, 0.0, records[k]));
-  }
-  KP_TRY(kp_vector_resize(&s->block, SWEEP_BLOCK * s->rows));
-  KP_TRY(kp_vector_resize(&s->inverse, SWEEP_BLOCK * s->rows));
-  KP_TRY(kp_vector3_resize(&s->root, KP_TYPE_REAL, s->n_entries));
-  KP_TRY(kp_vector3_resize(&s->pull, KP_TYPE_REAL, s->n_entries));
-  KP_TRY(kp_vector_resize(&s->own, SWEEP_OWN * s->rows));
-  return kp_vector_resize(&s->side, s->n_entries);
-}
-
-static bool has_hair(const kp_deform *d, const kp_deform_group *group) {
-  for (size_t k = 0; k < d->hair.places.count; ++k) {
-    if (d->parts.data[d->hair.places.data[k].part].scheme == group->scheme) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static kp_result make(kp_deform *d, const kp_deform_group *group, kp_backend *backend, kp_sweep *s,
-                      draft *m) {
-  KP_TRY(sort_springs(d, group, m));
-  KP_TRY(find_pairs(s, m));
-  KP_TRY(colour_nodes(m));
-  KP_TRY(place_rows(s, m, backend));
-  KP_TRY(fill_entries(s, m));
-  return make_vectors(s);
-}
-
-kp_result kp_sweep_make(kp_deform *d, const kp_deform_group *group, kp_backend *backend,
-                        kp_sweep **out) {
-  bool is_implicit =
-      group->scheme == KP_SCHEME_NEWMARK || group->scheme == KP_SCHEME_BACKWARD_EULER;
-  if (!is_implicit || group->springs.n == 0 || group->tets.n > 0 || has_hair(d, group)) {
-    return KP_OK;
-  }
-  kp_sweep *s = kp_alloc_zero(sizeof *s, KP_MEMORY_WORLD);
-  if (s == NULL) {
-    return KP_ERROR_MEMORY;
-  }
-  *out = s;
-  s->nodes = group->nodes;
-  each_buffer(s, init_one, backend);
-  draft m = { .first = group->nodes.first, .n = group->nodes.n };
-  kp_result result = make(d, group, backend, s, &m);
-  free_draft(&m);
-  return result;
-}
-
 // ---- a system -----------------------------------------------------------------------------------
 
+// Elastic tetrahedra lie in lanes; the others are evaluated as ever.
+kp_result kp_sweep_evaluate(kp_deform *d, const kp_deform_part *part, kp_buffer x[3],
+                            double implicit) {
+  kp_deform_tets *t = &d->tets;
+  kp_backend *backend = d->set->space->backend;
+  kp_call call;
+  if (part->solids.n > 0) {
+    blocks_solid_args a = { .first = part->solids.first,
+                            .count = part->solids.n,
+                            .n = t->solids.n,
+                            .implicit = (kp_real)implicit,
+                            .strength = (kp_real)part->strength_now };
+    kp_call_init(&call, &blocks_solid_kernel, &a);
+    KP_BIND(&call, &a, corner, &t->solids.corner, KP_ACCESS_READ);
+    KP_BIND(&call, &a, rest, &t->solids.rest, KP_ACCESS_READ);
+    KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
+    KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
+    KP_BIND(&call, &a, block, &t->block, KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, pull, &t->pull, KP_ACCESS_WRITE);
+    KP_TRY(kp_call_rows(backend, &call, &t->lanes, (part->solids.n + KP_LANES - 1) / KP_LANES));
+  }
+  if (part->axes.n > 0) {
+    kp_deform_part axes = *part;
+    axes.solids.n = 0;
+    KP_TRY(kp_deform_tets_evaluate(d, &axes, x, implicit));
+    blocks_axis_args a = { .first = part->axes.first, .n = t->axes.n, .place = t->solids.n };
+    kp_call_init(&call, &blocks_axis_kernel, &a);
+    KP_BIND(&call, &a, slope, &t->axes.slope, KP_ACCESS_READ);
+    KP_BIND(&call, &a, force, &t->axes.force, KP_ACCESS_READ);
+    KP_BIND(&call, &a, rate, &t->axes.rate, KP_ACCESS_READ);
+    KP_BIND(&call, &a, block, &t->block, KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, pull, &t->pull, KP_ACCESS_WRITE);
+    KP_TRY(kp_call_run(backend, &call, part->axes.n));
+  }
+  return KP_OK;
+}
+
+static kp_result join_blocks(kp_deform *d, kp_sweep *s, double h) {
+  sweep_join_args a = { .h = (kp_real)h };
+  kp_call call;
+  kp_call_init(&call, &sweep_join_kernel, &a);
+  KP_BIND(&call, &a, low, &s->low, KP_ACCESS_READ);
+  KP_BIND(&call, &a, high, &s->high, KP_ACCESS_READ);
+  KP_BIND(&call, &a, begins, &s->begins, KP_ACCESS_READ);
+  KP_BIND(&call, &a, pair_start, &s->pair_start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, pair_springs, &s->pair_springs, KP_ACCESS_READ);
+  KP_BIND(&call, &a, part_start, &s->part_start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, parts, &s->parts, KP_ACCESS_READ);
+  KP_BIND(&call, &a, item, &d->tets.block, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, d, &d->springs.direction, KP_ACCESS_READ);
+  KP_BIND(&call, &a, force, &d->springs.force, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rate, &d->springs.rate, KP_ACCESS_READ);
+  KP_BIND(&call, &a, side, &d->springs.side, KP_ACCESS_READ);
+  KP_BIND(&call, &a, block, &s->blocks, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, fx, s->has_springs ? &s->pull.c[0] : NULL, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, fy, s->has_springs ? &s->pull.c[1] : NULL, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, fz, s->has_springs ? &s->pull.c[2] : NULL, KP_ACCESS_WRITE);
+  s->h = h;
+  return kp_call_run(d->set->space->backend, &call, s->n_pairs);
+}
+
 kp_result kp_sweep_fill(kp_deform *d, kp_sweep *s, double h) {
+  if (s->has_blocks) {
+    return join_blocks(d, s, h);
+  }
   sweep_fill_args a = { .h = (kp_real)h };
   kp_call call;
   kp_call_init(&call, &sweep_fill_kernel, &a);
@@ -369,10 +101,11 @@ static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
   kp_call_bind(call, base + offsetof(sweep_entries, member), (buffer), KP_ACCESS_READ)
   BIND_IN(start, &s->start);
   BIND_IN(other, &s->other);
-  BIND_IN(qx, &s->root.c[0]);
-  BIND_IN(qy, &s->root.c[1]);
-  BIND_IN(qz, &s->root.c[2]);
-  BIND_IN(qs, &s->side);
+  BIND_IN(qx, s->has_blocks ? NULL : &s->root.c[0]);
+  BIND_IN(qy, s->has_blocks ? NULL : &s->root.c[1]);
+  BIND_IN(qz, s->has_blocks ? NULL : &s->root.c[2]);
+  BIND_IN(qs, s->has_blocks ? NULL : &s->side);
+  BIND_IN(block, s->has_blocks ? &s->blocks : NULL);
 #undef BIND_IN
 }
 
@@ -387,10 +120,15 @@ kp_result kp_sweep_pull(kp_deform *d, kp_sweep *s, kp_buffer v[3]) {
   KP_BIND(&call, &p, z, &v[2], KP_ACCESS_READ);
   KP_BIND(&call, &p, to, &s->t, KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(backend, &call, s->rows));
-  sweep_pull_args a = { .rows = s->rows };
+  sweep_pull_args a = { .rows = s->rows, .h = (kp_real)s->h };
   kp_call_init(&call, &sweep_pull_kernel, &a);
   bind_entries(&call, &a.entries, s);
-  KP_BIND_VECTOR3(&call, &a, f, &s->pull, KP_ACCESS_READ);
+  KP_BIND(&call, &a, fx, s->has_springs ? &s->pull.c[0] : NULL, KP_ACCESS_READ);
+  KP_BIND(&call, &a, fy, s->has_springs ? &s->pull.c[1] : NULL, KP_ACCESS_READ);
+  KP_BIND(&call, &a, fz, s->has_springs ? &s->pull.c[2] : NULL, KP_ACCESS_READ);
+  KP_BIND(&call, &a, corner_start, s->has_blocks ? &s->corner_start : NULL, KP_ACCESS_READ);
+  KP_BIND(&call, &a, corner, s->has_blocks ? &s->corner : NULL, KP_ACCESS_READ);
+  KP_BIND(&call, &a, force, s->has_blocks ? &d->tets.pull : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, v, &s->t, KP_ACCESS_READ);
   KP_BIND(&call, &a, y, &s->product, KP_ACCESS_WRITE);
   for (size_t c = 0; c < s->colours.count; ++c) {

@@ -1,5 +1,6 @@
-// The solver of implicit steps for groups of nodes that springs alone hold together (cloth, bodies
-// of edges): conjugate gradients between Gauss-Seidel sweeps by colours (deform_sweep_kernels.h).
+// The solver of implicit steps for groups of nodes that springs and elements of four nodes hold
+// together (cloth, soft bodies), but no hair: conjugate gradients between Gauss-Seidel sweeps by
+// colours (deform_sweep_kernels.h).
 //
 // The sweeps know the sums of stiffness at a node, from which the small mass does not come back
 // exactly in kp_real. So they only correct: the residual is that of a product that
@@ -15,28 +16,37 @@ typedef struct kp_sweep_colour {
 } kp_sweep_colour;
 
 struct kp_sweep {
-  int64_t rows, n_entries;
+  int64_t rows, n_entries, n_pairs;
+  bool has_springs, has_blocks;
   kp_range nodes;
   KP_ARRAY(kp_sweep_colour) colours;
   // constant, I32
   kp_buffer node, row;  // of a row; of a node of the group
   kp_buffer start, other, pair;
   kp_buffer pair_start, pair_springs;
+  kp_buffer low, high, begins, part_start, parts;  // of blocks, see sweep_join_args
+  kp_buffer corner_start, corner;
   // of a system
   double h;  // s, in the entries; 0: they are not those of the springs as evaluated last
   kp_vector3 root, pull;
   kp_buffer side;
+  kp_buffer blocks;  // of entries
   kp_buffer block, inverse, own;
   kp_buffer t, w;                  // records of rows
   kp_buffer minus, right, change;  // vectors of rows
   kp_buffer wanted, guess, product;
 };
 
-// For a group whose springs are known; *out stays NULL where something else holds it together too.
+// For a group whose springs and elements are known; *out stays NULL where hair belongs to it, and
+// where no step of its scheme has a system.
 KP_NODISCARD kp_result kp_sweep_make(kp_deform *deform, const kp_deform_group *group,
                                      kp_backend *backend, kp_sweep **out);
 void kp_sweep_destroy(kp_sweep **sweep);
 
+// Tetrahedra of a part as blocks, at positions x: kp_deform_tets_evaluate for groups that are
+// solved by sweeps.
+KP_NODISCARD kp_result kp_sweep_evaluate(kp_deform *deform, const kp_deform_part *part,
+                                         kp_buffer x[3], double implicit);
 // Entries of the system (M - h D), after evaluate.
 KP_NODISCARD kp_result kp_sweep_fill(kp_deform *deform, kp_sweep *sweep, double h);
 // Its blocks, as far as nodes are free to move.

@@ -21,7 +21,7 @@
 #pragma once
 
 #include "math/records.h"
-#include "methods/deform/deform_kernels.h"
+#include "methods/deform/deform_blocks_kernels.h"
 
 #define SWEEP_SLICE KP_LANES
 #ifdef __CUDACC__
@@ -33,7 +33,10 @@
 #define SWEEP_BLOCK 6  // of a symmetric 3x3 block: xx yy zz xy xz yz, item k of row r at [k R + r]
 
 // Springs between two nodes lie on one line, so they are one entry: what they do to a velocity u of
-// the other node is q (q.u) + s u, and f what they do at rest, with the step in all of them.
+// the other node is q (q.u) + s u, and f what they do at rest, with the step in all of them. Where
+// elements of four nodes take part an entry is a 3x3 block instead, B u, that of the other end
+// being its transpose; blocks of a row sum to what the row does to itself. Item k of entry e, the
+// l-th of its slice, is at [9 (e - l) + SWEEP_SLICE k + l].
 typedef struct sweep_fill_args {
   kp_real h;
   const int32_t
@@ -72,13 +75,88 @@ KP_FN void sweep_fill(int64_t e, const sweep_fill_args *g) {
   g->fz[e] = pull * d[2];
 }
 
+// Blocks of a pair of nodes: what its elements have for it, and its springs. The other end sees the
+// transpose.
+typedef struct sweep_join_args {
+  kp_real h;
+  const int32_t *low, *high;  // entries of a pair at its lower and at its higher node
+  const int32_t *begins;      // 1: the first spring begins at the lower node
+  const int32_t *pair_start, *pair_springs;
+  const int32_t *part_start;  // elements of a pair ...
+  const int32_t *parts;       // ... 2 (6 element + pair of corners) + (1: seen from the higher)
+  const kp_real *item;        // blocks of elements, BLOCKS_ITEM each
+  const kp_real *dx, *dy, *dz, *force, *rate, *side;
+  kp_real *block;
+  kp_real *fx, *fy, *fz;
+} sweep_join_args;
+
+KP_FN void sweep_join(int64_t p, const sweep_join_args *g) {
+  kp_real there[9] = { 0 }, back[9] = { 0 };
+  for (int32_t k = g->part_start[p]; k < g->part_start[p + 1]; ++k) {
+    int32_t code = g->parts[k], place = code >> 1;
+    const kp_real *item = g->item + BLOCKS_ITEM * (int64_t)(place / 6) + 9 * (place % 6);
+    kp_real *to = code & 1 ? back : there;
+    for (int c = 0; c < 9; ++c) {
+      to[c] += item[c];
+    }
+  }
+  kp_real along = 0, side = 0, force = 0, d[3] = { 0, 0, 0 };
+  for (int32_t k = g->pair_start[p]; k < g->pair_start[p + 1]; ++k) {
+    int32_t s = g->pair_springs[k];
+    if (k == g->pair_start[p]) {
+      d[0] = g->dx[s];
+      d[1] = g->dy[s];
+      d[2] = g->dz[s];
+    }
+    kp_real c = g->rate[s] - g->side[s];
+    along += c > 0 ? c : 0;
+    side += g->side[s];
+    force += g->force[s];
+  }
+  int64_t low = g->low[p], high = g->high[p];
+  int64_t l = low % SWEEP_SLICE, m = high % SWEEP_SLICE;
+  kp_real *lower = g->block + 9 * (low - l) + l, *higher = g->block + 9 * (high - m) + m;
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      kp_real b = there[3 * r + c] + back[3 * c + r] + along * d[r] * d[c];
+      b = g->h * (r == c ? b + side : b);
+      lower[(3 * r + c) * SWEEP_SLICE] = b;
+      higher[(3 * c + r) * SWEEP_SLICE] = b;
+    }
+  }
+  if (g->fx != NULL) {
+    kp_real pull = g->begins[p] ? g->h * force : -(g->h * force);
+    kp_real *const f[3] = { g->fx, g->fy, g->fz };
+    for (int c = 0; c < 3; ++c) {
+      f[c][low] = pull * d[c];
+      f[c][high] = -(pull * d[c]);
+    }
+  }
+}
+
 // ---- blocks of nodes
 
 typedef struct sweep_entries {
   const int32_t *start;  // of slices: earlier colours of slice s at 2 s, later ones at 2 s + 1
   const int32_t *other;  // row
   const kp_real *qx, *qy, *qz, *qs;
+  const kp_real *block;  // NULL: springs
 } sweep_entries;
+
+// Where the blocks of entry e begin, of row i.
+KP_FN const kp_real *sweep_blocks_at(const sweep_entries *g, int64_t e, int64_t i) {
+  int64_t lane = i % SWEEP_SLICE;
+  return g->block + 9 * (e - lane) + lane;
+}
+
+// y += B u
+KP_FN void sweep_add_block(const kp_real *b, const kp_lanes u[3], kp_lanes y[3]) {
+  for (int c = 0; c < 3; ++c) {
+    const kp_real *row = b + 3 * c * SWEEP_SLICE;
+    y[c] += KP_LANES_LOAD(row) * u[0] + KP_LANES_LOAD(row + SWEEP_SLICE) * u[1] +
+            KP_LANES_LOAD(row + 2 * SWEEP_SLICE) * u[2];
+  }
+}
 
 typedef struct sweep_block_args {
   int64_t rows;
@@ -193,8 +271,21 @@ KP_FN void sweep_block_some(int64_t slice, int64_t i, int n, const sweep_block_a
       sum[k][l] = 0;
     }
   }
-  for (int64_t e = s->start[2 * slice] + i % SWEEP_SLICE; e < s->start[2 * slice + 2];
-       e += SWEEP_SLICE) {
+  int64_t e = s->start[2 * slice] + i % SWEEP_SLICE;
+  for (; s->block != NULL && e < s->start[2 * slice + 2]; e += SWEEP_SLICE) {
+    const kp_real *b = sweep_blocks_at(s, e, i);
+    KP_INDEPENDENT
+    for (int l = 0; l < n; ++l) {
+      const kp_real *at = b + l;
+      sum[0][l] += at[0];
+      sum[1][l] += at[4 * SWEEP_SLICE];
+      sum[2][l] += at[8 * SWEEP_SLICE];
+      sum[3][l] += (at[SWEEP_SLICE] + at[3 * SWEEP_SLICE]) / 2;
+      sum[4][l] += (at[2 * SWEEP_SLICE] + at[6 * SWEEP_SLICE]) / 2;
+      sum[5][l] += (at[5 * SWEEP_SLICE] + at[7 * SWEEP_SLICE]) / 2;
+    }
+  }
+  for (; e < s->start[2 * slice + 2]; e += SWEEP_SLICE) {
     KP_INDEPENDENT
     for (int l = 0; l < n; ++l) {
       kp_real x = s->qx[e + l], y = s->qy[e + l], z = s->qz[e + l], side = s->qs[e + l];
@@ -333,7 +424,13 @@ KP_FN void sweep_sum(const sweep_entries *g, int64_t side, int64_t i, const kp_r
                      kp_lanes sum[3]) {
   kp_lanes zero = { 0 };
   sum[0] = sum[1] = sum[2] = zero;
-  for (int64_t e = g->start[side] + i % SWEEP_SLICE; e < g->start[side + 1]; e += SWEEP_SLICE) {
+  int64_t e = g->start[side] + i % SWEEP_SLICE;
+  for (; g->block != NULL && e < g->start[side + 1]; e += SWEEP_SLICE) {
+    kp_lanes u[3];
+    kp_records_gather(x, g->other + e, u);
+    sweep_add_block(sweep_blocks_at(g, e, i), u, sum);
+  }
+  for (; e < g->start[side + 1]; e += SWEEP_SLICE) {
     kp_lanes u[3];
     kp_records_gather(x, g->other + e, u);
     kp_lanes qx = KP_LANES_LOAD(g->qx + e), qy = KP_LANES_LOAD(g->qy + e);
@@ -418,7 +515,14 @@ KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
   y[0] = drag * nx;
   y[1] = drag * ny;
   y[2] = drag * nz;
-  for (int64_t e = s->start[2 * j] + i % SWEEP_SLICE; e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
+  int64_t e = s->start[2 * j] + i % SWEEP_SLICE;
+  for (; s->block != NULL && e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
+    kp_lanes v[3];
+    kp_records_gather(g->u, s->other + e, v);
+    kp_lanes d[3] = { u[0] - v[0], u[1] - v[1], u[2] - v[2] };
+    sweep_add_block(sweep_blocks_at(s, e, i), d, y);
+  }
+  for (; e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
     kp_lanes v[3];
     kp_records_gather(g->u, s->other + e, v);
     kp_lanes qx = KP_LANES_LOAD(s->qx + e), qy = KP_LANES_LOAD(s->qy + e);
@@ -435,14 +539,34 @@ KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
   sweep_put(g->y, rows, i, i0, i1, y);
 }
 
-// What springs do to their rows at velocities v: y = sum of f + q (q.dv) + s dv.
+// What springs do to their rows at velocities v: y = sum of f + q (q.dv) + s dv. Elements of four
+// nodes add the forces on their corners.
 typedef struct sweep_pull_args {
   int64_t rows;
+  kp_real h;
   sweep_entries entries;
-  const kp_real *fx, *fy, *fz;
-  const kp_real *v;  // records
+  const kp_real *fx, *fy, *fz;  // NULL: there are no springs
+  const int32_t *corner_start;  // of slices
+  const int32_t *corner;        // records of `force`; the last of them is 0
+  const kp_real *force;         // NULL: none
+  const kp_real *v;             // records
   kp_real *y;
 } sweep_pull_args;
+
+// h times the forces on the corners that lie at the rows from i on.
+KP_FN void sweep_corners(const sweep_pull_args *g, int64_t slice, int64_t i, kp_lanes y[3]) {
+  for (int64_t e = g->corner_start[slice] + i % SWEEP_SLICE; e < g->corner_start[slice + 1];
+       e += SWEEP_SLICE) {
+    kp_lanes f[3];
+    kp_records_gather(g->force, g->corner + e, f);
+    for (int c = 0; c < 3; ++c) {
+      y[c] += f[c];
+    }
+  }
+  for (int c = 0; c < 3; ++c) {
+    y[c] *= g->h;
+  }
+}
 
 KP_FN void sweep_pull(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_pull_args *g) {
   (void)k;
@@ -450,7 +574,22 @@ KP_FN void sweep_pull(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_
   const sweep_entries *s = &g->entries;
   kp_lanes zero = { 0 }, v[3], y[3] = { zero, zero, zero };
   kp_records_load(g->v + KP_RECORD * i, v);
-  for (int64_t e = s->start[2 * j] + i % SWEEP_SLICE; e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
+  if (g->force != NULL) {
+    sweep_corners(g, j, i, y);
+  }
+  int64_t e = s->start[2 * j] + i % SWEEP_SLICE;
+  for (; s->block != NULL && e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
+    kp_lanes u[3];
+    kp_records_gather(g->v, s->other + e, u);
+    kp_lanes d[3] = { u[0] - v[0], u[1] - v[1], u[2] - v[2] };
+    if (g->fx != NULL) {
+      y[0] += KP_LANES_LOAD(g->fx + e);
+      y[1] += KP_LANES_LOAD(g->fy + e);
+      y[2] += KP_LANES_LOAD(g->fz + e);
+    }
+    sweep_add_block(sweep_blocks_at(s, e, i), d, y);
+  }
+  for (; e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
     kp_lanes u[3];
     kp_records_gather(g->v, s->other + e, u);
     kp_lanes qx = KP_LANES_LOAD(s->qx + e), qy = KP_LANES_LOAD(s->qy + e);
@@ -546,6 +685,9 @@ KP_FN void sweep_forth(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep
 
 #define DEFORM_SWEEP_KERNELS(POINT, REDUCE, ROW, PAIR)                                             \
   POINT(sweep, fill)                                                                               \
+  POINT(sweep, join)                                                                               \
+  ROW(blocks, solid)                                                                               \
+  POINT(blocks, axis)                                                                              \
   ROW(sweep, block)                                                                                \
   POINT(sweep, weigh)                                                                              \
   POINT(sweep, gather)                                                                             \

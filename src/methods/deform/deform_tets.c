@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "methods/deform/deform.h"
-#include "methods/deform/deform_tets_kernels.h"
+#include "methods/deform/deform_blocks_kernels.h"
 #include "par/kernel_define.h"
 
 DEFORM_TETS_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
@@ -85,10 +85,28 @@ static kp_result make_room(kp_deform *d, int64_t n_axes, int64_t n_solids) {
   KP_TRY(room(&a->slope, KP_TYPE_REAL, 12 * n_axes, &unused));
   KP_TRY(room(&a->force, KP_TYPE_REAL, n_axes, &unused));
   KP_TRY(room(&a->rate, KP_TYPE_REAL, n_axes, &unused));
-  KP_TRY(room(&s->corner, KP_TYPE_I32, 4 * n_solids, &unused));
+  // lanes reach beyond the last element
+  KP_TRY(room(&s->corner, KP_TYPE_I32, 4 * n_solids + KP_LANES, &unused));
   KP_TRY(room(&s->tet, KP_TYPE_I32, n_solids, &unused));
-  KP_TRY(room(&s->rest, KP_TYPE_REAL, DEFORM_SOLID_REST * n_solids, &unused));
+  KP_TRY(room(&s->rest, KP_TYPE_REAL, DEFORM_SOLID_REST * n_solids + KP_LANES, &unused));
   return room(&s->state, KP_TYPE_REAL, DEFORM_SOLID_STATE * n_solids, &unused);
+}
+
+// Blocks of all elements, for groups that are solved by sweeps.
+kp_result kp_deform_make_blocks(kp_deform *d) {
+  kp_deform_tets *t = &d->tets;
+  int64_t n = t->solids.n + t->axes.n, n_runs = (t->solids.n + KP_LANES - 1) / KP_LANES;
+  void *unused;
+  kp_row_segment *runs;
+  KP_TRY(room(&t->block, KP_TYPE_REAL, BLOCKS_ITEM * n, &unused));
+  KP_TRY(room(&t->pull, KP_TYPE_REAL, BLOCKS_PULL * n + KP_RECORD, &unused));
+  KP_TRY(kp_buffer_resize(&t->lanes, sizeof *runs * (size_t)n_runs));
+  KP_TRY(kp_buffer_get(&t->lanes, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&runs));
+  for (int64_t k = 0; k < n_runs; ++k) {
+    runs[k] =
+        (kp_row_segment){ .i0 = (int32_t)(k * KP_LANES), .i1 = (int32_t)((k + 1) * KP_LANES) };
+  }
+  return KP_OK;
 }
 
 typedef struct tet_arrays {

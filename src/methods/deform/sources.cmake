@@ -10,6 +10,7 @@ kp_sources(
   deform_schemes.c
   deform_setup.c
   deform_sweep.c
+  deform_sweep_rows.c
   deform_tets.c
   deform_wind.c
   hair.c

@@ -1,0 +1,490 @@
+// Rows of the sweeps: colours of nodes, pairs of nodes with what lies between them, and where all
+// of it stands in the arrays of a solver.
+#include <stdlib.h>
+#include <string.h>
+
+#include "methods/deform/deform_sweep.h"
+#include "methods/deform/deform_sweep_kernels.h"
+
+// ---- life ---------------------------------------------------------------------------------------
+
+static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend *backend),
+                        kp_backend *backend) {
+  kp_buffer *all[] = {
+    &s->node,      &s->row,       &s->start,        &s->other,     &s->pair,       &s->pair_start,
+    &s->side,      &s->root.c[0], &s->root.c[1],    &s->root.c[2], &s->block,      &s->t,
+    &s->inverse,   &s->minus,     &s->pair_springs, &s->right,     &s->w,          &s->change,
+    &s->product,   &s->own,       &s->guess,        &s->wanted,    &s->pull.c[0],  &s->pull.c[1],
+    &s->pull.c[2], &s->low,       &s->high,         &s->begins,    &s->part_start, &s->parts,
+    &s->corner,    &s->blocks,    &s->corner_start
+  };
+  for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
+    each(all[k], backend);
+  }
+}
+
+static void init_one(kp_buffer *buffer, kp_backend *backend) {
+  kp_buffer_init(buffer, backend);
+}
+
+static void free_one(kp_buffer *buffer, kp_backend *backend) {
+  (void)backend;
+  kp_buffer_free(buffer);
+}
+
+void kp_sweep_destroy(kp_sweep **sweep) {
+  kp_sweep *s = *sweep;
+  if (s == NULL) {
+    return;
+  }
+  each_buffer(s, free_one, NULL);
+  for (size_t c = 0; c < s->colours.count; ++c) {
+    kp_buffer_free(&s->colours.data[c].segments);
+  }
+  kp_array_free(&s->colours);
+  kp_free(s);
+  *sweep = NULL;
+}
+
+// ---- colours and rows ---------------------------------------------------------------------------
+
+// What joins two nodes: a spring, or two corners of an element; in blocks an element comes with the
+// code of sweep_join_args.
+typedef struct link {
+  int32_t low, high;
+  int32_t is_part;
+  int32_t what;
+} link;
+
+// What is needed while rows are made.
+typedef struct draft {
+  int64_t first, n;         // nodes of the group
+  const int32_t *a;         // of all springs: where they begin
+  KP_ARRAY(link) links;     // sorted by nodes
+  KP_ARRAY(link) ends;      // the first of each pair of nodes
+  KP_ARRAY(int32_t) nodes;  // neighbours of nodes, each once ...
+  KP_ARRAY(int32_t) pairs;  // ... and which pair they are
+  KP_ARRAY(int32_t) begin;  // of a node in these
+  KP_ARRAY(int32_t) colour;
+  KP_ARRAY(int32_t) seen;   // by colour: 1 + node that has a neighbour of it
+  KP_ARRAY(int64_t) place;  // by colour: next row
+  bool has_blocks;
+} draft;
+
+static void free_draft(draft *m) {
+  kp_array_free(&m->links);
+  kp_array_free(&m->ends);
+  kp_array_free(&m->nodes);
+  kp_array_free(&m->pairs);
+  kp_array_free(&m->begin);
+  kp_array_free(&m->colour);
+  kp_array_free(&m->seen);
+  kp_array_free(&m->place);
+}
+
+static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
+  buffer->type = (uint8_t)type;
+  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
+  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
+}
+
+static int compare_links(const void *left, const void *right) {
+  const link *l = left, *r = right;
+  if (l->low != r->low) {
+    return l->low < r->low ? -1 : 1;
+  }
+  if (l->high != r->high) {
+    return l->high < r->high ? -1 : 1;
+  }
+  if (l->is_part != r->is_part) {
+    return l->is_part < r->is_part ? -1 : 1;
+  }
+  return l->what < r->what ? -1 : l->what > r->what ? 1 : 0;
+}
+
+static kp_result add_link(draft *m, int32_t a, int32_t b, int32_t is_part, int32_t what) {
+  int32_t first = (int32_t)m->first, low = (a < b ? a : b) - first;
+  link l = { low, a + b - 2 * first - low, is_part, what };
+  return kp_array_push(&m->links, l);
+}
+
+static kp_result link_springs(kp_deform *d, const kp_deform_group *group, draft *m) {
+  const int32_t *a, *b;
+  KP_TRY(kp_buffer_get(&d->springs.a, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&a));
+  KP_TRY(kp_buffer_get(&d->springs.b, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&b));
+  m->a = a;
+  for (int64_t k = 0; k < group->springs.n; ++k) {
+    int32_t s = (int32_t)(group->springs.first + k);
+    KP_TRY(add_link(m, a[s], b[s], 0, s));
+  }
+  return KP_OK;
+}
+
+// Elements of one kind, which begin at `place` among all blocks.
+static kp_result link_corners(kp_buffer *corners, int64_t n, kp_range range, int64_t place,
+                              draft *m) {
+  if (range.n == 0) {
+    return KP_OK;
+  }
+  const int32_t *corner;
+  KP_TRY(kp_buffer_get(corners, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&corner));
+  for (int64_t e = range.first; e < range.first + range.n; ++e) {
+    for (int pair = 0; pair < BLOCKS_PAIRS; ++pair) {
+      int a, b;
+      blocks_corners(pair, &a, &b);
+      int32_t from = corner[a * n + e], to = corner[b * n + e];
+      int32_t code = 2 * (int32_t)(BLOCKS_PAIRS * (place + e) + pair);
+      KP_TRY(add_link(m, from, to, 1, from < to ? code : code + 1));
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result find_links(kp_deform *d, const kp_deform_group *group, draft *m) {
+  kp_deform_tets *t = &d->tets;
+  KP_TRY(kp_array_reserve(&m->links, (size_t)(group->springs.n + BLOCKS_PAIRS * group->tets.n)));
+  KP_TRY(link_springs(d, group, m));
+  KP_TRY(link_corners(&t->solids.corner, t->solids.n, group->solids, 0, m));
+  KP_TRY(link_corners(&t->axes.corner, t->axes.n, group->axes, t->solids.n, m));
+  qsort(m->links.data, m->links.count, sizeof *m->links.data, compare_links);
+  return KP_OK;
+}
+
+// Pairs of nodes with what lies between them, and the neighbours of nodes.
+static kp_result find_pairs(kp_sweep *s, draft *m) {
+  int64_t n = (int64_t)m->links.count, n_pairs = 0;
+  int32_t *springs, *start, *parts, *part_start, n_springs = 0, n_parts = 0;
+  KP_TRY(room(&s->pair_springs, KP_TYPE_I32, n, &springs));
+  KP_TRY(room(&s->pair_start, KP_TYPE_I32, n + 1, &start));
+  KP_TRY(room(&s->parts, KP_TYPE_I32, n, &parts));
+  KP_TRY(room(&s->part_start, KP_TYPE_I32, n + 1, &part_start));
+  KP_TRY(kp_array_resize(&m->begin, (size_t)m->n + 1));
+  KP_TRY(kp_array_resize(&m->ends, (size_t)n));
+  int32_t *begin = m->begin.data;
+  memset(begin, 0, sizeof *begin * ((size_t)m->n + 1));
+  for (int64_t k = 0; k < n; ++k) {
+    const link *l = &m->links.data[k];
+    if (k == 0 || l->low != l[-1].low || l->high != l[-1].high) {
+      m->ends.data[n_pairs] = *l;
+      start[n_pairs] = n_springs;
+      part_start[n_pairs++] = n_parts;
+      ++begin[l->low + 1];
+      ++begin[l->high + 1];
+    }
+    if (l->is_part) {
+      parts[n_parts++] = l->what;
+    } else {
+      springs[n_springs++] = l->what;
+    }
+  }
+  start[n_pairs] = n_springs;
+  part_start[n_pairs] = n_parts;
+  s->n_pairs = n_pairs;
+  KP_TRY(kp_array_resize(&m->nodes, (size_t)(2 * n_pairs)));
+  KP_TRY(kp_array_resize(&m->pairs, (size_t)(2 * n_pairs)));
+  for (int64_t i = 0; i < m->n; ++i) {
+    begin[i + 1] += begin[i];
+  }
+  for (int32_t p = 0; p < (int32_t)n_pairs; ++p) {
+    const link *l = &m->ends.data[p];
+    int32_t there = begin[l->low]++, back = begin[l->high]++;
+    m->nodes.data[there] = l->high;
+    m->nodes.data[back] = l->low;
+    m->pairs.data[there] = m->pairs.data[back] = p;
+  }
+  for (int64_t i = m->n; i > 0; --i) {
+    begin[i] = begin[i - 1];
+  }
+  begin[0] = 0;
+  return KP_OK;
+}
+
+// In the order of nodes, each gets the first colour that no neighbour has.
+static kp_result colour_nodes(draft *m) {
+  KP_TRY(kp_array_resize(&m->colour, (size_t)m->n));
+  for (int32_t i = 0; i < (int32_t)m->n; ++i) {
+    for (int32_t k = m->begin.data[i]; k < m->begin.data[i + 1]; ++k) {
+      int32_t other = m->nodes.data[k];
+      if (other < i) {
+        m->seen.data[m->colour.data[other]] = i + 1;
+      }
+    }
+    size_t c = 0;
+    while (c < m->seen.count && m->seen.data[c] == i + 1) {
+      ++c;
+    }
+    if (c == m->seen.count) {
+      KP_TRY(kp_array_push(&m->seen, 0));
+    }
+    m->colour.data[i] = (int32_t)c;
+  }
+  return KP_OK;
+}
+
+// `n` slices from a row on.
+static kp_result add_colour(kp_sweep *s, kp_backend *backend, int64_t first, int64_t n) {
+  kp_sweep_colour colour = { .n = n };
+  kp_buffer_init(&colour.segments, backend);
+  KP_TRY(kp_array_push(&s->colours, colour));
+  kp_buffer *segments = &s->colours.data[s->colours.count - 1].segments;
+  kp_row_segment *runs;
+  KP_TRY(kp_buffer_resize(segments, sizeof *runs * (size_t)n));
+  KP_TRY(kp_buffer_get(segments, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&runs));
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t i0 = first + k * SWEEP_SLICE;
+    runs[k] = (kp_row_segment){ .j = (int32_t)(i0 / SWEEP_SLICE),
+                                .i0 = (int32_t)i0,
+                                .i1 = (int32_t)(i0 + SWEEP_SLICE) };
+  }
+  return KP_OK;
+}
+
+// Rows of nodes, colour by colour, and the slices of each.
+static kp_result place_rows(kp_sweep *s, draft *m, kp_backend *backend) {
+  size_t n_colours = m->seen.count;
+  KP_TRY(kp_array_resize(&m->place, n_colours));
+  memset(m->place.data, 0, sizeof *m->place.data * n_colours);
+  for (int64_t i = 0; i < m->n; ++i) {
+    ++m->place.data[m->colour.data[i]];
+  }
+  for (size_t c = 0; c < n_colours; ++c) {
+    int64_t n_slices = (m->place.data[c] + SWEEP_SLICE - 1) / SWEEP_SLICE;
+    m->place.data[c] = s->rows;
+    KP_TRY(add_colour(s, backend, s->rows, n_slices));
+    s->rows += n_slices * SWEEP_SLICE;
+  }
+  int32_t *node, *row;
+  KP_TRY(room(&s->node, KP_TYPE_I32, s->rows, &node));
+  KP_TRY(room(&s->row, KP_TYPE_I32, m->n, &row));
+  for (int64_t r = 0; r < s->rows; ++r) {
+    node[r] = -1;
+  }
+  for (int64_t i = 0; i < m->n; ++i) {
+    row[i] = (int32_t)m->place.data[m->colour.data[i]]++;
+    node[row[i]] = (int32_t)(m->first + i);
+  }
+  return KP_OK;
+}
+
+// Whether a neighbour of node i is of an earlier (0) or a later (1) colour.
+static int is_later(const draft *m, int64_t i, int32_t neighbour) {
+  return m->colour.data[neighbour] > m->colour.data[i] ? 1 : 0;
+}
+
+static int32_t count_side(const draft *m, int64_t i, int later) {
+  int32_t n = 0;
+  for (int32_t k = m->begin.data[i]; k < m->begin.data[i + 1]; ++k) {
+    n += is_later(m, i, m->nodes.data[k]) == later;
+  }
+  return n;
+}
+
+typedef struct entry_arrays {
+  const int32_t *row, *springs, *start;  // springs of pairs
+  int32_t *other, *pair;
+  int32_t *low, *high;  // of blocks: entries of pairs
+} entry_arrays;
+
+// Entries of node i on one side, SWEEP_SLICE apart from e on; returns where the next one would be.
+static int64_t write_side(const draft *m, int64_t i, int later, const entry_arrays *to, int64_t e) {
+  for (int32_t k = m->begin.data[i]; k < m->begin.data[i + 1]; ++k) {
+    if (is_later(m, i, m->nodes.data[k]) == later) {
+      int32_t pair = m->pairs.data[k];
+      to->other[e] = to->row[m->nodes.data[k]];
+      if (m->has_blocks) {
+        (m->nodes.data[k] > i ? to->low : to->high)[pair] = (int32_t)e;
+      } else {
+        bool ends_here = m->a[to->springs[to->start[pair]]] != m->first + i;
+        to->pair[e] = 2 * pair + ends_here;
+      }
+      e += SWEEP_SLICE;
+    }
+  }
+  return e;
+}
+
+static kp_result fill_entries(kp_sweep *s, const draft *m) {
+  int64_t n_sides = 2 * (s->rows / SWEEP_SLICE);
+  int32_t *node, *row, *start, *other, *pair;
+  KP_TRY(kp_buffer_get(&s->node, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&node));
+  KP_TRY(kp_buffer_get(&s->row, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&row));
+  KP_TRY(room(&s->start, KP_TYPE_I32, n_sides + 1, &start));
+  start[0] = 0;
+  for (int64_t k = 0; k < n_sides; ++k) {
+    int32_t width = 0;
+    for (int64_t r = k / 2 * SWEEP_SLICE; r < (k / 2 + 1) * SWEEP_SLICE; ++r) {
+      int32_t length = node[r] < 0 ? 0 : count_side(m, node[r] - m->first, (int)(k % 2));
+      width = length > width ? length : width;
+    }
+    start[k + 1] = start[k] + width * SWEEP_SLICE;
+  }
+  s->n_entries = start[n_sides];
+  KP_TRY(room(&s->other, KP_TYPE_I32, s->n_entries, &other));
+  KP_TRY(room(&s->pair, KP_TYPE_I32, s->n_entries, &pair));
+  entry_arrays to = { .row = row, .other = other, .pair = pair };
+  KP_TRY(room(&s->low, KP_TYPE_I32, s->n_pairs, &to.low));
+  KP_TRY(room(&s->high, KP_TYPE_I32, s->n_pairs, &to.high));
+  KP_TRY(kp_buffer_get(&s->pair_springs, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.springs));
+  KP_TRY(kp_buffer_get(&s->pair_start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.start));
+  for (int64_t k = 0; k < n_sides; ++k) {
+    for (int64_t l = 0; l < SWEEP_SLICE; ++l) {
+      int64_t r = k / 2 * SWEEP_SLICE + l, e = start[k] + l;
+      if (node[r] >= 0) {
+        e = write_side(m, node[r] - m->first, (int)(k % 2), &to, e);
+      }
+      for (; e < start[k + 1]; e += SWEEP_SLICE) {
+        other[e] = (int32_t)r;
+        pair[e] = -1;
+      }
+    }
+  }
+  return KP_OK;
+}
+
+// Whether the first spring of a pair begins at its lower node.
+static kp_result find_beginnings(kp_sweep *s, const draft *m) {
+  const int32_t *springs, *start;
+  int32_t *begins;
+  KP_TRY(kp_buffer_get(&s->pair_springs, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&springs));
+  KP_TRY(kp_buffer_get(&s->pair_start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&start));
+  KP_TRY(room(&s->begins, KP_TYPE_I32, s->n_pairs, &begins));
+  for (int64_t p = 0; p < s->n_pairs; ++p) {
+    begins[p] = start[p] < start[p + 1] &&
+                m->a[springs[start[p]]] == m->first + (int64_t)m->ends.data[p].low;
+  }
+  return KP_OK;
+}
+
+typedef KP_ARRAY(int32_t) list;
+
+// Counts the corners at rows, or puts them down where `fill` says, which it moves.
+static kp_result visit_corners(kp_deform *d, const kp_deform_group *group, const kp_sweep *s,
+                               const int32_t *row, int32_t *fill, int32_t *out) {
+  kp_deform_tets *t = &d->tets;
+  const kp_range ranges[2] = { group->solids, group->axes };
+  kp_buffer *corners[2] = { &t->solids.corner, &t->axes.corner };
+  const int64_t sizes[2] = { t->solids.n, t->axes.n }, places[2] = { 0, t->solids.n };
+  for (int kind = 0; kind < 2; ++kind) {
+    const int32_t *corner = NULL;
+    if (ranges[kind].n > 0) {
+      KP_TRY(kp_buffer_get(corners[kind], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&corner));
+    }
+    for (int64_t e = ranges[kind].first; e < ranges[kind].first + ranges[kind].n; ++e) {
+      for (int c = 0; c < 4; ++c) {
+        int32_t r = row[corner[c * sizes[kind] + e] - s->nodes.first];
+        if (out != NULL) {
+          out[fill[r]] = (int32_t)(4 * (places[kind] + e) + c);
+        }
+        fill[r] += out != NULL ? SWEEP_SLICE : 1;
+      }
+    }
+  }
+  return KP_OK;
+}
+
+// Forces on corners, as slices of rows.
+static kp_result list_corners(kp_deform *d, const kp_deform_group *group, kp_sweep *s, list *fill) {
+  int64_t n_slices = s->rows / SWEEP_SLICE;
+  const int32_t *row;
+  int32_t *start, *corner, nothing = (int32_t)(4 * (d->tets.solids.n + d->tets.axes.n));
+  KP_TRY(kp_buffer_get(&s->row, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&row));
+  KP_TRY(room(&s->corner_start, KP_TYPE_I32, n_slices + 1, &start));
+  KP_TRY(kp_array_resize(fill, (size_t)s->rows));
+  memset(fill->data, 0, sizeof *fill->data * (size_t)s->rows);
+  KP_TRY(visit_corners(d, group, s, row, fill->data, NULL));
+  start[0] = 0;
+  for (int64_t k = 0; k < n_slices; ++k) {
+    int32_t width = 0;
+    for (int64_t l = 0; l < SWEEP_SLICE; ++l) {
+      int32_t length = fill->data[k * SWEEP_SLICE + l];
+      width = length > width ? length : width;
+      fill->data[k * SWEEP_SLICE + l] = start[k] + (int32_t)l;
+    }
+    start[k + 1] = start[k] + width * SWEEP_SLICE;
+  }
+  KP_TRY(room(&s->corner, KP_TYPE_I32, start[n_slices], &corner));
+  for (int64_t k = 0; k < start[n_slices]; ++k) {
+    corner[k] = nothing;
+  }
+  return visit_corners(d, group, s, row, fill->data, corner);
+}
+
+static kp_result make_blocks(kp_deform *d, const kp_deform_group *group, kp_sweep *s,
+                             const draft *m) {
+  KP_TRY(find_beginnings(s, m));
+  list fill = { 0 };
+  kp_result result = list_corners(d, group, s, &fill);
+  kp_array_free(&fill);
+  KP_TRY(result);
+  KP_TRY(kp_vector_resize(&s->blocks, 9 * s->n_entries));
+  return kp_vector_fill(9 * s->n_entries, 0.0, &s->blocks);
+}
+
+static kp_result make_vectors(kp_sweep *s) {
+  kp_buffer *rows[] = { &s->minus, &s->right, &s->change, &s->product, &s->guess, &s->wanted },
+            *records[] = { &s->t, &s->w };
+  for (size_t k = 0; k < sizeof rows / sizeof rows[0]; ++k) {
+    KP_TRY(kp_vector_resize(rows[k], 3 * s->rows));
+    KP_TRY(kp_vector_fill(3 * s->rows, 0.0, rows[k]));
+  }
+  for (size_t k = 0; k < sizeof records / sizeof records[0]; ++k) {
+    KP_TRY(kp_vector_resize(records[k], KP_RECORD * s->rows));
+    KP_TRY(kp_vector_fill(KP_RECORD * s->rows, 0.0, records[k]));
+  }
+  KP_TRY(kp_vector_resize(&s->block, SWEEP_BLOCK * s->rows));
+  KP_TRY(kp_vector_resize(&s->inverse, SWEEP_BLOCK * s->rows));
+  KP_TRY(kp_vector_resize(&s->own, SWEEP_OWN * s->rows));
+  if (!s->has_blocks) {
+    KP_TRY(kp_vector3_resize(&s->root, KP_TYPE_REAL, s->n_entries));
+    KP_TRY(kp_vector_resize(&s->side, s->n_entries));
+  }
+  for (int c = 0; c < 3 && s->has_springs; ++c) {
+    KP_TRY(kp_vector_resize(&s->pull.c[c], s->n_entries));
+    KP_TRY(kp_vector_fill(s->n_entries, 0.0, &s->pull.c[c]));
+  }
+  return KP_OK;
+}
+
+static bool has_hair(const kp_deform *d, const kp_deform_group *group) {
+  for (size_t k = 0; k < d->hair.places.count; ++k) {
+    if (d->parts.data[d->hair.places.data[k].part].scheme == group->scheme) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static kp_result make(kp_deform *d, const kp_deform_group *group, kp_backend *backend, kp_sweep *s,
+                      draft *m) {
+  KP_TRY(find_links(d, group, m));
+  KP_TRY(find_pairs(s, m));
+  KP_TRY(colour_nodes(m));
+  KP_TRY(place_rows(s, m, backend));
+  KP_TRY(fill_entries(s, m));
+  if (s->has_blocks) {
+    KP_TRY(make_blocks(d, group, s, m));
+  }
+  return make_vectors(s);
+}
+
+kp_result kp_sweep_make(kp_deform *d, const kp_deform_group *group, kp_backend *backend,
+                        kp_sweep **out) {
+  bool is_implicit =
+      group->scheme == KP_SCHEME_NEWMARK || group->scheme == KP_SCHEME_BACKWARD_EULER;
+  if (!is_implicit || group->springs.n + group->tets.n == 0 || has_hair(d, group)) {
+    return KP_OK;
+  }
+  kp_sweep *s = kp_alloc_zero(sizeof *s, KP_MEMORY_WORLD);
+  if (s == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  *out = s;
+  s->nodes = group->nodes;
+  s->has_springs = group->springs.n > 0;
+  s->has_blocks = group->tets.n > 0;
+  each_buffer(s, init_one, backend);
+  draft m = { .first = group->nodes.first, .n = group->nodes.n, .has_blocks = s->has_blocks };
+  kp_result result = make(d, group, backend, s, &m);
+  free_draft(&m);
+  return result;
+}
