@@ -1,5 +1,6 @@
 #include "geom/scalp.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,4 +213,61 @@ kp_result kp_scalp_seed(const kp_mesh_query *surface, const kp_scalp_def *def,
   kp_free(s.radius);
   kp_free(s.cells);
   return result;
+}
+
+// ---- order --------------------------------------------------------------------------------------
+
+#define ORDER_BITS 16  // per axis
+
+// Bit b of v to bit 3 b.
+static uint64_t spread_bits(uint64_t v) {
+  uint64_t out = 0;
+  for (int b = 0; b < ORDER_BITS; ++b) {
+    out |= (v >> b & 1u) << (3 * b);
+  }
+  return out;
+}
+
+static int compare_order(const void *a, const void *b) {
+  const cell_root *p = a, *q = b;
+  if (p->key != q->key) {
+    return p->key < q->key ? -1 : 1;
+  }
+  return p->root < q->root ? -1 : p->root > q->root;
+}
+
+kp_result kp_scalp_order(kp_scalp_roots *roots) {
+  size_t n = roots->count;
+  if (n < 2) {
+    return KP_OK;
+  }
+  cell_root *order = kp_alloc(n * sizeof *order, KP_MEMORY_MESH);
+  kp_scalp_root *copy = kp_alloc(n * sizeof *copy, KP_MEMORY_MESH);
+  if (order == NULL || copy == NULL) {
+    kp_free(order);
+    kp_free(copy);
+    return KP_ERROR_MEMORY;
+  }
+  kp_vec3 lo = roots->data[0].position, hi = lo;
+  for (size_t i = 1; i < n; ++i) {
+    lo = kp_vec3_min(lo, roots->data[i].position);
+    hi = kp_vec3_max(hi, roots->data[i].position);
+  }
+  kp_vec3 e = kp_vec3_sub(hi, lo);
+  double size = fmax(e.x, fmax(e.y, e.z));
+  double scale = size > 0.0 ? (double)((1 << ORDER_BITS) - 1) / size : 0.0;
+  for (size_t i = 0; i < n; ++i) {
+    kp_vec3 p = kp_vec3_scale(kp_vec3_sub(roots->data[i].position, lo), scale);
+    uint64_t key = spread_bits((uint64_t)p.x) | spread_bits((uint64_t)p.y) << 1 |
+                   spread_bits((uint64_t)p.z) << 2;
+    order[i] = (cell_root){ .key = key, .root = (kp_index)i };
+  }
+  qsort(order, n, sizeof *order, compare_order);
+  memcpy(copy, roots->data, n * sizeof *copy);
+  for (size_t i = 0; i < n; ++i) {
+    roots->data[i] = copy[order[i].root];
+  }
+  kp_free(order);
+  kp_free(copy);
+  return KP_OK;
 }

@@ -29,3 +29,7 @@ typedef struct kp_scalp_def {
 // Appends `count` roots. Fails with KP_ERROR_SCENE where the density leaves no room for them.
 KP_NODISCARD kp_result kp_scalp_seed(const kp_mesh_query *surface, const kp_scalp_def *def,
                                      kp_scalp_roots *roots);
+
+// Roots in the order of a curve that fills space (Morton 1966): those that are near each other get
+// numbers that are near each other, and so do the hairs that grow from them.
+KP_NODISCARD kp_result kp_scalp_order(kp_scalp_roots *roots);

@@ -175,6 +175,44 @@ static void roots_spread_evenly_by_density(void **state) {
   kp_mesh_query_destroy(&query);
 }
 
+static double way_along(const kp_scalp_roots *roots) {
+  double sum = 0.0;
+  for (size_t i = 0; i + 1 < roots->count; ++i) {
+    sum += kp_vec3_length(kp_vec3_sub(roots->data[i + 1].position, roots->data[i].position));
+  }
+  return sum;
+}
+
+// The same roots, each near the one before it: at random they are 4/3 apart, neighbours 0.09.
+static void order_puts_neighbours_together(void **state) {
+  (void)state;
+  kp_mesh mesh;
+  kp_vec3 center = { 3.0, -2.0, 1.0 };
+  assert_ok(kp_mesh_make_icosphere(center, 1.0, 4, &mesh));
+  kp_mesh_query *query;
+  assert_ok(kp_mesh_query_create(&mesh, &query));
+  kp_scalp_def def = { .count = 1000, .iterations = 5, .seed = 7 };
+  kp_scalp_roots roots = { 0 };
+  assert_ok(kp_scalp_order(&roots));
+  assert_ok(kp_scalp_seed(query, &def, &roots));
+  kp_vec3 before = { 0.0, 0.0, 0.0 }, after = before;
+  for (size_t i = 0; i < roots.count; ++i) {
+    before = kp_vec3_add(before, roots.data[i].position);
+  }
+  double way = way_along(&roots);
+  assert_ok(kp_scalp_order(&roots));
+  assert_int_equal(roots.count, 1000);
+  for (size_t i = 0; i < roots.count; ++i) {
+    after = kp_vec3_add(after, roots.data[i].position);
+    assert_true(nearest_of(&roots, i) > 0.0);  // none is there twice
+  }
+  assert_vec3_near(before, after, 1e-9);
+  print_message("way along all roots: %.4g, in order %.4g\n", way, way_along(&roots));
+  assert_true(way > 1200.0 && way_along(&roots) < 200.0);
+  kp_array_free(&roots);
+  kp_mesh_query_destroy(&query);
+}
+
 static double nowhere(kp_vec3 p, kp_vec3 normal, void *user) {
   (void)p;
   (void)normal;
@@ -256,6 +294,7 @@ int main(void) {
     cmocka_unit_test(curls_have_their_radius_and_length),
     cmocka_unit_test(hairs_fall_over_the_head),
     cmocka_unit_test(roots_spread_evenly_by_density),
+    cmocka_unit_test(order_puts_neighbours_together),
     cmocka_unit_test(no_room_is_said),
     cmocka_unit_test(guides_blend_from_the_root),
     cmocka_unit_test_setup_teardown(guides_are_read, kp_test_folder_make, kp_test_folder_remove),

@@ -145,10 +145,7 @@ static void bind_gather(kp_call *call, deform_gather *g, kp_deform *d, kp_buffer
   BIND_IN(link_start, &l->start);
   BIND_IN(link_refs, &l->refs);
   BIND_IN(link_weight, &l->weight);
-  BIND_IN(lx, &l->dx);
-  BIND_IN(ly, &l->dy);
-  BIND_IN(lz, &l->dz);
-  BIND_IN(link_tension, &l->tension);
+  BIND_IN(link_pull, &l->pull);
 #undef BIND_IN
 }
 

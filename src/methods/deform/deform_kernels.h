@@ -116,9 +116,9 @@ typedef struct deform_gather {
   const kp_real *dx, *dy, *dz, *tension;
   const int32_t *tet_start, *tet_refs;
   const kp_real *tx, *ty, *tz;  // force of a tetrahedron on its corners, 4 tet + corner
-  // links: tension along a direction, shared by the weights of 4 corners
+  // links: a force, shared by the weights of 4 corners
   const int32_t *link_start, *link_refs;  // 4 link + corner
-  const kp_real *link_weight, *lx, *ly, *lz, *link_tension;
+  const kp_real *link_weight, *link_pull;
 } deform_gather;
 
 KP_FN void deform_sum(const deform_gather *g, int64_t i, kp_real f[3]) {
@@ -150,11 +150,10 @@ KP_FN void deform_sum(const deform_gather *g, int64_t i, kp_real f[3]) {
   }
   for (int32_t r = g->link_start[i]; r < g->link_start[i + 1]; ++r) {
     int32_t ref = g->link_refs[r];
-    int32_t l = ref >> 2;
-    kp_real t = g->link_weight[ref] * g->link_tension[l];
-    f[0] += t * g->lx[l];
-    f[1] += t * g->ly[l];
-    f[2] += t * g->lz[l];
+    const kp_real *pull = g->link_pull + 4 * (int64_t)(ref >> 2);
+    f[0] += g->link_weight[ref] * pull[0];
+    f[1] += g->link_weight[ref] * pull[1];
+    f[2] += g->link_weight[ref] * pull[2];
   }
 }
 

@@ -434,6 +434,10 @@ static kp_result make(const kp_hair_def *def, const kp_env *env, hair_site *site
   }
   kp_scalp_roots roots = { 0 };
   kp_result result = site->solid != NULL ? seed_scalp(def, site, &roots) : seed_disc(def, &roots);
+  // hairs that touch lie near each other in memory then
+  if (result == KP_OK) {
+    result = kp_scalp_order(&roots);
+  }
   if (result == KP_OK) {
     result = grow_hairs(def, site, guides, &roots, part);
   }

@@ -197,7 +197,7 @@ typedef struct hair_link_tension_args {
   const int32_t *node;
   const kp_real *weight, *dx, *dy, *dz, *force, *rate;
   deform_in v;
-  kp_real *tension;
+  kp_real *pull;  // 4 link + axis: the force on its first point; the fourth is not used
 } hair_link_tension_args;
 
 KP_FN void hair_link_tension(int64_t e, const hair_link_tension_args *g) {
@@ -211,7 +211,11 @@ KP_FN void hair_link_tension(int64_t e, const hair_link_tension_args *g) {
     speed -= g->weight[4 * l + c] * ((x[i] - x[first]) * g->dx[l] + (y[i] - y[first]) * g->dy[l] +
                                      (z[i] - z[first]) * g->dz[l]);
   }
-  g->tension[l] = g->elastic * g->force[l] + g->rate[l] * speed;
+  // side by side, because nodes gather them from anywhere
+  kp_real tension = g->elastic * g->force[l] + g->rate[l] * speed;
+  g->pull[4 * l] = tension * g->dx[l];
+  g->pull[4 * l + 1] = tension * g->dy[l];
+  g->pull[4 * l + 2] = tension * g->dz[l];
 }
 
 // y -= P h f, f what the links of a node do at the velocity their tensions were taken at: their
@@ -220,7 +224,7 @@ typedef struct hair_link_apply_args {
   int64_t first;  // node
   kp_real h;
   const int32_t *start, *refs;
-  const kp_real *weight, *dx, *dy, *dz, *tension;
+  const kp_real *weight, *pull;
   const uint8_t *hold;
   const kp_real *cx, *cy, *cz;  // contact normals
   deform_out y;
@@ -231,11 +235,10 @@ KP_FN void hair_link_apply(int64_t e, const hair_link_apply_args *g) {
   kp_real f[3] = { 0, 0, 0 };
   for (int32_t r = g->start[i]; r < g->start[i + 1]; ++r) {
     int32_t ref = g->refs[r];
-    int32_t l = ref >> 2;
-    kp_real t = g->weight[ref] * g->tension[l];
-    f[0] += t * g->dx[l];
-    f[1] += t * g->dy[l];
-    f[2] += t * g->dz[l];
+    const kp_real *pull = g->pull + 4 * (int64_t)(ref >> 2);
+    f[0] += g->weight[ref] * pull[0];
+    f[1] += g->weight[ref] * pull[1];
+    f[2] += g->weight[ref] * pull[2];
   }
   const kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
   deform_free(g->hold[i], n, f);

@@ -98,7 +98,7 @@ static void each_buffer(kp_hair_links *l, void (*each)(kp_buffer *, kp_backend *
                         kp_backend *backend) {
   kp_buffer *all[] = { &l->node,    &l->weight, &l->rest,  &l->stiffness, &l->damping,
                        &l->longest, &l->made,   &l->start, &l->refs,      &l->dx,
-                       &l->dy,      &l->dz,     &l->force, &l->rate,      &l->tension };
+                       &l->dy,      &l->dz,     &l->force, &l->rate,      &l->pull };
   for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
     each(all[b], backend);
   }
@@ -460,11 +460,11 @@ static kp_result fill_links(kp_deform *d) {
     longest[k] = (kp_real)model->stiction_break;
     made[k] = (kp_real)fmin(one->length, model->stiction_distance);
   }
-  kp_buffer *scratch[] = { &l->dx, &l->dy, &l->dz, &l->force, &l->rate, &l->tension };
+  kp_buffer *scratch[] = { &l->dx, &l->dy, &l->dz, &l->force, &l->rate, &l->pull };
   for (size_t b = 0; b < sizeof scratch / sizeof scratch[0]; ++b) {
     void *unused;
-    KP_TRY(room(scratch[b], KP_TYPE_REAL, n, &unused));
-    memset(unused, 0, sizeof(kp_real) * (size_t)n);
+    KP_TRY(room(scratch[b], KP_TYPE_REAL, scratch[b] == &l->pull ? 4 * n : n, &unused));
+    memset(unused, 0, scratch[b]->used);
   }
   return KP_OK;
 }
@@ -604,7 +604,7 @@ kp_result kp_hair_tensions(kp_deform *d, const kp_deform_group *group, kp_buffer
   KP_BIND(&call, &a, v.x, v[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, v.y, v[1], KP_ACCESS_READ);
   KP_BIND(&call, &a, v.z, v[2], KP_ACCESS_READ);
-  KP_BIND(&call, &a, tension, &l->tension, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, pull, &l->pull, KP_ACCESS_WRITE);
   return kp_call_run(d->set->space->backend, &call, range.n);
 }
 
@@ -620,10 +620,7 @@ static kp_result add_links(kp_deform *d, const kp_deform_group *group, double h,
   KP_BIND(&call, &a, start, &l->start, KP_ACCESS_READ);
   KP_BIND(&call, &a, refs, &l->refs, KP_ACCESS_READ);
   KP_BIND(&call, &a, weight, &l->weight, KP_ACCESS_READ);
-  KP_BIND(&call, &a, dx, &l->dx, KP_ACCESS_READ);
-  KP_BIND(&call, &a, dy, &l->dy, KP_ACCESS_READ);
-  KP_BIND(&call, &a, dz, &l->dz, KP_ACCESS_READ);
-  KP_BIND(&call, &a, tension, &l->tension, KP_ACCESS_READ);
+  KP_BIND(&call, &a, pull, &l->pull, KP_ACCESS_READ);
   KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
   KP_BIND(&call, &a, y.x, y, KP_ACCESS_WRITE);
