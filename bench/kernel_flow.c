@@ -40,7 +40,7 @@ static kp_result step(kp_flow *flow, kp_env *env, kp_buffer *thickness) {
   kp_population_stats stats;
   double worst;
   const kp_flow_watch watch = { &flow->pressure->buffers[0], 0.0, 1e-3 };
-  KP_TRY(kp_flow_follow(flow, &watch, 1));
+  KP_TRY(kp_flow_follow(flow, &(kp_flow_activity){ .watches = &watch, .n_watches = 1 }));
   KP_TRY(kp_flow_solids(flow, env, KP_CELL_FLUID));
   KP_TRY(kp_flow_advect(flow, env));
   KP_TRY(kp_flow_forces(flow, env, 1.0));
@@ -53,7 +53,7 @@ static kp_result step(kp_flow *flow, kp_env *env, kp_buffer *thickness) {
   return kp_flow_stats(flow, env, &stats);
 }
 
-// What no method asks a level set for.
+// What no method asks a level set for, and a band in a window that leaves something out.
 static kp_result measure(kp_mac *mac, kp_buffer *phi) {
   kp_level_set set;
   kp_level_set_sums sums;
@@ -61,7 +61,23 @@ static kp_result measure(kp_mac *mac, kp_buffer *phi) {
   if (result == KP_OK) {
     result = kp_level_set_measure(&set, phi, NULL, &sums);
   }
+  const int32_t lo[3] = { 0, 0, 0 };
+  const int32_t hi[3] = { 1, 1, 1 };
+  result = result == KP_OK ? kp_mac_set_window(mac, lo, hi, 0) : result;
+  result = result == KP_OK ? kp_level_set_band(&set, phi, 3.0) : result;
   kp_level_set_free(&set);
+  return result;
+}
+
+// The box around some particles.
+static kp_result surround(kp_flow *flow, kp_env *env) {
+  static const kp_vec3 places[3] = { { 0.1, 0.2, 0.3 }, { 0.7, 0.1, 0.2 }, { 0.4, 0.9, 0.6 } };
+  kp_set *set = NULL;
+  kp_aabb box;
+  KP_TRY(kp_set_create(env->registry, "dots", KP_SET_FREE, 3, &set));
+  kp_result result = kp_set_add(set, 3, places, NULL);
+  result = result == KP_OK ? kp_flow_box(flow, set, &box) : result;
+  kp_set_destroy(&set);
   return result;
 }
 
@@ -92,6 +108,9 @@ kp_result kp_kernel_flow(kp_world *world, int64_t cells) {
     env->time = 0.01 * s;
     kp_bodies_script(env->bodies, env->time);
     result = step(&flow, env, &thickness);
+  }
+  if (result == KP_OK) {
+    result = surround(&flow, env);
   }
   if (result == KP_OK) {
     result = measure(flow.mac, &flow.pressure->buffers[0]);

@@ -82,8 +82,25 @@ kp_result kp_level_set_unite(kp_level_set *set, kp_buffer *phi, kp_buffer *other
 
 // ---- distances
 
+// What lies outside the window is not to be read as a way to the surface: the arrays serve others
+// too.
+static kp_result clear_outside(kp_level_set *set) {
+  if (kp_mac_n_cells(set->mac) == kp_mac_n_all(set->mac)) {
+    return KP_OK;
+  }
+  level_set_clear_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &level_set_clear_kernel, &a);
+  KP_BIND(&call, &a, distance, &set->distance[0], KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, other, &set->distance[1], KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, known, &set->known[0], KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, known_other, &set->known[1], KP_ACCESS_OVERWRITE);
+  return kp_call_run(set->mac->backend, &call, set->mac->view.count);
+}
+
 // First values beside the zero set; both arrays far beyond it, ghosts too.
 static kp_result begin(kp_level_set *set, kp_buffer *phi) {
+  KP_TRY(clear_outside(set));
   KP_TRY(kp_mac_fill_cells(set->mac, phi, NAN));
   level_set_begin_args a = { .grid = set->mac->view,
                              .crossings = set->start == KP_LEVEL_SET_CROSSINGS };

@@ -11,6 +11,7 @@
   KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM
 
 #define LEVEL_SET_KERNELS(POINT, REDUCE, ROW, PAIR)                                                \
+  POINT(level_set, clear)                                                                          \
   ROW(level_set, begin)                                                                            \
   ROW(level_set, relax)                                                                            \
   POINT(level_set, sweep)                                                                          \
@@ -58,6 +59,19 @@ KP_FN kp_real level_set_crossing(kp_real phi, kp_real other) {
   kp_real share = phi / (phi - other);
   int is_cut = (phi < 0) != (other < 0);
   return is_cut ? share : (kp_real)LEVEL_SET_FAR;
+}
+
+// Beyond the window: far away, and nothing known.
+typedef struct level_set_clear_args {
+  kp_real *distance, *other;
+  kp_real *known, *known_other;
+} level_set_clear_args;
+
+KP_FN void level_set_clear(int64_t at, const level_set_clear_args *a) {
+  a->distance[at] = LEVEL_SET_FAR;
+  a->other[at] = LEVEL_SET_FAR;
+  a->known[at] = 0;
+  a->known_other[at] = 0;
 }
 
 typedef struct level_set_begin_args {

@@ -193,24 +193,56 @@ static kp_result quieten(kp_flow *flow) {
   return kp_call_run(flow->mac->backend, &call, flow->mac->view.count);
 }
 
-kp_result kp_flow_follow(kp_flow *flow, const kp_flow_watch *watches, int n) {
-  if (!flow->grid.follow) {
-    return KP_OK;
-  }
+// Lowest and highest cell per axis where a watched array says so.
+static kp_result find_active(kp_flow *flow, const kp_flow_activity *activity, double v[6]) {
   flow_active_args a = { .grid = flow->mac->view };
   kp_buffer *watched[KP_FLOW_WATCHED] = { NULL, NULL, NULL };
-  for (int w = 0; w < n; ++w) {
-    a.rest[w] = (kp_real)watches[w].rest;
-    a.tolerance[w] = (kp_real)watches[w].tolerance;
-    watched[w] = watches[w].values;
+  for (int w = 0; w < activity->n_watches; ++w) {
+    a.rest[w] = (kp_real)activity->watches[w].rest;
+    a.tolerance[w] = (kp_real)activity->watches[w].tolerance;
+    watched[w] = activity->watches[w].values;
   }
   kp_call call;
   kp_call_init(&call, &flow_active_kernel, &a);
   KP_BIND(&call, &a, first, watched[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, second, watched[1], KP_ACCESS_READ);
   KP_BIND(&call, &a, third, watched[2], KP_ACCESS_READ);
+  return kp_call_reduce(flow->mac->backend, &call, flow->mac->view.count, v);
+}
+
+// Cells of a box, cut at the grid.
+static void include_box(const kp_mac_view *g, const kp_aabb *box, double v[6]) {
+  for (int c = 0; c < 3; ++c) {
+    double last = (double)g->n[c] - 1.0;
+    double lo = floor((component(box->min, c) - g->lo[c]) / g->cell);
+    double hi = floor((component(box->max, c) - g->lo[c]) / g->cell);
+    v[c] = fmin(v[c], fmin(fmax(lo, 0.0), last));
+    v[3 + c] = fmax(v[3 + c], fmin(fmax(hi, 0.0), last));
+  }
+}
+
+kp_result kp_flow_box(kp_flow *flow, kp_set *set, kp_aabb *out) {
+  flow_box_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &flow_box_kernel, &a);
+  KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
   double v[6];
-  KP_TRY(kp_call_reduce(flow->mac->backend, &call, flow->mac->view.count, v));
+  KP_TRY(kp_call_reduce(flow->mac->backend, &call, set->space->n, v));
+  *out = (kp_aabb){ { v[0], v[1], v[2] }, { v[3], v[4], v[5] } };
+  return KP_OK;
+}
+
+kp_result kp_flow_follow(kp_flow *flow, const kp_flow_activity *activity) {
+  if (!flow->grid.follow) {
+    return KP_OK;
+  }
+  double v[6] = { HUGE_VAL, HUGE_VAL, HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };
+  if (activity->n_watches > 0) {
+    KP_TRY(find_active(flow, activity, v));
+  }
+  for (size_t b = 0; b < activity->n_boxes; ++b) {
+    include_box(&flow->mac->view, &activity->boxes[b], v);
+  }
   int32_t lo[3] = { 0, 0, 0 };
   int32_t hi[3] = { 1, 1, 1 };
   for (int c = 0; c < 3 && v[0] <= v[3]; ++c) {

@@ -10,6 +10,7 @@
 //   stage check         kp_flow_check
 #pragma once
 
+#include "data/set.h"
 #include "linalg/poisson.h"
 #include "methods/common/advect.h"
 #include "methods/common/grid_solids.h"
@@ -60,12 +61,21 @@ KP_NODISCARD kp_result kp_flow_solids(kp_flow *flow, kp_env *env, uint8_t kind);
 
 // With grid.follow: the window to where any watched array differs from its rest value by more than
 // its tolerance, and far enough around for a step. What the window leaves becomes still air. To be
-// called before kp_flow_solids, which makes what it enters fluid. At most three arrays.
+// called before kp_flow_solids, which makes what it enters fluid. At most three arrays. `boxes`
+// belong to it as well: what comes in, particles.
 typedef struct kp_flow_watch {
   kp_buffer *values;
   double rest, tolerance;
 } kp_flow_watch;
-KP_NODISCARD kp_result kp_flow_follow(kp_flow *flow, const kp_flow_watch *watches, int n);
+typedef struct kp_flow_activity {
+  const kp_flow_watch *watches;
+  int n_watches;
+  const kp_aabb *boxes;
+  size_t n_boxes;
+} kp_flow_activity;
+KP_NODISCARD kp_result kp_flow_follow(kp_flow *flow, const kp_flow_activity *activity);
+// The box around particles, for it.
+KP_NODISCARD kp_result kp_flow_box(kp_flow *flow, kp_set *set, kp_aabb *out);
 
 // Face velocities of solids and sides: what the pressure may not change.
 KP_NODISCARD kp_result kp_flow_boundaries(kp_flow *flow, kp_env *env);

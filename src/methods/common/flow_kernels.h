@@ -30,6 +30,7 @@
   ROW(flow, constrain)                                                                             \
   ROW(flow, force)                                                                                 \
   POINT(flow, quiet)                                                                               \
+  REDUCE(flow, box, FLOW_ACTIVE)                                                                   \
   REDUCE(flow, active, FLOW_ACTIVE)                                                                \
   REDUCE(flow, report, FLOW_REPORT)                                                                \
   REDUCE(flow, sums, FLOW_SUMS)                                                                    \
@@ -639,6 +640,16 @@ KP_FN void flow_active(int64_t at, const flow_active_args *a, double *out) {
     out[c] = is_active ? (double)cell[c] : HUGE_VAL;
     out[3 + c] = is_active ? (double)cell[c] : -HUGE_VAL;
   }
+}
+
+typedef struct flow_box_args {
+  const kp_pos *x, *y, *z;
+} flow_box_args;
+
+KP_FN void flow_box(int64_t i, const flow_box_args *a, double *out) {
+  out[0] = out[3] = a->x[i];
+  out[1] = out[4] = a->y[i];
+  out[2] = out[5] = a->z[i];
 }
 
 // What lies outside the window is still air.

@@ -57,6 +57,7 @@ static void flip_destroy(void **self) {
   kp_vorticity_free(&flip->vorticity);
   kp_flow_free(&flip->flow);
   kp_array_free(&flip->floaters);
+  kp_array_free(&flip->boxes);
   kp_array_free(&flip->liquids);
   kp_free(flip);
   *self = NULL;
@@ -184,11 +185,33 @@ static bool is_later(const kp_env *env) {
   return env->evaluation > 0;
 }
 
+// The window to the particles. Deep liquid of a narrow band has none: it keeps the whole grid.
+static kp_result follow(kp_flip *flip) {
+  kp_flow *flow = &flip->flow;
+  if (!flow->grid.follow || flip->band.is_there) {
+    return KP_OK;
+  }
+  flip->boxes.count = 0;
+  EACH(liquid, flip) {
+    kp_aabb box;
+    if (liquid->medium.set->space->n > 0) {
+      KP_TRY(kp_flow_box(flow, liquid->medium.set, &box));
+      KP_TRY(kp_array_push(&flip->boxes, box));
+    }
+  }
+  uint64_t revision = flow->mac->window_revision;
+  kp_flow_activity activity = { .boxes = flip->boxes.data, .n_boxes = flip->boxes.count };
+  KP_TRY(kp_flow_follow(flow, &activity));
+  flip->knows_room = flip->knows_room && flow->mac->window_revision == revision;
+  return KP_OK;
+}
+
 static kp_result flip_space(void *self, kp_env *env) {
   kp_flip *flip = self;
   if (is_later(env)) {
     return KP_OK;
   }
+  KP_TRY(follow(flip));
   KP_TRY(kp_flow_solids(&flip->flow, env, KP_CELL_AIR));
   KP_TRY(kp_flip_find_room(flip));
   EACH(liquid, flip) {

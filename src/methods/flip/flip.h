@@ -91,6 +91,7 @@ typedef struct kp_flip {
   kp_buffer excess, push;
   kp_poisson_report spread;  // of the last sub-step
   bool knows_room;
+  KP_ARRAY(kp_aabb) boxes;  // of the liquids, for the window
   kp_flip_band band;
   kp_flip_tension tension;
   kp_flip_totals totals;

@@ -32,6 +32,7 @@ static void pls_destroy(void **self) {
   kp_vorticity_free(&pls->vorticity);
   kp_flow_free(&pls->flow);
   kp_array_free(&pls->emitters);
+  kp_array_free(&pls->nozzles);
   kp_free(pls);
   *self = NULL;
 }
@@ -166,8 +167,19 @@ kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
 
 // ---- stages
 
+// The window to where phi is not that of open air, and to the nozzles.
+static kp_result follow(kp_pls *pls) {
+  double h = pls->flow.mac->view.cell;
+  kp_flow_watch water = { .values = phi_of(pls), .rest = pls->band * h, .tolerance = 1e-3 * h };
+  kp_flow_activity activity = {
+    .watches = &water, .n_watches = 1, .boxes = pls->nozzles.data, .n_boxes = pls->nozzles.count
+  };
+  return kp_flow_follow(&pls->flow, &activity);
+}
+
 static kp_result pls_population(void *self, kp_env *env) {
   kp_pls *pls = self;
+  KP_TRY(follow(pls));
   KP_TRY(kp_pls_pour(pls, env));
   return kp_vortex_particles_emit(&pls->vortices, env);
 }

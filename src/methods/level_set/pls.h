@@ -44,9 +44,11 @@ typedef struct kp_pls {
   int64_t n_escaped;  // of the last correction
   // kept in the registry
   kp_space *state;
-  int64_t age;      // sub-steps since the particles were seeded
-  uint64_t rounds;  // how often they were
+  int64_t age;         // sub-steps since the particles were seeded
+  uint64_t rounds;     // how often they were
+  uint64_t seeded_in;  // revision of the window that the counts were cleared for
   KP_ARRAY(kp_emitter_def) emitters;
+  KP_ARRAY(kp_aabb) nozzles;  // around them, for the window
 } kp_pls;
 
 extern const kp_method kp_pls_method;

@@ -193,6 +193,13 @@ static pls_grow grow_of(const kp_pls *pls) {
 // Particles to come per cell and before each cell; their sum.
 static kp_result count_seeds(kp_pls *pls, int64_t *total) {
   kp_mac *mac = pls->flow.mac;
+  if (pls->seeded_in != mac->window_revision) {
+    // cells that the window has left get none
+    void *memory;
+    KP_TRY(kp_buffer_get(&pls->counts, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &memory));
+    KP_TRY(kp_fill(mac->backend, memory, 0, pls->counts.used));
+    pls->seeded_in = mac->window_revision;
+  }
   pls_count_args a = { .grid = mac->view, .grow = grow_of(pls) };
   kp_call call;
   kp_call_init(&call, &pls_count_kernel, &a);

@@ -44,7 +44,11 @@ static kp_result take_emitters(kp_pls *pls, const kp_env *env, const kp_pls_setu
     const kp_emitter_def *def = &env->scenery.emitters[e];
     for (size_t l = 0; l < setup->n_liquids; ++l) {
       if (strcmp(def->into, setup->liquids[l].name) == 0) {
+        double r = 2.0 * def->radius;
+        kp_vec3 reach = kp_vec3_make(r, r, r);
+        kp_aabb box = { kp_vec3_sub(def->position, reach), kp_vec3_add(def->position, reach) };
         KP_TRY(kp_array_push(&pls->emitters, *def));
+        KP_TRY(kp_array_push(&pls->nozzles, box));
       }
     }
   }

@@ -318,7 +318,8 @@ static kp_result follow(kp_gas *gas) {
     { &gas->temperature->buffers[0], gas->def.ambient, 0.3 },
     { gas->fuel != NULL ? &gas->fuel->buffers[0] : NULL, 0.0, 1e-3 },
   };
-  return kp_flow_follow(&gas->flow, watches, 3);
+  kp_flow_activity activity = { .watches = watches, .n_watches = 3 };
+  return kp_flow_follow(&gas->flow, &activity);
 }
 
 static kp_result smoke_space(void *self, kp_env *env) {
