@@ -329,6 +329,7 @@ kp_solids_def kp_default_solids_def(void) {
     .strain_rate = 0.1,
     .cfl = 0.0,
     .implicit = true,
+    .ahead = 0.6,
     .turns = false,
     .tolerance = 1e-3,
     .iterations = 200,

@@ -145,7 +145,7 @@ static void links_and_contacts_are_solved(void **state) {
   kp_world *world = make_sticky_tuft(sizeof(kp_real) == 4 ? 1e-5 : 1e-10);
   kp_deform *d = kp_test_deform(world);
   int64_t most = 0, contacts = 0;
-  for (int k = 0; k < 12; ++k) {
+  for (int k = 0; k < 30; ++k) {
     kp_test_steps(world, 1);
     int64_t per_solve = d->iterations / (2 * d->inner_steps);
     most = per_solve > most ? per_solve : most;

@@ -19,6 +19,9 @@ static const kp_param solids_rows[] = {
       "Longest step as a multiple of what explicit springs bear; 0: no such limit where springs "
       "are implicit."),
   ROW(implicit, BOOL, "", 0, 0, "Springs resist implicitly: any step is stable, long ones damp."),
+  ROW(ahead, REAL, "", 0.5, 1,
+      "Part of a step that implicit springs of Newmark's variant look ahead: 0.5 is as far as its "
+      "half steps go and the edge of stability, where springs that turn make energy; more damps."),
   ROW(turns, BOOL, "", 0, 0,
       "Stretched springs also resist being turned implicitly: few long steps per frame stay calm, "
       "and lose some of their life."),
