@@ -54,6 +54,7 @@
 #include "methods/stf/stf_kernels.h"
 #include "methods/vortex_fire/vortex_fire_kernels.h"
 #include "par/kernel_define.h"
+#include "render/cast_kernels.h"
 #include "render/ray_kernels.h"
 
 #include "bench/kernels.h"
@@ -117,6 +118,7 @@
   SPH_FRACTIONAL_KERNELS(POINT, REDUCE, ROW, PAIR)                                                 \
   SURFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   MARCHING_KERNELS(POINT, REDUCE, ROW, PAIR)                                                       \
+  CAST_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   RAY_KERNELS(POINT, REDUCE, ROW, PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)

@@ -3,6 +3,7 @@
 
 #include "data/call.h"
 #include "par/kernel_define.h"
+#include "render/render.h"
 
 #include "bench/kernels.h"
 #include "bench/ray_mesh.h"
@@ -70,6 +71,34 @@ static kp_result cast(ray_job *job, kp_backend *backend) {
   return kp_call_run(backend, &call, job->n);
 }
 
+// A slab so large that no edge of it is seen: what rounding leaves is small in every pixel.
+static kp_result draw_slab(kp_backend *backend) {
+  static const double places[8][3] = {
+    { -5, 0, -5 }, { 5, 0, -5 }, { -5, 0.3, -5 }, { 5, 0.3, -5 },
+    { -5, 0, 5 },  { 5, 0, 5 },  { -5, 0.3, 5 },  { 5, 0.3, 5 }
+  };
+  static const uint32_t faces[36] = { 0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
+                                      2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5 };
+  kp_render_mesh slab = { .n_vertices = 8, .n_triangles = 12, .triangles = faces };
+  slab.positions = (kp_render_positions){ &places[0][0], &places[0][1], &places[0][2], 3 };
+  slab.look = kp_default_look_def();
+  slab.look.water = true;
+  kp_render_scene scene = { .meshes = &slab, .n_meshes = 1, .backend = backend };
+  scene.bounds.min = kp_vec3_make(-5.0, -0.2, -5.0);
+  scene.bounds.max = kp_vec3_make(5.0, 1.0, 5.0);
+  kp_render_def def = kp_default_render_def();
+  def.width = 64;
+  def.height = 36;
+  def.samples = 2;
+  def.box = false;
+  def.ground = KP_GROUND_PLAIN;
+  def.camera_position = kp_vec3_make(0.0, 1.5, 0.5);
+  kp_picture picture = { 0 };
+  kp_result result = kp_render_frame(&scene, &def, &picture);
+  kp_picture_free(&picture);
+  return result;
+}
+
 kp_result kp_kernel_rays(kp_backend *backend, int64_t n) {
   kp_ray_mesh mesh = { 0 };
   ray_job job = { .n = n };
@@ -87,6 +116,9 @@ kp_result kp_kernel_rays(kp_backend *backend, int64_t n) {
   }
   if (result == KP_OK) {
     result = cast(&job, backend);
+  }
+  if (result == KP_OK) {
+    result = draw_slab(backend);
   }
   kp_free(rays);
   kp_ray_mesh_free(&mesh);

@@ -29,7 +29,7 @@ KP_NODISCARD kp_result kp_kernel_add_sheets(kp_world *world, int64_t particles);
 KP_NODISCARD kp_result kp_kernel_bend_solids(kp_world *world);
 KP_NODISCARD kp_result kp_kernel_flow(kp_world *world, int64_t cells);
 
-// Casts n rays through a mesh, balls and strokes.
+// Casts n rays through a mesh, balls and strokes, and makes a picture of a slab of water.
 KP_NODISCARD kp_result kp_kernel_rays(kp_backend *backend, int64_t n);
 
 // Makes the surfaces of n particles from every field.

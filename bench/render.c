@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/timer.h"
+#include "par/backend.h"
 #include "par/parallel.h"
 #include "render/render.h"
 
@@ -111,8 +112,30 @@ static kp_result bench_rays(const kp_ray_scene *scene, int64_t n, const kp_roof 
   return ok ? KP_OK : KP_ERROR_MEMORY;
 }
 
-// The sea as water and as an opaque sheet.
-static kp_result bench_pictures(const kp_ray_mesh *mesh) {
+// Each a still and a preview.
+static const char *const picture_names[] = { "water", "a sheet", "water by rays",
+                                             "a sheet by rays" };
+
+static kp_result bench_picture(const kp_render_scene *scene, int kind, bool is_preview) {
+  kp_render_def def = kp_default_render_def();
+  kp_picture picture = { 0 };
+  def.width = is_preview ? 480 : 960;
+  def.height = is_preview ? 270 : 540;
+  def.samples = is_preview ? 1 : 16;
+  def.method = kind < 2 ? KP_METHOD_RASTER : KP_METHOD_RAYS;
+  double begin = kp_time_now();
+  kp_result result = kp_render_frame(scene, &def, &picture);
+  double seconds = kp_time_now() - begin;
+  char name[64];
+  (void)snprintf(name, sizeof name, "%s of %s", is_preview ? "preview" : "still",
+                 picture_names[kind]);
+  (void)printf("%-26s %9.3f s  %8.2f /s\n", name, seconds, 1.0 / seconds);
+  kp_picture_free(&picture);
+  return result;
+}
+
+// The sea as water and as an opaque sheet; other backends make pictures by rays alone.
+static kp_result bench_pictures(const kp_ray_mesh *mesh, kp_backend *backend) {
   int64_t n = mesh->geometry.n_triangles;
   int64_t n_vertices = (int64_t)lround(pow(sqrt(0.5 * (double)n) + 1.0, 2.0));
   double *places = kp_alloc(3 * (size_t)n_vertices * sizeof *places, KP_MEMORY_SCRATCH);
@@ -128,36 +151,34 @@ static kp_result bench_pictures(const kp_ray_mesh *mesh) {
   sea.positions = (kp_render_positions){ places, places + 1, places + 2, 3 };
   sea.triangles = mesh->triangles;
   kp_render_scene scene = { .meshes = &sea, .n_meshes = 1, .bounds = kp_aabb_empty() };
-  kp_render_def def = kp_default_render_def();
-  kp_picture picture = { 0 };
+  scene.backend = backend;
   kp_result result = KP_OK;
   (void)printf("\n%-26s %11s\n", "pictures", "");
-  for (int kind = 0; result == KP_OK && kind < 4; ++kind) {
-    bool is_preview = kind % 2 == 1;
+  for (int kind = backend != NULL ? 2 : 0; result == KP_OK && kind < 4; ++kind) {
     sea.look = kp_default_look_def();
-    sea.look.water = kind < 2;
-    def.width = is_preview ? 480 : 960;
-    def.height = is_preview ? 270 : 540;
-    def.samples = is_preview ? 1 : 16;
-    double begin = kp_time_now();
-    result = kp_render_frame(&scene, &def, &picture);
-    double seconds = kp_time_now() - begin;
-    const char *const names[4] = { "still of water", "preview of water", "still of a sheet",
-                                   "preview of a sheet" };
-    (void)printf("%-26s %9.3f s  %8.2f /s\n", names[kind], seconds, 1.0 / seconds);
+    sea.look.water = kind % 2 == 0;
+    result = bench_picture(&scene, kind, false);
+    if (result == KP_OK) {
+      result = bench_picture(&scene, kind, true);
+    }
   }
-  kp_picture_free(&picture);
   kp_free(places);
   return result;
 }
 
-kp_result kp_bench_render(int64_t n_triangles, int threads) {
+kp_result kp_bench_render(int64_t n_triangles, int threads, const char *name) {
+  kp_backend *backend = NULL;
+  kp_backend_kind kind;
   kp_ray_mesh mesh = { 0 };
   kp_ray_scene scene = { 0 };
   kp_roof roof;
   kp_parallel_set_threads(threads);
   kp_result result;
-  KP_TRY_GOTO(result, kp_roof_measure("cpu", &roof), done);
+  KP_TRY_GOTO(result, kp_backend_parse(name, &kind), done);
+  if (kind != KP_BACKEND_CPU) {
+    KP_TRY_GOTO(result, kp_backend_create(kind, &backend), done);
+  }
+  KP_TRY_GOTO(result, kp_roof_measure(name, &roof), done);
   KP_TRY_GOTO(result, kp_ray_mesh_make(&mesh, n_triangles, true), done);
   double begin = kp_time_now();
   KP_TRY_GOTO(result, kp_ray_scene_build(&scene, &mesh.geometry), done);
@@ -170,9 +191,12 @@ kp_result kp_bench_render(int64_t n_triangles, int threads) {
                1e-6 * (double)mesh.geometry.n_triangles / built, (long long)scene.n_nodes[0],
                (long long)scene.n_blocks[0],
                (double)mesh.geometry.n_triangles / (double)scene.n_blocks[0]);
-  KP_TRY_GOTO(result, bench_rays(&scene, 1000000, &roof), done);
-  result = bench_pictures(&mesh);
+  if (backend == NULL) {
+    KP_TRY_GOTO(result, bench_rays(&scene, 1000000, &roof), done);
+  }
+  result = bench_pictures(&mesh, backend);
 done:
+  kp_backend_destroy(&backend);
   kp_parallel_set_threads(0);
   kp_ray_mesh_free(&mesh);
   kp_ray_scene_free(&scene);

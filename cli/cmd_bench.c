@@ -199,11 +199,14 @@ static int run_kernels(const kp_arguments *arguments) {
 
 static int run_render(const kp_arguments *arguments) {
   int64_t threads = 0, size = RENDER_TRIANGLES;
+  const char *backend = kp_arguments_get(arguments, "backend");
   kp_result result = read_number(arguments, "size", 100000000, &size);
   if (result == KP_OK) {
     result = read_number(arguments, "threads", 1024, &threads);
   }
-  return kp_cli_report(result == KP_OK ? kp_bench_render(size, (int)threads) : result);
+  return kp_cli_report(result == KP_OK
+                           ? kp_bench_render(size, (int)threads, backend != NULL ? backend : "cpu")
+                           : result);
 }
 
 int cmd_bench(int argc, char **argv) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -10,6 +11,7 @@
 #include "cli/frames.h"
 #include "cli/simulate.h"
 #include "io/number.h"
+#include "par/backend.h"
 #include "par/parallel.h"
 #include "render/environment.h"
 #include "render/scene_from_frame.h"
@@ -35,6 +37,7 @@ static const kp_option options[] = {
   { "video", 0, NULL, "fail when no video can be made" },
   { "no-video", 0, NULL, "pictures only" },
   { "threads", 'j', "N", "threads to use; all of the machine when missing" },
+  { "backend", 0, "NAME", "where rays make the picture: cpu, cuda or mirror" },
 };
 
 static const kp_command command = {
@@ -64,6 +67,8 @@ typedef struct render_job {
   char folder[KP_PATH_SIZE];
   kp_picture picture;
   kp_environment environment;
+  kp_backend *backend;  // NULL: as render.method says, on this processor
+  bool has_warned;      // that the backend does not draw all there is
   kp_video *video;
   char video_path[KP_PATH_SIZE];
   bool is_following;
@@ -379,6 +384,17 @@ static kp_result save_picture(render_job *job, uint64_t number) {
   return result;
 }
 
+// Once: what rays do not draw is left to the other method, on the host.
+static void warn_of_obstacle(render_job *job, const kp_render_scene *scene) {
+  const char *what = kp_render_not_by_rays(scene);
+  bool by_rays = job->backend != NULL || job->extras.render.method == KP_METHOD_RAYS;
+  if (by_rays && what != NULL && !job->has_warned) {
+    kp_log(KP_LOG_WARN, "render", "%s are not drawn by rays: these pictures are made on the host",
+           what);
+    job->has_warned = true;
+  }
+}
+
 static kp_result render_one(render_job *job, size_t index) {
   char path[KP_PATH_SIZE];
   kp_frame *frame = NULL;
@@ -396,6 +412,8 @@ static kp_result render_one(render_job *job, size_t index) {
     kp_render_scene drawn = *kp_frame_scene_get(scene);
     drawn.environment = job->environment.texels != NULL ? &job->environment : NULL;
     drawn.interval = job->fps > 0.0 ? 1.0 / job->fps : 0.0;
+    drawn.backend = job->backend;
+    warn_of_obstacle(job, &drawn);
     result = kp_render_frame(&drawn, &job->extras.render, &job->picture);
   }
   if (result == KP_OK) {
@@ -490,6 +508,16 @@ static kp_result load_environment(render_job *job) {
   return kp_environment_load(file, &job->environment);
 }
 
+static kp_result open_backend(render_job *job) {
+  const char *name = kp_arguments_get(job->arguments, "backend");
+  kp_backend_kind kind = KP_BACKEND_CPU;
+  if (name == NULL) {
+    return KP_OK;
+  }
+  KP_TRY(kp_backend_parse(name, &kind));
+  return kind != KP_BACKEND_CPU ? kp_backend_create(kind, &job->backend) : KP_OK;
+}
+
 static kp_result set_up(render_job *job) {
   const char *wanted = kp_arguments_get(job->arguments, "output");
   const char *threads = kp_arguments_get(job->arguments, "threads");
@@ -498,6 +526,7 @@ static kp_result set_up(render_job *job) {
     KP_TRY(kp_parse_int("--threads", threads, 1, 4096, &n));
     kp_parallel_set_threads((int)n);
   }
+  KP_TRY(open_backend(job));
   KP_TRY(load_scene(job));
   face_flat_world(job->scene, &job->extras.render);
   KP_TRY(apply_options(job->arguments, &job->extras.render));
@@ -532,6 +561,7 @@ int cmd_render(int argc, char **argv) {
   }
   kp_picture_free(&job.picture);
   kp_environment_free(&job.environment);
+  kp_backend_destroy(&job.backend);
   kp_array_free(&job.looks);
   kp_scene_free(&job.scene);
   kp_frame_list_free(&job.frames);

@@ -48,12 +48,6 @@ static void plane_coordinates(const kp_pass *pass, kp_f3 position, double *a, do
   *b = pass->scene->up == KP_UP_Z ? d.y : d.z;
 }
 
-// Distance to the nearest grid line, in squares.
-static double line_distance(double v) {
-  double f = v - floor(v);
-  return f < 0.5 ? f : 1.0 - f;
-}
-
 kp_rgb kp_ground_albedo(const kp_pass *pass, kp_f3 position) {
   const kp_ground_plane *g = &pass->ground;
   kp_rgb base = pass->light.ground;
@@ -61,27 +55,15 @@ kp_rgb kp_ground_albedo(const kp_pass *pass, kp_f3 position) {
   plane_coordinates(pass, position, &a, &b);
   a /= g->square;
   b /= g->square;
-  // what one pixel spans, in squares: the pattern fades before it could flicker
+  // what one pixel spans, in squares
   double facing = fabs((double)kp_f3_dot(g->normal, kp_f3_normalize(position)));
   double span = (double)position.z / (double)pass->view.scale / g->square / fmax(facing, 1e-3);
-  double clear = fmax(1.0 - 2.0 * span, 0.0);
-  if (pass->def->ground == KP_GROUND_CHECKER) {
-    bool odd = ((int64_t)floor(a) + (int64_t)floor(b)) & 1;
-    return kp_rgb_scale(base, (float)(1.0 + (odd ? -0.045 : 0.045) * clear));
-  }
-  if (pass->def->ground == KP_GROUND_GRID) {
-    const double width = 0.012;
-    double d = fmin(line_distance(a), line_distance(b));
-    double ink = 1.0 - fmin(fmax((d - width) / fmax(span, 1e-3) + 0.5, 0.0), 1.0);
-    return kp_rgb_scale(base, (float)(1.0 - 0.22 * ink * clear));
-  }
-  return base;
+  return kp_shading_ground(base, pass->def->ground, a, b, span);
 }
 
 // 0 near the scene, 1 where the ground has become horizon.
 float kp_ground_fade(const kp_pass *pass, kp_f3 position) {
   double a, b;
   plane_coordinates(pass, position, &a, &b);
-  double t = sqrt(a * a + b * b) / pass->ground.fade;
-  return (float)(1.0 - exp(-t * t));
+  return kp_shading_ground_fade(a, b, pass->ground.fade);
 }

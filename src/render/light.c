@@ -1,6 +1,7 @@
 #include "render/light.h"
 
 #include "render/render.h"
+#include "render/shading.h"
 
 typedef struct background_colors {
   kp_rgb zenith, horizon, ground, sun, sky;
@@ -56,12 +57,7 @@ kp_light kp_light_make(const kp_light_def *def) {
 }
 
 kp_rgb kp_light_background(const kp_light *light, float upness) {
-  // begins under the horizon, because cameras look down and the far ground shows this colour too;
-  // quick at first, slow above, as haze is
-  float t = (upness + 0.15f) / 1.15f;
-  t = t < 0.0f ? 0.0f : t;
-  t = 1.0f - (1.0f - t) * (1.0f - t) * (1.0f - t);
-  return kp_rgb_mix(light->horizon, light->zenith, t);
+  return kp_shading_background(light->horizon, light->zenith, upness);
 }
 
 kp_rgb kp_light_sky(const kp_light *light, kp_f3 direction, float upness) {
@@ -73,7 +69,5 @@ kp_rgb kp_light_sky(const kp_light *light, kp_f3 direction, float upness) {
 }
 
 kp_rgb kp_light_ambient(const kp_light *light, float upness) {
-  float t = upness < 0.0f ? -upness : upness;
-  return kp_rgb_mix(light->ambient_side, upness < 0.0f ? light->ambient_down : light->ambient_up,
-                    t);
+  return kp_shading_ambient(light->ambient_up, light->ambient_side, light->ambient_down, upness);
 }

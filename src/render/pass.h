@@ -10,6 +10,7 @@
 //   yarn.c        yarn as quads of a lumislice          ground.c     plane and pattern
 //   ray_*         trees of what rays can meet           trace.c      water, glass, mirrors
 //   deep.c        light left behind hairs and puffs     caustics.c   sunlight behind water
+//   cast.c        a picture by rays alone, on any backend
 #pragma once
 
 #include <stdatomic.h>
@@ -18,6 +19,7 @@
 #include "render/bins.h"
 #include "render/light.h"
 #include "render/render.h"
+#include "render/shading.h"
 #include "render/view.h"
 
 // Materials 0 and 1 are sky and ground, then come point sets, meshes and lines in scene order.
@@ -47,9 +49,6 @@ typedef struct kp_material {
   float line_width;  // of a wireframe [pixels]; 0: faces
 } kp_material;
 
-// From this gloss on a surface mirrors what is around it and not the sky alone.
-#define KP_GLOSS_MIRRORS 0.35f
-
 // A particle in view space. A negative radius marks a sprite: no surface, in no shadow map.
 typedef struct kp_ball {
   float x, y, z, r;
@@ -70,6 +69,7 @@ typedef struct kp_screen_place {
 typedef struct kp_volume_state kp_volume_state;
 struct kp_fire_light;
 struct kp_caustics;
+struct kp_cast;
 struct kp_slices;
 struct kp_yarn;
 struct kp_deep;
@@ -152,6 +152,7 @@ typedef struct kp_pass {
   struct kp_slices *slices;    // NULL: no volume is drawn by slices
   struct kp_fire_light *fire;  // of all volumes, or NULL
   int n_fire;
+  struct kp_cast *cast;          // the picture is made by rays alone, or NULL
   struct kp_caustics *caustics;  // or NULL
   struct kp_ray_scene *rays;     // or NULL
   double rays_moment;            // at which it was made
@@ -234,14 +235,9 @@ KP_FN float kp_pass_spread(const kp_pass *pass, int x, int y, uint32_t use) {
   return (float)(h >> 8) * (1.0f / 16777216.0f);
 }
 
-// One that steps evenly through [0, 1) from pass to pass, by the golden ratio, from a start that
-// differs from those of the pixels around (interleaved gradient noise, Jimenez 2014): what it
-// leaves is fine grain without clumps.
+// One that steps evenly through [0, 1) from pass to pass.
 KP_FN float kp_pass_turn(const kp_pass *pass, int x, int y) {
-  float start = 0.06711056f * (float)x + 0.00583715f * (float)y;
-  start = 52.9829189f * (start - floorf(start));
-  float turn = start - floorf(start) + 0.61803399f * (float)(pass->index % 1024);
-  return turn - floorf(turn);
+  return kp_shading_turn(pass->index, x, y);
 }
 
 KP_FN bool kp_look_is_sprite(const kp_look_def *look) {

@@ -5,6 +5,7 @@
 
 #include "kelpie/types.h"
 #include "par/parallel.h"
+#include "render/cast.h"
 #include "render/pass.h"
 
 #define PI 3.14159265358979323846
@@ -15,6 +16,7 @@ static const char *const stroke_words[] = { "round", "lumislice", NULL };
 static const char *const scattering_words[] = { "many", "once", NULL };
 static const char *const method_words[] = { "march", "slices", NULL };
 static const char *const fresnel_words[] = { "exact", "schlick", "grey", NULL };
+static const char *const picture_words[] = { "raster", "rays", NULL };
 static const char *const shading_words[] = { "standard", "blinn-phong", NULL };
 static const char *const sprite_words[] = { "auto", "add", "over", NULL };
 static const char *const texture_words[] = { "soft", "gauss", "flat", NULL };
@@ -54,6 +56,9 @@ static const kp_param render_rows[] = {
   KP_PARAM_WORDS(kp_render_def, fresnel, fresnel_words,
                  "Share of light that water and glass mirror: by Fresnel's formulas, Schlick's "
                  "approximation, or of a white sky over grey water."),
+  KP_PARAM_WORDS(kp_render_def, method, picture_words,
+                 "How pictures are made: surfaces by tiles and rays where light leaves the line of "
+                 "sight, or by rays alone, which is what other backends do."),
   R(environment, TEXT, "", 0, 0,
     "PNG of what lies around: a cross, a row or a column of six squares, or longitude and latitude "
     "(2:1); with a * six files, named right, left, top, bottom, front and back. Sought beside the "
@@ -550,6 +555,7 @@ static void free_pass(kp_pass *pass) {
   kp_volumes_free(pass);
   kp_trace_free(pass);
   kp_caustics_free(pass);
+  kp_cast_destroy(&pass->cast);
   kp_yarn_free(pass);
   kp_deep_free(pass);
   kp_primitives_free(pass);
@@ -626,6 +632,28 @@ static kp_render_lines make_outline(kp_aabb box, box_outline *outline) {
   return lines;
 }
 
+const char *kp_render_not_by_rays(const kp_render_scene *scene) {
+  return kp_cast_obstacle(scene);
+}
+
+static kp_result cast_pass(kp_pass *pass) {
+  set_view(pass);
+  pass->sun = kp_view_vector(&pass->view, pass->light.sun);
+  kp_ground_set(pass);
+  KP_TRY(kp_trace_prepare(pass));
+  return kp_cast_pass(pass->cast, pass);
+}
+
+// By rays alone.
+static kp_result cast_passes(kp_pass *pass, struct kp_backend *backend) {
+  KP_TRY(kp_primitives_create(pass));
+  KP_TRY(kp_cast_create(pass, backend, &pass->cast));
+  for (pass->index = 0; pass->index < pass->count; ++pass->index) {
+    KP_TRY(cast_pass(pass));
+  }
+  return kp_cast_read(pass->cast, pass->picture);
+}
+
 static kp_result render_passes(const kp_render_scene *scene, int outline, const kp_render_def *def,
                                kp_picture *picture) {
   kp_pass pass = { .scene = scene, .def = def, .count = (int)def->samples, .picture = picture };
@@ -646,6 +674,11 @@ static kp_result render_passes(const kp_render_scene *scene, int outline, const 
   kp_smooth_set_taps(&pass);
   kp_result result;
   KP_TRY_GOTO(result, kp_picture_resize(picture, (int)def->width, (int)def->height), done);
+  bool by_rays = scene->backend != NULL || def->method == KP_METHOD_RAYS;
+  if (by_rays && kp_cast_obstacle(scene) == NULL) {
+    result = cast_passes(&pass, scene->backend);
+    goto done;
+  }
   KP_TRY_GOTO(result, create_surfaces(&pass), done);
   KP_TRY_GOTO(result, kp_primitives_create(&pass), done);
   KP_TRY_GOTO(result, kp_volumes_create(&pass), done);

@@ -18,6 +18,7 @@
 #include "base/param.h"
 #include "render/camera.h"
 #include "render/picture.h"
+#include "render/shading.h"
 
 typedef enum kp_axis_up { KP_UP_Y, KP_UP_Z, KP_UP_COUNT } kp_axis_up;
 
@@ -177,6 +178,8 @@ typedef struct kp_render_scene {
   kp_axis_up up;
   double interval;  // [s] from one frame to the next: what `shutter` is a share of
   const struct kp_environment *environment;  // what lies around, or NULL: the def's background
+  struct kp_backend *backend;  // where rays alone make the picture, whatever the def's method says;
+                               // NULL: this processor
 } kp_render_scene;
 
 typedef enum kp_render_background {
@@ -186,13 +189,12 @@ typedef enum kp_render_background {
   KP_BACKGROUND_COUNT
 } kp_render_background;
 
-typedef enum kp_render_ground {
-  KP_GROUND_NONE,
-  KP_GROUND_PLAIN,
-  KP_GROUND_CHECKER,
-  KP_GROUND_GRID,
-  KP_GROUND_COUNT
-} kp_render_ground;
+// How a picture is made.
+typedef enum kp_render_method {
+  KP_METHOD_RASTER,  // as told above
+  KP_METHOD_RAYS,    // by rays alone, on any backend (cast_kernels.h)
+  KP_METHOD_COUNT
+} kp_render_method;
 
 typedef struct kp_render_def {
   int64_t width, height;    // pixels
@@ -215,6 +217,7 @@ typedef struct kp_render_def {
   double ground_height;         // offset from the bottom of the bounds [m]
   int ground;                   // kp_render_ground
   int background;               // kp_render_background
+  int method;                   // kp_render_method
   int fresnel;                  // kp_fresnel of optics.h
   char environment[KP_PARAM_TEXT_SIZE];  // file of kp_environment_load, for who loads it; "": none
   bool box;                              // outline of the bounds
@@ -226,6 +229,10 @@ extern const kp_param_table kp_render_params;
 
 // Check the values of a def against its table and each other.
 KP_NODISCARD kp_result kp_render_check(const kp_render_def *def);
+
+// What of a scene rays alone do not draw, in the plural; NULL: they draw all of it. Such a scene is
+// drawn by the other method.
+const char *kp_render_not_by_rays(const kp_render_scene *scene);
 
 // Render one frame. `picture` is resized; start from a zeroed struct, reuse it between frames.
 // Fails on a scene whose arrays are missing or whose indices are out of range, on a wrong def and

@@ -5,8 +5,6 @@
 #include "par/parallel.h"
 #include "render/pass.h"
 
-#define MIRRORED_LEAST 0.02f  // share of mirrored light that is worth a ray
-
 static kp_f3 eye_of(const kp_surface_point *point) {
   bool is_camera = kp_f3_dot(point->eye, point->eye) == 0.0f;
   return is_camera ? kp_f3_normalize(kp_f3_scale(point->position, -1.0f)) : point->eye;
@@ -17,36 +15,26 @@ static kp_f3 eye_of(const kp_surface_point *point) {
 static kp_rgb add_gloss(const kp_pass *pass, const kp_surface_point *point, kp_rgb diffuse,
                         float gloss, kp_rgb sunlight, float noise) {
   kp_f3 eye = eye_of(point);
-  float facing = kp_clampf(kp_f3_dot(point->normal, eye), 0.0f, 1.0f);
-  float grazing = 1.0f - facing;
-  float fresnel = 0.04f + 0.96f * grazing * grazing * grazing * grazing * grazing;
-  fresnel *= gloss * point->occlusion;
+  float facing = kp_f3_dot(point->normal, eye);
+  float share = kp_shading_mirrored(facing, gloss, point->occlusion);
   kp_f3 mirrored = kp_f3_sub(kp_f3_scale(point->normal, 2.0f * kp_f3_dot(point->normal, eye)), eye);
-  bool is_worth = fresnel >= MIRRORED_LEAST && gloss >= KP_GLOSS_MIRRORS && !point->is_traced;
+  bool is_worth = share >= KP_MIRRORED_LEAST && gloss >= KP_GLOSS_MIRRORS && !point->is_traced;
   kp_rgb around = is_worth && pass->rays != NULL ? kp_trace_mirror(pass, point, mirrored, noise)
                                                  : kp_sky_color(pass, mirrored);
-  kp_rgb color = kp_rgb_mix(diffuse, around, fresnel);
+  kp_rgb color = kp_rgb_mix(diffuse, around, share);
 
   kp_f3 half = kp_f3_normalize(kp_f3_add(eye, pass->sun));
-  float exponent = exp2f(3.0f + 6.0f * gloss);
-  float peak = kp_clampf(kp_f3_dot(point->normal, half), 0.0f, 1.0f);
-  float shine = gloss * 0.04f * (exponent + 8.0f) / 8.0f * powf(peak, exponent);
+  float shine = kp_shading_highlight(kp_f3_dot(point->normal, half), gloss);
   return kp_rgb_add(color, kp_rgb_scale(sunlight, shine));
 }
 
-// Ambient l_a m_a + diffuse l_d m_d max(0, L.N) + specular l_s m_s max(0, H.N)^e, all in view space
-// and with white ambient light (Lyes 2010, 7.6.1). `sunlight` is the unshadowed share.
 static kp_rgb shade_blinn_phong(const kp_pass *pass, const kp_surface_point *point,
                                 const kp_material *material, kp_rgb sunlight) {
   kp_f3 half = kp_f3_normalize(kp_f3_add(eye_of(point), pass->sun));
-  float diffuse = kp_maxf(kp_f3_dot(point->normal, pass->sun), 0.0f);
-  float peak = kp_maxf(kp_f3_dot(point->normal, half), 0.0f);
-  float ambient = 0.35f * (float)pass->def->sky_strength * point->occlusion;
-  kp_rgb light = kp_rgb_scale(sunlight, diffuse);
-  light = kp_rgb_add(light, kp_rgb_make(ambient, ambient, ambient));
-  float shine = material->specular * powf(peak, material->shininess);
-  return kp_rgb_add(kp_rgb_mul(point->albedo, light),
-                    kp_rgb_scale(sunlight, diffuse > 0.0f ? shine : 0.0f));
+  kp_blinn_phong b = { material->specular, material->shininess,
+                       0.35f * (float)pass->def->sky_strength * point->occlusion };
+  return kp_shading_blinn_phong(&b, point->albedo, sunlight, kp_f3_dot(point->normal, pass->sun),
+                                kp_f3_dot(point->normal, half));
 }
 
 // Light of the sun on a surface that faces it: past what stands before it, and through what is

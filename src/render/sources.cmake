@@ -1,6 +1,7 @@
 kp_sources(
   bins.c
   camera.c
+  cast.c
   caustics.c
   colormap.c
   cover.c
@@ -28,5 +29,5 @@ kp_sources(
   video.c
   volume.c
   yarn.c)
-kp_isa_sources(ray_cpu.c)
-kp_cuda_sources(ray_cuda.cu)
+kp_isa_sources(cast_cpu.c ray_cpu.c)
+kp_cuda_sources(cast_cuda.cu ray_cuda.cu)

@@ -175,6 +175,13 @@ class Run(Case):
         if not has_backend("cuda"):
             self.refuse(6, "(?i)cuda", "run", scene, "-o", "c", "--backend", "cuda")
             self.assertFalse(os.path.exists(self.path("c")))
+        self.call("run", scene, "-o", "r")
+        small = ("render", "r", "--size", "64x36", "--samples", "2", "--no-video")
+        self.call(*small, "-o", "a", "--set", "render.method=rays")
+        self.call(*small, "-o", "b", "--backend", "mirror")
+        same = [open(self.path(d + "/frame_000001.png"), "rb").read() for d in ("a", "b")]
+        self.assertEqual(same[0], same[1])
+        self.refuse(2, "mirro.*mirror", *small, "--backend", "mirro")
 
     def test_progress(self):
         scene = self.small_scene(2)

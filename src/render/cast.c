@@ -1,0 +1,325 @@
+#include "render/cast.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "data/call.h"
+#include "par/kernel_define.h"
+#include "render/cast_kernels.h"
+#include "render/ray_scene.h"
+
+CAST_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+#define PI 3.14159265358979323846
+
+enum {
+  NODES,
+  BLOCKS = 3,
+  TRIANGLES = 6,
+  NORMALS,
+  VERTEX_COLORS,
+  BALL_COLORS,
+  STROKE_COLORS,
+  MATERIALS_OF,
+  MATERIALS = MATERIALS_OF + 3,
+  RGBA,
+  DEPTH,
+  N_BUFFERS
+};
+
+struct kp_cast {
+  kp_backend *backend, *own;  // where it runs, and the one that was opened for it
+  kp_buffer buffers[N_BUFFERS];
+  double moment;  // of the trees that were sent
+  bool has_trees;
+};
+
+const char *kp_cast_obstacle(const kp_render_scene *scene) {
+  if (scene->environment != NULL) {
+    return "pictures around the scene";
+  }
+  for (int k = 0; k < scene->n_volumes; ++k) {
+    if (scene->volumes[k].look.visible) {
+      return "volumes";
+    }
+  }
+  for (int k = 0; k < scene->n_points; ++k) {
+    if (scene->points[k].look.visible && kp_look_is_sprite(&scene->points[k].look)) {
+      return "sprites";
+    }
+  }
+  for (int k = 0; k < scene->n_lines; ++k) {
+    const kp_look_def *look = &scene->lines[k].look;
+    if (look->visible && look->stroke == KP_STROKE_LUMISLICE) {
+      return "yarns of slices";
+    }
+  }
+  for (int k = 0; k < scene->n_meshes; ++k) {
+    if (scene->meshes[k].look.visible && scene->meshes[k].look.wireframe) {
+      return "wireframes";
+    }
+  }
+  return NULL;
+}
+
+// ---- what is sent
+
+// Room for n elements on the host side; at least one, so that no pointer is NULL for nothing.
+static void *fill(struct kp_cast *c, int buffer, int64_t n, size_t element, bool *ok) {
+  size_t size = (size_t)(n > 0 ? n : 1) * element;
+  if (!*ok || kp_buffer_resize(&c->buffers[buffer], size) != KP_OK) {
+    *ok = false;
+    return NULL;
+  }
+  void *host = kp_buffer_host(&c->buffers[buffer], KP_ACCESS_OVERWRITE);
+  if (host == NULL) {
+    *ok = false;
+  } else {
+    memset(host, 0, size);
+  }
+  return host;
+}
+
+static void send(struct kp_cast *c, int buffer, const void *bytes, int64_t n, size_t element,
+                 bool *ok) {
+  void *host = fill(c, buffer, n, element, ok);
+  if (*ok && n > 0) {
+    memcpy(host, bytes, (size_t)n * element);
+  }
+}
+
+static void send_materials(struct kp_cast *c, const kp_pass *pass, bool *ok) {
+  kp_cast_material *out = fill(c, MATERIALS, pass->n_materials, sizeof *out, ok);
+  for (int i = 0; *ok && i < pass->n_materials; ++i) {
+    const kp_material *m = &pass->materials[i];
+    out[i] = (kp_cast_material){ .back = m->back,
+                                 .absorbed = m->absorbed,
+                                 .color = m->color,
+                                 .opacity = m->opacity,
+                                 .gloss = m->gloss,
+                                 .refraction = m->refraction,
+                                 .cloudy = m->cloudy,
+                                 .specular = m->specular,
+                                 .shininess = m->shininess,
+                                 .lift = 1.4f * m->radius * m->smooth,
+                                 .is_clear = m->is_clear,
+                                 .is_inside_out = m->is_inside_out,
+                                 .is_two_sided = m->is_two_sided,
+                                 .is_blinn_phong = m->is_blinn_phong };
+  }
+}
+
+// Colour of one element of a set by its value, by its own colours, or by the look.
+static kp_rgb color_of(const kp_material *m, const float *const *colors, int64_t i) {
+  if (m->scalar != NULL) {
+    return kp_material_color(m, m->scalar[i]);
+  }
+  if (colors != NULL && colors[0] != NULL) {
+    return kp_rgb_make(colors[0][i], colors[1][i], colors[2][i]);
+  }
+  return m->color;
+}
+
+static void send_meshes(struct kp_cast *c, const kp_pass *pass, bool *ok) {
+  const kp_primitives *p = &pass->primitives;
+  const kp_render_scene *s = pass->scene;
+  send(c, TRIANGLES, p->triangles, 3 * p->n_triangles, sizeof *p->triangles, ok);
+  send(c, NORMALS, p->normals, p->n_vertices, sizeof *p->normals, ok);
+  kp_rgb *colors = fill(c, VERTEX_COLORS, p->n_vertices, sizeof *colors, ok);
+  uint32_t *of = fill(c, MATERIALS_OF, p->n_triangles, sizeof *of, ok);
+  for (int k = 0; *ok && k < s->n_meshes; ++k) {
+    int index = KP_MATERIAL_FIRST + s->n_points + k;
+    const kp_material *m = &pass->materials[index];
+    for (int64_t i = p->vertex_offsets[k]; i < p->vertex_offsets[k + 1]; ++i) {
+      colors[i] = color_of(m, s->meshes[k].colors, i - p->vertex_offsets[k]);
+    }
+    for (int64_t i = p->triangle_offsets[k]; i < p->triangle_offsets[k + 1]; ++i) {
+      of[i] = (uint32_t)index;
+    }
+  }
+}
+
+static void send_others(struct kp_cast *c, const kp_pass *pass, bool *ok) {
+  const kp_primitives *p = &pass->primitives;
+  const kp_render_scene *s = pass->scene;
+  kp_rgb *colors = fill(c, BALL_COLORS, p->n_balls, sizeof *colors, ok);
+  uint32_t *of = fill(c, MATERIALS_OF + 1, p->n_balls, sizeof *of, ok);
+  for (int k = 0; *ok && k < s->n_points; ++k) {
+    for (int64_t i = p->ball_offsets[k]; i < p->ball_offsets[k + 1]; ++i) {
+      const kp_material *m = &pass->materials[KP_MATERIAL_FIRST + k];
+      colors[i] = color_of(m, s->points[k].colors, i - p->ball_offsets[k]);
+      of[i] = (uint32_t)(KP_MATERIAL_FIRST + k);
+    }
+  }
+  kp_rgb *ends = fill(c, STROKE_COLORS, 2 * p->n_segments, sizeof *ends, ok);
+  of = fill(c, MATERIALS_OF + 2, p->n_segments, sizeof *of, ok);
+  for (int64_t i = 0; *ok && i < p->n_segments; ++i) {
+    const kp_segment *segment = &p->segments[i];
+    int index = KP_MATERIAL_FIRST + s->n_points + s->n_meshes + (int)segment->set;
+    int64_t v = (int64_t)segment->vertex - p->line_offsets[segment->set];
+    ends[2 * i] = color_of(&pass->materials[index], NULL, v);
+    ends[2 * i + 1] = color_of(&pass->materials[index], NULL, v + 1);
+    of[i] = (uint32_t)index;
+  }
+}
+
+static void send_trees(struct kp_cast *c, const kp_pass *pass, bool *ok) {
+  static const size_t sizes[3] = { sizeof(kp_ray_triangles), sizeof(kp_ray_balls),
+                                   sizeof(kp_ray_strokes) };
+  const kp_ray_scene *rays = pass->rays;
+  for (int k = 0; k < 3; ++k) {
+    send(c, NODES + k, rays->nodes[k], rays->n_nodes[k], sizeof(kp_ray_node), ok);
+    send(c, BLOCKS + k, rays->blocks[k], rays->n_blocks[k], sizes[k], ok);
+  }
+  c->has_trees = true;
+  c->moment = pass->moment;
+}
+
+kp_result kp_cast_create(const kp_pass *pass, kp_backend *backend, struct kp_cast **out) {
+  struct kp_cast *c = kp_alloc_zero(sizeof *c, KP_MEMORY_RENDER);
+  *out = c;
+  if (c == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  if (backend == NULL) {
+    KP_TRY(kp_backend_create(KP_BACKEND_CPU, &c->own));
+  }
+  c->backend = backend != NULL ? backend : c->own;
+  for (int k = 0; k < N_BUFFERS; ++k) {
+    kp_buffer_init(&c->buffers[k], c->backend);
+  }
+  // of 4 bytes: float where kp_real is
+  c->buffers[RGBA].type = sizeof(kp_real) == sizeof(float) ? KP_TYPE_REAL : KP_TYPE_U32;
+  c->buffers[DEPTH].type = c->buffers[RGBA].type;
+  bool ok = true;
+  int64_t pixels = pass->def->width * pass->def->height;
+  send_materials(c, pass, &ok);
+  send_meshes(c, pass, &ok);
+  send_others(c, pass, &ok);
+  (void)fill(c, RGBA, 4 * pixels, sizeof(float), &ok);
+  (void)fill(c, DEPTH, pixels, sizeof(float), &ok);
+  return ok ? KP_OK : KP_ERROR_MEMORY;
+}
+
+void kp_cast_destroy(struct kp_cast **cast) {
+  struct kp_cast *c = *cast;
+  if (c == NULL) {
+    return;
+  }
+  for (int k = 0; c->backend != NULL && k < N_BUFFERS; ++k) {
+    kp_buffer_free(&c->buffers[k]);
+  }
+  kp_backend_destroy(&c->own);
+  kp_free(c);
+  *cast = NULL;
+}
+
+// ---- one pass
+
+static kp_f3 to_float(kp_vec3 v) {
+  return kp_f3_make((float)v.x, (float)v.y, (float)v.z);
+}
+
+static bool has_clear(const kp_pass *pass) {
+  bool any = false;
+  for (int i = KP_MATERIAL_FIRST; i < pass->n_materials; ++i) {
+    any = any || pass->materials[i].is_clear || pass->materials[i].opacity < 0.5f;
+  }
+  return any;
+}
+
+static kp_cast_frame make_frame(const kp_pass *pass) {
+  const kp_view *view = &pass->view;
+  const kp_light *light = &pass->light;
+  const kp_render_def *def = pass->def;
+  kp_vec3 middle = kp_vec3_scale(kp_vec3_add(pass->bounds.min, pass->bounds.max), 0.5);
+  kp_camera_frame disc = kp_camera_frame_along(light->sun, light->up);
+  double reach = tan(0.5 * def->sun_size_deg * PI / 180.0);
+  return (kp_cast_frame){ .eye = to_float(kp_vec3_sub(view->origin, middle)),
+                          .right = to_float(view->frame.right),
+                          .down = to_float(kp_vec3_scale(view->frame.up, -1.0)),
+                          .forward = to_float(view->frame.forward),
+                          .scale = view->scale,
+                          .axis_x = view->axis_x,
+                          .axis_y = view->axis_y,
+                          .width = view->width,
+                          .index = pass->index,
+                          .count = pass->count,
+                          .up = to_float(light->up),
+                          .sun = to_float(light->sun),
+                          .sun_right = to_float(kp_vec3_scale(disc.right, reach)),
+                          .sun_down = to_float(kp_vec3_scale(disc.up, -reach)),
+                          .sun_color = light->sun_color,
+                          .ambient_up = light->ambient_up,
+                          .ambient_side = light->ambient_side,
+                          .ambient_down = light->ambient_down,
+                          .zenith = light->zenith,
+                          .horizon = light->horizon,
+                          .ground_color = light->ground,
+                          .size = pass->ray_size,
+                          .occlusion = (float)def->occlusion,
+                          .reach = pass->occlusion_reach,
+                          .sky_strength = (float)def->sky_strength,
+                          .square = pass->ground.square,
+                          .fade = pass->ground.fade,
+                          .ground = def->ground,
+                          .fresnel = def->fresnel,
+                          .is_transparent = def->transparent,
+                          .has_clear = has_clear(pass) };
+}
+
+// A tree of nothing has no root, and a bound buffer is never NULL: it stays unbound.
+static void bind_tree(struct kp_cast *c, kp_call *call, cast_pixel_args *a,
+                      const kp_ray_scene *rays) {
+  const void **nodes[3] = { (const void **)&a->scene.rays.triangle_nodes,
+                            (const void **)&a->scene.rays.ball_nodes,
+                            (const void **)&a->scene.rays.stroke_nodes };
+  const void **blocks[3] = { (const void **)&a->scene.rays.triangles,
+                             (const void **)&a->scene.rays.balls,
+                             (const void **)&a->scene.rays.strokes };
+  for (int k = 0; k < 3; ++k) {
+    bool is_there = rays->n_nodes[k] > 0;
+    size_t of_nodes = (size_t)((char *)nodes[k] - (char *)a);
+    size_t of_blocks = (size_t)((char *)blocks[k] - (char *)a);
+    kp_call_bind(call, of_nodes, is_there ? &c->buffers[NODES + k] : NULL, KP_ACCESS_READ);
+    kp_call_bind(call, of_blocks, is_there ? &c->buffers[BLOCKS + k] : NULL, KP_ACCESS_READ);
+  }
+}
+
+kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
+  bool ok = true;
+  if (!c->has_trees || c->moment != pass->moment) {
+    send_trees(c, pass, &ok);
+  }
+  if (!ok) {
+    return KP_ERROR_MEMORY;
+  }
+  cast_pixel_args a = { .scene = { .rays = pass->rays->view }, .frame = make_frame(pass) };
+  kp_call call;
+  kp_call_init(&call, &cast_pixel_kernel, &a);
+  bind_tree(c, &call, &a, pass->rays);
+  KP_BIND(&call, &a, scene.triangles, &c->buffers[TRIANGLES], KP_ACCESS_READ);
+  KP_BIND(&call, &a, scene.normals, &c->buffers[NORMALS], KP_ACCESS_READ);
+  KP_BIND(&call, &a, scene.vertex_colors, &c->buffers[VERTEX_COLORS], KP_ACCESS_READ);
+  KP_BIND(&call, &a, scene.ball_colors, &c->buffers[BALL_COLORS], KP_ACCESS_READ);
+  KP_BIND(&call, &a, scene.stroke_colors, &c->buffers[STROKE_COLORS], KP_ACCESS_READ);
+  for (int k = 0; k < 3; ++k) {
+    KP_BIND(&call, &a, scene.materials_of[k], &c->buffers[MATERIALS_OF + k], KP_ACCESS_READ);
+  }
+  KP_BIND(&call, &a, scene.materials, &c->buffers[MATERIALS], KP_ACCESS_READ);
+  KP_BIND(&call, &a, rgba, &c->buffers[RGBA], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, depth, &c->buffers[DEPTH], KP_ACCESS_WRITE);
+  return kp_call_run(c->backend, &call, pass->def->width * pass->def->height);
+}
+
+kp_result kp_cast_read(struct kp_cast *c, kp_picture *picture) {
+  size_t pixels = (size_t)picture->width * (size_t)picture->height;
+  const void *rgba = kp_buffer_host(&c->buffers[RGBA], KP_ACCESS_READ);
+  const void *depth = kp_buffer_host(&c->buffers[DEPTH], KP_ACCESS_READ);
+  if (rgba == NULL || depth == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  memcpy(picture->rgba, rgba, 4 * pixels * sizeof(float));
+  memcpy(picture->depth, depth, pixels * sizeof(float));
+  return KP_OK;
+}

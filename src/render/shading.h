@@ -1,0 +1,109 @@
+// Light on surfaces as formulas, for the CPU and for a card: each is written here once. Directions
+// are unit vectors in any space that all of them share.
+#pragma once
+
+#include "render/colormap.h"
+#include "render/f3.h"
+
+typedef enum kp_render_ground {
+  KP_GROUND_NONE,
+  KP_GROUND_PLAIN,
+  KP_GROUND_CHECKER,
+  KP_GROUND_GRID,
+  KP_GROUND_COUNT
+} kp_render_ground;
+
+// From this gloss on a surface mirrors what is around it and not the sky alone.
+#define KP_GLOSS_MIRRORS 0.35f
+// Share of mirrored light that is worth a ray.
+#define KP_MIRRORED_LEAST 0.02f
+
+// The sky in a direction whose unit vector has the given component along up.
+KP_FN kp_rgb kp_shading_background(kp_rgb horizon, kp_rgb zenith, float upness) {
+  // begins under the horizon, because cameras look down and the far ground shows this colour too;
+  // quick at first, slow above, as haze is
+  float t = (upness + 0.15f) / 1.15f;
+  t = t < 0.0f ? 0.0f : t;
+  t = 1.0f - (1.0f - t) * (1.0f - t) * (1.0f - t);
+  return kp_rgb_mix(horizon, zenith, t);
+}
+
+// Sky and bounced light on a surface whose normal has the given component along up.
+KP_FN kp_rgb kp_shading_ambient(kp_rgb up, kp_rgb side, kp_rgb down, float upness) {
+  return kp_rgb_mix(side, upness < 0.0f ? down : up, upness < 0.0f ? -upness : upness);
+}
+
+// Share that a glossy surface mirrors (Schlick 1994), as far as it is open.
+KP_FN float kp_shading_mirrored(float facing, float gloss, float occlusion) {
+  float grazing = 1.0f - kp_clampf(facing, 0.0f, 1.0f), square = grazing * grazing;
+  return (0.04f + 0.96f * square * square * grazing) * gloss * occlusion;
+}
+
+// Highlight of the sun (Blinn 1977, normalised); `peak` is the cosine of normal and half vector.
+KP_FN float kp_shading_highlight(float peak, float gloss) {
+  float exponent = exp2f(3.0f + 6.0f * gloss);
+  return gloss * 0.04f * (exponent + 8.0f) / 8.0f * powf(kp_clampf(peak, 0.0f, 1.0f), exponent);
+}
+
+// Ambient l_a m_a + diffuse l_d m_d max(0, L.N) + specular l_s m_s max(0, H.N)^e, with white
+// ambient light (Lyes 2010, 7.6.1). `sunlight` is what comes past the shadows.
+typedef struct kp_blinn_phong {
+  float specular, shininess;
+  float ambient;
+} kp_blinn_phong;
+
+KP_FN kp_rgb kp_shading_blinn_phong(const kp_blinn_phong *b, kp_rgb albedo, kp_rgb sunlight,
+                                    float cosine, float peak) {
+  float diffuse = kp_maxf(cosine, 0.0f);
+  kp_rgb light = kp_rgb_scale(sunlight, diffuse);
+  light = kp_rgb_add(light, kp_rgb_make(b->ambient, b->ambient, b->ambient));
+  float shine = b->specular * powf(kp_maxf(peak, 0.0f), b->shininess);
+  return kp_rgb_add(kp_rgb_mul(albedo, light),
+                    kp_rgb_scale(sunlight, diffuse > 0.0f ? shine : 0.0f));
+}
+
+// Distance to the nearest grid line, in squares.
+KP_FN double kp_shading_line_distance(double v) {
+  double f = v - floor(v);
+  return f < 0.5 ? f : 1.0 - f;
+}
+
+// Pattern of the ground at a place given in squares; a pixel spans `span` of them, and the pattern
+// fades before it could flicker.
+KP_FN kp_rgb kp_shading_ground(kp_rgb base, int kind, double a, double b, double span) {
+  double clear = 1.0 - 2.0 * span;
+  clear = clear > 0.0 ? clear : 0.0;
+  if (kind == KP_GROUND_CHECKER) {
+    bool odd = (((int64_t)floor(a) + (int64_t)floor(b)) & 1) != 0;
+    return kp_rgb_scale(base, (float)(1.0 + (odd ? -0.045 : 0.045) * clear));
+  }
+  if (kind == KP_GROUND_GRID) {
+    const double width = 0.012;
+    double d = fmin(kp_shading_line_distance(a), kp_shading_line_distance(b));
+    double ink = 1.0 - fmin(fmax((d - width) / fmax(span, 1e-3) + 0.5, 0.0), 1.0);
+    return kp_rgb_scale(base, (float)(1.0 - 0.22 * ink * clear));
+  }
+  return base;
+}
+
+// 0 near the scene, 1 where the ground has become horizon.
+KP_FN float kp_shading_ground_fade(double a, double b, double fade) {
+  double t = sqrt(a * a + b * b) / fade;
+  return (float)(1.0 - exp(-t * t));
+}
+
+// A number that steps evenly through [0, 1) from pass to pass, by the golden ratio, from a start
+// that differs from those of the pixels around (interleaved gradient noise, Jimenez 2014): what it
+// leaves is fine grain without clumps.
+KP_FN float kp_shading_turn(int index, int x, int y) {
+  float start = 0.06711056f * (float)x + 0.00583715f * (float)y;
+  start = 52.9829189f * (start - floorf(start));
+  float turn = start - floorf(start) + 0.61803399f * (float)(index % 1024);
+  return turn - floorf(turn);
+}
+
+// What is left of white light, and what a liquid sends back in its colour.
+KP_FN kp_rgb kp_shading_left(kp_rgb absorbed, float metres) {
+  return kp_rgb_make(expf(-absorbed.r * metres), expf(-absorbed.g * metres),
+                     expf(-absorbed.b * metres));
+}

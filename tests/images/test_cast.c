@@ -1,0 +1,241 @@
+// Pictures by rays alone: the same on every backend, and as the other method makes them.
+#include "support/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "par/backend.h"
+#include "par/parallel.h"
+#include "render/render.h"
+
+#define N_BALLS 40
+#define ROPE 24
+
+typedef struct stage {
+  double places[N_BALLS][3], rope[ROPE][3];
+  float speeds[N_BALLS];
+  uint64_t first[2];
+  kp_render_points balls;
+  kp_render_mesh meshes[3];
+  kp_render_lines lines;
+  kp_render_scene scene;
+} stage;
+
+// A block from 0 to 1 whose faces look outwards.
+static const double corners[8][3] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 }, { 1, 1, 0 },
+                                      { 0, 0, 1 }, { 1, 0, 1 }, { 0, 1, 1 }, { 1, 1, 1 } };
+static const uint32_t faces[36] = { 0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
+                                    2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5 };
+static double blocks[3][8][3];
+
+static kp_render_mesh make_block(int k, kp_vec3 from, kp_vec3 to) {
+  for (int i = 0; i < 8; ++i) {
+    blocks[k][i][0] = from.x + corners[i][0] * (to.x - from.x);
+    blocks[k][i][1] = from.y + corners[i][1] * (to.y - from.y);
+    blocks[k][i][2] = from.z + corners[i][2] * (to.z - from.z);
+  }
+  kp_render_mesh mesh = { .n_vertices = 8, .n_triangles = 12, .triangles = faces };
+  mesh.positions = (kp_render_positions){ &blocks[k][0][0], &blocks[k][0][1], &blocks[k][0][2], 3 };
+  mesh.look = kp_default_look_def();
+  return mesh;
+}
+
+// Balls coloured by a value, a red block, a rope, and where asked for water and a pane.
+static void make_stage(stage *s, bool is_clear) {
+  memset(s, 0, sizeof *s);
+  for (int i = 0; i < N_BALLS; ++i) {
+    s->places[i][0] = 0.2 + 0.12 * (i % 8);
+    s->places[i][1] = 0.06 + 0.11 * (i / 8);
+    s->places[i][2] = 0.2 + 0.05 * (i % 3);
+    s->speeds[i] = (float)i;
+  }
+  for (int i = 0; i < ROPE; ++i) {
+    s->rope[i][0] = 0.05 * i;
+    s->rope[i][1] = 0.7 + 0.1 * sin(0.5 * i);
+    s->rope[i][2] = 0.6;
+  }
+  s->balls = (kp_render_points){ .n = N_BALLS, .radius = 0.05, .scalar = s->speeds };
+  s->balls.positions =
+      (kp_render_positions){ &s->places[0][0], &s->places[0][1], &s->places[0][2], 3 };
+  s->balls.look = kp_default_look_def();
+  s->balls.look.smooth = 0.0;
+  s->balls.look.gloss = 0.2;
+  s->meshes[0] = make_block(0, kp_vec3_make(0.7, 0.0, 0.5), kp_vec3_make(1.0, 0.4, 0.8));
+  s->meshes[0].look.color = kp_vec3_make(0.8, 0.2, 0.1);
+  s->meshes[0].look.gloss = 0.6;
+  s->meshes[1] = make_block(1, kp_vec3_make(0.0, 0.0, 0.5), kp_vec3_make(0.6, 0.3, 1.0));
+  s->meshes[1].look.water = true;
+  s->meshes[2] = make_block(2, kp_vec3_make(0.2, 0.0, 1.1), kp_vec3_make(0.9, 0.3, 1.11));
+  s->meshes[2].look.opacity = 0.3;
+  s->first[1] = ROPE;
+  s->lines = (kp_render_lines){ .n_lines = 1, .first = s->first, .radius = 0.02 };
+  s->lines.positions = (kp_render_positions){ &s->rope[0][0], &s->rope[0][1], &s->rope[0][2], 3 };
+  s->lines.look = kp_default_look_def();
+  s->scene = (kp_render_scene){ .points = &s->balls,
+                                .meshes = s->meshes,
+                                .lines = &s->lines,
+                                .n_points = 1,
+                                .n_meshes = is_clear ? 3 : 1,
+                                .n_lines = is_clear ? 1 : 0 };
+  s->scene.bounds.max = kp_vec3_make(1.2, 0.9, 1.2);
+}
+
+static kp_render_def make_def(int samples) {
+  kp_render_def def = kp_default_render_def();
+  def.width = 160;
+  def.height = 90;
+  def.samples = samples;
+  def.method = KP_METHOD_RAYS;
+  return def;
+}
+
+static kp_picture draw(const kp_render_scene *scene, const kp_render_def *def) {
+  kp_picture picture = { 0 };
+  assert_ok(kp_render_frame(scene, def, &picture));
+  return picture;
+}
+
+static void assert_same(const kp_picture *a, const kp_picture *b) {
+  size_t n = (size_t)a->width * (size_t)a->height;
+  assert_memory_equal(a->rgba, b->rgba, 4 * n * sizeof(float));
+  assert_memory_equal(a->depth, b->depth, n * sizeof(float));
+}
+
+static void mirror_makes_the_bytes_of_the_cpu(void **state) {
+  (void)state;
+  static stage s;
+  kp_backend *mirror = NULL;
+  make_stage(&s, true);
+  kp_render_def def = make_def(4);
+  def.aperture = 0.02;
+  kp_picture here = draw(&s.scene, &def);
+  assert_ok(kp_backend_create(KP_BACKEND_MIRROR, &mirror));
+  s.scene.backend = mirror;
+  kp_picture there = draw(&s.scene, &def);
+  assert_same(&here, &there);
+  assert_true(mirror->counters.launches >= 4);
+  kp_picture_free(&there);
+  // a backend means rays, whatever the method
+  def.method = KP_METHOD_RASTER;
+  there = draw(&s.scene, &def);
+  assert_same(&here, &there);
+  kp_picture_free(&here);
+  kp_picture_free(&there);
+  kp_backend_destroy(&mirror);
+}
+
+static void threads_do_not_change_bytes(void **state) {
+  (void)state;
+  static stage s;
+  make_stage(&s, true);
+  kp_render_def def = make_def(2);
+  kp_parallel_set_threads(1);
+  kp_picture one = draw(&s.scene, &def);
+  kp_parallel_set_threads(3);
+  kp_picture three = draw(&s.scene, &def);
+  kp_parallel_set_threads(0);
+  assert_same(&one, &three);
+  kp_picture_free(&one);
+  kp_picture_free(&three);
+}
+
+// Root of the mean square of the difference of two pictures, as values that run from 0 to 1, and
+// the difference of their means.
+static double difference(const kp_picture *a, const kp_picture *b, double *of_means) {
+  double square = 0.0, mean = 0.0;
+  int n = a->width * a->height;
+  for (int i = 0; i < n; ++i) {
+    for (int c = 0; c < 3; ++c) {
+      double u = fmin((double)a->rgba[4 * i + c], 1.0), v = fmin((double)b->rgba[4 * i + c], 1.0);
+      square += (u - v) * (u - v) / (3.0 * n);
+      mean += (u - v) / (3.0 * n);
+    }
+  }
+  *of_means = fabs(mean);
+  return sqrt(square);
+}
+
+static void rays_show_what_the_rasteriser_shows(void **state) {
+  (void)state;
+  static stage s;
+  double of_means;
+  make_stage(&s, false);
+  kp_render_def def = make_def(64);
+  def.occlusion = 0.0;
+  def.box = false;  // lines thinner than a pixel are smooth there
+  kp_picture rays = draw(&s.scene, &def);
+  def.method = KP_METHOD_RASTER;
+  kp_picture raster = draw(&s.scene, &def);
+  assert_true(difference(&rays, &raster, &of_means) < 0.002);
+  assert_true(of_means < 0.001);
+  kp_picture_free(&rays);
+  kp_picture_free(&raster);
+  // with water, whose sunlight goes straight here, and crevices by other means
+  make_stage(&s, true);
+  def = make_def(64);
+  rays = draw(&s.scene, &def);
+  def.method = KP_METHOD_RASTER;
+  raster = draw(&s.scene, &def);
+  assert_true(difference(&rays, &raster, &of_means) < 0.05);
+  assert_true(of_means < 0.01);
+  kp_picture_free(&rays);
+  kp_picture_free(&raster);
+}
+
+// In a world that is white all around nothing clear can be seen: no light is lost.
+static void glass_loses_no_light(void **state) {
+  (void)state;
+  static stage s;
+  make_stage(&s, true);
+  s.scene.n_points = s.scene.n_lines = 0;
+  s.scene.meshes = &s.meshes[1];
+  s.scene.n_meshes = 1;
+  s.meshes[1].look.color = kp_vec3_make(1.0, 1.0, 1.0);
+  kp_render_def def = make_def(1);
+  def.ground = KP_GROUND_NONE;
+  def.background = KP_BACKGROUND_STUDIO;
+  def.sun_strength = 0.0;
+  def.box = false;
+  def.transparent = false;
+  kp_picture picture = draw(&s.scene, &def);
+  s.scene.n_meshes = 0;
+  kp_picture empty = draw(&s.scene, &def);
+  double low = HUGE_VAL, high = 0.0;
+  for (int i = 0; i < picture.width * picture.height; ++i) {
+    low = fmin(low, (double)empty.rgba[4 * i]);
+    high = fmax(high, (double)picture.rgba[4 * i]);
+    // between the darkest and the brightest of a sky that is not all white
+    assert_true((double)picture.rgba[4 * i] > 0.45);
+    assert_true((double)picture.rgba[4 * i] < 0.93);
+  }
+  assert_true(low > 0.45 && high < 0.93);
+  kp_picture_free(&picture);
+  kp_picture_free(&empty);
+}
+
+static void what_rays_do_not_draw_is_rasterised(void **state) {
+  (void)state;
+  static stage s;
+  make_stage(&s, false);
+  assert_null(kp_render_not_by_rays(&s.scene));
+  s.balls.look.glow = 1.0;
+  assert_string_equal(kp_render_not_by_rays(&s.scene), "sprites");
+  kp_render_def def = make_def(1);
+  kp_picture rays = draw(&s.scene, &def);
+  def.method = KP_METHOD_RASTER;
+  kp_picture raster = draw(&s.scene, &def);
+  assert_same(&rays, &raster);
+  kp_picture_free(&rays);
+  kp_picture_free(&raster);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(mirror_makes_the_bytes_of_the_cpu),
+    cmocka_unit_test(threads_do_not_change_bytes),
+    cmocka_unit_test(rays_show_what_the_rasteriser_shows),
+    cmocka_unit_test(glass_loses_no_light),
+    cmocka_unit_test(what_rays_do_not_draw_is_rasterised),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
