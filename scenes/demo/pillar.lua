@@ -1,6 +1,6 @@
 -- A dam breaks against a pillar and leaves sheets, threads and drops, for the fields that surfaces can be taken from to show.
 --
--- Another field:  kelpie run scenes/demo/pillar.lua --set output.surface.field=anisotropic
+-- Another field:  kelpie run scenes/demo/pillar.lua --set output.surface.field=zhu-bridson
 -- All of them beside each other:  tools/surface-fields fields.png
 domain { min = {0, 0, 0}, max = {1.2, 0.8, 0.4}, open_top = true }
 gravity { 0, -9.81, 0 }

@@ -202,13 +202,15 @@ KP_FN float kp_surface_share(kp_surface_kind kind, float ratio, float largest) {
 
 // ---- ellipsoids (after Yu & Turk 2013, section 4)
 
-#define KP_ELLIPSOID_KERNEL 0.80    // semi-axis of a particle deep inside, in R
-#define KP_ELLIPSOID_LONE 0.36      // of one that is alone
+#define KP_ELLIPSOID_KERNEL 0.80  // semi-axis of a particle deep inside, in R
+#define KP_ELLIPSOID_LONE 0.36    // of one that is alone
+#define KP_ELLIPSOID_HEAVY 1.75   // its weight: the level of a small ball holds less than the ball
 #define KP_ELLIPSOID_THINNEST 0.35  // shortest axis over the longest, 1/k_r
 #define KP_ELLIPSOID_WIDEST 1.15    // longest axis over that deep inside
 #define KP_ELLIPSOID_MOVED 0.3      // lambda: how far centres move towards the mean of those alike
 #define KP_ELLIPSOID_FEW 0.10       // shares of the neighbours deep inside between which a particle
 #define KP_ELLIPSOID_ENOUGH 0.30    // is more and more part of a liquid
+#define KP_ELLIPSOID_MANY 0.45      // share at which no weight is added any more
 #define KP_ELLIPSOID_SWEEPS 5       // of Jacobi's rotations: the error squares with each
 
 // Sums over the neighbours of one particle (kp_surface_cloud of surface_sums.h), in R.
@@ -234,6 +236,11 @@ KP_FN double kp_ellipsoid_clamp(double x, double lo, double hi) {
   return x > lo ? (x < hi ? x : hi) : lo;
 }
 
+// Neighbours of a particle over those it has deep inside.
+KP_FN double kp_ellipsoid_share(const kp_surface_numbers *n, const kp_surface_neighbours *m) {
+  return (double)m->count / kp_ellipsoid_count(n->dimension, n->reach_spacings);
+}
+
 // Semi-axes in R from the covariance of the neighbours, and their product. Yu and Turk take its
 // eigenvalues; their roots are the lengths of the cloud, and with them a flat surface has the value
 // 1/2 in its place.
@@ -254,9 +261,8 @@ KP_FN double kp_ellipsoid_axes(const kp_surface_numbers *n, const kp_surface_nei
     longest = axes[k] > longest ? axes[k] : longest;
   }
   longest = longest > KP_ELLIPSOID_THINNEST ? longest : KP_ELLIPSOID_THINNEST;
-  double share = (double)m->count / kp_ellipsoid_count(n->dimension, n->reach_spacings);
-  double t = (share - KP_ELLIPSOID_FEW) / (KP_ELLIPSOID_ENOUGH - KP_ELLIPSOID_FEW);
-  t = kp_ellipsoid_clamp(t, 0.0, 1.0);
+  double t = kp_ellipsoid_share(n, m) - KP_ELLIPSOID_FEW;
+  t = kp_ellipsoid_clamp(t / (KP_ELLIPSOID_ENOUGH - KP_ELLIPSOID_FEW), 0.0, 1.0);
   double least = KP_ELLIPSOID_THINNEST * longest, product = 1.0;
   for (int k = 0; k < 3; ++k) {
     axes[k] = KP_ELLIPSOID_KERNEL * (axes[k] > least ? axes[k] : least);
@@ -286,7 +292,9 @@ KP_FN void kp_surface_find_ellipsoid(const kp_surface_numbers *n, const kp_surfa
   for (int a = 0; a < 3 && n->dimension == 2; ++a) {
     volume = fabs(turn.m[2][a]) > 0.5 ? product / axes[a] : volume;
   }
-  out->g[6] = (float)(1.0 / volume);
+  double among = kp_ellipsoid_share(n, m) - KP_ELLIPSOID_FEW;
+  among = kp_ellipsoid_clamp(among / (KP_ELLIPSOID_MANY - KP_ELLIPSOID_FEW), 0.0, 1.0);
+  out->g[6] = (float)((among + (1.0 - among) * KP_ELLIPSOID_HEAVY) / volume);
   double share = m->alike > 0.0f ? KP_ELLIPSOID_MOVED / (double)m->alike : 0.0;
   double most = 1.0 - KP_ELLIPSOID_KERNEL * KP_ELLIPSOID_WIDEST;
   for (int c = 0; c < 3; ++c) {

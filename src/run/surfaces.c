@@ -38,9 +38,12 @@ static const kp_param surface_rows[] = {
 };
 
 kp_surface_out kp_default_surface_out(void) {
-  return (kp_surface_out){
-    .voxel = 0.6, .reach = 0.0, .smooth = -1, .mesh_passes = 3, .mesh_radius = 1.75
-  };
+  return (kp_surface_out){ .field = KP_SURFACE_ANISOTROPIC,
+                           .voxel = 0.6,
+                           .reach = 0.0,
+                           .smooth = -1,
+                           .mesh_passes = 3,
+                           .mesh_radius = 1.75 };
 }
 
 static void set_surface(void *def) {

@@ -472,7 +472,8 @@ static ellipsoid plain_ellipsoid(const liquid *l, const double *depth, int64_t i
   }
   double share = count / (4.0 / 3.0 * PI * pow(reach / D, 3.0));
   double t = fmin(fmax((share - 0.1) / 0.2, 0.0), 1.0);
-  ellipsoid e = { .weight = 1.0 };
+  double among = fmin(fmax((share - 0.1) / 0.35, 0.0), 1.0);
+  ellipsoid e = { .weight = among + 1.75 * (1.0 - among) };
   for (int k = 0; k < 3; ++k) {
     lengths[k] = 0.8 * fmax(lengths[k], 0.35 * fmax(longest, 0.35));
     lengths[k] = reach * (t * lengths[k] + (1.0 - t) * 0.36);
