@@ -14,18 +14,18 @@
 
 #define PI 3.14159265358979323846
 #define MOST 512                           // particles of a rig
-#define N_KINDS (KP_INTEGRATOR_COUNT + 1)  // those of the service
+#define N_KINDS (KP_INTEGRATOR_COUNT + 2)  // those of the service
 #define LISTING_5_7 N_KINDS                // position advanced by the mean velocity: not leapfrog
 #define PRINTED_KX4 (N_KINDS + 1)          // RK4 with k_x4 = v + dt k_x3
 #define N_SCHEMES (N_KINDS + 2)
 #define IS_DOUBLE (sizeof(kp_real) == 8)
 
 static const char *const scheme_names[N_SCHEMES] = {
-  "Euler", "Euler-Cromer", "leapfrog", "velocity Verlet", "position Verlet",
-  "RK2",   "RK4",          "RKF45",    "Listing 5.7",     "RK4, printed kx4"
+  "Euler", "Euler-Cromer", "leapfrog",      "velocity Verlet", "position Verlet", "RK2",
+  "RK4",   "RKF45",        "RK4, doubling", "Listing 5.7",     "RK4, printed kx4"
 };
-static const double scheme_orders[N_SCHEMES] = { 1, 1, 2, 2, 2, 2, 4, 5, 1, 1 };
-static const int scheme_evaluations[N_SCHEMES] = { 1, 1, 1, 1, 1, 2, 4, 6, 1, 4 };
+static const double scheme_orders[N_SCHEMES] = { 1, 1, 2, 2, 2, 2, 4, 5, 5, 1, 1 };
+static const int scheme_evaluations[N_SCHEMES] = { 1, 1, 1, 1, 1, 2, 4, 6, 11, 1, 4 };
 
 // ---- a set under test
 // -----------------------------------------------------------------------------
@@ -359,11 +359,12 @@ static void test_orders(void **state) {
     }
     print_message("| %s | %d | %.2f | %.2f |\n", scheme_names[scheme], scheme_evaluations[scheme],
                   orders[0], orders[1]);
-    double slack = scheme == KP_INTEGRATOR_RKF45 ? 0.3 : 0.1;
+    bool has_partner = scheme == KP_INTEGRATOR_RKF45 || scheme == KP_INTEGRATOR_RK4_DOUBLING;
+    double slack = has_partner ? 0.3 : 0.1;
     for (int p = 0; p < 2 && (IS_DOUBLE || scheme_orders[scheme] < 3); ++p) {
       assert_near(orders[p], scheme_orders[scheme], slack);
     }
-    bool claimed = scheme != KP_INTEGRATOR_RKF45 && scheme < KP_INTEGRATOR_COUNT;
+    bool claimed = !has_partner && scheme < KP_INTEGRATOR_COUNT;
     worst = claimed ? fmax(worst, fabs(orders[0] - scheme_orders[scheme])) : worst;
   }
   kp_claim claim = {
@@ -1026,14 +1027,14 @@ static double orbit_error(rig *r, double e, double t) {
   return kp_vec3_length(kp_vec3_sub(position_of(r, 0), x));
 }
 
-// One turn of an orbit with RKF45: a step whose error is too large is taken back.
-static double adaptive_orbit(double e, double tolerance, int64_t *evaluations) {
+// One turn of an orbit with steps from the error: one whose error is too large is taken back.
+static double adaptive_orbit(int scheme, double e, double tolerance, int64_t *evaluations) {
   static rig r;
   kp_vec3 x;
   kp_vec3 v;
   kp_snapshot *snapshot = NULL;
   kepler_exact(e, 0.0, &x, &v);
-  rig_open(&r, KP_INTEGRATOR_RKF45, kepler);
+  rig_open(&r, scheme, kepler);
   rig_add(&r, x, v);
   double end = 2.0 * PI;
   double t = 0.0;
@@ -1051,8 +1052,7 @@ static double adaptive_orbit(double e, double tolerance, int64_t *evaluations) {
     } else {
       assert_ok(kp_registry_rewind(r.registry, snapshot));
     }
-    double factor = 0.9 * pow(tolerance / fmax(error, 1e-300), 0.2);
-    dt *= fmin(fmax(factor, 0.2), 4.0);
+    dt = kp_integrate_next(dt, error, tolerance);
   }
   *evaluations = r.evaluations;
   double result = orbit_error(&r, e, 0.0);
@@ -1082,21 +1082,57 @@ static void test_adaptive_steps(void **state) {
     skip();
   }
   double e = 0.9;
-  int64_t adaptive = 0;
-  double error = adaptive_orbit(e, 1e-12, &adaptive);
-  int64_t n = adaptive / 4;
-  double same_cost = fixed_orbit(e, n);
-  double fixed = same_cost;
-  while (fixed > 1e-8) {
-    n += n / 4;
-    fixed = fixed_orbit(e, n);
+  const int schemes[2] = { KP_INTEGRATOR_RKF45, KP_INTEGRATOR_RK4_DOUBLING };
+  for (int s = 0; s < 2; ++s) {
+    int64_t adaptive = 0, rough_evaluations = 0;
+    double rough = adaptive_orbit(schemes[s], e, 1e-10, &rough_evaluations);
+    double error = adaptive_orbit(schemes[s], e, 1e-12, &adaptive);
+    int64_t n = adaptive / 4;
+    double same_cost = fixed_orbit(e, n);
+    double fixed = same_cost;
+    while (fixed > 1e-8) {
+      n += n / 4;
+      fixed = fixed_orbit(e, n);
+    }
+    print_message(
+        "Kepler e = %g, one turn: adaptive %s %.1e with %lld evaluations (%.1e with %lld); fixed "
+        "RK4 %.1e with as many, %.1e with %lld\n",
+        e, scheme_names[schemes[s]], error, (long long)adaptive, rough,
+        (long long)rough_evaluations, same_cost, fixed, (long long)(4 * n));
+    assert_true(error < 1e-8);
+    assert_true(same_cost > 1e-8);
+    // a hundredth of the tolerance: 100^(1/5) = 2.5 times as many steps, and 40 times less error
+    assert_true(error < 0.1 * rough);
+    assert_near((double)adaptive / (double)rough_evaluations, pow(100.0, 0.2), 0.4);
   }
-  print_message(
-      "Kepler e = %g, one turn: adaptive RKF45 %.1e with %lld evaluations; fixed RK4 %.1e "
-      "with as many, %.1e with %lld\n",
-      e, error, (long long)adaptive, same_cost, fixed, (long long)(4 * n));
-  assert_true(error < 1e-8);
-  assert_true(same_cost > 1e-8);
+}
+
+// Step doubling is what its name says: two half steps of rk4 and a fifteenth of their difference
+// from a whole one, which is the estimate too.
+static void test_doubling(void **state) {
+  (void)state;
+  static rig r;
+  const double dt = 0.2;
+  kp_vec3 at[3], x, v;
+  double x_error = 0.0, v_error;
+  kepler_exact(0.3, 0.0, &x, &v);
+  for (int way = 0; way < 3; ++way) {
+    rig_open(&r, way == 2 ? KP_INTEGRATOR_RK4_DOUBLING : KP_INTEGRATOR_RK4, kepler);
+    rig_add(&r, x, v);
+    for (int k = 0; k < (way == 0 ? 2 : 1); ++k) {
+      step(&r, way == 0 ? 0.5 * dt : dt);
+    }
+    at[way] = position_of(&r, 0);
+    if (way == 2) {
+      assert_int_equal(r.evaluations, 11);
+      assert_ok(kp_integrate_error(&r.service, dt, &x_error, &v_error));
+    }
+    rig_close(&r);
+  }
+  kp_vec3 d = kp_vec3_scale(kp_vec3_sub(at[0], at[1]), 1.0 / 15.0);
+  assert_vec3_near(at[2], kp_vec3_add(at[0], d), KP_TOL(1e-7, 1e-15));
+  assert_true(kp_vec3_length(d) > KP_TOL(1e-6, 1e-6));
+  assert_near(x_error, fmax(fabs(d.x), fmax(fabs(d.y), fabs(d.z))), KP_TOL(1e-7, 1e-15));
 }
 
 int main(void) {
@@ -1112,6 +1148,7 @@ int main(void) {
     cmocka_unit_test(test_parabola),
     cmocka_unit_test(test_sort_and_mirror),
     cmocka_unit_test(test_adaptive_steps),
+    cmocka_unit_test(test_doubling),
     cmocka_unit_test(test_energy_of_the_gas),
     cmocka_unit_test(test_largest_stable_step),
   };

@@ -390,12 +390,16 @@ static void test_explicit_limit(void **state) {
 // matrix does to a velocity is in them.
 static void test_blocks(void **state) {
   (void)state;
-  const kp_soft_model models[] = { KP_SOFT_ELASTIC, KP_SOFT_ALTITUDE, KP_SOFT_POINT_FACE };
-  for (int m = 0; m < 3; ++m) {
+  const kp_soft_model models[] = { KP_SOFT_ELASTIC, KP_SOFT_ALTITUDE, KP_SOFT_POINT_FACE,
+                                   KP_SOFT_EDGES };
+  for (int m = 0; m < 4; ++m) {
+    bool has_tets = models[m] != KP_SOFT_EDGES;
     kp_test_settings s = space(9.81);
     kp_solids_def solids = kp_default_solids_def();
     solids.turns = m == 1;
-    kp_soft_def def = soft_def(models[m], kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0), 0.1);
+    solids.tolerance = KP_TOL(1e-6, 1e-12);
+    kp_soft_def def =
+        soft_def(models[m], kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0), has_tets ? 0.1 : 0.04);
     def.shape = kp_test_ball(kp_vec3_make(0, 0, 0), 0.3);
     def.damping = 0.2;
     kp_world *world = make_world(&s, &solids, &def, NULL, 0);
@@ -403,6 +407,7 @@ static void test_blocks(void **state) {
     kp_deform_group *group = &d->groups.data[0];
     kp_sweep *sweep = d->sweeps[group->scheme];
     assert_non_null(sweep);
+    assert_true(sweep->has_wide == !has_tets);  // the middle of a body of edges has a long row
     int64_t n = d->set->space->n;
     kp_real *v[3];
     for (int c = 0; c < 3; ++c) {
@@ -424,7 +429,7 @@ static void test_blocks(void **state) {
     }
     int64_t n_inverted;
     (void)volumes(d, &n_inverted);
-    assert_true(n_inverted > 5);
+    assert_true(!has_tets || n_inverted > 5);
     const double h = 4e-3;
     kp_buffer *x = d->set->position->buffers, *u = d->set->velocity->buffers;
     assert_ok(kp_deform_evaluate(d, group, x, h));
@@ -435,8 +440,10 @@ static void test_blocks(void **state) {
       expected[k] = (double)right[k];
       most = fmax(most, fabs(expected[k]));
     }
-    kp_real *state_now = kp_buffer_host(&d->tets.force.c[0], KP_ACCESS_WRITE);
-    memset(state_now, 0xff, 4 * (size_t)d->tets.n * sizeof *state_now);  // not by elements
+    if (has_tets) {  // not by elements
+      kp_real *force = kp_buffer_host(&d->tets.force.c[0], KP_ACCESS_WRITE);
+      memset(force, 0xff, 4 * (size_t)d->tets.n * sizeof *force);
+    }
     assert_ok(kp_sweep_evaluate(d, &d->parts.data[0], x, h));
     assert_ok(kp_sweep_fill(d, sweep, h));
     assert_ok(kp_deform_impulse(d, &world->env, group, u, h, true));
@@ -449,6 +456,19 @@ static void test_blocks(void **state) {
                   (long long)n_inverted, error / most);
     assert_true(error < KP_TOL(1e-5, 1e-11) * most);
     kp_free(expected);
+    if (models[m] == KP_SOFT_POINT_FACE) {
+      kp_world_destroy(&world);
+      continue;  // its forces have no bound, and the system none to its condition
+    }
+    // the answer of the sweeps, asked of elements one by one
+    kp_deform_stage stage = { .x = x, .v = u, .out = d->moving.c, .h = h, .implicit = h };
+    assert_ok(kp_deform_solve(d, &world->env, group, &stage));
+    assert_ok(kp_deform_evaluate(d, group, x, h));
+    assert_ok(kp_deform_impulse(d, &world->env, group, d->moving.c, h, false));
+    double left = kp_test_residual(d, group, u);
+    print_message("  %d iterations, %.1e of the impulses are left\n", d->pcg.report.iterations,
+                  left);
+    assert_true(left < KP_TOL(1e-3, 1e-9));
     kp_world_destroy(&world);
   }
 }

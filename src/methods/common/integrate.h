@@ -8,6 +8,7 @@
 //   2, energy bounded position_verlet  x_{n+1} = 2 x_n - x_{n-1} + dt^2 a order 2, energy bounded
 //   rk2, rk4         midpoint and classical Runge-Kutta                       orders 2, 4
 //   rkf45            Fehlberg 4(5) with an error estimate for adaptive steps  order 5
+//   rk4_doubling     two half steps of rk4 against a whole one, likewise      order 5
 //
 // A sub-step is `stages` times: begin (positions to where forces are wanted), the method's
 // evaluation of accelerations, end. Stage arrays are fields of the set, so the sort between stages
@@ -26,7 +27,9 @@
 #include "kelpie/types.h"
 #include "methods/common/integrate_kernels.h"
 
-#define KP_INTEGRATOR_RKF45 KP_INTEGRATOR_COUNT  // only through the service, not in scenes
+// Only through the service, not in scenes.
+#define KP_INTEGRATOR_RKF45 KP_INTEGRATOR_COUNT
+#define KP_INTEGRATOR_RK4_DOUBLING (KP_INTEGRATOR_COUNT + 1)
 
 typedef struct kp_integrate {
   int kind;
@@ -58,6 +61,12 @@ KP_NODISCARD kp_result kp_integrate_know_acceleration(kp_integrate *service);
 KP_NODISCARD kp_result kp_integrate_begin(kp_integrate *service, int s, double dt);
 KP_NODISCARD kp_result kp_integrate_end(kp_integrate *service, int s, double dt);
 
-// After the last stage of rkf45: largest |x5 - x4| and |v5 - v4| over all elements, on the host.
+// After the last stage of rkf45 or rk4_doubling: the largest difference of positions and of
+// velocities between the result, of fifth order, and its partner of fourth, over all elements and
+// on the host.
 KP_NODISCARD kp_result kp_integrate_error(kp_integrate *service, double dt, double *x_error,
                                           double *v_error);
+// The next step for an error of the last one, of a scheme whose estimate goes with the fifth power:
+// 0.9 dt (tolerance/error)^(1/5), and no change by more than a fifth or fourfold. A step whose
+// error is above the tolerance is to be taken again.
+double kp_integrate_next(double dt, double error, double tolerance);

@@ -6,7 +6,7 @@
 
 #include "kelpie/config.h"
 
-#define INTEGRATE_RK_STAGES 6
+#define INTEGRATE_RK_STAGES 11
 
 #define INTEGRATE_XVA                                                                              \
   double dt;                                                                                       \

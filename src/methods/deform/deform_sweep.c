@@ -106,6 +106,7 @@ static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
   BIND_IN(qz, s->has_blocks ? NULL : &s->root.c[2]);
   BIND_IN(qs, s->has_blocks ? NULL : &s->side);
   BIND_IN(block, s->has_blocks ? &s->blocks : NULL);
+  BIND_IN(wide, s->has_wide ? &s->wide : NULL);
 #undef BIND_IN
 }
 

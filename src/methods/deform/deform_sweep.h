@@ -17,12 +17,13 @@ typedef struct kp_sweep_colour {
 
 struct kp_sweep {
   int64_t rows, n_entries, n_pairs;
-  bool has_springs, has_blocks;
+  bool has_springs, has_blocks, has_wide;
   kp_range nodes;
   KP_ARRAY(kp_sweep_colour) colours;
   // constant, I32
   kp_buffer node, row;  // of a row; of a node of the group
   kp_buffer start, other, pair;
+  kp_buffer wide;  // U8, of slices
   kp_buffer pair_start, pair_springs;
   kp_buffer low, high, begins, part_start, parts;  // of blocks, see sweep_join_args
   kp_buffer corner_start, corner;

@@ -82,24 +82,49 @@ typedef struct sweep_join_args {
   const int32_t *low, *high;  // entries of a pair at its lower and at its higher node
   const int32_t *begins;      // 1: the first spring begins at the lower node
   const int32_t *pair_start, *pair_springs;
-  const int32_t *part_start;  // elements of a pair ...
-  const int32_t *parts;       // ... 2 (6 element + pair of corners) + (1: seen from the higher)
-  const kp_real *item;        // blocks of elements, BLOCKS_ITEM each
+  const int32_t *part_start;  // blocks of a pair: [2 p] from the lower node, [2 p + 1] the higher
+  const int32_t *parts;       // where they begin in `item`
+  const kp_real *item;        // blocks of elements, BLOCKS_ITEM numbers each
   const kp_real *dx, *dy, *dz, *force, *rate, *side;
   kp_real *block;
   kp_real *fx, *fy, *fz;
 } sweep_join_args;
 
-KP_FN void sweep_join(int64_t p, const sweep_join_args *g) {
-  kp_real there[9] = { 0 }, back[9] = { 0 };
-  for (int32_t k = g->part_start[p]; k < g->part_start[p + 1]; ++k) {
-    int32_t code = g->parts[k], place = code >> 1;
-    const kp_real *item = g->item + BLOCKS_ITEM * (int64_t)(place / 6) + 9 * (place % 6);
-    kp_real *to = code & 1 ? back : there;
+#ifndef __CUDACC__
+typedef kp_real sweep_eight __attribute__((vector_size(8 * sizeof(kp_real))));
+typedef kp_real sweep_eight_at
+    __attribute__((vector_size(8 * sizeof(kp_real)), aligned(sizeof(kp_real)), may_alias));
+#endif
+
+// Sum of the blocks at parts[from] ... parts[to - 1].
+KP_FN void sweep_add_up(const sweep_join_args *g, int32_t from, int32_t to, kp_real sum[9]) {
+#ifdef __CUDACC__
+  for (int c = 0; c < 9; ++c) {
+    sum[c] = 0;
+  }
+  for (int32_t k = from; k < to; ++k) {
     for (int c = 0; c < 9; ++c) {
-      to[c] += item[c];
+      sum[c] += g->item[g->parts[k] + c];
     }
   }
+#else
+  sweep_eight eight = { 0 };
+  kp_real last = 0;
+  for (int32_t k = from; k < to; ++k) {
+    const kp_real *item = g->item + g->parts[k];
+    eight += *(const sweep_eight_at *)item;
+    last += item[8];
+  }
+  *(sweep_eight_at *)sum = eight;
+  sum[8] = last;
+#endif
+}
+
+KP_FN void sweep_join(int64_t p, const sweep_join_args *g) {
+  kp_real there[9], back[9];
+  const int32_t *start = g->part_start + 2 * p;
+  sweep_add_up(g, start[0], start[1], there);
+  sweep_add_up(g, start[1], start[2], back);
   kp_real along = 0, side = 0, force = 0, d[3] = { 0, 0, 0 };
   for (int32_t k = g->pair_start[p]; k < g->pair_start[p + 1]; ++k) {
     int32_t s = g->pair_springs[k];
@@ -141,7 +166,60 @@ typedef struct sweep_entries {
   const int32_t *other;  // row
   const kp_real *qx, *qy, *qz, *qs;
   const kp_real *block;  // NULL: springs
+  const uint8_t *wide;   // of slices, see sweep_visits; NULL: none is
 } sweep_entries;
+
+KP_FN bool sweep_is_wide(const sweep_entries *g, int64_t slice) {
+  return g->wide != NULL && g->wide[slice];
+}
+
+// A row that is far longer than others (the middle of a body of edges) has a slice to itself, and
+// its entries lie in all lanes. On the CPU the sums of the lanes are folded onto the first one; on
+// a card the thread of the first row goes through all of them.
+KP_FN int sweep_visits(const sweep_entries *g, int64_t slice, int64_t i) {
+#ifdef __CUDACC__
+  return !sweep_is_wide(g, slice) ? 1 : i % SWEEP_SLICE == 0 ? SWEEP_SLICE : 0;
+#else
+  (void)g;
+  (void)slice;
+  (void)i;
+  return 1;
+#endif
+}
+
+KP_FN void sweep_fold(const sweep_entries *g, int64_t slice, kp_lanes y[3]) {
+#ifdef __CUDACC__
+  (void)g;
+  (void)slice;
+  (void)y;
+#else
+  if (sweep_is_wide(g, slice)) {
+    for (int c = 0; c < 3; ++c) {
+      for (int half = SWEEP_SLICE / 2; half > 0; half /= 2) {
+        for (int l = 0; l < half; ++l) {
+          y[c][l] += y[c][l + half];
+          y[c][l + half] = 0;
+        }
+      }
+    }
+  }
+#endif
+}
+
+// The velocities of the rows themselves, in all lanes that have entries of theirs.
+KP_FN void sweep_spread(const sweep_entries *g, int64_t slice, kp_lanes u[3]) {
+#ifdef __CUDACC__
+  (void)g;
+  (void)slice;
+  (void)u;
+#else
+  for (int c = 0; c < 3 && sweep_is_wide(g, slice); ++c) {
+    for (int l = 1; l < SWEEP_SLICE; ++l) {
+      u[c][l] = u[c][0];
+    }
+  }
+#endif
+}
 
 // Where the blocks of entry e begin, of row i.
 KP_FN const kp_real *sweep_blocks_at(const sweep_entries *g, int64_t e, int64_t i) {
@@ -263,14 +341,9 @@ KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const sweep_block_a
   }
 }
 
-KP_FN void sweep_block_some(int64_t slice, int64_t i, int n, const sweep_block_args *g) {
-  kp_real sum[SWEEP_BLOCK][SWEEP_LANES];
-  const sweep_entries *s = &g->entries;
-  for (int l = 0; l < n; ++l) {
-    for (int k = 0; k < SWEEP_BLOCK; ++k) {
-      sum[k][l] = 0;
-    }
-  }
+// Sums over the entries of n rows from i on.
+KP_FN void sweep_block_lanes(const sweep_entries *s, int64_t slice, int64_t i, int n,
+                             kp_real sum[SWEEP_BLOCK][SWEEP_LANES]) {
   int64_t e = s->start[2 * slice] + i % SWEEP_SLICE;
   for (; s->block != NULL && e < s->start[2 * slice + 2]; e += SWEEP_SLICE) {
     const kp_real *b = sweep_blocks_at(s, e, i);
@@ -295,6 +368,27 @@ KP_FN void sweep_block_some(int64_t slice, int64_t i, int n, const sweep_block_a
       sum[3][l] += x * y;
       sum[4][l] += x * z;
       sum[5][l] += y * z;
+    }
+  }
+}
+
+KP_FN void sweep_block_some(int64_t slice, int64_t i, int n, const sweep_block_args *g) {
+  kp_real sum[SWEEP_BLOCK][SWEEP_LANES];
+  const sweep_entries *s = &g->entries;
+  for (int l = 0; l < SWEEP_LANES; ++l) {
+    for (int k = 0; k < SWEEP_BLOCK; ++k) {
+      sum[k][l] = 0;
+    }
+  }
+  bool is_wide = sweep_is_wide(s, slice), is_first = i % SWEEP_SLICE == 0;
+  for (int v = 0; v < sweep_visits(s, slice, i); ++v) {
+    sweep_block_lanes(s, slice, i + v, !is_wide ? n : is_first ? SWEEP_LANES : 0, sum);
+  }
+  for (int half = SWEEP_LANES / 2; is_wide && half > 0; half /= 2) {
+    for (int k = 0; k < SWEEP_BLOCK; ++k) {
+      for (int l = 0; l < half; ++l) {
+        sum[k][l] += sum[k][l + half];
+      }
     }
   }
   for (int l = 0; l < n; ++l) {
@@ -420,10 +514,8 @@ KP_FN int64_t sweep_first(int64_t slice, int64_t i0) {
 }
 
 // What the entries of one side do at the velocities x of the other rows to the rows from i on.
-KP_FN void sweep_sum(const sweep_entries *g, int64_t side, int64_t i, const kp_real *x,
-                     kp_lanes sum[3]) {
-  kp_lanes zero = { 0 };
-  sum[0] = sum[1] = sum[2] = zero;
+KP_FN void sweep_sum_lanes(const sweep_entries *g, int64_t side, int64_t i, const kp_real *x,
+                           kp_lanes sum[3]) {
   int64_t e = g->start[side] + i % SWEEP_SLICE;
   for (; g->block != NULL && e < g->start[side + 1]; e += SWEEP_SLICE) {
     kp_lanes u[3];
@@ -440,6 +532,16 @@ KP_FN void sweep_sum(const sweep_entries *g, int64_t side, int64_t i, const kp_r
     sum[1] += along * qy + qs * u[1];
     sum[2] += along * qz + qs * u[2];
   }
+}
+
+KP_FN void sweep_sum(const sweep_entries *g, int64_t side, int64_t i, const kp_real *x,
+                     kp_lanes sum[3]) {
+  kp_lanes zero = { 0 };
+  sum[0] = sum[1] = sum[2] = zero;
+  for (int v = 0; v < sweep_visits(g, side / 2, i); ++v) {
+    sweep_sum_lanes(g, side, i + v, x, sum);
+  }
+  sweep_fold(g, side / 2, sum);
 }
 
 // out = D^-1 (x + sum)
@@ -502,19 +604,10 @@ typedef struct sweep_product_args {
   kp_real *y;
 } sweep_product_args;
 
-KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
-                         const sweep_product_args *g) {
-  (void)k;
-  int64_t i = sweep_first(j, i0), rows = g->rows;
+// y += what entries do to the rows from i on, which move with u.
+KP_FN void sweep_product_lanes(const sweep_product_args *g, int64_t j, int64_t i,
+                               const kp_lanes u[3], kp_lanes y[3]) {
   const sweep_entries *s = &g->entries;
-  kp_lanes u[3], y[3];
-  kp_records_load(g->u + KP_RECORD * i, u);
-  kp_lanes m = KP_LANES_LOAD(g->own + i), nx = KP_LANES_LOAD(g->own + rows + i);
-  kp_lanes ny = KP_LANES_LOAD(g->own + 2 * rows + i), nz = KP_LANES_LOAD(g->own + 3 * rows + i);
-  kp_lanes drag = nx * u[0] + ny * u[1] + nz * u[2];
-  y[0] = drag * nx;
-  y[1] = drag * ny;
-  y[2] = drag * nz;
   int64_t e = s->start[2 * j] + i % SWEEP_SLICE;
   for (; s->block != NULL && e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
     kp_lanes v[3];
@@ -533,6 +626,26 @@ KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
     y[1] += along * qy + qs * dy;
     y[2] += along * qz + qs * dz;
   }
+}
+
+KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                         const sweep_product_args *g) {
+  (void)k;
+  int64_t i = sweep_first(j, i0), rows = g->rows;
+  const sweep_entries *s = &g->entries;
+  kp_lanes u[3], y[3];
+  kp_records_load(g->u + KP_RECORD * i, u);
+  kp_lanes m = KP_LANES_LOAD(g->own + i), nx = KP_LANES_LOAD(g->own + rows + i);
+  kp_lanes ny = KP_LANES_LOAD(g->own + 2 * rows + i), nz = KP_LANES_LOAD(g->own + 3 * rows + i);
+  kp_lanes drag = nx * u[0] + ny * u[1] + nz * u[2];
+  y[0] = drag * nx;
+  y[1] = drag * ny;
+  y[2] = drag * nz;
+  sweep_spread(s, j, u);
+  for (int v = 0; v < sweep_visits(s, j, i); ++v) {
+    sweep_product_lanes(g, j, i + v, u, y);
+  }
+  sweep_fold(s, j, y);
   for (int c = 0; c < 3; ++c) {
     y[c] += m * u[c];
   }
@@ -568,15 +681,9 @@ KP_FN void sweep_corners(const sweep_pull_args *g, int64_t slice, int64_t i, kp_
   }
 }
 
-KP_FN void sweep_pull(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_pull_args *g) {
-  (void)k;
-  int64_t i = sweep_first(j, i0);
+KP_FN void sweep_pull_lanes(const sweep_pull_args *g, int64_t j, int64_t i, const kp_lanes v[3],
+                            kp_lanes y[3]) {
   const sweep_entries *s = &g->entries;
-  kp_lanes zero = { 0 }, v[3], y[3] = { zero, zero, zero };
-  kp_records_load(g->v + KP_RECORD * i, v);
-  if (g->force != NULL) {
-    sweep_corners(g, j, i, y);
-  }
   int64_t e = s->start[2 * j] + i % SWEEP_SLICE;
   for (; s->block != NULL && e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
     kp_lanes u[3];
@@ -600,6 +707,22 @@ KP_FN void sweep_pull(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_
     y[1] += KP_LANES_LOAD(g->fy + e) + (along * qy + qs * dy);
     y[2] += KP_LANES_LOAD(g->fz + e) + (along * qz + qs * dz);
   }
+}
+
+KP_FN void sweep_pull(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_pull_args *g) {
+  (void)k;
+  int64_t i = sweep_first(j, i0);
+  const sweep_entries *s = &g->entries;
+  kp_lanes zero = { 0 }, v[3], y[3] = { zero, zero, zero };
+  kp_records_load(g->v + KP_RECORD * i, v);
+  if (g->force != NULL) {
+    sweep_corners(g, j, i, y);
+  }
+  sweep_spread(s, j, v);
+  for (int l = 0; l < sweep_visits(s, j, i); ++l) {
+    sweep_pull_lanes(g, j, i + l, v, y);
+  }
+  sweep_fold(s, j, y);
   sweep_put(g->y, g->rows, i, i0, i1, y);
 }
 

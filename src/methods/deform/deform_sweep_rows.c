@@ -16,7 +16,7 @@ static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend 
     &s->inverse,   &s->minus,     &s->pair_springs, &s->right,     &s->w,          &s->change,
     &s->product,   &s->own,       &s->guess,        &s->wanted,    &s->pull.c[0],  &s->pull.c[1],
     &s->pull.c[2], &s->low,       &s->high,         &s->begins,    &s->part_start, &s->parts,
-    &s->corner,    &s->blocks,    &s->corner_start
+    &s->corner,    &s->blocks,    &s->corner_start, &s->wide
   };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     each(all[k], backend);
@@ -48,12 +48,17 @@ void kp_sweep_destroy(kp_sweep **sweep) {
 
 // ---- colours and rows ---------------------------------------------------------------------------
 
-// What joins two nodes: a spring, or two corners of an element; in blocks an element comes with the
-// code of sweep_join_args.
+// What joins two nodes.
+enum {
+  LINK_SPRING,
+  LINK_THERE,
+  LINK_BACK
+};  // ... corners of an element, as its block has them or
+    // turned about
 typedef struct link {
   int32_t low, high;
-  int32_t is_part;
-  int32_t what;
+  int32_t kind;
+  int32_t what;  // the spring, or where the block begins
 } link;
 
 // What is needed while rows are made.
@@ -96,15 +101,15 @@ static int compare_links(const void *left, const void *right) {
   if (l->high != r->high) {
     return l->high < r->high ? -1 : 1;
   }
-  if (l->is_part != r->is_part) {
-    return l->is_part < r->is_part ? -1 : 1;
+  if (l->kind != r->kind) {
+    return l->kind < r->kind ? -1 : 1;
   }
   return l->what < r->what ? -1 : l->what > r->what ? 1 : 0;
 }
 
-static kp_result add_link(draft *m, int32_t a, int32_t b, int32_t is_part, int32_t what) {
+static kp_result add_link(draft *m, int32_t a, int32_t b, int32_t kind, int32_t what) {
   int32_t first = (int32_t)m->first, low = (a < b ? a : b) - first;
-  link l = { low, a + b - 2 * first - low, is_part, what };
+  link l = { low, a + b - 2 * first - low, kind, what };
   return kp_array_push(&m->links, l);
 }
 
@@ -115,7 +120,7 @@ static kp_result link_springs(kp_deform *d, const kp_deform_group *group, draft 
   m->a = a;
   for (int64_t k = 0; k < group->springs.n; ++k) {
     int32_t s = (int32_t)(group->springs.first + k);
-    KP_TRY(add_link(m, a[s], b[s], 0, s));
+    KP_TRY(add_link(m, a[s], b[s], LINK_SPRING, s));
   }
   return KP_OK;
 }
@@ -133,8 +138,8 @@ static kp_result link_corners(kp_buffer *corners, int64_t n, kp_range range, int
       int a, b;
       blocks_corners(pair, &a, &b);
       int32_t from = corner[a * n + e], to = corner[b * n + e];
-      int32_t code = 2 * (int32_t)(BLOCKS_PAIRS * (place + e) + pair);
-      KP_TRY(add_link(m, from, to, 1, from < to ? code : code + 1));
+      int32_t at = (int32_t)(BLOCKS_ITEM * (place + e) + 9 * pair);
+      KP_TRY(add_link(m, from, to, from < to ? LINK_THERE : LINK_BACK, at));
     }
   }
   return KP_OK;
@@ -157,7 +162,7 @@ static kp_result find_pairs(kp_sweep *s, draft *m) {
   KP_TRY(room(&s->pair_springs, KP_TYPE_I32, n, &springs));
   KP_TRY(room(&s->pair_start, KP_TYPE_I32, n + 1, &start));
   KP_TRY(room(&s->parts, KP_TYPE_I32, n, &parts));
-  KP_TRY(room(&s->part_start, KP_TYPE_I32, n + 1, &part_start));
+  KP_TRY(room(&s->part_start, KP_TYPE_I32, 2 * n + 1, &part_start));
   KP_TRY(kp_array_resize(&m->begin, (size_t)m->n + 1));
   KP_TRY(kp_array_resize(&m->ends, (size_t)n));
   int32_t *begin = m->begin.data;
@@ -167,18 +172,20 @@ static kp_result find_pairs(kp_sweep *s, draft *m) {
     if (k == 0 || l->low != l[-1].low || l->high != l[-1].high) {
       m->ends.data[n_pairs] = *l;
       start[n_pairs] = n_springs;
-      part_start[n_pairs++] = n_parts;
+      part_start[2 * n_pairs] = part_start[2 * n_pairs + 1] = n_parts;
+      ++n_pairs;
       ++begin[l->low + 1];
       ++begin[l->high + 1];
     }
-    if (l->is_part) {
-      parts[n_parts++] = l->what;
-    } else {
+    if (l->kind == LINK_SPRING) {
       springs[n_springs++] = l->what;
+    } else {
+      parts[n_parts++] = l->what;
+      part_start[2 * n_pairs - 1] += l->kind == LINK_THERE;
     }
   }
   start[n_pairs] = n_springs;
-  part_start[n_pairs] = n_parts;
+  part_start[2 * n_pairs] = n_parts;
   s->n_pairs = n_pairs;
   KP_TRY(kp_array_resize(&m->nodes, (size_t)(2 * n_pairs)));
   KP_TRY(kp_array_resize(&m->pairs, (size_t)(2 * n_pairs)));
@@ -239,17 +246,28 @@ static kp_result add_colour(kp_sweep *s, kp_backend *backend, int64_t first, int
   return KP_OK;
 }
 
-// Rows of nodes, colour by colour, and the slices of each.
+#define LONG_ROW 256  // neighbours, from which on a row is wide
+
+static bool is_long(const draft *m, int64_t i) {
+  return m->begin.data[i + 1] - m->begin.data[i] > LONG_ROW;
+}
+
+// Rows of nodes, colour by colour, and the slices of each: long rows have one each behind the
+// others.
 static kp_result place_rows(kp_sweep *s, draft *m, kp_backend *backend) {
   size_t n_colours = m->seen.count;
-  KP_TRY(kp_array_resize(&m->place, n_colours));
-  memset(m->place.data, 0, sizeof *m->place.data * n_colours);
+  KP_TRY(kp_array_resize(&m->place, 2 * n_colours));
+  memset(m->place.data, 0, sizeof *m->place.data * 2 * n_colours);
+  int64_t *place = m->place.data, *long_place = place + n_colours;
   for (int64_t i = 0; i < m->n; ++i) {
-    ++m->place.data[m->colour.data[i]];
+    ++(is_long(m, i) ? long_place : place)[m->colour.data[i]];
+    s->has_wide = s->has_wide || is_long(m, i);
   }
   for (size_t c = 0; c < n_colours; ++c) {
-    int64_t n_slices = (m->place.data[c] + SWEEP_SLICE - 1) / SWEEP_SLICE;
-    m->place.data[c] = s->rows;
+    int64_t n_short = (place[c] + SWEEP_SLICE - 1) / SWEEP_SLICE;
+    int64_t n_slices = n_short + long_place[c];
+    place[c] = s->rows;
+    long_place[c] = s->rows + n_short * SWEEP_SLICE;
     KP_TRY(add_colour(s, backend, s->rows, n_slices));
     s->rows += n_slices * SWEEP_SLICE;
   }
@@ -259,9 +277,16 @@ static kp_result place_rows(kp_sweep *s, draft *m, kp_backend *backend) {
   for (int64_t r = 0; r < s->rows; ++r) {
     node[r] = -1;
   }
+  uint8_t *wide;
+  KP_TRY(room(&s->wide, KP_TYPE_U8, s->rows / SWEEP_SLICE, &wide));
+  memset(wide, 0, (size_t)(s->rows / SWEEP_SLICE));
   for (int64_t i = 0; i < m->n; ++i) {
-    row[i] = (int32_t)m->place.data[m->colour.data[i]]++;
-    node[row[i]] = (int32_t)(m->first + i);
+    int32_t c = m->colour.data[i];
+    int64_t r = is_long(m, i) ? long_place[c] : place[c];
+    *(is_long(m, i) ? &long_place[c] : &place[c]) += is_long(m, i) ? SWEEP_SLICE : 1;
+    wide[r / SWEEP_SLICE] = is_long(m, i);
+    row[i] = (int32_t)r;
+    node[r] = (int32_t)(m->first + i);
   }
   return KP_OK;
 }
@@ -283,9 +308,11 @@ typedef struct entry_arrays {
   const int32_t *row, *springs, *start;  // springs of pairs
   int32_t *other, *pair;
   int32_t *low, *high;  // of blocks: entries of pairs
+  int64_t apart;
 } entry_arrays;
 
-// Entries of node i on one side, SWEEP_SLICE apart from e on; returns where the next one would be.
+// Entries of node i on one side, to->apart from each other from e on; returns where the next one
+// would be.
 static int64_t write_side(const draft *m, int64_t i, int later, const entry_arrays *to, int64_t e) {
   for (int32_t k = m->begin.data[i]; k < m->begin.data[i + 1]; ++k) {
     if (is_later(m, i, m->nodes.data[k]) == later) {
@@ -297,7 +324,7 @@ static int64_t write_side(const draft *m, int64_t i, int later, const entry_arra
         bool ends_here = m->a[to->springs[to->start[pair]]] != m->first + i;
         to->pair[e] = 2 * pair + ends_here;
       }
-      e += SWEEP_SLICE;
+      e += to->apart;
     }
   }
   return e;
@@ -307,6 +334,8 @@ static kp_result fill_entries(kp_sweep *s, const draft *m) {
   int64_t n_sides = 2 * (s->rows / SWEEP_SLICE);
   int32_t *node, *row, *start, *other, *pair;
   KP_TRY(kp_buffer_get(&s->node, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&node));
+  const uint8_t *wide;
+  KP_TRY(kp_buffer_get(&s->wide, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&wide));
   KP_TRY(kp_buffer_get(&s->row, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&row));
   KP_TRY(room(&s->start, KP_TYPE_I32, n_sides + 1, &start));
   start[0] = 0;
@@ -316,6 +345,7 @@ static kp_result fill_entries(kp_sweep *s, const draft *m) {
       int32_t length = node[r] < 0 ? 0 : count_side(m, node[r] - m->first, (int)(k % 2));
       width = length > width ? length : width;
     }
+    width = wide[k / 2] ? (width + SWEEP_SLICE - 1) / SWEEP_SLICE : width;
     start[k + 1] = start[k] + width * SWEEP_SLICE;
   }
   s->n_entries = start[n_sides];
@@ -329,10 +359,14 @@ static kp_result fill_entries(kp_sweep *s, const draft *m) {
   for (int64_t k = 0; k < n_sides; ++k) {
     for (int64_t l = 0; l < SWEEP_SLICE; ++l) {
       int64_t r = k / 2 * SWEEP_SLICE + l, e = start[k] + l;
+      if (wide[k / 2] && l > 0) {
+        break;  // the first row has all of them
+      }
+      to.apart = wide[k / 2] ? 1 : SWEEP_SLICE;
       if (node[r] >= 0) {
         e = write_side(m, node[r] - m->first, (int)(k % 2), &to, e);
       }
-      for (; e < start[k + 1]; e += SWEEP_SLICE) {
+      for (; e < start[k + 1]; e += to.apart) {
         other[e] = (int32_t)r;
         pair[e] = -1;
       }
@@ -471,7 +505,9 @@ kp_result kp_sweep_make(kp_deform *d, const kp_deform_group *group, kp_backend *
                         kp_sweep **out) {
   bool is_implicit =
       group->scheme == KP_SCHEME_NEWMARK || group->scheme == KP_SCHEME_BACKWARD_EULER;
-  if (!is_implicit || group->springs.n + group->tets.n == 0 || has_hair(d, group)) {
+  // places of blocks are counted in 32 bits
+  bool is_small = BLOCKS_ITEM * (d->tets.solids.n + d->tets.axes.n) < INT32_MAX;
+  if (!is_implicit || group->springs.n + group->tets.n == 0 || has_hair(d, group) || !is_small) {
     return KP_OK;
   }
   kp_sweep *s = kp_alloc_zero(sizeof *s, KP_MEMORY_WORLD);
