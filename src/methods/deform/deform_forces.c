@@ -428,7 +428,16 @@ static kp_result solve_elements(system_of *s, const kp_deform_stage *stage) {
   KP_TRY(is_mild ? guess(s, stage->which) : kp_vector_fill(3 * s->group->nodes.n, 0.0, &d->change));
   if (sweep != NULL) {
     KP_TRY(kp_sweep_factor(d, sweep, s->h));
-    return kp_sweep_solve(d, sweep);
+    kp_result result = kp_sweep_solve(d, sweep);
+    if (result != KP_ERROR_PHYSICS || s->group->tets.n == 0) {
+      return result;
+    }
+    // Four point/face springs of a flat element have no bound: where some nodes are 1e6 times as
+    // stiff as others rounding makes the sums of blocks indefinite. One by one elements are never.
+    KP_TRY(evaluate(d, s->group, stage->x, stage->implicit, false));
+    KP_TRY(fill_rows(s));
+    KP_TRY(kp_deform_impulse(d, s->env, s->group, stage->v, s->h, false));
+    KP_TRY(guess(s, stage->which));
   }
   bool has_hair;
   KP_TRY(diagonal(s));
