@@ -352,6 +352,7 @@ static kp_result flip_correct(void *self, kp_env *env) {
       .taken = flip->before,
       .carrier = flip->def.volume > 0.0 ? flip->carrier : NULL,
       .state = &liquid->fraction->buffers[0],
+      .runs = &liquid->sorted.runs,
     };
     KP_TRY(kp_flip_carry(flow->mac, &carrying));
     if (flow->solids.has_solids) {

@@ -14,6 +14,7 @@ typedef struct kp_flip_sorted {
   kp_buffer keys, order;      // u32
   kp_buffer marks, spare[2];  // u32: of crowds
   kp_buffer start;            // u32, items and three more: beyond the grid, and what was to go
+  kp_buffer runs;             // kp_row_segment: runs of particles
 } kp_flip_sorted;
 
 typedef struct kp_flip_liquid {
@@ -159,6 +160,7 @@ typedef struct kp_flip_carrying {
   kp_buffer *taken;    // three: what kp_flip_blend made
   kp_buffer *carrier;  // three; NULL: the velocity
   kp_buffer *state;    // REAL of the set, scratch; NULL: one particle at a time
+  kp_buffer *runs;     // scratch beside it
 } kp_flip_carrying;
 
 // before = velocity - ratio before

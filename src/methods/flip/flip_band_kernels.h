@@ -289,8 +289,6 @@ typedef struct flip_band_trace_args {
   kp_real *way[3];  // cells, from the cell to where it was
 } flip_band_trace_args;
 
-#define FLIP_BAND_FAR (-1)  // a depth that is yet to be found
-
 KP_FN void flip_band_trace_store(const flip_band_trace_args *a, int64_t at, kp_real depth,
                                  const kp_real way[3]) {
   a->out[at] = (a->flags[at] & KP_CELL_KIND) == KP_CELL_SOLID ? (kp_real)0 : depth;
@@ -318,7 +316,8 @@ KP_MAC_READER void flip_band_trace_cell(const int32_t item[3], const kp_mac_view
   flip_band_trace_store(a, at, depth, way);
 }
 
-// By lanes: the midpoint rule once, where it is not too long; the others are marked.
+// By lanes: the midpoint rule once, where it is not too long. The depth of the others is less than
+// 0: minus the cells of their first stretch.
 KP_MAC_READER void flip_band_trace_near(int64_t j, int64_t k, const int64_t run[2],
                                         const flip_band_trace_args *args) {
   const flip_band_trace_args copy = *args;
@@ -338,34 +337,67 @@ KP_MAC_READER void flip_band_trace_near(int64_t j, int64_t k, const int64_t run[
                              half + half * left * k1[2] };
     kp_mac_velocity_near(g, a->carry.carrier, KP_MAC_NODE, item, mid, k2);
     const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
-    int is_far = flip_is_far(-left, flip_largest(k1), flip_largest(bend));
+    kp_real fastest = flip_largest(k1);
+    int is_far = flip_is_far(-left, fastest, flip_largest(bend));
+    kp_real reach = flip_reach(-left * fastest, -left * flip_largest(bend));
     const kp_real way[3] = { left * k2[0], left * k2[1], left * k2[2] };
     kp_real depth = kp_mac_linear(
         g, a->in, kp_mac_move(g, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
     int is_solid = (a->flags[row + i] & KP_CELL_KIND) == KP_CELL_SOLID;
     depth = is_solid ? (kp_real)0 : depth;
-    a->out[row + i] = is_far ? (kp_real)FLIP_BAND_FAR : depth;
+    a->out[row + i] = is_far ? -reach : depth;
     a->way[0][row + i] = way[0];
     a->way[1][row + i] = way[1];
     a->way[2][row + i] = way[2];
   }
 }
 
+// The others of a group of cells that begins at i0, in stretches.
+KP_MAC_READER void flip_band_trace_far(int64_t j, int64_t k, int64_t i0, int n,
+                                       const flip_band_trace_args *args) {
+  const flip_band_trace_args copy = *args;
+  const flip_band_trace_args *a = &copy;
+  kp_mac_view plain = flip_plain_view(&a->carry.grid);
+  const kp_real half = (kp_real)0.5;
+  const kp_real middle[3] = { half, half, half };
+  int64_t first = kp_mac_at(&plain, i0, j, k);
+  flip_walkers w;
+  int n_far = 0;
+  for (int i = 0; i < n; ++i) {
+    kp_real depth = a->out[first + i];
+    if (depth < 0) {
+      const int32_t item[3] = { (int32_t)i0 + i, (int32_t)j, (int32_t)k };
+      flip_walkers_add(&w, n_far++, i, item, middle, depth);
+    }
+  }
+  if (n_far == 0) {
+    return;
+  }
+  flip_walk(&w, n_far, &plain, &a->carry);
+  for (int i = 0; i < n; ++i) {
+    if (a->out[first + i] < 0) {
+      const kp_real way[3] = { w.way[0][i], w.way[1][i], w.way[2][i] };
+      kp_real depth = kp_mac_linear(
+          &plain, a->in,
+          kp_mac_move(&plain, 3, (int32_t)i0 + i, (int32_t)j, (int32_t)k, way[0], way[1], way[2]));
+      flip_band_trace_store(a, first + i, depth, way);
+    }
+  }
+}
+
 KP_FN void flip_band_trace(int64_t j, int64_t k, int64_t i0, int64_t i1,
                            const flip_band_trace_args *a) {
   const int64_t run[2] = { i0, i1 };
-  int has_lanes = a->has_lanes && a->carry.grid.dimension == 3 && a->carry.grid.occluded == NULL;
-  if (has_lanes) {
+  if (a->has_lanes && a->carry.grid.dimension == 3 && a->carry.grid.occluded == NULL) {
     flip_band_trace_near(j, k, run, a);
+    for (int64_t i = i0; i < i1; i += FLIP_GROUP) {
+      flip_band_trace_far(j, k, i, (int)(i1 - i < FLIP_GROUP ? i1 - i : FLIP_GROUP), a);
+    }
+    return;
   }
   for (int64_t i = i0; i < i1; ++i) {
     const int32_t item[3] = { (int32_t)i, (int32_t)j, (int32_t)k };
-    if (!has_lanes) {
-      flip_band_trace_cell(item, &a->carry.grid, a);
-    } else if (a->out[kp_mac_at(&a->carry.grid, i, j, k)] == (kp_real)FLIP_BAND_FAR) {
-      kp_mac_view plain = flip_plain_view(&a->carry.grid);
-      flip_band_trace_cell(item, &plain, a);
-    }
+    flip_band_trace_cell(item, &a->carry.grid, a);
   }
 }
 

@@ -20,11 +20,12 @@
   POINT(flip, part)                                                                                \
   POINT(flip, place)                                                                               \
   POINT(flip, carry)                                                                               \
-  POINT(flip, carry_far)                                                                           \
+  POINT(flip, carry_single)                                                                        \
   POINT(flip, carry_affine)                                                                        \
   POINT(flip, leave_solids)                                                                        \
   POINT(flip, join)                                                                                \
   POINT(flip, blend)                                                                               \
+  ROW(flip, carry_far)                                                                             \
   ROW(flip, gather)                                                                                \
   ROW(flip, gather_affine)                                                                         \
   ROW(flip, open)                                                                                  \
@@ -717,6 +718,8 @@ KP_FN void flip_blend(int64_t i, const flip_blend_args *a) {
 #define FLIP_STRETCH 2.0        // cells that a particle goes between two looks at the velocity
 #define FLIP_LONG 8.0           // the same where the velocity hardly changes
 #define FLIP_BEND 0.5           // cells between the ends of Euler's step and of the one taken
+#define FLIP_CAUTION 0.8        // share of it that the next stretch is made for
+#define FLIP_ANY 1e9            // cells: as long as it comes
 #define FLIP_MOST_STRETCHES 64  // of a step; the last is as long as it must be
 
 typedef struct flip_carry_args {
@@ -773,9 +776,10 @@ KP_MAC_READER void flip_mean(const kp_mac_view *g, const flip_carry_args *a, kp_
 }
 
 // What is left of a way in equal stretches of at most so many cells: the length of the first.
-KP_FN kp_real flip_cut(kp_real left, kp_real fastest, double most) {
+KP_FN kp_real flip_cut(kp_real left, kp_real fastest, kp_real most) {
   kp_real cells = fastest * left;
-  return cells > (kp_real)most ? -left / kp_floor(-cells * (kp_real)(1.0 / most)) : left;
+  kp_real parts = -kp_floor(-cells / most);
+  return left / (cells > most ? parts : (kp_real)1);
 }
 
 KP_FN kp_real flip_largest(const kp_real v[3]) {
@@ -793,17 +797,29 @@ KP_FN int flip_is_far(kp_real stretch, kp_real fastest, kp_real bend) {
          ((stretch * fastest > (kp_real)FLIP_STRETCH) & (stretch * bend > (kp_real)FLIP_BEND));
 }
 
-// The way of a particle over dt through the carrier [cells], in stretches of two cells: the
-// midpoint of a longer one can lie in other water, and a fast drop whose midpoint is in a pool at
-// rest would hover above it and fall ever faster. Where Euler's step and the one taken end within
-// half a cell of each other the water is the same, and a stretch may be longer. k1 is the velocity
-// at its start.
+// Cells that a stretch may have, from one of so many cells whose mean velocity ends `bend` cells
+// off Euler's: that grows with the square of the stretch, and half a cell is allowed.
+KP_FN kp_real flip_reach(kp_real cells, kp_real bend) {
+  const kp_real most = (kp_real)FLIP_LONG;
+  const kp_real least = (kp_real)FLIP_STRETCH;
+  kp_real some = bend > (kp_real)1e-30 ? bend : (kp_real)1e-30;
+  kp_real reach = cells * kp_root((kp_real)(FLIP_CAUTION * FLIP_BEND) / some);
+  reach = reach < most ? reach : most;
+  return reach > least ? reach : least;
+}
+
+// The way of a particle over dt through the carrier [cells]. First all of it is tried; where that
+// is too far it goes in stretches of at least two cells: the midpoint of a longer one can lie in
+// other water, and a fast drop whose midpoint is in a pool at rest would hover above it and fall
+// ever faster. Where Euler's step and the one taken end within half a cell of each other the water
+// is the same, and a stretch may be longer. k1 is the velocity at its start.
 KP_MAC_READER void flip_way(const kp_mac_view *g, const flip_carry_args *a, const int32_t item[3],
                             const kp_real f[3], kp_real k1[3], kp_real gone[3]) {
   kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
   kp_real turn = left < 0 ? (kp_real)-1 : (kp_real)1;
   left *= turn;
   kp_real at[3] = { f[0], f[1], f[2] };
+  kp_real reach = (kp_real)FLIP_ANY;
   gone[0] = gone[1] = gone[2] = 0;
   for (int n = 0; n < FLIP_MOST_STRETCHES && left > 0; ++n) {
     kp_real mean[3];
@@ -811,18 +827,132 @@ KP_MAC_READER void flip_way(const kp_mac_view *g, const flip_carry_args *a, cons
       flip_read(g, a->carrier, item, at, k1);
     }
     kp_real fastest = flip_largest(k1);
-    kp_real stretch = n + 1 < FLIP_MOST_STRETCHES ? flip_cut(left, fastest, FLIP_LONG) : left;
+    kp_real stretch = flip_cut(left, fastest, n + 1 < FLIP_MOST_STRETCHES ? reach : (kp_real)FLIP_ANY);
     flip_mean(g, a, turn * stretch, item, at, k1, mean);
     const kp_real bend[3] = { mean[0] - k1[0], mean[1] - k1[1], mean[2] - k1[2] };
+    reach = flip_reach(stretch * fastest, stretch * flip_largest(bend));
     if (flip_is_far(stretch, fastest, flip_largest(bend)) && n + 1 < FLIP_MOST_STRETCHES) {
-      stretch = flip_cut(left, fastest, FLIP_STRETCH);
+      stretch = flip_cut(left, fastest, reach);
       flip_mean(g, a, turn * stretch, item, at, k1, mean);
+      const kp_real less[3] = { mean[0] - k1[0], mean[1] - k1[1], mean[2] - k1[2] };
+      reach = flip_reach(stretch * fastest, stretch * flip_largest(less));
     }
     for (int c = 0; c < 3; ++c) {
       gone[c] += turn * stretch * mean[c];
       at[c] = f[c] + gone[c];
     }
     left -= stretch;
+  }
+}
+
+// Those of a group that are on such a way, side by side. A card has one at a time.
+#ifdef __CUDACC__
+#define FLIP_GROUP 1
+#define FLIP_LANES 1
+#else
+#define FLIP_GROUP 64
+#define FLIP_LANES 16  // those that have arrived are filled up to whole registers
+#endif
+
+typedef struct flip_walkers {
+  int32_t who[FLIP_GROUP];  // of the group
+  int32_t item[3][FLIP_GROUP];
+  kp_real from[3][FLIP_GROUP];  // cells from its lowest corner
+  kp_real gone[3][FLIP_GROUP];
+  kp_real left[FLIP_GROUP];   // cells per m/s
+  kp_real reach[FLIP_GROUP];  // cells; less than 0: the next stretch is taken as it comes
+  kp_real way[3][FLIP_GROUP];  // of who has arrived
+} flip_walkers;
+
+KP_MAC_READER void flip_walkers_add(flip_walkers *w, int n, int who, const int32_t item[3],
+                                    const kp_real f[3], kp_real reach) {
+  w->who[n] = who;
+  w->reach[n] = reach;
+  for (int c = 0; c < 3; ++c) {
+    w->item[c][n] = item[c];
+    w->from[c][n] = f[c];
+    w->gone[c][n] = 0;
+  }
+}
+
+// One stretch of each, or a shorter one the next time.
+KP_MAC_READER void flip_walkers_step(flip_walkers *w, int n, const kp_mac_view *g,
+                                     kp_mac_velocity carrier, kp_real turn) {
+  const kp_real half = (kp_real)0.5;
+  KP_INDEPENDENT
+  for (int i = 0; i < n; ++i) {
+    const int32_t item[3] = { w->item[0][i], w->item[1][i], w->item[2][i] };
+    const kp_real at[3] = { w->from[0][i] + w->gone[0][i], w->from[1][i] + w->gone[1][i],
+                            w->from[2][i] + w->gone[2][i] };
+    kp_real k1[3];
+    kp_real k2[3];
+    kp_mac_velocity_near(g, carrier, KP_MAC_NODE, item, at, k1);
+    kp_real fastest = flip_largest(k1);
+    kp_real reach = w->reach[i];
+    kp_real left = w->left[i];
+    kp_real stretch = flip_cut(left, fastest, reach < 0 ? -reach : reach);
+    const kp_real mid[3] = { at[0] + half * (turn * stretch) * k1[0],
+                             at[1] + half * (turn * stretch) * k1[1],
+                             at[2] + half * (turn * stretch) * k1[2] };
+    kp_mac_velocity_near(g, carrier, KP_MAC_NODE, item, mid, k2);
+    const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
+    kp_real next = flip_reach(stretch * fastest, stretch * flip_largest(bend));
+    int is_far = flip_is_far(stretch, fastest, flip_largest(bend)) & (reach >= 0);
+    kp_real goes = is_far ? (kp_real)0 : stretch;
+    w->gone[0][i] += turn * goes * k2[0];
+    w->gone[1][i] += turn * goes * k2[1];
+    w->gone[2][i] += turn * goes * k2[2];
+    w->left[i] = left - goes;
+    w->reach[i] = is_far ? -next : next;
+  }
+}
+
+// Those that have arrived leave; how many are left?
+KP_MAC_READER int flip_walkers_leave(flip_walkers *w, int n) {
+  int n_left = 0;
+  for (int i = 0; i < n; ++i) {
+    if (w->left[i] > 0) {
+      w->who[n_left] = w->who[i];
+      w->left[n_left] = w->left[i];
+      w->reach[n_left] = w->reach[i];
+      for (int c = 0; c < 3; ++c) {
+        w->item[c][n_left] = w->item[c][i];
+        w->from[c][n_left] = w->from[c][i];
+        w->gone[c][n_left] = w->gone[c][i];
+      }
+      ++n_left;
+    } else {
+      for (int c = 0; c < 3; ++c) {
+        w->way[c][w->who[i]] = w->gone[c][i];
+      }
+    }
+  }
+  return n_left;
+}
+
+// The ways of the first n; the same bits as flip_way has, by lanes.
+KP_MAC_READER void flip_walk(flip_walkers *w, int n, const kp_mac_view *g, const flip_carry_args *a) {
+  kp_real left = (kp_real)a->dt * g->inverse_h;
+  kp_real turn = left < 0 ? (kp_real)-1 : (kp_real)1;
+  for (int i = 0; i < n; ++i) {
+    w->left[i] = left * turn;
+  }
+  // a stretch that is found too long comes again
+  for (int round = 0; n > 0; ++round) {
+    int n_lanes = (n + FLIP_LANES - 1) / FLIP_LANES * FLIP_LANES;
+    for (int i = n; i < n_lanes; ++i) {
+      for (int c = 0; c < 3; ++c) {
+        w->item[c][i] = w->item[c][0];
+        w->from[c][i] = w->gone[c][i] = 0;
+      }
+      w->left[i] = 0;
+      w->reach[i] = (kp_real)FLIP_LONG;
+    }
+    for (int i = 0; i < n && round >= 2 * FLIP_MOST_STRETCHES; ++i) {
+      w->reach[i] = -(kp_real)FLIP_ANY;
+    }
+    flip_walkers_step(w, n_lanes, g, a->carrier, turn);
+    n = flip_walkers_leave(w, n);
   }
 }
 
@@ -869,8 +999,9 @@ KP_MAC_READER kp_mac_view flip_plain_view(const kp_mac_view *g) {
 }
 
 // What most particles do: the midpoint rule once, by lanes. Those that must look again on their way
-// are left to flip_carry_far, those beyond the grid too.
-enum { FLIP_THERE, FLIP_ON_ITS_WAY, FLIP_BEYOND };
+// are left to flip_carry_far, those beyond the grid too. The state of those is less than 0: minus
+// the cells of their first stretch.
+enum { FLIP_THERE, FLIP_BEYOND };
 
 KP_MAC_READER void flip_carry(int64_t p, const flip_carry_args *a) {
   kp_mac_view plain = flip_plain_view(&a->grid);
@@ -894,7 +1025,9 @@ KP_MAC_READER void flip_carry(int64_t p, const flip_carry_args *a) {
   }
   kp_mac_velocity_near(g, a->carrier, KP_MAC_NODE, item, at, k2);
   const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
-  int is_far = flip_is_far(left, flip_largest(k1), flip_largest(bend)) | is_out;
+  kp_real fastest = flip_largest(k1);
+  int is_far = flip_is_far(left, fastest, flip_largest(bend)) | is_out;
+  kp_real reach = flip_reach(left * fastest, left * flip_largest(bend));
   kp_real takes = is_out ? (kp_real)0 : (kp_real)1;
   kp_real ratio = is_out ? (kp_real)1 : a->ratio;
   a->vx[p] = ratio * a->vx[p] + takes * taken[0];
@@ -906,30 +1039,71 @@ KP_MAC_READER void flip_carry(int64_t p, const flip_carry_args *a) {
   a->y[p] = is_far ? old[1] : to_y;
   double to_z = flip_around(a, 2, old[2] + (double)(left * k2[2] * g->h));
   a->z[p] = is_far ? old[2] : to_z;
-  a->state[p] = (kp_real)(is_far + is_out);
+  kp_real state = is_far ? -reach : (kp_real)FLIP_THERE;
+  a->state[p] = is_out ? (kp_real)FLIP_BEYOND : state;
 }
 
 typedef flip_carry_args flip_carry_far_args;
 
-KP_MAC_READER void flip_carry_far_in(int64_t p, const kp_mac_view *g, const flip_carry_args *a) {
+// The ways of a group of particles that begins at p.
+KP_MAC_READER void flip_carry_group(int64_t p, int n, const flip_carry_args *args) {
+  const flip_carry_args copy = *args;
+  const flip_carry_args *a = &copy;
+  kp_mac_view plain = flip_plain_view(&a->grid);
+  flip_walkers w;
+  int n_far = 0;
+  for (int i = 0; i < n; ++i) {
+    kp_real state = a->state[p + i];
+    if (state == (kp_real)FLIP_BEYOND) {
+      flip_fly(p + i, a);
+    } else if (state < 0) {
+      int32_t item[3];
+      kp_real f[3];
+      (void)flip_locate(&plain, a->x[p + i], a->y[p + i], a->z[p + i], item, f);
+      flip_walkers_add(&w, n_far++, i, item, f, state);
+    }
+  }
+  if (n_far == 0) {
+    return;
+  }
+  flip_walk(&w, n_far, &plain, a);
+  for (int i = 0; i < n; ++i) {
+    if (a->state[p + i] < 0) {
+      const kp_real way[3] = { w.way[0][i] * plain.h, w.way[1][i] * plain.h,
+                               w.way[2][i] * plain.h };
+      flip_move(p + i, a, way);
+    }
+  }
+}
+
+// A run of particles.
+KP_FN void flip_carry_far(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                          const flip_carry_far_args *a) {
+  (void)j;
+  (void)k;
+  for (int64_t p = i0; p < i1; p += FLIP_GROUP) {
+    flip_carry_group(p, (int)(i1 - p < FLIP_GROUP ? i1 - p : FLIP_GROUP), a);
+  }
+}
+
+typedef flip_carry_args flip_carry_single_args;
+
+KP_MAC_READER void flip_carry_one(int64_t p, const kp_mac_view *g, const flip_carry_args *a) {
   int32_t item[3];
   kp_real f[3];
-  int is_beyond = a->state != NULL && a->state[p] == (kp_real)FLIP_BEYOND;
-  if (!flip_locate(g, a->x[p], a->y[p], a->z[p], item, f) || is_beyond) {
+  if (!flip_locate(g, a->x[p], a->y[p], a->z[p], item, f)) {
     flip_fly(p, a);
     return;
   }
   kp_real start[3];
   kp_real way[3];
+  kp_real taken[3];
   kp_mac_spot spot;
   kp_mac_spot_near(g, item, f, &spot);
-  if (a->state == NULL) {
-    kp_real taken[3];
-    kp_mac_velocity_spot(g, a->taken, &spot, taken);
-    a->vx[p] = a->ratio * a->vx[p] + taken[0];
-    a->vy[p] = a->ratio * a->vy[p] + taken[1];
-    a->vz[p] = a->ratio * a->vz[p] + taken[2];
-  }
+  kp_mac_velocity_spot(g, a->taken, &spot, taken);
+  a->vx[p] = a->ratio * a->vx[p] + taken[0];
+  a->vy[p] = a->ratio * a->vy[p] + taken[1];
+  a->vz[p] = a->ratio * a->vz[p] + taken[2];
   kp_mac_velocity_spot(g, a->carrier, &spot, start);
   flip_way(g, a, item, f, start, way);
   for (int c = 0; c < 3; ++c) {
@@ -938,15 +1112,12 @@ KP_MAC_READER void flip_carry_far_in(int64_t p, const kp_mac_view *g, const flip
   flip_move(p, a, way);
 }
 
-KP_MAC_READER void flip_carry_far(int64_t p, const flip_carry_far_args *a) {
-  if (a->state != NULL && a->state[p] == (kp_real)FLIP_THERE) {
-    return;
-  }
+KP_MAC_READER void flip_carry_single(int64_t p, const flip_carry_single_args *a) {
   if (a->grid.dimension == 3 && a->grid.occluded == NULL) {
     kp_mac_view plain = flip_plain_view(&a->grid);
-    flip_carry_far_in(p, &plain, a);
+    flip_carry_one(p, &plain, a);
   } else {
-    flip_carry_far_in(p, &a->grid, a);
+    flip_carry_one(p, &a->grid, a);
   }
 }
 

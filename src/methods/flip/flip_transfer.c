@@ -10,9 +10,12 @@
 CELLS_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 FLIP_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 
+#define RUN 2048  // particles that one call looks at
+
 // ---- sorting ------------------------------------------------------------------------------------
 
 void kp_flip_sorted_init(kp_flip_sorted *sorted, kp_backend *backend) {
+  kp_buffer_init(&sorted->runs, backend);
   kp_buffer *all[] = { &sorted->keys,  &sorted->order,    &sorted->start,
                        &sorted->marks, &sorted->spare[0], &sorted->spare[1] };
   for (int b = 0; b < 6; ++b) {
@@ -29,6 +32,7 @@ void kp_flip_sorted_free(kp_flip_sorted *sorted) {
   kp_buffer_free(&sorted->marks);
   kp_buffer_free(&sorted->spare[0]);
   kp_buffer_free(&sorted->spare[1]);
+  kp_buffer_free(&sorted->runs);
 }
 
 static int bits_of(uint64_t largest) {
@@ -235,6 +239,21 @@ static bool has_lanes(const kp_mac *mac, const kp_flip_carrying *c) {
          mac->view.dimension == 3 && mac->view.occluded == NULL;
 }
 
+static int64_t n_runs(int64_t n) {
+  return (n + RUN - 1) / RUN;
+}
+
+// Particles side by side, a row of one grid for kernels that look at many.
+static kp_result list_runs(kp_buffer *runs, int64_t n) {
+  KP_TRY(kp_buffer_resize(runs, (size_t)n_runs(n) * sizeof(kp_row_segment)));
+  kp_row_segment *s;
+  KP_TRY(kp_buffer_get(runs, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&s));
+  for (int64_t p = 0; p < n; p += RUN) {
+    *s++ = (kp_row_segment){ .i0 = (int32_t)p, .i1 = (int32_t)(p + RUN < n ? p + RUN : n) };
+  }
+  return KP_OK;
+}
+
 static kp_result carry(kp_mac *mac, const kp_flip_carrying *c, flip_carry_args *a,
                        const kp_kernel *kernel) {
   kp_call call;
@@ -251,7 +270,9 @@ static kp_result carry(kp_mac *mac, const kp_flip_carrying *c, flip_carry_args *
   bool is_first = kernel == &flip_carry_kernel;
   KP_BIND(&call, a, state, has_lanes(mac, c) ? c->state : NULL,
           is_first ? KP_ACCESS_OVERWRITE : KP_ACCESS_READ);
-  return kp_call_run(mac->backend, &call, c->set->space->n);
+  int64_t n = c->set->space->n;
+  return kernel->kind == KP_KERNEL_ROW ? kp_call_rows(mac->backend, &call, c->runs, n_runs(n))
+                                       : kp_call_run(mac->backend, &call, n);
 }
 
 kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c) {
@@ -273,7 +294,9 @@ kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c) {
     return carry(mac, c, &a, &flip_carry_affine_kernel);
   }
   if (has_lanes(mac, c)) {
+    KP_TRY(list_runs(c->runs, c->set->space->n));
     KP_TRY(carry(mac, c, &a, &flip_carry_kernel));
+    return carry(mac, c, &a, &flip_carry_far_kernel);
   }
-  return carry(mac, c, &a, &flip_carry_far_kernel);
+  return carry(mac, c, &a, &flip_carry_single_kernel);
 }
