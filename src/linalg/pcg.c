@@ -118,6 +118,15 @@ static bool is_small(const solve *s) {
 
 // ---- the passes ---------------------------------------------------------------------------------
 
+static bool has_runs(const solve *s) {
+  return s->def->runs.list != NULL;
+}
+
+static vector_rows rows_of(const solve *s) {
+  const kp_pcg_runs *runs = &s->def->runs;
+  return (vector_rows){ .start = runs->start, .row = runs->row, .slab = runs->slab };
+}
+
 static kp_result measure_right(solve *s) {
   vector_cg_begin_args a = { .first = s->def->first };
   kp_call call;
@@ -136,6 +145,16 @@ static kp_result measure_right(solve *s) {
     return kp_fail(KP_ERROR_PHYSICS, "%s: the right side is not finite", s->def->name);
   }
   return KP_OK;
+}
+
+// r = b over the runs.
+static kp_result copy_runs(solve *s, kp_buffer *b) {
+  vector_copy_runs_args a = { .grid = rows_of(s) };
+  kp_call call;
+  kp_call_init(&call, &vector_copy_runs_kernel, &a);
+  KP_BIND(&call, &a, x, b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, y, &s->pcg->r, KP_ACCESS_WRITE);
+  return kp_call_rows(s->pcg->backend, &call, s->def->runs.list, s->def->runs.n);
 }
 
 // r = b - q across the null vector, and u = M r where M is a diagonal.
@@ -177,7 +196,7 @@ static kp_result evaluate_residual(solve *s) {
   if (s->def->residual != NULL) {
     pcg->report.applications += 1;
     KP_TRY(s->def->residual(s->def->apply_self, s->b, s->x, &pcg->w));
-    return subtract(s, &pcg->w, NULL);
+    return has_runs(s) ? copy_runs(s, &pcg->w) : subtract(s, &pcg->w, NULL);
   }
   KP_TRY(apply(s, s->x, &pcg->w));
   if (s->fits) {
@@ -186,16 +205,34 @@ static kp_result evaluate_residual(solve *s) {
   return subtract(s, s->b, &pcg->w);
 }
 
-// r.r of a residual that was evaluated.
-static kp_result measure_residual(solve *s) {
+// r.u, w.u and r.r over the runs.
+static kp_result sum_runs(solve *s, kp_buffer *u, kp_buffer *w, double v[3]) {
+  vector_cg_sums_runs_args a = { .grid = rows_of(s) };
+  kp_call call;
+  kp_call_init(&call, &vector_cg_sums_runs_kernel, &a);
+  KP_BIND(&call, &a, runs, s->def->runs.list, KP_ACCESS_READ);
+  KP_BIND(&call, &a, of.r, &s->pcg->r, KP_ACCESS_READ);
+  KP_BIND(&call, &a, of.u, u, KP_ACCESS_READ);
+  KP_BIND(&call, &a, of.w, w, KP_ACCESS_READ);
+  return kp_call_reduce(s->pcg->backend, &call, s->def->runs.n, v);
+}
+
+// r.r and v.r.
+static kp_result sum_true(solve *s, double v[2]) {
   kp_pcg *pcg = s->pcg;
   vector_cg_true_args t = { .first = s->def->first };
   kp_call call;
   kp_call_init(&call, &vector_cg_true_kernel, &t);
   KP_BIND(&call, &t, r, &pcg->r, KP_ACCESS_READ);
   KP_BIND(&call, &t, v, s->def->null_vector, KP_ACCESS_READ);
-  double v[2];
-  KP_TRY(kp_call_reduce(pcg->backend, &call, s->def->n, v));
+  return kp_call_reduce(pcg->backend, &call, s->def->n, v);
+}
+
+// r.r of a residual that was evaluated.
+static kp_result measure_residual(solve *s) {
+  kp_pcg *pcg = s->pcg;
+  double v[3];
+  KP_TRY(has_runs(s) ? sum_runs(s, &pcg->r, &pcg->r, v) : sum_true(s, v));
   // the share along the null vector is not of this system
   s->rr = fmax(v[0] - (s->null2 > 0.0 ? v[1] * v[1] / s->null2 : 0.0), 0.0);
   if (!isfinite(v[0])) {
@@ -212,15 +249,19 @@ static kp_result true_residual(solve *s) {
   return measure_residual(s);
 }
 
-static kp_result step(solve *s) {
+static vector_cg_step_args next_step(const solve *s) {
+  return (vector_cg_step_args){ .first = s->def->first,
+                                .alpha = (kp_real)s->alpha,
+                                .beta = (kp_real)s->beta,
+                                .drop = (kp_real)s->drop,
+                                .is_first = s->is_first,
+                                .has_diagonal = has_diagonal(s) };
+}
+
+static kp_result update(solve *s) {
   kp_pcg *pcg = s->pcg;
   kp_access carried = s->is_first ? overwrite(s) : KP_ACCESS_WRITE;
-  vector_cg_step_args a = { .first = s->def->first,
-                            .alpha = (kp_real)s->alpha,
-                            .beta = (kp_real)s->beta,
-                            .drop = (kp_real)s->drop,
-                            .is_first = s->is_first,
-                            .has_diagonal = has_diagonal(s) };
+  vector_cg_step_args a = next_step(s);
   kp_call call;
   kp_call_init(&call, &vector_cg_step_kernel, &a);
   KP_BIND(&call, &a, w, &pcg->w, KP_ACCESS_READ);
@@ -233,7 +274,25 @@ static kp_result step(solve *s) {
   if (has_diagonal(s)) {
     KP_BIND(&call, &a, m, s->def->inverse_diagonal, KP_ACCESS_READ);
   }
-  KP_TRY(kp_call_run(pcg->backend, &call, s->def->n));
+  return kp_call_run(pcg->backend, &call, s->def->n);
+}
+
+static kp_result update_runs(solve *s) {
+  kp_pcg *pcg = s->pcg;
+  vector_cg_step_runs_args a = { .grid = rows_of(s), .step = next_step(s) };
+  kp_call call;
+  kp_call_init(&call, &vector_cg_step_runs_kernel, &a);
+  KP_BIND(&call, &a, step.w, &pcg->w, KP_ACCESS_READ);
+  KP_BIND(&call, &a, step.p, &pcg->p, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, step.s, &pcg->s, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, step.x, s->x, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, step.r, &pcg->r, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, step.u, &pcg->u, KP_ACCESS_READ);
+  return kp_call_rows(pcg->backend, &call, s->def->runs.list, s->def->runs.n);
+}
+
+static kp_result step(solve *s) {
+  KP_TRY(has_runs(s) ? update_runs(s) : update(s));
   s->is_first = false;
   if (s->is_stale) {
     KP_TRY(evaluate_residual(s));
@@ -285,7 +344,11 @@ static kp_result look(solve *s, double *gamma, double *delta) {
   kp_pcg *pcg = s->pcg;
   KP_TRY(apply_to_preconditioned(s));
   double v[4] = { 0.0 };
-  KP_TRY(is_short(s) ? sum_packed(s, v) : sum_items(s, v));
+  if (has_runs(s)) {
+    KP_TRY(sum_runs(s, &pcg->u, &pcg->w, v));
+  } else {
+    KP_TRY(is_short(s) ? sum_packed(s, v) : sum_items(s, v));
+  }
   *gamma = v[0];
   *delta = v[1];
   s->rr = v[2];
@@ -389,6 +452,8 @@ kp_result kp_pcg_solve(kp_pcg *pcg, const kp_pcg_def *def, kp_buffer *b, kp_buff
   KP_ASSERT(def->apply != NULL && def->tolerance > 0.0);
   KP_ASSERT(def->null_vector == NULL || length_of(def) == def->n);
   KP_ASSERT(!def->fits_guess || def->residual == NULL);
+  KP_ASSERT(def->runs.list == NULL || (def->precondition != NULL && def->residual != NULL &&
+                                       def->null_vector == NULL && !def->is_correction));
   solve s = { .pcg = pcg, .def = def, .b = b, .x = x, .fits = def->fits_guess };
   pcg->report = (kp_pcg_report){ 0 };
   KP_TRY(make_room(pcg, def));

@@ -34,6 +34,13 @@ typedef kp_result (*kp_linear_fn)(void *self, kp_buffer *x, kp_buffer *y);
 // r = b - A x.
 typedef kp_result (*kp_residual_fn)(void *self, kp_buffer *b, kp_buffer *x, kp_buffer *r);
 
+// Parts of the rows of a grid that hold all unknowns: (i, j, k) is item start + i + j row + k slab.
+typedef struct kp_pcg_runs {
+  kp_buffer *list;  // kp_row_segment; NULL: the vectors are one range
+  int64_t n;
+  int64_t start, row, slab;
+} kp_pcg_runs;
+
 typedef struct kp_pcg_def {
   const char *name;  // of the system, for messages: "pressure"
   int64_t n;
@@ -55,6 +62,9 @@ typedef struct kp_pcg_def {
   bool fits_guess;              // the first guess is scaled to the best of its line, see above
   bool is_correction;           // x starts at zero, and the caller checks the residual himself
   int max_iterations;
+  // With a preconditioner and a residual of the caller's, and no null vector: passes visit these
+  // runs alone. The vectors of the iteration are 0 elsewhere when the solve begins.
+  kp_pcg_runs runs;
 } kp_pcg_def;
 
 typedef struct kp_pcg_report {

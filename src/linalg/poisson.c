@@ -14,6 +14,7 @@
 
 POISSON_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_NO_PAIR)
 
+#define CARD_RUNS (1 << 17)  // items
 #define SOR_SWEEPS 10  // between looks at the residual
 
 struct kp_poisson {
@@ -128,12 +129,12 @@ static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
 // r = b - A (answer + low). The iteration adds to low alone; here it goes over to the answer.
 static kp_result residual(void *self, kp_buffer *b, kp_buffer *low, kp_buffer *r) {
   kp_poisson *p = self;
-  poisson_join_args j = { .first = p->first };
+  poisson_join_args j = { .grid = p->grid };
   kp_call call;
   kp_call_init(&call, &poisson_join_kernel, &j);
   KP_BIND(&call, &j, x, p->of->answer, KP_ACCESS_WRITE);
   KP_BIND(&call, &j, low, low, KP_ACCESS_WRITE);
-  KP_TRY(kp_call_run(p->mac->backend, &call, p->n));
+  KP_TRY(runs(p, &call));
   KP_TRY(wrap(p, p->of->answer));
   KP_TRY(wrap(p, low));
   poisson_residual_args a = { .grid = p->grid, .scale = p->scale };
@@ -371,11 +372,27 @@ static kp_result make_matrix(kp_poisson *p) {
     return KP_OK;
   }
   // what an earlier solve left outside the runs of this one
-  kp_buffer *written[] = { &p->pcg.u, &p->pcg.w };
-  for (int k = 0; k < 2; ++k) {
+  kp_buffer *written[] = { &p->pcg.u, &p->pcg.w, &p->pcg.r };
+  for (int k = 0; k < 3; ++k) {
     KP_TRY(kp_vector_fill((int64_t)(written[k]->used / sizeof(kp_real)), 0.0, written[k]));
   }
   return build_levels(p);
+}
+
+// Vectors are visited by the runs of rows that hold unknowns where these are few. A thread of a card
+// would go along a run, which pays for short vectors alone.
+static kp_pcg_runs runs_of(kp_poisson *p, int64_t n_unknowns) {
+  kp_mac *mac = p->mac;
+  bool is_card = mac->backend->vt->kind == KP_BACKEND_CUDA;
+  kp_pcg_runs all = { .list = NULL };
+  if (p->multigrid == NULL || 2 * n_unknowns > p->n || (is_card && p->n > CARD_RUNS)) {
+    return all;
+  }
+  return (kp_pcg_runs){ .list = kp_multigrid_runs(p->multigrid),
+                        .n = mac->n_segments[p->def.lattice],
+                        .start = p->grid.start,
+                        .row = p->grid.row,
+                        .slab = p->grid.slab };
 }
 
 static kp_result conjugate_gradients(kp_poisson *p, double tolerance, double right,
@@ -400,6 +417,7 @@ static kp_result conjugate_gradients(kp_poisson *p, double tolerance, double rig
   }
   if (p->multigrid != NULL) {
     def.precondition = precondition;
+    def.runs = runs_of(p, report->n_cells);
   }
   KP_TRY(kp_pcg_solve(&p->pcg, &def, p->of->right, &p->low));
   report->n_levels = p->multigrid ? kp_multigrid_n_levels(p->multigrid) : 1;

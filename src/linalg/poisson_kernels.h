@@ -17,7 +17,7 @@
   ROW(poisson, diagonal)                                                                           \
   ROW(poisson, mask)                                                                               \
   POINT(poisson, border)                                                                           \
-  POINT(poisson, join)                                                                             \
+  ROW(poisson, join)                                                                               \
   REDUCE(poisson, measure, POISSON_SUM2)                                                           \
   REDUCE(poisson, pattern, POISSON_SUM2)                                                           \
   REDUCE(poisson, worst, POISSON_WORST)
@@ -268,13 +268,16 @@ KP_FN void poisson_two_sum(kp_real *x, kp_real *low) {
 }
 
 typedef struct poisson_join_args {
-  int64_t first;
+  poisson_grid grid;
   kp_real *x, *low;
 } poisson_join_args;
 
-KP_FN void poisson_join(int64_t element, const poisson_join_args *a) {
-  int64_t i = a->first + element;
-  poisson_two_sum(&a->x[i], &a->low[i]);
+KP_FN void poisson_join(int64_t j, int64_t k, int64_t i0, int64_t i1, const poisson_join_args *a) {
+  int64_t end = poisson_at(&a->grid, i1, j, k);
+  KP_INDEPENDENT
+  for (int64_t at = poisson_at(&a->grid, i0, j, k); at < end; ++at) {
+    poisson_two_sum(&a->x[at], &a->low[at]);
+  }
 }
 
 // b.b and the number of unknowns.

@@ -22,7 +22,10 @@
   REDUCE(vector, cg_begin, VECTOR_SUM3)                                                            \
   REDUCE(vector, cg_true, VECTOR_SUM2)                                                             \
   REDUCE(vector, cg_sums, VECTOR_SUM4)                                                             \
-  REDUCE(vector, cg_sums_packed, VECTOR_SUM3)
+  REDUCE(vector, cg_sums_packed, VECTOR_SUM3)                                                      \
+  REDUCE(vector, cg_sums_runs, VECTOR_SUM3)                                                        \
+  ROW(vector, cg_step_runs)                                                                        \
+  ROW(vector, copy_runs)
 
 // y = a
 typedef struct vector_fill_args {
@@ -106,8 +109,7 @@ typedef struct vector_cg_step_args {
   kp_real *p, *s, *x, *r, *u;
 } vector_cg_step_args;
 
-KP_FN void vector_cg_step(int64_t element, const vector_cg_step_args *a) {
-  int64_t i = a->first + element;
+KP_FN void vector_cg_step_item(int64_t i, const vector_cg_step_args *a) {
   kp_real p = a->is_first ? a->u[i] : a->u[i] + kp_product(a->beta, a->p[i]);
   kp_real s = a->is_first ? a->w[i] : a->w[i] + kp_product(a->beta, a->s[i]);
   kp_real r =
@@ -118,6 +120,51 @@ KP_FN void vector_cg_step(int64_t element, const vector_cg_step_args *a) {
   a->r[i] = r;
   if (a->has_diagonal) {
     a->u[i] = a->m ? a->m[i] * r : r;
+  }
+}
+
+KP_FN void vector_cg_step(int64_t element, const vector_cg_step_args *a) {
+  vector_cg_step_item(a->first + element, a);
+}
+
+// Where the items of rows of a grid are.
+typedef struct vector_rows {
+  int64_t start, row, slab;
+} vector_rows;
+
+KP_FN int64_t vector_at(const vector_rows *g, int64_t i, int64_t j, int64_t k) {
+  return g->start + i + j * g->row + k * g->slab;
+}
+
+// The updates over parts of rows.
+typedef struct vector_cg_step_runs_args {
+  vector_rows grid;
+  vector_cg_step_args step;
+} vector_cg_step_runs_args;
+
+KP_FN void vector_cg_step_runs(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                               const vector_cg_step_runs_args *a) {
+  const vector_cg_step_args step = a->step;
+  int64_t end = vector_at(&a->grid, i1, j, k);
+  KP_INDEPENDENT
+  for (int64_t i = vector_at(&a->grid, i0, j, k); i < end; ++i) {
+    vector_cg_step_item(i, &step);
+  }
+}
+
+// y = x over parts of rows.
+typedef struct vector_copy_runs_args {
+  vector_rows grid;
+  const kp_real *x;
+  kp_real *y;
+} vector_copy_runs_args;
+
+KP_FN void vector_copy_runs(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                            const vector_copy_runs_args *a) {
+  int64_t end = vector_at(&a->grid, i1, j, k);
+  KP_INDEPENDENT
+  for (int64_t i = vector_at(&a->grid, i0, j, k); i < end; ++i) {
+    a->y[i] = a->x[i];
   }
 }
 
@@ -227,9 +274,8 @@ KP_FN int64_t vector_cg_sums_ways(int64_t i, int64_t end, const vector_cg_sums_p
 
 #endif
 
-KP_FN void vector_cg_sums_packed(int64_t element, const vector_cg_sums_packed_args *a, double *v) {
-  int64_t i = a->first + element * VECTOR_PACK, end = a->first + a->n;
-  end = end < i + VECTOR_PACK ? end : i + VECTOR_PACK;
+KP_FN void vector_cg_sums_between(int64_t i, int64_t end, const vector_cg_sums_packed_args *a,
+                                  double *v) {
   double sum[3][VECTOR_WAYS] = { { 0.0 } };
   i = vector_cg_sums_ways(i, end, a, sum);
   for (int l = 0; i + l < end; ++l) {
@@ -242,4 +288,23 @@ KP_FN void vector_cg_sums_packed(int64_t element, const vector_cg_sums_packed_ar
     const double *s = sum[k];
     v[k] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
   }
+}
+
+KP_FN void vector_cg_sums_packed(int64_t element, const vector_cg_sums_packed_args *a, double *v) {
+  int64_t i = a->first + element * VECTOR_PACK, end = a->first + a->n;
+  end = end < i + VECTOR_PACK ? end : i + VECTOR_PACK;
+  vector_cg_sums_between(i, end, a, v);
+}
+
+// The same over parts of rows, each an element.
+typedef struct vector_cg_sums_runs_args {
+  vector_rows grid;
+  const kp_row_segment *runs;
+  vector_cg_sums_packed_args of;
+} vector_cg_sums_runs_args;
+
+KP_FN void vector_cg_sums_runs(int64_t element, const vector_cg_sums_runs_args *a, double *v) {
+  kp_row_segment run = a->runs[element];
+  vector_cg_sums_between(vector_at(&a->grid, run.i0, run.j, run.k),
+                         vector_at(&a->grid, run.i1, run.j, run.k), &a->of, v);
 }
