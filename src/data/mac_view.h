@@ -1,10 +1,13 @@
 // What kernels know of a MAC grid: where items lie and how large cells are.
 #pragma once
 
+#include <string.h>
+
 #include "kelpie/config.h"
 #include "kelpie/vec.h"
 
 #define KP_MAC_GHOSTS 2  // layers around the domain: the reach of a cubic interpolant
+#define KP_MAC_WORD 16   // flags that are looked at together
 #define KP_MAC_BLOCK 16  // cells: the window moves in these steps
 
 // The kinds of places that items stand for. A face across an axis has the number of the axis.
@@ -89,6 +92,29 @@ typedef struct kp_mac_piece {
   int64_t i0, i1;
   int64_t before;  // items from the cell behind a face to the one before it
 } kp_mac_piece;
+
+// Sixteen cells of either run are air.
+KP_FN int kp_mac_is_air(const uint8_t *a, const uint8_t *b) {
+  const uint64_t kinds = 0x0101010101010101u * KP_CELL_KIND;
+  uint64_t words[4];
+  memcpy(words, a, KP_MAC_WORD);
+  memcpy(words + 2, b, KP_MAC_WORD);
+  return ((words[0] | words[1] | words[2] | words[3]) & kinds) == 0;
+}
+
+// The next part of two runs of n flags with anything but air, from *from on, where *from moves to;
+// returns its end. Grids of liquid are mostly air, which loops need not visit.
+KP_FN int64_t kp_mac_wet_part(const uint8_t *a, const uint8_t *b, int64_t n, int64_t *from) {
+  int64_t i = *from;
+  while (i + KP_MAC_WORD <= n && kp_mac_is_air(a + i, b + i)) {
+    i += KP_MAC_WORD;
+  }
+  *from = i;
+  while (i < n && !(i + KP_MAC_WORD <= n && kp_mac_is_air(a + i, b + i))) {
+    i += KP_MAC_WORD;
+  }
+  return i < n ? i : n;
+}
 
 // That of the row (j, k) which begins at i0 and ends at i1 or sooner.
 KP_FN kp_mac_piece kp_mac_piece_of(const kp_mac_view *g, int axis, int64_t j, int64_t k, int64_t i0,

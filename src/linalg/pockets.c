@@ -82,7 +82,8 @@ static kp_result label(kp_pockets *p, const kp_pockets_system *s) {
   return kp_call_rows(p->backend, &call, s->segments, s->n_segments);
 }
 
-static kp_result sweep(kp_pockets *p, const kp_pockets_system *s, int axis, double *n_changed) {
+// How many lines changed, and how many have items that nothing holds yet.
+static kp_result sweep(kp_pockets *p, const kp_pockets_system *s, int axis, double v[2]) {
   const int32_t *n = s->box.n;
   int64_t n_lines = (int64_t)n[0] * n[1] * n[2] / n[axis];
   KP_TRY(resize(&p->changes, n_lines));
@@ -96,20 +97,23 @@ static kp_result sweep(kp_pockets *p, const kp_pockets_system *s, int axis, doub
   pockets_changes_args c = { 0 };
   kp_call_init(&call, &pockets_changes_kernel, &c);
   KP_BIND(&call, &c, changes, &p->changes, KP_ACCESS_READ);
-  return kp_call_reduce(p->backend, &call, n_lines, n_changed);
+  return kp_call_reduce(p->backend, &call, n_lines, v);
 }
 
-// Until every axis in turn has nothing to change.
-static kp_result spread(kp_pockets *p, const kp_pockets_system *s) {
+// Until every axis in turn has nothing to change, or everything is held. Most liquids have their
+// air above them, so the first axis is the second.
+static kp_result spread(kp_pockets *p, const kp_pockets_system *s, bool *has_open) {
   int n_axes = s->box.slab ? 3 : 2;
   int n_quiet = 0;
   p->rounds = 0;
-  for (int axis = 0; n_quiet < n_axes; axis = (axis + 1) % n_axes) {
-    double n_changed;
-    KP_TRY(sweep(p, s, axis, &n_changed));
+  *has_open = true;
+  for (int axis = 1; n_quiet < n_axes && *has_open; axis = (axis + 1) % n_axes) {
+    double v[2];
+    KP_TRY(sweep(p, s, axis, v));
+    *has_open = v[1] > 0.0;
     // once to and fro settles a line, but not a ring
     int n_settled = s->is_periodic[axis] ? 0 : 1;
-    n_quiet = n_changed > 0.0 ? n_settled : n_quiet + 1;
+    n_quiet = v[0] > 0.0 ? n_settled : n_quiet + 1;
     p->rounds += axis == 0 ? 1 : 0;
   }
   return KP_OK;
@@ -177,7 +181,12 @@ static kp_result cut_regions(kp_pockets *p) {
 
 kp_result kp_pockets_find(kp_pockets *p, const kp_pockets_system *s) {
   KP_TRY(label(p, s));
-  KP_TRY(spread(p, s));
+  bool has_open;
+  KP_TRY(spread(p, s, &has_open));
+  p->n = p->n_items = 0;
+  if (!has_open) {
+    return KP_OK;
+  }
   pockets_count_args a = { .first = p->first };
   kp_call call;
   kp_call_init(&call, &pockets_count_kernel, &a);

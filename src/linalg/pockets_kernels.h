@@ -16,7 +16,7 @@
 #define POCKETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
   ROW(pockets, label)                                                                              \
   POINT(pockets, sweep)                                                                            \
-  REDUCE(pockets, changes, POCKETS_SUM1)                                                           \
+  REDUCE(pockets, changes, POCKETS_SUM2)                                                           \
   REDUCE(pockets, count, POCKETS_SUM2)                                                             \
   REDUCE(pockets, total, POCKETS_SUM1)                                                             \
   POINT(pockets, take_off)                                                                         \
@@ -66,8 +66,8 @@ KP_FN bool pockets_is_held(const pockets_matrix *m, const int64_t cell[3], int64
   return is_held;
 }
 
-KP_FN void pockets_label(int64_t j, int64_t k, int64_t i0, int64_t i1,
-                         const pockets_label_args *a) {
+KP_FN void pockets_label_part(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                              const pockets_label_args *a) {
   for (int64_t i = i0; i < i1; ++i) {
     const int64_t cell[3] = { i - a->lo[0], j - a->lo[1], k - a->lo[2] };
     int64_t at = poisson_at(&a->m.grid, cell[0], cell[1], cell[2]);
@@ -76,12 +76,31 @@ KP_FN void pockets_label(int64_t j, int64_t k, int64_t i0, int64_t i1,
   }
 }
 
+KP_FN void pockets_label(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                         const pockets_label_args *a) {
+  int64_t first = poisson_at(&a->m.grid, i0 - a->lo[0], j - a->lo[1], k - a->lo[2]);
+  const uint8_t *flags = a->m.flags + first;
+  int64_t done = 0;
+  for (int64_t from = 0; from < i1 - i0;) {
+    int64_t end = kp_mac_wet_part(flags, flags, i1 - i0, &from);
+    for (int64_t i = done; i < from; ++i) {
+      a->labels[first + i] = POCKETS_NONE;
+    }
+    pockets_label_part(j, k, i0 + from, i0 + end, a);
+    done = from = end;
+  }
+}
+
+KP_FN bool pockets_is_in(int32_t label) {
+  return label > 0 && label != POCKETS_NONE;
+}
+
 // Lower labels along a line of items, to and fro. Element t is a line along the axis.
 typedef struct pockets_sweep_args {
   pockets_matrix m;
   int32_t axis;
   int32_t *labels;
-  uint32_t *changes;  // of each line
+  uint32_t *changes;  // of each line: 1 where a label changed, and 2 where one is still above 0
 } pockets_sweep_args;
 
 // The lower label of two neighbours for both; true where one changed.
@@ -112,10 +131,12 @@ KP_FN void pockets_sweep(int64_t t, const pockets_sweep_args *a) {
   for (int64_t i = 1; i < n; ++i) {
     is_changed = pockets_join(&line[(i - 1) * up], &line[i * up], c[i * up] > 0) || is_changed;
   }
+  bool is_open = pockets_is_in(line[(n - 1) * up]);
   for (int64_t i = n - 1; i > 0; --i) {
     is_changed = pockets_join(&line[(i - 1) * up], &line[i * up], c[i * up] > 0) || is_changed;
+    is_open = pockets_is_in(line[i * up]) || pockets_is_in(line[(i - 1) * up]) || is_open;
   }
-  a->changes[t] = is_changed ? 1 : 0;
+  a->changes[t] = (is_changed ? 1u : 0u) + (is_open ? 2u : 0u);
 }
 
 typedef struct pockets_changes_args {
@@ -123,11 +144,8 @@ typedef struct pockets_changes_args {
 } pockets_changes_args;
 
 KP_FN void pockets_changes(int64_t i, const pockets_changes_args *a, double *v) {
-  v[0] = (double)a->changes[i];
-}
-
-KP_FN bool pockets_is_in(int32_t label) {
-  return label > 0 && label != POCKETS_NONE;
+  v[0] = (double)(a->changes[i] & 1);
+  v[1] = (double)(a->changes[i] >> 1);
 }
 
 // Regions that nothing holds, and their items.

@@ -15,7 +15,7 @@
 POISSON_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_NO_PAIR)
 
 #define CARD_RUNS (1 << 17)  // items
-#define SOR_SWEEPS 10  // between looks at the residual
+#define SOR_SWEEPS 10        // between looks at the residual
 
 struct kp_poisson {
   kp_mac *mac;
@@ -379,8 +379,8 @@ static kp_result make_matrix(kp_poisson *p) {
   return build_levels(p);
 }
 
-// Vectors are visited by the runs of rows that hold unknowns where these are few. A thread of a card
-// would go along a run, which pays for short vectors alone.
+// Vectors are visited by the runs of rows that hold unknowns where these are few. A thread of a
+// card would go along a run, which pays for short vectors alone.
 static kp_pcg_runs runs_of(kp_poisson *p, int64_t n_unknowns) {
   kp_mac *mac = p->mac;
   bool is_card = mac->backend->vt->kind == KP_BACKEND_CUDA;

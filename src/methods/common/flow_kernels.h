@@ -141,9 +141,16 @@ KP_FN void flow_coefficients(int64_t j, int64_t k, int64_t i0, int64_t i1,
   for (int64_t i = i0; i < i1;) {
     kp_mac_piece p = kp_mac_piece_of(g, a->axis, j, k, i, i1);
     int64_t first = kp_mac_at(g, p.i0, j, k);
-    flow_coefficients_open(a, first, p.i1 - p.i0, p.before);
-    if (a->distance != NULL) {
-      flow_coefficients_surface(a, first, p.i1 - p.i0, p.before);
+    int64_t n = p.i1 - p.i0;
+    int64_t done = 0;
+    for (int64_t from = 0; from < n;) {
+      int64_t end = kp_mac_wet_part(a->flags + first + p.before, a->flags + first, n, &from);
+      memset(a->coefficient + first + done, 0, (size_t)(from - done) * sizeof *a->coefficient);
+      flow_coefficients_open(a, first + from, end - from, p.before);
+      if (a->distance != NULL) {
+        flow_coefficients_surface(a, first + from, end - from, p.before);
+      }
+      done = from = end;
     }
     i = p.i1;
   }
@@ -220,7 +227,7 @@ KP_FN kp_real flow_jumps(const flow_right_args *a, const int64_t cell[3], int64_
 }
 
 // b = -(div u - source) / dt
-KP_FN void flow_right(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_right_args *a) {
+KP_FN void flow_right_part(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_right_args *a) {
   const kp_mac_view *g = &a->grid;
   for (int64_t i = i0; i < i1; ++i) {
     int64_t at = kp_mac_at(g, i, j, k);
@@ -232,6 +239,18 @@ KP_FN void flow_right(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_r
       b += a->jump != NULL ? flow_jumps(a, cell, at) : (kp_real)0;
     }
     a->right[at] = b;
+  }
+}
+
+KP_FN void flow_right(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_right_args *a) {
+  int64_t first = kp_mac_at(&a->grid, i0, j, k);
+  const uint8_t *flags = a->flags + first;
+  int64_t done = 0;
+  for (int64_t from = 0; from < i1 - i0;) {
+    int64_t end = kp_mac_wet_part(flags, flags, i1 - i0, &from);
+    memset(a->right + first + done, 0, (size_t)(from - done) * sizeof *a->right);
+    flow_right_part(j, k, i0 + from, i0 + end, a);
+    done = from = end;
   }
 }
 
@@ -301,8 +320,11 @@ KP_FN void flow_correct(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow
   for (int64_t i = i0; i < i1;) {
     kp_mac_piece p = kp_mac_piece_of(g, a->axis, j, k, i, i1);
     int64_t first = kp_mac_at(g, p.i0, j, k);
-    if (a->jump == NULL) {
-      flow_correct_piece(a, first, p.i1 - p.i0, p.before);
+    for (int64_t from = 0; a->jump == NULL && from < p.i1 - p.i0;) {
+      int64_t end =
+          kp_mac_wet_part(a->flags + first + p.before, a->flags + first, p.i1 - p.i0, &from);
+      flow_correct_piece(a, first + from, end - from, p.before);
+      from = end;
     }
     for (int64_t at = first; a->jump != NULL && at < first + p.i1 - p.i0; ++at) {
       flow_correct_jump(a, at, at + p.before);
@@ -359,20 +381,18 @@ typedef struct flow_spread_args {
 #ifdef __CUDACC__
 #define FLOW_MANY 1
 #else
-#define FLOW_MANY 64
+#define FLOW_MANY 32
 #endif
 
-// Nothing changes at the faces from `at` on: all are known, or none is and none beside them.
+// Nothing changes at the faces from `at` on: none that is not known has a known one beside it.
 KP_FN int flow_stays(const kp_mac_view *g, const uint8_t *known, int64_t at, int many) {
   int64_t slab = g->dimension == 3 ? g->slab : 0;
-  uint8_t all = 1;
-  uint8_t any = 0;
+  uint8_t changes = 0;
   for (int64_t i = at; i < at + many; ++i) {
     uint8_t beside = known[i - 1] | known[i + 1] | known[i - g->row] | known[i + g->row];
-    all &= known[i];
-    any |= known[i] | beside | known[i - slab] | known[i + slab];
+    changes |= (uint8_t)((beside | known[i - slab] | known[i + slab]) & (known[i] ^ 1));
   }
-  return all | !any;
+  return !changes;
 }
 
 // Up to FLOW_MANY faces in lanes: the mean of what is known around; what is not adds 0.

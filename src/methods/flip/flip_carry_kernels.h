@@ -1,0 +1,520 @@
+// How particles and cells go along the velocity of the faces, and what particles take over from it:
+// one at a time, or side by side in lanes.
+#pragma once
+
+#include "data/mac_spot.h"
+#include "math/rounding.h"
+#include "par/kernel.h"
+
+// ---- where particles are ------------------------------------------------------------------------
+
+// The cell of a point along one axis and how far the point is across it. Beyond the grid it is the
+// nearest cell, with a fraction of 0 or 1; is_out tells.
+KP_FN int32_t flip_locate_axis(const kp_mac_view *g, int axis, double x, kp_real *fraction,
+                               int *is_out) {
+  double t = (x - g->lo[axis]) / g->cell;
+  double n = (double)g->n[axis];
+  *is_out |= !((t >= 0.0) & (t <= n));
+  t = t > 0.0 ? t : 0.0;  // NaN becomes 0
+  t = t < n ? t : n;
+  int32_t i = (int32_t)t;
+  i = i < g->n[axis] ? i : g->n[axis] - 1;
+  *fraction = (kp_real)(t - (double)i);
+  return i;
+}
+
+// False for a point beyond the grid.
+KP_FN int flip_locate(const kp_mac_view *g, double x, double y, double z, int32_t item[3],
+                      kp_real f[3]) {
+  int is_out = 0;
+  item[0] = flip_locate_axis(g, 0, x, &f[0], &is_out);
+  item[1] = flip_locate_axis(g, 1, y, &f[1], &is_out);
+  item[2] = 0;
+  f[2] = (kp_real)0.5;
+  if (g->dimension == 3) {
+    item[2] = flip_locate_axis(g, 2, z, &f[2], &is_out);
+  }
+  return !is_out;
+}
+
+// ---- ways
+// ----------------------------------------------------------------------------------------
+
+#define FLIP_STRETCH 2.0        // cells that a particle goes between two looks at the velocity
+#define FLIP_LONG 8.0           // the same where the velocity hardly changes
+#define FLIP_BEND 0.5           // cells between the ends of Euler's step and of the one taken
+#define FLIP_CAUTION 0.8        // share of it that the next stretch is made for
+#define FLIP_ANY 1e9            // cells: as long as it comes
+#define FLIP_MOST_STRETCHES 64  // of a step; the last is as long as it must be
+
+typedef struct flip_carry_args {
+  kp_mac_view grid;
+  double dt;
+  kp_real ratio;
+  int32_t trace;             // kp_advect_trace
+  kp_real gravity[3];        // m/s^2, for what is beyond the grid
+  double lo[3], hi[3];       // m, where particles may be
+  kp_mac_velocity taken;     // what particles take over; not read by the affine transfer
+  kp_mac_velocity velocity;  // of the flow; read by the affine transfer alone
+  kp_mac_velocity carrier;   // along which they go
+  kp_real *c[9];             // affine
+  kp_pos *x, *y, *z;
+  kp_real *vx, *vy, *vz;
+  kp_real *state;  // of each particle after flip_carry; NULL: that was not called
+} flip_carry_args;
+
+// Velocity of faces at f cells from the lowest corner of a cell.
+KP_MAC_READER void flip_read(const kp_mac_view *g, kp_mac_velocity v, const int32_t item[3],
+                             const kp_real f[3], kp_real out[3]) {
+  kp_mac_spot spot;
+  kp_mac_spot_near(g, item, f, &spot);
+  kp_mac_velocity_spot(g, v, &spot, out);
+}
+
+// Mean velocity over a stretch of time [cells per m/s], k1 that at its start: Euler, the midpoint
+// rule, or Ralston's third order (1962).
+KP_MAC_READER void flip_mean(const kp_mac_view *g, const flip_carry_args *a, kp_real stretch,
+                             const int32_t item[3], const kp_real f[3], const kp_real k1[3],
+                             kp_real mean[3]) {
+  kp_real k2[3];
+  kp_real k3[3];
+  kp_real at[3];
+  for (int c = 0; c < 3; ++c) {
+    mean[c] = k1[c];
+    at[c] = f[c] + (kp_real)0.5 * stretch * k1[c];
+  }
+  if (a->trace == 0) {
+    return;
+  }
+  flip_read(g, a->carrier, item, at, k2);
+  for (int c = 0; c < 3; ++c) {
+    mean[c] = k2[c];
+    at[c] = f[c] + (kp_real)0.75 * stretch * k2[c];
+  }
+  if (a->trace == 1) {
+    return;
+  }
+  flip_read(g, a->carrier, item, at, k3);
+  for (int c = 0; c < 3; ++c) {
+    mean[c] = (2 * k1[c] + 3 * k2[c] + 4 * k3[c]) * ((kp_real)1 / 9);
+  }
+}
+
+// What is left of a way in equal stretches of at most so many cells: the length of the first.
+KP_FN kp_real flip_cut(kp_real left, kp_real fastest, kp_real most) {
+  kp_real cells = fastest * left;
+  kp_real parts = -kp_floor(-cells / most);
+  return left / (cells > most ? parts : (kp_real)1);
+}
+
+KP_FN kp_real flip_largest(const kp_real v[3]) {
+  kp_real most = 0;
+  for (int c = 0; c < 3; ++c) {
+    kp_real size = v[c] < 0 ? -v[c] : v[c];
+    most = size > most ? size : most;
+  }
+  return most;
+}
+
+// A stretch that is too long, `bend` between the velocity at its start and the mean of it.
+KP_FN int flip_is_far(kp_real stretch, kp_real fastest, kp_real bend) {
+  return (stretch * fastest > (kp_real)(1.001 * FLIP_LONG)) |
+         ((stretch * fastest > (kp_real)FLIP_STRETCH) & (stretch * bend > (kp_real)FLIP_BEND));
+}
+
+// Cells that a stretch may have, from one of so many cells whose mean velocity ends `bend` cells
+// off Euler's: that grows with the square of the stretch, and half a cell is allowed.
+KP_FN kp_real flip_reach(kp_real cells, kp_real bend) {
+  const kp_real most = (kp_real)FLIP_LONG;
+  const kp_real least = (kp_real)FLIP_STRETCH;
+  kp_real some = bend > (kp_real)1e-30 ? bend : (kp_real)1e-30;
+  kp_real reach = cells * kp_root((kp_real)(FLIP_CAUTION * FLIP_BEND) / some);
+  reach = reach < most ? reach : most;
+  return reach > least ? reach : least;
+}
+
+// The way of a particle over dt through the carrier [cells]. First all of it is tried; where that
+// is too far it goes in stretches of at least two cells: the midpoint of a longer one can lie in
+// other water, and a fast drop whose midpoint is in a pool at rest would hover above it and fall
+// ever faster. Where Euler's step and the one taken end within half a cell of each other the water
+// is the same, and a stretch may be longer. k1 is the velocity at its start.
+KP_MAC_READER void flip_way(const kp_mac_view *g, const flip_carry_args *a, const int32_t item[3],
+                            const kp_real f[3], kp_real k1[3], kp_real gone[3]) {
+  kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
+  kp_real turn = left < 0 ? (kp_real)-1 : (kp_real)1;
+  left *= turn;
+  kp_real at[3] = { f[0], f[1], f[2] };
+  kp_real reach = (kp_real)FLIP_ANY;
+  gone[0] = gone[1] = gone[2] = 0;
+  for (int n = 0; n < FLIP_MOST_STRETCHES && left > 0; ++n) {
+    kp_real mean[3];
+    if (n > 0) {
+      flip_read(g, a->carrier, item, at, k1);
+    }
+    kp_real fastest = flip_largest(k1);
+    kp_real stretch =
+        flip_cut(left, fastest, n + 1 < FLIP_MOST_STRETCHES ? reach : (kp_real)FLIP_ANY);
+    flip_mean(g, a, turn * stretch, item, at, k1, mean);
+    const kp_real bend[3] = { mean[0] - k1[0], mean[1] - k1[1], mean[2] - k1[2] };
+    reach = flip_reach(stretch * fastest, stretch * flip_largest(bend));
+    if (flip_is_far(stretch, fastest, flip_largest(bend)) && n + 1 < FLIP_MOST_STRETCHES) {
+      stretch = flip_cut(left, fastest, reach);
+      flip_mean(g, a, turn * stretch, item, at, k1, mean);
+      const kp_real less[3] = { mean[0] - k1[0], mean[1] - k1[1], mean[2] - k1[2] };
+      reach = flip_reach(stretch * fastest, stretch * flip_largest(less));
+    }
+    for (int c = 0; c < 3; ++c) {
+      gone[c] += turn * stretch * mean[c];
+      at[c] = f[c] + gone[c];
+    }
+    left -= stretch;
+  }
+}
+
+// Those of a group that are on such a way, side by side. A card has one at a time.
+#ifdef __CUDACC__
+#define FLIP_GROUP 1
+#define FLIP_LANES 1
+#else
+#define FLIP_GROUP 64
+#define FLIP_LANES 16  // those that have arrived are filled up to whole registers
+#endif
+
+typedef struct flip_walkers {
+  int32_t who[FLIP_GROUP];  // of the group
+  int32_t item[3][FLIP_GROUP];
+  kp_real from[3][FLIP_GROUP];  // cells from its lowest corner
+  kp_real gone[3][FLIP_GROUP];
+  kp_real left[FLIP_GROUP];    // cells per m/s
+  kp_real reach[FLIP_GROUP];   // cells; less than 0: the next stretch is taken as it comes
+  kp_real way[3][FLIP_GROUP];  // of who has arrived
+} flip_walkers;
+
+KP_MAC_READER void flip_walkers_add(flip_walkers *w, int n, int who, const int32_t item[3],
+                                    const kp_real f[3], kp_real reach) {
+  w->who[n] = who;
+  w->reach[n] = reach;
+  for (int c = 0; c < 3; ++c) {
+    w->item[c][n] = item[c];
+    w->from[c][n] = f[c];
+    w->gone[c][n] = 0;
+  }
+}
+
+// One stretch of each, or a shorter one the next time.
+KP_MAC_READER void flip_walkers_step(flip_walkers *w, int n, const kp_mac_view *g,
+                                     kp_mac_velocity carrier, kp_real turn) {
+  const kp_real half = (kp_real)0.5;
+  KP_INDEPENDENT
+  for (int i = 0; i < n; ++i) {
+    const int32_t item[3] = { w->item[0][i], w->item[1][i], w->item[2][i] };
+    const kp_real at[3] = { w->from[0][i] + w->gone[0][i], w->from[1][i] + w->gone[1][i],
+                            w->from[2][i] + w->gone[2][i] };
+    kp_real k1[3];
+    kp_real k2[3];
+    kp_mac_velocity_near(g, carrier, KP_MAC_NODE, item, at, k1);
+    kp_real fastest = flip_largest(k1);
+    kp_real reach = w->reach[i];
+    kp_real left = w->left[i];
+    kp_real stretch = flip_cut(left, fastest, reach < 0 ? -reach : reach);
+    const kp_real mid[3] = { at[0] + half * (turn * stretch) * k1[0],
+                             at[1] + half * (turn * stretch) * k1[1],
+                             at[2] + half * (turn * stretch) * k1[2] };
+    kp_mac_velocity_near(g, carrier, KP_MAC_NODE, item, mid, k2);
+    const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
+    kp_real next = flip_reach(stretch * fastest, stretch * flip_largest(bend));
+    int is_far = flip_is_far(stretch, fastest, flip_largest(bend)) & (reach >= 0);
+    kp_real goes = is_far ? (kp_real)0 : stretch;
+    w->gone[0][i] += turn * goes * k2[0];
+    w->gone[1][i] += turn * goes * k2[1];
+    w->gone[2][i] += turn * goes * k2[2];
+    w->left[i] = left - goes;
+    w->reach[i] = is_far ? -next : next;
+  }
+}
+
+// Those that have arrived leave; how many are left?
+KP_MAC_READER int flip_walkers_leave(flip_walkers *w, int n) {
+  int n_left = 0;
+  for (int i = 0; i < n; ++i) {
+    if (w->left[i] > 0) {
+      w->who[n_left] = w->who[i];
+      w->left[n_left] = w->left[i];
+      w->reach[n_left] = w->reach[i];
+      for (int c = 0; c < 3; ++c) {
+        w->item[c][n_left] = w->item[c][i];
+        w->from[c][n_left] = w->from[c][i];
+        w->gone[c][n_left] = w->gone[c][i];
+      }
+      ++n_left;
+    } else {
+      for (int c = 0; c < 3; ++c) {
+        w->way[c][w->who[i]] = w->gone[c][i];
+      }
+    }
+  }
+  return n_left;
+}
+
+// The ways of the first n; the same bits as flip_way has, by lanes.
+KP_MAC_READER void flip_walk(flip_walkers *w, int n, const kp_mac_view *g,
+                             const flip_carry_args *a) {
+  kp_real left = (kp_real)a->dt * g->inverse_h;
+  kp_real turn = left < 0 ? (kp_real)-1 : (kp_real)1;
+  for (int i = 0; i < n; ++i) {
+    w->left[i] = left * turn;
+  }
+  // a stretch that is found too long comes again
+  for (int round = 0; n > 0; ++round) {
+    int n_lanes = (n + FLIP_LANES - 1) / FLIP_LANES * FLIP_LANES;
+    for (int i = n; i < n_lanes; ++i) {
+      for (int c = 0; c < 3; ++c) {
+        w->item[c][i] = w->item[c][0];
+        w->from[c][i] = w->gone[c][i] = 0;
+      }
+      w->left[i] = 0;
+      w->reach[i] = (kp_real)FLIP_LONG;
+    }
+    for (int i = 0; i < n && round >= 2 * FLIP_MOST_STRETCHES; ++i) {
+      w->reach[i] = -(kp_real)FLIP_ANY;
+    }
+    flip_walkers_step(w, n_lanes, g, a->carrier, turn);
+    n = flip_walkers_leave(w, n);
+  }
+}
+
+// Around periodic axes, and not closer to closed sides than a particle is wide. Sums stand for
+// branches, so that loops over particles are vectorised.
+KP_FN double flip_around(const flip_carry_args *a, int axis, double x) {
+  const kp_mac_view *g = &a->grid;
+  double length = g->n[axis] * g->cell;
+  double around = g->is_periodic[axis] ? length : 0.0;
+  x += x < g->lo[axis] ? around : 0.0;
+  x -= x >= g->lo[axis] + length ? around : 0.0;
+  x = x > a->lo[axis] ? x : a->lo[axis];
+  return x < a->hi[axis] ? x : a->hi[axis];
+}
+
+// way [m]
+KP_FN void flip_move(int64_t p, const flip_carry_args *a, const kp_real way[3]) {
+  a->x[p] = flip_around(a, 0, a->x[p] + (double)way[0]);
+  a->y[p] = flip_around(a, 1, a->y[p] + (double)way[1]);
+  if (a->grid.dimension == 3) {
+    a->z[p] = flip_around(a, 2, a->z[p] + (double)way[2]);
+  }
+}
+
+// Beyond the grid nothing but gravity acts.
+KP_FN void flip_fly(int64_t p, const flip_carry_args *a) {
+  kp_real dt = (kp_real)a->dt;
+  a->vx[p] += dt * a->gravity[0];
+  a->vy[p] += dt * a->gravity[1];
+  kp_real way[3] = { dt * a->vx[p], dt * a->vy[p], 0 };
+  if (a->grid.dimension == 3) {
+    a->vz[p] += dt * a->gravity[2];
+    way[2] = dt * a->vz[p];
+  }
+  flip_move(p, a, way);
+}
+
+// Most grids are solid and without shells: a view that says so takes the tests out of the loop.
+KP_MAC_READER kp_mac_view flip_plain_view(const kp_mac_view *g) {
+  kp_mac_view plain = *g;
+  plain.dimension = 3;
+  plain.occluded = NULL;
+  return plain;
+}
+
+// What most particles do: the midpoint rule once, by lanes. Those that must look again on their way
+// are left to flip_carry_far, those beyond the grid too. The state of those is less than 0: minus
+// the cells of their first stretch.
+enum { FLIP_THERE, FLIP_BEYOND };
+
+KP_MAC_READER void flip_carry(int64_t p, const flip_carry_args *a) {
+  kp_mac_view plain = flip_plain_view(&a->grid);
+  const kp_mac_view *g = &plain;
+  const double old[3] = { a->x[p], a->y[p], a->z[p] };
+  int32_t item[3];
+  kp_real f[3];
+  int is_out = 0;
+  for (int c = 0; c < 3; ++c) {
+    item[c] = flip_locate_axis(g, c, old[c], &f[c], &is_out);
+  }
+  kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
+  kp_real taken[3];
+  kp_real k1[3];
+  kp_real k2[3];
+  kp_mac_velocity_near(g, a->taken, KP_MAC_NODE, item, f, taken);
+  kp_mac_velocity_near(g, a->carrier, KP_MAC_NODE, item, f, k1);
+  kp_real at[3];
+  for (int c = 0; c < 3; ++c) {
+    at[c] = f[c] + (kp_real)0.5 * left * k1[c];
+  }
+  kp_mac_velocity_near(g, a->carrier, KP_MAC_NODE, item, at, k2);
+  const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
+  kp_real fastest = flip_largest(k1);
+  int is_far = flip_is_far(left, fastest, flip_largest(bend)) | is_out;
+  kp_real reach = flip_reach(left * fastest, left * flip_largest(bend));
+  kp_real takes = is_out ? (kp_real)0 : (kp_real)1;
+  kp_real ratio = is_out ? (kp_real)1 : a->ratio;
+  a->vx[p] = ratio * a->vx[p] + takes * taken[0];
+  a->vy[p] = ratio * a->vy[p] + takes * taken[1];
+  a->vz[p] = ratio * a->vz[p] + takes * taken[2];
+  double to_x = flip_around(a, 0, old[0] + (double)(left * k2[0] * g->h));
+  a->x[p] = is_far ? old[0] : to_x;
+  double to_y = flip_around(a, 1, old[1] + (double)(left * k2[1] * g->h));
+  a->y[p] = is_far ? old[1] : to_y;
+  double to_z = flip_around(a, 2, old[2] + (double)(left * k2[2] * g->h));
+  a->z[p] = is_far ? old[2] : to_z;
+  kp_real state = is_far ? -reach : (kp_real)FLIP_THERE;
+  a->state[p] = is_out ? (kp_real)FLIP_BEYOND : state;
+}
+
+typedef flip_carry_args flip_carry_far_args;
+
+// The ways of a group of particles that begins at p.
+KP_MAC_READER void flip_carry_group(int64_t p, int n, const flip_carry_args *args) {
+  const flip_carry_args copy = *args;
+  const flip_carry_args *a = &copy;
+  kp_mac_view plain = flip_plain_view(&a->grid);
+  flip_walkers w;
+  int n_far = 0;
+  for (int i = 0; i < n; ++i) {
+    kp_real state = a->state[p + i];
+    if (state == (kp_real)FLIP_BEYOND) {
+      flip_fly(p + i, a);
+    } else if (state < 0) {
+      int32_t item[3];
+      kp_real f[3];
+      (void)flip_locate(&plain, a->x[p + i], a->y[p + i], a->z[p + i], item, f);
+      flip_walkers_add(&w, n_far++, i, item, f, state);
+    }
+  }
+  if (n_far == 0) {
+    return;
+  }
+  flip_walk(&w, n_far, &plain, a);
+  for (int i = 0; i < n; ++i) {
+    if (a->state[p + i] < 0) {
+      const kp_real way[3] = { w.way[0][i] * plain.h, w.way[1][i] * plain.h,
+                               w.way[2][i] * plain.h };
+      flip_move(p + i, a, way);
+    }
+  }
+}
+
+// A run of particles.
+KP_FN void flip_carry_far(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                          const flip_carry_far_args *a) {
+  (void)j;
+  (void)k;
+  for (int64_t p = i0; p < i1; p += FLIP_GROUP) {
+    flip_carry_group(p, (int)(i1 - p < FLIP_GROUP ? i1 - p : FLIP_GROUP), a);
+  }
+}
+
+typedef flip_carry_args flip_carry_single_args;
+
+KP_MAC_READER void flip_carry_one(int64_t p, const kp_mac_view *g, const flip_carry_args *a) {
+  int32_t item[3];
+  kp_real f[3];
+  if (!flip_locate(g, a->x[p], a->y[p], a->z[p], item, f)) {
+    flip_fly(p, a);
+    return;
+  }
+  kp_real start[3];
+  kp_real way[3];
+  kp_real taken[3];
+  kp_mac_spot spot;
+  kp_mac_spot_near(g, item, f, &spot);
+  kp_mac_velocity_spot(g, a->taken, &spot, taken);
+  a->vx[p] = a->ratio * a->vx[p] + taken[0];
+  a->vy[p] = a->ratio * a->vy[p] + taken[1];
+  a->vz[p] = a->ratio * a->vz[p] + taken[2];
+  kp_mac_velocity_spot(g, a->carrier, &spot, start);
+  flip_way(g, a, item, f, start, way);
+  for (int c = 0; c < 3; ++c) {
+    way[c] *= g->h;
+  }
+  flip_move(p, a, way);
+}
+
+KP_MAC_READER void flip_carry_single(int64_t p, const flip_carry_single_args *a) {
+  if (a->grid.dimension == 3 && a->grid.occluded == NULL) {
+    kp_mac_view plain = flip_plain_view(&a->grid);
+    flip_carry_one(p, &plain, a);
+  } else {
+    flip_carry_one(p, &a->grid, a);
+  }
+}
+
+typedef flip_carry_args flip_carry_affine_args;
+
+// Velocity and slopes of the trilinear interpolant (Jiang et al. 2015, Eq. 8 on the faces of each
+// component); slopes are per cell [m/s].
+KP_FN void flip_take_affine(const kp_mac_view *g, const kp_real *values, kp_mac_point p,
+                            kp_real *value, kp_real slope[3]) {
+  int32_t at = kp_mac_item(g, p);
+  kp_real v[2][2][2];
+  for (int c = 0; c < (g->dimension == 3 ? 8 : 4); ++c) {
+    v[c >> 2][c >> 1 & 1][c & 1] =
+        values[at + (c & 1) + (c >> 1 & 1) * g->row + (c >> 2) * g->slab];
+  }
+  for (int b = 0; b < 2 && g->dimension == 2; ++b) {
+    v[1][b][0] = v[0][b][0];
+    v[1][b][1] = v[0][b][1];
+  }
+  kp_real along[2][2];
+  kp_real step[2][2];
+  for (int b = 0; b < 4; ++b) {
+    kp_real lo = v[b >> 1][b & 1][0];
+    kp_real hi = v[b >> 1][b & 1][1];
+    along[b >> 1][b & 1] = kp_mac_lerp(lo, hi, p.x);
+    step[b >> 1][b & 1] = hi - lo;
+  }
+  kp_real low = kp_mac_lerp(along[0][0], along[0][1], p.y);
+  kp_real high = kp_mac_lerp(along[1][0], along[1][1], p.y);
+  *value = kp_mac_lerp(low, high, p.z);
+  slope[0] = kp_mac_lerp(kp_mac_lerp(step[0][0], step[0][1], p.y),
+                         kp_mac_lerp(step[1][0], step[1][1], p.y), p.z);
+  slope[1] = kp_mac_lerp(along[0][1] - along[0][0], along[1][1] - along[1][0], p.z);
+  slope[2] = high - low;
+}
+
+KP_FN void flip_carry_affine(int64_t p, const flip_carry_affine_args *a) {
+  const kp_mac_view *g = &a->grid;
+  const kp_real *component[3] = { a->velocity.u, a->velocity.v, a->velocity.w };
+  int32_t item[3];
+  kp_real f[3];
+  if (!flip_locate(g, a->x[p], a->y[p], a->z[p], item, f)) {
+    for (int c = 0; c < 9; ++c) {
+      a->c[c][p] = 0;
+    }
+    flip_fly(p, a);
+    return;
+  }
+  kp_real start[3];
+  kp_real way[3];
+  flip_read(g, a->carrier, item, f, start);
+  flip_way(g, a, item, f, start, way);
+  kp_real v[3] = { 0, 0, 0 };
+  for (int c = 0; c < g->dimension; ++c) {
+    kp_real slope[3];
+    kp_real d[3];
+    for (int b = 0; b < 3; ++b) {
+      d[b] = f[b] - (b == c ? (kp_real)0 : (kp_real)0.5);
+    }
+    kp_mac_point at = kp_mac_move(g, c, item[0], item[1], item[2], d[0], d[1], d[2]);
+    flip_take_affine(g, component[c], at, &v[c], slope);
+    for (int b = 0; b < 3; ++b) {
+      a->c[3 * c + b][p] = slope[b];
+    }
+  }
+  a->vx[p] = v[0];
+  a->vy[p] = v[1];
+  a->vz[p] = v[2];
+  for (int c = 0; c < 3; ++c) {
+    way[c] *= g->h;
+  }
+  flip_move(p, a, way);
+}
