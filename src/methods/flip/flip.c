@@ -52,6 +52,7 @@ static void flip_destroy(void **self) {
     kp_medium_free(&liquid->medium);
   }
   kp_flip_band_free(&flip->band);
+  kp_flip_crowds_free(&flip->crowds);
   kp_flip_tension_free(&flip->tension);
   kp_vortex_particles_free(&flip->vortices);
   kp_vorticity_free(&flip->vorticity);
@@ -219,6 +220,9 @@ static kp_result flip_space(void *self, kp_env *env) {
     KP_TRY(flip->band.is_there
                ? kp_flip_band_sort(flip, liquid)
                : kp_flip_sort(&liquid->sorted, flip->flow.mac, set, liquid->fraction, NULL));
+    if (!flip->band.is_there && flip->def.volume > 0.0) {
+      KP_TRY(kp_flip_part_crowds(flip, liquid));
+    }
   }
   return KP_OK;
 }

@@ -62,6 +62,15 @@ typedef struct kp_flip_band {
   uint64_t seed, round;
 } kp_flip_band;
 
+#define KP_FLIP_MOST_CROWD 2.5  // particles of a cell over those of a full one
+
+// What parting crowds on the host works with (flip_crowd.c).
+typedef struct kp_flip_crowds {
+  KP_ARRAY(uint32_t) counts;  // particles of each item as they go
+  KP_ARRAY(uint32_t) seen;    // the search that came by last
+  KP_ARRAY(int32_t) queue;    // items
+} kp_flip_crowds;
+
 // Pressure at the surface (flip_tension.c).
 typedef struct kp_flip_tension {
   bool is_there;
@@ -93,6 +102,7 @@ typedef struct kp_flip {
   kp_poisson_report spread;  // of the last sub-step
   bool knows_room;
   KP_ARRAY(kp_aabb) boxes;  // of the liquids, for the window
+  kp_flip_crowds crowds;
   kp_flip_band band;
   kp_flip_tension tension;
   kp_flip_totals totals;
@@ -185,6 +195,9 @@ KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip, kp_env *env);
 // The velocity of the flow on top of that.
 KP_NODISCARD kp_result kp_flip_join(kp_flip *flip);
 
+// After the sort, where there is no band: what cells have beyond KP_FLIP_MOST_CROWD goes to others.
+KP_NODISCARD kp_result kp_flip_part_crowds(kp_flip *flip, kp_flip_liquid *liquid);
+void kp_flip_crowds_free(kp_flip_crowds *crowds);
 // The narrow band, in the order of a step: sort without what is deep; what must come; its share of
 // the gathered fill; the new particles; and, when the velocity is known, depth and velocity of the
 // deep liquid to where they go.

@@ -11,7 +11,6 @@
 FLIP_BAND_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
 #define ROUND_NUMBERS 8    // random numbers of an element in a step
-#define MOST_CROWD 2.5     // particles of a cell over those of a full one
 #define MOST_CHANGE 0.125  // particles of a full cell that come or go to even out what is owed
 
 enum { STATE_WHOLE, STATE_LAST, STATE_OWED, STATE_INSIDE, STATE_ROUND, STATE_N };
@@ -128,7 +127,7 @@ kp_result kp_flip_band_sort(kp_flip *flip, kp_flip_liquid *liquid) {
                           .seed = band->seed,
                           .round = band->round,
                           .share = share_of(band, -band->owed),
-                          .most = (uint32_t)(MOST_CROWD * band->per_cell),
+                          .most = (uint32_t)(KP_FLIP_MOST_CROWD * band->per_cell),
                           .most_full = (uint32_t)ceil(band->per_cell),
                           .full = kp_flip_band_full(flip) };
   return kp_flip_sort(&liquid->sorted, flip->flow.mac, set, liquid->fraction, &going);

@@ -36,6 +36,7 @@
   ROW(flip, smooth)                                                                                \
   ROW(flip, jump)                                                                                  \
   ROW(flip, spread)                                                                                \
+  REDUCE(flip, fullest, KP_REDUCE_MAX)                                                             \
   REDUCE(flip, thrust, FLIP_THRUST_OPS)                                                            \
   REDUCE(flip, report, FLIP_REPORT_OPS)
 
@@ -82,6 +83,15 @@ KP_FN void flip_thin(int64_t p, const flip_thin_args *a) {
       kp_rng_uniform(a->seed, KP_RNG_FLIP, a->id[p], a->round) < a->share) {
     a->keys[p] = (uint32_t)(a->grid.count + 1);
   }
+}
+
+// Particles of the item that has most.
+typedef struct flip_fullest_args {
+  const uint32_t *start;
+} flip_fullest_args;
+
+KP_FN void flip_fullest(int64_t at, const flip_fullest_args *a, double *v) {
+  v[0] = (double)(a->start[at + 1] - a->start[at]);
 }
 
 // In sorted order: which particles a cell has beyond so many, the youngest of it.
