@@ -415,6 +415,8 @@ static bool is_within_rounding(const system_of *s) {
   return rounding * ratio * ratio < 1.0;
 }
 
+#define LOST 0.1  // of the right side: a residual that is no answer
+
 // The system of a group of any elements, and its solution.
 static kp_result solve_elements(system_of *s, const kp_deform_stage *stage) {
   kp_deform *d = s->deform;
@@ -429,7 +431,9 @@ static kp_result solve_elements(system_of *s, const kp_deform_stage *stage) {
   if (sweep != NULL) {
     KP_TRY(kp_sweep_factor(d, sweep, s->h));
     kp_result result = kp_sweep_solve(d, sweep);
-    if (result != KP_ERROR_PHYSICS || s->group->tets.n == 0) {
+    bool is_lost = result == KP_ERROR_PHYSICS ||
+                   (!d->pcg.report.is_converged && d->pcg.report.residual > LOST);
+    if (!is_lost || s->group->tets.n == 0) {
       return result;
     }
     // Four point/face springs of a flat element have no bound: where some nodes are 1e6 times as
