@@ -50,18 +50,22 @@ static kp_result copy(kp_env *env, const kp_deform_group *group, kp_buffer from[
   return kp_call_run(env->backend, &call, group->nodes.n);
 }
 
-// moving = velocity + dv, implicit over a time h, with the forces at x. Half a step of Newmark's
-// variant ends at h; springs that look no further ahead are neutrally stable at any step, and turns
-// of springs, which are explicit, make energy.
-static kp_result solve(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer x[3],
-                       double h, int which) {
+// Half a step of Newmark's variant ends at h; springs that look no further ahead are neutrally
+// stable at any step, and turns of springs, which are explicit, make energy.
+double kp_deform_look_ahead(const kp_deform *d, const kp_deform_group *group, double h) {
   bool is_implicit = group->scheme == KP_SCHEME_BACKWARD_EULER || d->def.implicit;
   double ahead = group->scheme == KP_SCHEME_NEWMARK ? 2.0 * d->def.ahead : 1.0;
+  return is_implicit ? ahead * h : 0.0;
+}
+
+// moving = velocity + dv, implicit over a time h, with the forces at x.
+static kp_result solve(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer x[3],
+                       double h, int which) {
   kp_deform_stage stage = { .x = x,
                             .v = velocity(d),
                             .out = d->moving.c,
                             .h = h,
-                            .implicit = is_implicit ? ahead * h : 0.0,
+                            .implicit = kp_deform_look_ahead(d, group, h),
                             .which = which };
   return kp_deform_solve(d, env, group, &stage);
 }
