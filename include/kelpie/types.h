@@ -948,6 +948,8 @@ typedef struct kp_limit_def {
   int64_t visits;         // how often a node may be moved in a pass
   double compensation;    // share of a correction that the node it came from feels
   kp_shape_def shape;     // nodes in it are fixed too, beside pinned ones
+  bool slides;            // these start lists, but edges from pinned nodes move them
+  double fastest;         // m/s that a correction of a list moves a node; 0: any
   kp_curve when;          // of the maps of one deformable, that with the highest value is used
   // share by which the nodes that are held or touch bodies may differ from those the list starts
   // from before it is made anew; 0: never

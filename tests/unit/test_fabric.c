@@ -418,6 +418,47 @@ static void test_what_wins(void **state) {
   kp_array_free(&links);
 }
 
+// Carried nodes start the walk beside fixed ones, are moved by edges that come from those, and
+// never by each other; without them in it the list is as long as if they were free.
+static void test_carried(void **state) {
+  (void)state;
+  kp_links links = { 0 };
+  kp_edge_graph graph = hanging(SIDE, &links);
+  uint8_t is_fixed[SIDE * SIDE];
+  hold(is_fixed, SIDE, HELD_TOP_ROW);
+  int64_t n_held = 0;
+  for (int64_t i = 0; i < SIDE * SIDE; ++i) {
+    n_held += is_fixed[i];
+  }
+  kp_walk_def def = walk_of(KP_WALK_LAYERED, 1, is_fixed);
+  kp_edge_order plain, order;
+  assert_ok(kp_edge_order_make(&graph, &def, &plain));
+  // five beside each other in the middle: the row of the middle is reached last but 20
+  int64_t first = (SIDE / 2) * SIDE + SIDE / 2;
+  for (int64_t i = first; i < first + 5; ++i) {
+    is_fixed[i] = KP_NODE_CARRIED;
+  }
+  assert_ok(kp_edge_order_make(&graph, &def, &order));
+  assert_int_equal(order.edges.count, SIDE * SIDE - n_held);
+  assert_int_equal(order.edges.count, plain.edges.count);
+  int64_t n_from = 0, n_to = 0;
+  for (size_t e = 0; e < order.edges.count; ++e) {
+    const kp_ordered_edge *edge = &order.edges.data[e];
+    bool from_carried = is_fixed[edge->from] == KP_NODE_CARRIED;
+    bool to_carried = is_fixed[edge->to] == KP_NODE_CARRIED;
+    n_from += from_carried && n_to == 0;
+    n_to += to_carried;
+    assert_false(from_carried && to_carried);
+  }
+  assert_int_equal(n_to, 5);
+  assert_true(n_from >= 5);  // they led others before they were moved
+  assert_waves(&order, SIDE * SIDE);
+  kp_edge_order_free(&plain);
+  kp_edge_order_free(&order);
+  kp_edge_graph_free(&graph);
+  kp_array_free(&links);
+}
+
 static const kp_link_kind permutations[6][3] = {
   { KP_LINK_HORIZONTAL, KP_LINK_VERTICAL, KP_LINK_SHEAR },
   { KP_LINK_HORIZONTAL, KP_LINK_SHEAR, KP_LINK_VERTICAL },
@@ -548,9 +589,9 @@ int main(void) {
     cmocka_unit_test(test_stitches),     cmocka_unit_test(test_printed_weights),
     cmocka_unit_test(test_yarns),        cmocka_unit_test(test_threads),
     cmocka_unit_test(test_center_line),  cmocka_unit_test(test_list_sizes),
-    cmocka_unit_test(test_what_wins),    cmocka_unit_test(test_permutations),
-    cmocka_unit_test(test_flat),         cmocka_unit_test(test_colors),
-    cmocka_unit_test(test_set_distance),
+    cmocka_unit_test(test_carried),      cmocka_unit_test(test_what_wins),
+    cmocka_unit_test(test_permutations), cmocka_unit_test(test_flat),
+    cmocka_unit_test(test_colors),       cmocka_unit_test(test_set_distance),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,21 +218,32 @@ typedef struct walker {
   const kp_walk_def *def;
   kp_edge_order *out;
   KP_ARRAY(int32_t) visits;
-  node_queue queue;  // nodes in the order they were reached; never shrinks
+  node_queue queue;                // nodes in the order they were reached; never shrinks
+  KP_ARRAY(uint8_t) from_carried;  // of the queue: the walk to it began at a carried node
 } walker;
 
+static kp_result reach(walker *w, kp_index node, bool from_carried) {
+  KP_TRY(kp_array_push(&w->queue, node));
+  return kp_array_push(&w->from_carried, (uint8_t)from_carried);
+}
+
 // Algorithm 3, Expand, for the edges of one kind of one node.
-static kp_result expand(walker *w, kp_index node, kp_link_kind kind) {
+static kp_result expand(walker *w, size_t place, kp_link_kind kind) {
   const kp_edge_graph *g = w->graph;
+  kp_index node = w->queue.data[place];
+  bool from_carried = w->from_carried.data[place] != 0;
   for (int32_t r = g->start.data[node]; r < g->start.data[node + 1]; ++r) {
     kp_index goal = g->goal.data[r];
     if (g->kind.data[r] != (uint8_t)kind || w->visits.data[goal] >= w->def->visits) {
       continue;
     }
+    if (from_carried && w->def->is_fixed[goal] == KP_NODE_CARRIED) {
+      continue;
+    }
     ++w->visits.data[goal];
     kp_ordered_edge edge = { node, goal, (uint8_t)kind };
     KP_TRY(kp_array_push(&w->out->edges, edge));
-    KP_TRY(kp_array_push(&w->queue, goal));
+    KP_TRY(reach(w, goal, from_carried));
   }
   return KP_OK;
 }
@@ -242,7 +253,7 @@ static kp_result walk(walker *w) {
     size_t end = w->def->walk == KP_WALK_LITERAL ? first + 1 : w->queue.count;
     for (int k = 0; k < 3; ++k) {
       for (size_t q = first; q < end; ++q) {
-        KP_TRY(expand(w, w->queue.data[q], w->def->kinds[k]));
+        KP_TRY(expand(w, q, w->def->kinds[k]));
       }
     }
     first = end;
@@ -317,9 +328,10 @@ static kp_result make(walker *w) {
   int64_t n = w->graph->n;
   KP_TRY(kp_array_resize(&w->visits, (size_t)n));
   for (int64_t i = 0; i < n; ++i) {
-    w->visits.data[i] = w->def->is_fixed[i] ? (int32_t)w->def->visits : 0;
-    if (w->def->is_fixed[i]) {
-      KP_TRY(kp_array_push(&w->queue, (kp_index)i));
+    uint8_t held = w->def->is_fixed[i];
+    w->visits.data[i] = held == KP_NODE_FIXED ? (int32_t)w->def->visits : 0;
+    if (held != KP_NODE_FREE) {
+      KP_TRY(reach(w, (kp_index)i, held == KP_NODE_CARRIED));
     }
   }
   KP_TRY(walk(w));
@@ -339,6 +351,7 @@ kp_result kp_edge_order_make(const kp_edge_graph *graph, const kp_walk_def *def,
   kp_result result = make(&w);
   kp_array_free(&w.visits);
   kp_array_free(&w.queue);
+  kp_array_free(&w.from_carried);
   if (result != KP_OK) {
     kp_edge_order_free(out);
   }

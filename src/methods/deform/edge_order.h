@@ -48,11 +48,15 @@ typedef struct kp_edge_order {
   int64_t n_unreached;              // free nodes no edge leads to
 } kp_edge_order;
 
+// What holds a node when a walk begins. Carried ones, as cloth on a knee, slide: the walk starts at
+// them too, but edges that come from fixed nodes move them all the same.
+typedef enum kp_node_held { KP_NODE_FREE, KP_NODE_FIXED, KP_NODE_CARRIED } kp_node_held;
+
 typedef struct kp_walk_def {
   kp_walk walk;
   int64_t visits;           // N_v: how often a node may be moved
   kp_link_kind kinds[3];    // in the order they are expanded; horizontal, vertical, shear
-  const uint8_t *is_fixed;  // per node
+  const uint8_t *is_fixed;  // kp_node_held per node
 } kp_walk_def;
 
 KP_NODISCARD kp_result kp_edge_order_make(const kp_edge_graph *graph, const kp_walk_def *def,

@@ -118,11 +118,13 @@ KP_FN void fabric_propose(int64_t e, const fabric_propose_args *g) {
 }
 
 // One wave of an ordered list: edge (a, b) puts b at its length from a (section 6.3). Edges shorter
-// than the tolerance allows are left alone.
+// than the tolerance allows are left alone. A correction goes no further than `most`: what a list
+// finds stretched when it takes over would come in at once, with the speed of that.
 typedef struct fabric_tighten_args {
   int64_t first;  // in by_wave
   int64_t first_node;
   double tolerance;
+  double most;   // m
   int32_t both;  // too short ones as well
   const int32_t *by_wave, *from, *to;
   const kp_real *rest;
@@ -140,6 +142,9 @@ KP_FN void fabric_tighten(int64_t e, const fabric_tighten_args *g) {
   bool is_long = l > rest * (1.0 + g->tolerance);
   bool is_short = g->both && l < rest * (1.0 - g->tolerance) && l > 0.0;
   double scale = (is_long || is_short) && g->hold[b] == 0 ? rest / l - 1.0 : 0.0;
+  if (fabs(scale) * l > g->most) {
+    scale = scale > 0.0 ? g->most / l : -g->most / l;
+  }
   g->sx[k] = (kp_real)(scale * d[0]);
   g->sy[k] = (kp_real)(scale * d[1]);
   g->sz[k] = (kp_real)(scale * d[2]);

@@ -80,6 +80,14 @@ static const kp_param limit_rows[] = {
   ROW(compensation, REAL, "", 0, 2,
       "Share of each correction that the upper node feels in the next step."),
   ROW(shape, SHAPE, "", 0, 0, "Nodes in it at the start count as fixed, beside pinned ones."),
+  ROW(slides, BOOL, "", 0, 0,
+      "Nodes of the shape start lists too, but are not held: edges that come from pinned nodes "
+      "move "
+      "them, as cloth that slides over a knee."),
+  ROW(fastest, REAL, "m/s", 0, 1e6,
+      "Of a correction of a list: edges that stretched while another list was used come in over "
+      "some "
+      "steps; 0: at once."),
   ROW(when, CURVE, "", -1e9, 1e9,
       "Of several limits of one cloth, that with the highest value is used; may be a function of "
       "time."),

@@ -115,7 +115,9 @@ static kp_result find_fixed(kp_limit *m, kp_deform *d, kp_env *env, const kp_def
   for (int64_t e = 0; e < part->nodes.n; ++e) {
     int64_t i = part->nodes.first + e;
     kp_vec3 at = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
-    m->fixed.data[e] = m->fixed.data[e] || kp_shape_distance(shape, at) <= 0.0;
+    if (m->fixed.data[e] == KP_NODE_FREE && kp_shape_distance(shape, at) <= 0.0) {
+      m->fixed.data[e] = m->def.slides ? KP_NODE_CARRIED : KP_NODE_FIXED;
+    }
   }
   kp_shape_destroy(&shape);
   return KP_OK;
@@ -422,6 +424,7 @@ static kp_result propose(kp_deform *d, kp_range nodes) {
 static kp_result tighten(kp_limit *m, kp_deform *d, kp_range nodes) {
   fabric_tighten_args a = { .first_node = nodes.first,
                             .tolerance = m->def.tolerance,
+                            .most = m->def.fastest > 0.0 ? m->def.fastest * d->dt : HUGE_VAL,
                             .both = m->def.two_sided };
   for (size_t w = 0; w + 1 < m->waves.count; ++w) {
     a.first = m->waves.data[w];

@@ -36,12 +36,12 @@ return function(limits, columns, rows)
   if limits == "provot" then
     limit "passes" { of = "skirt", method = "provot", passes = 5 }
   elseif limits == "list" or limits == "maps" then
-    limit "hanging" { of = "skirt", when = 0 }
+    limit "hanging" { of = "skirt", when = 0, fastest = limits == "maps" and 1 or 0 }
   end
   if limits == "maps" then
     for side, word in pairs { [1] = "right", [-1] = "left" } do
       limit(word .. "_knee") {
-        of = "skirt", shape = cap(side),
+        of = "skirt", shape = cap(side), slides = true, fastest = 1,
         when = function(t) return pose(t)[word].thigh - 12 end,
       }
     end
