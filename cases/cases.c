@@ -327,9 +327,11 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   kp_flip_def flip = kp_default_flip_def();
   flip.transfer = flat ? KP_FLIP_AFFINE : KP_FLIP_BLEND;
   flip.band = def->band;
-  if (def->band > 0.0) {
+  if (def->flip) {
     kp_grid_def grid = kp_default_grid_def();
-    grid.advection = KP_ADVECT_SEMI_LAGRANGIAN;
+    grid.advection = def->band > 0.0 ? KP_ADVECT_SEMI_LAGRANGIAN : grid.advection;
+    // particles of a band go the midpoint rule in lanes, others one at a time
+    grid.trace = def->band > 0.0 ? grid.trace : KP_ADVECT_RK3;
     KP_TRY(kp_world_set_grid(world, &grid));
   }
   KP_TRY(kp_world_set_flip(world, &flip));
