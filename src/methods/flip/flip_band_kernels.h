@@ -297,6 +297,15 @@ KP_FN void flip_band_trace_store(const flip_band_trace_args *a, int64_t at, kp_r
   }
 }
 
+// Velocity at the middle of a cell, to the bit what reading between faces gives there: the first
+// stretch of a way begins with it, whichever loop takes it.
+KP_FN void flip_band_velocity(const kp_mac_view *g, kp_mac_velocity f, int64_t at, kp_real out[3]) {
+  const kp_real half = (kp_real)0.5;
+  out[0] = kp_mac_lerp(f.u[at], f.u[at + 1], half);
+  out[1] = kp_mac_lerp(f.v[at], f.v[at + g->row], half);
+  out[2] = g->dimension == 2 ? (kp_real)0 : kp_mac_lerp(f.w[at], f.w[at + g->slab], half);
+}
+
 // In stretches, as particles go that must look again on their way.
 KP_MAC_READER void flip_band_trace_cell(const int32_t item[3], const kp_mac_view *g,
                                         const flip_band_trace_args *a) {
@@ -306,7 +315,7 @@ KP_MAC_READER void flip_band_trace_cell(const int32_t item[3], const kp_mac_view
   kp_real start[3];
   kp_real way[3] = { 0, 0, 0 };
   kp_real depth = a->in[at];
-  kp_mac_velocity_of_cell(g, a->carry.carrier, at, start);
+  flip_band_velocity(g, a->carry.carrier, at, start);
   // air that no velocity was spread to stays where it is
   if (start[0] != 0 || start[1] != 0 || start[2] != 0) {
     flip_way(g, &a->carry, item, f, start, way);
@@ -332,7 +341,7 @@ KP_MAC_READER void flip_band_trace_near(int64_t j, int64_t k, const int64_t run[
     const int32_t item[3] = { i, (int32_t)j, (int32_t)k };
     kp_real k1[3];
     kp_real k2[3];
-    kp_mac_velocity_of_cell(g, a->carry.carrier, row + i, k1);
+    flip_band_velocity(g, a->carry.carrier, row + i, k1);
     const kp_real mid[3] = { half + half * left * k1[0], half + half * left * k1[1],
                              half + half * left * k1[2] };
     kp_mac_velocity_near(g, a->carry.carrier, KP_MAC_NODE, item, mid, k2);
