@@ -597,7 +597,8 @@ static double energy_on_ball(double ahead) {
 }
 
 // Springs that look ahead no further than half a step are on the edge of stability: a sheet that
-// wraps a ball at five steps per frame turns them, and makes energy without end.
+// wraps a ball at five steps per frame turns them, and makes energy without end. It grows out of
+// rounding: in double it has just begun when float is at a kilojoule.
 static void test_calm_on_ball(void **state) {
   (void)state;
   double calm = energy_on_ball(kp_default_solids_def().ahead);
@@ -605,7 +606,7 @@ static void test_calm_on_ball(void **state) {
   print_message("  elastic energy after a second on a ball: %.3g J, half a step ahead %.3g J\n",
                 calm, wild);
   assert_true(calm < 1.0);
-  assert_true(wild > 50.0);
+  assert_true(wild > (sizeof(kp_real) == sizeof(float) ? 50.0 : 2.0 * calm));
 }
 
 static void test_bits(void **state) {
