@@ -99,6 +99,11 @@ static kp_aabb find_box(const kp_surfacing *how, kp_aabb box) {
   return box;
 }
 
+// Boxes of nothing, and of particles that are nowhere, have no end.
+static int64_t block_of(double t) {
+  return (int64_t)fmin(fmax(floor(t), -1e9), 1e9);
+}
+
 // Samples lie at whole multiples of the voxel, so that the surface of a liquid that moves does not
 // shimmer with its box.
 kp_result kp_surfacer_lay(kp_surfacer *s, const kp_aabb *bounds, kp_surface_span *out) {
@@ -120,8 +125,8 @@ kp_result kp_surfacer_lay(kp_surfacer *s, const kp_aabb *bounds, kp_surface_span
   for (int c = 0; c < 3; ++c) {
     bool is_flat = c == 2 && s->how.dimension == 2;
     double size = b->edge * voxel;
-    out->first[c] = is_flat ? 0 : (int64_t)fmax(floor(lo[c] / size), -1e9);
-    out->last[c] = is_flat ? 0 : (int64_t)fmin(floor(hi[c] / size), 1e9);
+    out->first[c] = is_flat ? 0 : block_of(lo[c] / size);
+    out->last[c] = is_flat ? 0 : block_of(hi[c] / size);
   }
   return out->is_empty ? KP_OK : kp_blocks_check_span(b, out->first, out->last);
 }
