@@ -7,4 +7,4 @@ liquid "pool" { method = "flip", spacing = 0.0125, viscosity = 0, jitter = 0.2,
 vortices "eddies" { into = "pool", shape = box { min = {0.3, 0.05, 0.2}, max = {0.7, 0.25, 0.6} },
   rule = "upright", rate = 80, limit = 80, magnitude = 0.3, radius = 0.15, radius_spread = 0.3 }
 look "eddies" { visible = false }
-output { frames = 48, fps = 24 }
+output { frames = 48, fps = 24, surface = { field = "zhu-bridson" } }  -- smoother than ellipsoids for particles of FLIP
