@@ -37,8 +37,7 @@ KP_FN int flip_locate(const kp_mac_view *g, double x, double y, double z, int32_
   return !is_out;
 }
 
-// ---- ways
-// ----------------------------------------------------------------------------------------
+// ---- ways ---------------------------------------------------------------------------------------
 
 #define FLIP_STRETCH 2.0        // cells that a particle goes between two looks at the velocity
 #define FLIP_LONG 8.0           // the same where the velocity hardly changes
