@@ -15,6 +15,7 @@ kp_sources(
   roof.c
   study.c
   study_cost.c
+  study_drop.c
   study_energy.c
   study_fire.c
   study_fractional.c

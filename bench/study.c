@@ -18,6 +18,8 @@ const kp_study kp_studies[] = {
     kp_study_plasma_radius },
   { "plasma-cost", "seconds per step of a plasma whose cells and influence radius are doubled",
     kp_study_plasma_cost },
+  { "drop", "a drop into a pool by five advections: energy, volume, area; --max cells across",
+    kp_study_drop },
   { "fire-models", "flames of particles and of vortices: seconds per step and curls by size",
     kp_study_fire_models },
   { "vortex-reach", "velocity of a flame of vortices: what a local gather misses, and its cost",

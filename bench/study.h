@@ -31,6 +31,7 @@ KP_NODISCARD kp_result kp_study_integrator_cost(const kp_study_def *def, FILE *o
 KP_NODISCARD kp_result kp_study_water_models(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_plasma_radius(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_plasma_cost(const kp_study_def *def, FILE *out);
+KP_NODISCARD kp_result kp_study_drop(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_fire_models(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_vortex_reach(const kp_study_def *def, FILE *out);
 KP_NODISCARD kp_result kp_study_sorts(const kp_study_def *def, FILE *out);

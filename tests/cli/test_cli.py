@@ -396,6 +396,12 @@ class Study(Case):
         out, _ = self.call("study", "water-models", "--max", "16384", "--steps", "3", "--runs", "1")
         self.assertRegex(out, r"(?m)^15625,sph,.*\n15625,springs,")
 
+    def test_drop(self):
+        out, _ = self.call("study", "drop", "--max", "6", "--steps", "1")
+        rows = [line.split(",") for line in out.splitlines()[2:]]
+        self.assertEqual([row[1] for row in rows[::2]], ["first", "clamp", "revert", "near", "unlimited"])
+        self.assertTrue(all(row[0] == "6" and float(row[5]) > 0.4 for row in rows))
+
     def test_refused(self):
         self.refuse(2, "there is no study 'sort'; did you mean 'sorts'\\?", "study", "sort")
         self.refuse(2, "which study\\?", "study")

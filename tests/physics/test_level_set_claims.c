@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/timer.h"
+#include "cases/splashes.h"
 #include "methods/level_set/pls.h"
 
 #include "support/claims.h"
@@ -34,6 +35,8 @@ static void add_water(kp_world *world, const char *name, kp_shape_def shape, dou
 
 // ---- C9: a drop into a pool
 
+#define LAST 18  // frame
+
 typedef struct splash {
   double energy;   // J, kinetic, at 18/24 s
   double fastest;  // m/s, of any frame
@@ -49,36 +52,16 @@ typedef struct pool {
   const char *suffix;  // of the claims
 } pool;
 
-static splash run_splash(const pool *in, int scheme, int limiter, int near_surface) {
-  double depth = in->dimension == 3 ? 1.0 : 0.0;
-  kp_test_settings s =
-      kp_test_settings_make(in->dimension, kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1.5, depth));
-  s.simulation.gravity = kp_vec3_make(0, -9.8, 0);
-  kp_world *world = kp_test_world(&s);
-  kp_grid_def grid = kp_default_grid_def();
-  grid.cell = 1.0 / in->cells;
-  grid.cfl = 1.75;
-  grid.advection = scheme;
-  grid.limiter = limiter;
-  kp_level_set_def level = kp_default_level_set_def();
-  level.near_surface = near_surface;
-  assert_ok(kp_world_set_grid(world, &grid));
-  assert_ok(kp_world_set_level_set(world, &level));
-  add_water(world, "drop", kp_test_ball(kp_vec3_make(0.5, 0.75, 0.5 * depth), 0.2), 0.0);
-  add_water(world, "pool", kp_test_box(kp_vec3_make(-1, -1, -1), kp_vec3_make(2, 0.412134, 2)),
-            0.0);
-  assert_ok(kp_world_build(world));
-  splash out = { .is_finite = true };
-  double mass = kp_test_stats(world, "drop").mass;
-  for (int frame = 1; frame <= 18 && out.is_finite; ++frame) {
-    kp_step_report report;
-    out.is_finite = kp_world_advance(world, 1.0 / 24, &report) == KP_OK;
-    kp_population_stats stats = kp_test_stats(world, "drop");
-    out.energy = stats.kinetic_energy;
-    out.fastest = fmax(out.fastest, stats.max_speed);
-    out.volume = fmax(out.volume, fabs(stats.mass / mass - 1.0));
+static splash run_splash(const pool *in, int variant) {
+  kp_splash_frame frames[LAST + 1];
+  kp_splash_def def = { "cpu", in->dimension, in->cells, variant, LAST };
+  int64_t reached;
+  assert_ok(kp_splash_run(&def, frames, &reached));
+  splash out = { .is_finite = reached == LAST, .energy = frames[reached].kinetic };
+  for (int64_t f = 1; f <= reached; ++f) {
+    out.fastest = fmax(out.fastest, frames[f].fastest);
+    out.volume = fmax(out.volume, fabs(frames[f].volume / frames[0].volume - 1.0));
   }
-  kp_world_destroy(&world);
   return out;
 }
 
@@ -92,11 +75,10 @@ static void write_c9(const pool *in, const char *what, const char *text, double 
 }
 
 static void check_limiters(const pool *in) {
-  int same = KP_LEVEL_SET_NEAR_SAME;
-  splash first = run_splash(in, KP_ADVECT_SEMI_LAGRANGIAN, KP_ADVECT_REVERT, same);
-  splash revert = run_splash(in, KP_ADVECT_MACCORMACK, KP_ADVECT_REVERT, same);
-  splash near = run_splash(in, KP_ADVECT_MACCORMACK, KP_ADVECT_CLAMP, KP_LEVEL_SET_NEAR_FIRST);
-  splash wild = run_splash(in, KP_ADVECT_MACCORMACK, KP_ADVECT_NO_LIMITER, same);
+  splash first = run_splash(in, KP_SPLASH_FIRST);
+  splash revert = run_splash(in, KP_SPLASH_REVERT);
+  splash near = run_splash(in, KP_SPLASH_NEAR);
+  splash wild = run_splash(in, KP_SPLASH_UNLIMITED);
   double gain = first.energy / revert.energy;
   double share = (near.energy - first.energy) / (revert.energy - first.energy);
   write_c9(in, "revert", "kinetic energy at 18/24 s, first order over MacCormack with revert", gain,
