@@ -22,6 +22,7 @@ enum {
   STROKE_COLORS,
   MATERIALS_OF,
   MATERIALS = MATERIALS_OF + 3,
+  AROUND,
   RGBA,
   DEPTH,
   N_BUFFERS
@@ -35,9 +36,6 @@ struct kp_cast {
 };
 
 const char *kp_cast_obstacle(const kp_render_scene *scene) {
-  if (scene->environment != NULL) {
-    return "pictures around the scene";
-  }
   for (int k = 0; k < scene->n_volumes; ++k) {
     if (scene->volumes[k].look.visible) {
       return "volumes";
@@ -196,6 +194,10 @@ kp_result kp_cast_create(const kp_pass *pass, kp_backend *backend, struct kp_cas
   send_materials(c, pass, &ok);
   send_meshes(c, pass, &ok);
   send_others(c, pass, &ok);
+  if (pass->light.environment != NULL) {
+    const kp_environment *e = pass->light.environment;
+    send(c, AROUND, e->texels, 6 * (int64_t)e->size * e->size, sizeof *e->texels, &ok);
+  }
   (void)fill(c, RGBA, 4 * pixels, sizeof(float), &ok);
   (void)fill(c, DEPTH, pixels, sizeof(float), &ok);
   return ok ? KP_OK : KP_ERROR_MEMORY;
@@ -260,6 +262,8 @@ static kp_cast_frame make_frame(const kp_pass *pass) {
                           .occlusion = (float)def->occlusion,
                           .reach = pass->occlusion_reach,
                           .sky_strength = (float)def->sky_strength,
+                          .around = light->environment != NULL ? light->environment->size : 0,
+                          .z_up = light->z_up,
                           .square = pass->ground.square,
                           .fade = pass->ground.fade,
                           .ground = def->ground,
@@ -307,6 +311,8 @@ kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
     KP_BIND(&call, &a, scene.materials_of[k], &c->buffers[MATERIALS_OF + k], KP_ACCESS_READ);
   }
   KP_BIND(&call, &a, scene.materials, &c->buffers[MATERIALS], KP_ACCESS_READ);
+  bool is_around = pass->light.environment != NULL;
+  KP_BIND(&call, &a, scene.around, is_around ? &c->buffers[AROUND] : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, rgba, &c->buffers[RGBA], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, depth, &c->buffers[DEPTH], KP_ACCESS_WRITE);
   return kp_call_run(c->backend, &call, pass->def->width * pass->def->height);

@@ -8,31 +8,13 @@
 // the world, from the middle of the scene.
 #pragma once
 
-#include "render/optics.h"
 #include "render/ray_kernels.h"
 #include "render/shading.h"
 
-// For what is called from several places: a card gets one copy of it.
-#ifdef __CUDACC__
-#define KP_CAST_FN static __host__ __device__ __noinline__
-#else
-#define KP_CAST_FN static inline
-#endif
-
-#define KP_CAST_AIR (-1)
-#define KP_CAST_GROUND (-2)
-#define KP_CAST_TURNS 14  // surfaces that one ray meets
-#define KP_CAST_SPLITS 4  // of them, at which it may become two
-#define KP_CAST_STACK 7
-#define KP_CAST_LEAST 0.03f   // share of a pixel that is worth a ray of its own
-#define KP_CAST_FIRST 0.004f  // the same at the first surface
-#define KP_CAST_OFF 1e-5f     // parts of the scene that a ray starts off its surface
-#define KP_CAST_TOUCH 0.012f  // and that a liquid may end before what it wets
-#define KP_CAST_SUN_LOBE 900.0f
-#define KP_CAST_SUN_BRIGHT 30.0f
-#define KP_CAST_GREY 0.5f
+#define KP_CAST_GROUND 1
 #define KP_CAST_CLOSED 0.75f  // of the sky that a crevice misses; the rest comes from its walls
 
+// Numbers 0 and 1 are air and ground, as in pass.h.
 typedef struct kp_cast_material {
   kp_rgb back, absorbed, color;
   float opacity, gloss, refraction, cloudy, specular, shininess;
@@ -49,6 +31,7 @@ typedef struct kp_cast_scene {
   const kp_rgb *stroke_colors;      // two ends each
   const uint32_t *materials_of[3];  // of triangles, balls and strokes
   const kp_cast_material *materials;
+  const kp_rgb *around;  // what lies around it, as kp_environment has it; or NULL
 } kp_cast_scene;
 
 // What is the same for all pixels of a pass.
@@ -61,20 +44,13 @@ typedef struct kp_cast_frame {
   float size;              // of the scene [m]
   float occlusion, reach;  // strength, and how far what closes the sky may be [m]
   float sky_strength;
+  int32_t around;  // texels along an edge of the picture around the scene; 0: there is none
+  int32_t z_up;
   double square, fade;  // of the ground [m]
   int32_t ground;       // kp_render_ground
   int32_t fresnel;      // kp_fresnel
   int32_t is_transparent, has_clear;
 } kp_cast_frame;
-
-typedef struct kp_cast_path {
-  kp_f3 origin, direction;
-  kp_rgb weight;
-  int medium, outer;  // materials it is in, and that one is in
-  int turns;
-  float way;  // from the eye [m]
-  bool is_mirrored, is_of_eye;
-} kp_cast_path;
 
 typedef struct kp_cast_point {
   kp_f3 position, normal, face;  // the normals look to where the ray comes from
@@ -83,20 +59,24 @@ typedef struct kp_cast_point {
   bool is_inside;
 } kp_cast_point;
 
-typedef struct kp_cast_tracer {
+// One pass of one pixel.
+typedef struct kp_cast_world {
   const kp_cast_scene *scene;
   const kp_cast_frame *frame;
-  kp_cast_path stack[KP_CAST_STACK];
-  int n, splits, x, y;
-  kp_rgb color;
-  float seen;  // share of what is not empty sky
-} kp_cast_tracer;
+  int x, y;
+} kp_cast_world;
+
+typedef kp_cast_world kp_walk_world;
+typedef kp_cast_point kp_walk_point;
+typedef kp_cast_material kp_walk_material;
+
+#include "render/walk.h"
 
 #define CAST_KERNELS(POINT, REDUCE, ROW, PAIR) POINT(cast, pixel)
 
 // ---- what a ray meets
 
-KP_CAST_FN kp_ray_hit kp_cast_nearest(const kp_cast_scene *s, kp_f3 origin, kp_f3 direction,
+KP_WALK_FN kp_ray_hit kp_cast_nearest(const kp_cast_scene *s, kp_f3 origin, kp_f3 direction,
                                       float most, uint32_t mask) {
   kp_ray ray;
   ray.origin = origin;
@@ -165,8 +145,8 @@ KP_FN void kp_cast_ground_place(const kp_cast_scene *s, kp_f3 p, double *a, doub
 }
 
 // `way` is that from the eye, which tells what a pixel spans.
-KP_CAST_FN kp_cast_point kp_cast_resolve(const kp_cast_scene *s, const kp_cast_frame *f,
-                                         const kp_cast_path *ray, const kp_ray_hit *hit) {
+KP_WALK_FN kp_cast_point kp_cast_resolve(const kp_cast_scene *s, const kp_cast_frame *f,
+                                         const kp_walk_path *ray, const kp_ray_hit *hit) {
   kp_cast_point p;
   p.position = kp_f3_madd(ray->origin, hit->t, ray->direction);
   p.is_inside = false;
@@ -187,22 +167,17 @@ KP_CAST_FN kp_cast_point kp_cast_resolve(const kp_cast_scene *s, const kp_cast_f
   return p;
 }
 
-KP_FN bool kp_cast_is_solid(const kp_cast_scene *s, const kp_cast_point *p) {
-  return p->material == KP_CAST_GROUND ||
-         (!s->materials[p->material].is_clear && s->materials[p->material].opacity >= 1.0f);
-}
-
 // ---- light
 
 // Through clear surfaces and panes on a straight way.
-KP_CAST_FN kp_rgb kp_cast_through(const kp_cast_scene *s, const kp_cast_frame *f, kp_f3 origin,
+KP_WALK_FN kp_rgb kp_cast_through(const kp_cast_scene *s, const kp_cast_frame *f, kp_f3 origin,
                                   kp_f3 direction) {
   kp_rgb light = kp_rgb_make(1.0f, 1.0f, 1.0f);
-  kp_cast_path ray;
+  kp_walk_path ray;
   ray.origin = origin;
   ray.direction = direction;
   ray.way = 0.0f;
-  for (int turn = 0; turn < KP_CAST_TURNS; ++turn) {
+  for (int turn = 0; turn < KP_WALK_TURNS; ++turn) {
     kp_ray_hit hit = kp_cast_nearest(s, ray.origin, ray.direction, HUGE_VALF, KP_RAY_SEEN);
     if (hit.kind != KP_RAY_TRIANGLE) {
       return light;
@@ -218,13 +193,13 @@ KP_CAST_FN kp_rgb kp_cast_through(const kp_cast_scene *s, const kp_cast_frame *f
     } else {
       light = kp_rgb_scale(light, 1.0f - m->opacity);
     }
-    ray.origin = kp_f3_madd(p.position, 2.0f * KP_CAST_OFF * f->size, direction);
+    ray.origin = kp_f3_madd(p.position, 2.0f * KP_OPTICS_OFF * f->size, direction);
   }
   return light;
 }
 
 // Points of a spiral over the sun's disc, one per pass (Vogel 1979), turned anew in each pixel.
-KP_CAST_FN kp_rgb kp_cast_sun(const kp_cast_scene *s, const kp_cast_frame *f,
+KP_WALK_FN kp_rgb kp_cast_sun(const kp_cast_scene *s, const kp_cast_frame *f,
                               const kp_cast_point *p, float lift, float turn) {
   float r = sqrtf(((float)f->index + 0.5f) / (float)f->count), angle = 6.2831853f * turn;
   kp_f3 to = kp_f3_madd(f->sun, r * cosf(angle), f->sun_right);
@@ -241,7 +216,7 @@ KP_CAST_FN kp_rgb kp_cast_sun(const kp_cast_scene *s, const kp_cast_frame *f,
   }
   kp_rgb light = kp_rgb_make(1.0f, 1.0f, 1.0f);
   if (f->has_clear) {
-    light = kp_cast_through(s, f, kp_f3_madd(p->position, KP_CAST_OFF * f->size, p->normal), to);
+    light = kp_cast_through(s, f, kp_f3_madd(p->position, KP_OPTICS_OFF * f->size, p->normal), to);
   }
   return kp_rgb_mul(light, f->sun_color);
 }
@@ -252,7 +227,7 @@ KP_FN float kp_cast_fraction(float v) {
 
 // How open the sky is: rays with the density of the cosine, over the passes spread evenly (Roberts
 // 2018, "The unreasonable effectiveness of quasirandom sequences"). Near things close more.
-KP_CAST_FN float kp_cast_open(const kp_cast_scene *s, const kp_cast_frame *f,
+KP_WALK_FN float kp_cast_open(const kp_cast_scene *s, const kp_cast_frame *f,
                               const kp_cast_point *p, int x, int y) {
   if (!(f->occlusion > 0.0f)) {
     return 1.0f;
@@ -279,56 +254,80 @@ KP_CAST_FN float kp_cast_open(const kp_cast_scene *s, const kp_cast_frame *f,
   return 1.0f - KP_CAST_CLOSED * f->occlusion * closed / (float)n;
 }
 
-KP_FN kp_rgb kp_cast_sky(const kp_cast_frame *f, kp_f3 direction) {
-  return kp_shading_background(f->horizon, f->zenith, kp_f3_dot(direction, f->up));
-}
-
-KP_FN void kp_cast_push(kp_cast_tracer *t, const kp_cast_path *ray) {
-  if (t->n < KP_CAST_STACK) {
-    t->stack[t->n++] = *ray;
+KP_FN kp_rgb kp_walk_sky(const kp_cast_world *world, kp_f3 direction) {
+  const kp_cast_frame *f = world->frame;
+  if (f->around == 0) {
+    return kp_shading_background(f->horizon, f->zenith, kp_f3_dot(direction, f->up));
   }
+  kp_rgb seen = kp_shading_cube(world->scene->around, f->around, direction, f->z_up != 0);
+  return kp_rgb_scale(seen, f->sky_strength);
 }
 
-KP_FN void kp_cast_add(kp_cast_tracer *t, kp_rgb weight, kp_rgb color) {
-  t->color = kp_rgb_add(t->color, kp_rgb_mul(weight, color));
-  t->seen += kp_maxf(weight.r, kp_maxf(weight.g, weight.b));
+KP_WALK_FN kp_ray_hit kp_walk_nearest(const kp_cast_world *world, kp_f3 origin, kp_f3 direction,
+                                      float most, uint32_t mask) {
+  return kp_cast_nearest(world->scene, origin, direction, most, mask);
+}
+
+KP_WALK_FN kp_cast_point kp_walk_resolve(const kp_cast_world *world, const kp_walk_path *ray,
+                                         const kp_ray_hit *hit) {
+  return kp_cast_resolve(world->scene, world->frame, ray, hit);
+}
+
+KP_FN const kp_cast_material *kp_walk_material_of(const kp_cast_world *world, int material) {
+  return &world->scene->materials[material];
+}
+
+KP_WALK_FN float kp_walk_sun_at(const kp_cast_world *world, kp_f3 place) {
+  kp_ray ray;
+  ray.origin = place;
+  ray.direction = world->frame->sun;
+  ray.t_min = 0.0f;
+  ray.t_max = HUGE_VALF;
+  ray.mask = KP_RAY_CASTER;
+  return kp_ray_query(&world->scene->rays, &ray, true).kind == KP_RAY_MISS ? 1.0f : 0.0f;
+}
+
+// Nothing is drawn in the air yet.
+KP_WALK_FN void kp_walk_between(kp_walk *walk, kp_walk_path *ray, float metres) {
+  (void)walk;
+  (void)ray;
+  (void)metres;
 }
 
 // What a glossy surface mirrors: as a ray of its own where it is polished and the eye sees it.
-KP_FN kp_rgb kp_cast_gloss(kp_cast_tracer *t, const kp_cast_path *ray, const kp_cast_point *p,
+KP_FN kp_rgb kp_cast_gloss(kp_walk *w, const kp_walk_path *ray, const kp_cast_point *p,
                            kp_rgb diffuse, float open) {
-  const kp_cast_frame *f = t->frame;
-  float gloss = t->scene->materials[p->material].gloss;
+  const kp_cast_frame *f = w->world->frame;
+  float gloss = w->world->scene->materials[p->material].gloss;
   float facing = -kp_f3_dot(p->normal, ray->direction);
   float share = kp_shading_mirrored(facing, gloss, open);
   kp_f3 mirrored = kp_reflect(ray->direction, p->normal);
   if (!(ray->is_of_eye && gloss >= KP_GLOSS_MIRRORS && share >= KP_MIRRORED_LEAST)) {
-    return kp_rgb_mix(diffuse, kp_cast_sky(f, mirrored), share);
+    return kp_rgb_mix(diffuse, kp_walk_sky(w->world, mirrored), share);
   }
-  kp_cast_path out = *ray;
+  kp_walk_path out = *ray;
   out.direction = mirrored;
-  out.origin = kp_f3_madd(p->position, 10.0f * KP_CAST_OFF * f->size, p->normal);
+  out.origin = kp_f3_madd(p->position, 10.0f * KP_OPTICS_OFF * f->size, p->normal);
   out.weight = kp_rgb_scale(ray->weight, share);
-  out.turns = KP_CAST_TURNS / 2;
+  out.turns = KP_WALK_TURNS / 2;
   out.is_mirrored = true;
   out.is_of_eye = false;
-  t->splits = KP_CAST_SPLITS;
-  kp_cast_push(t, &out);
+  w->splits = KP_WALK_SPLITS;
+  kp_walk_push(w, &out);
   return kp_rgb_scale(diffuse, 1.0f - share);
 }
 
-// Light that a surface sends back along a ray. What it mirrors may come later.
-KP_CAST_FN kp_rgb kp_cast_shade(kp_cast_tracer *t, const kp_cast_path *ray,
-                                const kp_cast_point *p) {
-  const kp_cast_scene *s = t->scene;
-  const kp_cast_frame *f = t->frame;
+KP_WALK_FN kp_rgb kp_walk_shade(kp_walk *w, const kp_walk_path *ray, const kp_cast_point *p) {
+  const kp_cast_world *world = w->world;
+  const kp_cast_scene *s = world->scene;
+  const kp_cast_frame *f = world->frame;
   bool is_ground = p->material == KP_CAST_GROUND;
   float cosine = kp_f3_dot(p->normal, f->sun),
         lift = is_ground ? 0.0f : s->materials[p->material].lift;
-  float open = ray->is_of_eye ? kp_cast_open(s, f, p, t->x, t->y) : 1.0f;
+  float open = ray->is_of_eye ? kp_cast_open(s, f, p, world->x, world->y) : 1.0f;
   kp_rgb sunlight = kp_rgb_make(0.0f, 0.0f, 0.0f);
   if (cosine > 0.0f) {
-    sunlight = kp_cast_sun(s, f, p, lift, kp_shading_turn(f->index, t->x, t->y));
+    sunlight = kp_cast_sun(s, f, p, lift, kp_shading_turn(f->index, world->x, world->y));
   }
   kp_f3 half = kp_f3_normalize(kp_f3_sub(f->sun, ray->direction));
   float peak = kp_f3_dot(p->normal, half);
@@ -348,191 +347,15 @@ KP_CAST_FN kp_rgb kp_cast_shade(kp_cast_tracer *t, const kp_cast_path *ray,
   if (is_ground) {
     double a, b;
     kp_cast_ground_place(s, p->position, &a, &b);
-    return kp_rgb_mix(color, kp_cast_sky(f, ray->direction), kp_shading_ground_fade(a, b, f->fade));
+    return kp_rgb_mix(color, kp_walk_sky(world, ray->direction),
+                      kp_shading_ground_fade(a, b, f->fade));
   }
   float gloss = s->materials[p->material].gloss;
   if (gloss > 0.0f) {
-    color = kp_cast_gloss(t, ray, p, color, open);
+    color = kp_cast_gloss(w, ray, p, color, open);
     color = kp_rgb_add(color, kp_rgb_scale(sunlight, kp_shading_highlight(peak, gloss)));
   }
   return color;
-}
-
-KP_FN void kp_cast_lost(kp_cast_tracer *t, const kp_cast_path *ray) {
-  const kp_cast_frame *f = t->frame;
-  if (f->is_transparent && !ray->is_mirrored) {
-    return;
-  }
-  kp_rgb color = kp_cast_sky(f, ray->direction);
-  float towards = kp_f3_dot(ray->direction, f->sun);
-  if (ray->is_mirrored && ray->turns == 1 && towards > 0.98f) {
-    float lobe = KP_CAST_SUN_BRIGHT * powf(kp_minf(towards, 1.0f), KP_CAST_SUN_LOBE);
-    color = kp_rgb_add(color, kp_rgb_scale(f->sun_color, lobe));
-  }
-  kp_cast_add(t, ray->weight, color);
-}
-
-// ---- clear surfaces
-
-// A way of so many metres through the medium the ray is in; of what is taken out, a share comes
-// back in the liquid's colour.
-KP_CAST_FN void kp_cast_dim(kp_cast_tracer *t, kp_cast_path *ray, float metres) {
-  if (ray->medium == KP_CAST_AIR) {
-    return;
-  }
-  const kp_cast_frame *f = t->frame;
-  const kp_cast_material *m = &t->scene->materials[ray->medium];
-  kp_rgb left = kp_shading_left(m->absorbed, kp_minf(metres, f->size));
-  if (m->cloudy > 0.0f) {
-    kp_rgb light = kp_rgb_add(kp_rgb_scale(f->sun_color, 0.5f), kp_rgb_scale(f->ambient_up, 0.7f));
-    kp_rgb gone = kp_rgb_make(1.0f - left.r, 1.0f - left.g, 1.0f - left.b);
-    kp_rgb back = kp_rgb_mul(kp_rgb_mul(light, m->color), kp_rgb_scale(gone, m->cloudy));
-    t->color = kp_rgb_add(t->color, kp_rgb_mul(ray->weight, back));
-    t->seen += m->cloudy * kp_maxf(gone.r, kp_maxf(gone.g, gone.b)) * ray->weight.g;
-  }
-  ray->weight = kp_rgb_mul(ray->weight, left);
-}
-
-KP_FN float kp_cast_index(const kp_cast_scene *s, int material) {
-  return material < 0 ? 1.0f : s->materials[material].refraction;
-}
-
-// The normal as the ray sees it: a smooth one may turn away at a rim where the face does not.
-KP_FN kp_f3 kp_cast_seen_normal(const kp_cast_point *p, kp_f3 direction) {
-  float cosine = -kp_f3_dot(p->normal, direction);
-  return cosine >= 0.02f ? p->normal
-                         : kp_f3_normalize(kp_f3_madd(p->normal, cosine - 0.02f, direction));
-}
-
-// What a liquid lies on, or glass lies in, is seen without a gap of air: the ray starts anew there.
-KP_FN bool kp_cast_is_wetted(kp_cast_tracer *t, const kp_cast_path *ray, const kp_cast_point *p,
-                             kp_cast_path *on) {
-  const kp_cast_frame *f = t->frame;
-  *on = *ray;
-  on->origin = kp_f3_madd(p->position, -KP_CAST_OFF * f->size, p->face);
-  kp_ray_hit hit =
-      kp_cast_nearest(t->scene, on->origin, on->direction, KP_CAST_TOUCH * f->size, KP_RAY_SEEN);
-  if (hit.kind == KP_RAY_MISS || hit.t >= KP_CAST_TOUCH * f->size) {
-    return false;
-  }
-  kp_cast_point wetted = kp_cast_resolve(t->scene, f, on, &hit);
-  bool is_other = wetted.material >= 0 && t->scene->materials[wetted.material].is_clear &&
-                  !wetted.is_inside && wetted.material != p->material;
-  ++on->turns;
-  return is_other || kp_cast_is_solid(t->scene, &wetted);
-}
-
-// Medium and the one around it, behind the surface.
-KP_FN void kp_cast_enter(kp_cast_path *in, const kp_cast_path *ray, const kp_cast_point *p) {
-  if (p->is_inside) {
-    bool is_in = ray->medium == p->material;
-    in->medium = is_in ? ray->outer : ray->medium;
-    in->outer = is_in ? KP_CAST_AIR : ray->outer;
-    in->outer = in->outer == in->medium ? KP_CAST_AIR : in->outer;
-  } else if (ray->medium != p->material) {
-    in->medium = p->material;
-    in->outer = ray->medium;
-  }
-}
-
-KP_CAST_FN void kp_cast_clear(kp_cast_tracer *t, const kp_cast_path *ray, const kp_cast_point *p) {
-  const kp_cast_frame *f = t->frame;
-  kp_cast_path in, out = *ray;
-  if (p->is_inside && ray->medium == p->material && kp_cast_is_wetted(t, ray, p, &in)) {
-    kp_cast_push(t, &in);
-    return;
-  }
-  in = *ray;
-  kp_cast_enter(&in, ray, p);
-  float n1 = kp_cast_index(t->scene, ray->medium), n2 = kp_cast_index(t->scene, in.medium);
-  kp_f3 normal = kp_cast_seen_normal(p, ray->direction);
-  float cosine = kp_clampf(-kp_f3_dot(normal, ray->direction), 0.0f, 1.0f);
-  float share = f->fresnel == KP_FRESNEL_SCHLICK ? kp_fresnel_schlick(cosine, n1, n2)
-                                                 : kp_fresnel_exact(cosine, n1, n2);
-  if (f->fresnel == KP_FRESNEL_GREY) {
-    float grey = share + (1.0f - share) * KP_CAST_GREY;
-    kp_cast_add(t, ray->weight, kp_rgb_make(grey, grey, grey));
-    return;
-  }
-  in.direction = kp_refract(ray->direction, normal, n1, n2);
-  bool is_total = !(kp_f3_dot(in.direction, in.direction) > 0.0f);
-  if (!is_total && kp_f3_dot(in.direction, p->face) >= 0.0f) {
-    in.direction = kp_refract(ray->direction, p->face, n1, n2);
-    is_total = !(kp_f3_dot(in.direction, in.direction) > 0.0f);
-  }
-  out.direction = kp_reflect(ray->direction, normal);
-  if (kp_f3_dot(out.direction, p->face) <= 0.0f) {
-    out.direction = kp_reflect(ray->direction, p->face);
-  }
-  in.origin = kp_f3_madd(p->position, -KP_CAST_OFF * f->size, p->face);
-  out.origin = kp_f3_madd(p->position, KP_CAST_OFF * f->size, p->face);
-  in.turns = out.turns = ray->turns + 1;
-  in.is_of_eye = out.is_of_eye = false;
-  out.is_mirrored = true;
-  // a share that does not pay for a ray goes to the other
-  float most = kp_maxf(ray->weight.r, kp_maxf(ray->weight.g, ray->weight.b));
-  bool may_split = t->splits < KP_CAST_SPLITS && t->n + 2 <= KP_CAST_STACK;
-  float least = ray->turns == 0 ? KP_CAST_FIRST : KP_CAST_LEAST;
-  if (is_total) {
-    share = 1.0f;
-  } else if (share * most < least || (!may_split && share < 0.5f)) {
-    share = 0.0f;
-  } else if ((1.0f - share) * most < KP_CAST_LEAST || !may_split) {
-    share = 1.0f;
-  }
-  t->splits += share > 0.0f && share < 1.0f ? 1 : 0;
-  in.weight = kp_rgb_scale(ray->weight, 1.0f - share);
-  out.weight = kp_rgb_scale(ray->weight, share);
-  if (share < 1.0f) {
-    kp_cast_push(t, &in);
-  }
-  if (share > 0.0f) {
-    kp_cast_push(t, &out);
-  }
-}
-
-// A thin pane: part of it is seen, the rest goes straight through.
-KP_FN void kp_cast_pane(kp_cast_tracer *t, const kp_cast_path *ray, const kp_cast_point *p) {
-  const kp_cast_material *m = &t->scene->materials[p->material];
-  float facing = fabsf(kp_f3_dot(p->normal, ray->direction)), grazing = 1.0f - facing;
-  float alpha = m->opacity + 0.5f * m->gloss * grazing * grazing * grazing * grazing * grazing;
-  alpha = kp_clampf(alpha, 0.0f, 1.0f);
-  kp_cast_path on = *ray, rest = *ray;
-  on.weight = kp_rgb_scale(ray->weight, alpha);
-  on.is_of_eye = false;
-  kp_cast_add(t, on.weight, kp_cast_shade(t, &on, p));
-  rest.weight = kp_rgb_scale(ray->weight, 1.0f - alpha);
-  rest.origin = kp_f3_madd(p->position, KP_CAST_OFF * t->frame->size, ray->direction);
-  ++rest.turns;
-  kp_cast_push(t, &rest);
-}
-
-KP_FN void kp_cast_run(kp_cast_tracer *t) {
-  while (t->n > 0) {
-    kp_cast_path ray = t->stack[--t->n];
-    uint32_t mask = KP_RAY_SEEN | (ray.is_of_eye ? KP_RAY_EYE : 0);
-    kp_ray_hit hit = kp_cast_nearest(t->scene, ray.origin, ray.direction, HUGE_VALF, mask);
-    bool is_lost = hit.kind == KP_RAY_MISS || ray.turns >= KP_CAST_TURNS;
-    if (is_lost) {
-      kp_cast_dim(t, &ray, hit.t);
-      kp_cast_lost(t, &ray);
-      continue;
-    }
-    kp_cast_point p = kp_cast_resolve(t->scene, t->frame, &ray, &hit);
-    bool is_clear = p.material >= 0 && t->scene->materials[p.material].is_clear;
-    if (is_clear && p.is_inside && ray.is_of_eye) {
-      ray.medium = p.material;  // the eye is under water
-    }
-    kp_cast_dim(t, &ray, hit.t);
-    ray.way += hit.t;
-    if (is_clear) {
-      kp_cast_clear(t, &ray, &p);
-    } else if (kp_cast_is_solid(t->scene, &p)) {
-      kp_cast_add(t, ray.weight, kp_cast_shade(t, &ray, &p));
-    } else {
-      kp_cast_pane(t, &ray, &p);
-    }
-  }
 }
 
 // ---- kernel
@@ -547,35 +370,33 @@ typedef struct cast_pixel_args {
 
 KP_FN void cast_pixel(int64_t i, const cast_pixel_args *a) {
   const kp_cast_frame *f = &a->frame;
-  kp_cast_tracer t;
-  t.scene = &a->scene;
-  t.frame = f;
-  t.n = t.splits = 0;
-  t.x = (int)(i % f->width);
-  t.y = (int)(i / f->width);
-  t.color = kp_rgb_make(0.0f, 0.0f, 0.0f);
-  t.seen = 0.0f;
-  kp_f3 d = kp_f3_madd(f->forward, ((float)t.x + 0.5f - f->axis_x) / f->scale, f->right);
-  d = kp_f3_madd(d, ((float)t.y + 0.5f - f->axis_y) / f->scale, f->down);
+  kp_cast_world world;
+  world.scene = &a->scene;
+  world.frame = f;
+  world.x = (int)(i % f->width);
+  world.y = (int)(i / f->width);
+  kp_walk_frame frame;
+  frame.size = f->size;
+  frame.sun = f->sun;
+  frame.sun_color = f->sun_color;
+  frame.ambient_up = f->ambient_up;
+  frame.fresnel = f->fresnel;
+  frame.is_transparent = f->is_transparent;
+  kp_f3 d = kp_f3_madd(f->forward, ((float)world.x + 0.5f - f->axis_x) / f->scale, f->right);
+  d = kp_f3_madd(d, ((float)world.y + 0.5f - f->axis_y) / f->scale, f->down);
   float length = sqrtf(kp_f3_dot(d, d));
-  kp_cast_path ray;
-  ray.origin = f->eye;
-  ray.direction = kp_f3_scale(d, 1.0f / length);
-  ray.weight = kp_rgb_make(1.0f, 1.0f, 1.0f);
-  ray.medium = ray.outer = KP_CAST_AIR;
-  ray.turns = 0;
-  ray.way = 0.0f;
-  ray.is_mirrored = false;
+  kp_walk_path ray = kp_walk_path_from(f->eye, kp_f3_scale(d, 1.0f / length));
   ray.is_of_eye = true;
   if (f->index == 0) {
     kp_ray_hit hit = kp_cast_nearest(&a->scene, ray.origin, ray.direction, HUGE_VALF, KP_RAY_SOLID);
     a->depth[i] = hit.t / length;
   }
-  kp_cast_push(&t, &ray);
-  kp_cast_run(&t);
+  kp_walk walk = kp_walk_start(&world, &frame);
+  kp_walk_push(&walk, &ray);
+  kp_walk_run(&walk);
   float weight = 1.0f / (float)f->count;
-  a->rgba[4 * i] += weight * t.color.r;
-  a->rgba[4 * i + 1] += weight * t.color.g;
-  a->rgba[4 * i + 2] += weight * t.color.b;
-  a->rgba[4 * i + 3] += weight * (f->is_transparent ? kp_clampf(t.seen, 0.0f, 1.0f) : 1.0f);
+  a->rgba[4 * i] += weight * walk.color.r;
+  a->rgba[4 * i + 1] += weight * walk.color.g;
+  a->rgba[4 * i + 2] += weight * walk.color.b;
+  a->rgba[4 * i + 3] += weight * (f->is_transparent ? kp_clampf(walk.seen, 0.0f, 1.0f) : 1.0f);
 }

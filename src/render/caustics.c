@@ -192,7 +192,8 @@ static void bend(const kp_pass *pass, photon *p, const kp_surface_point *point) 
   kp_f3 in = kp_refract(p->direction, normal, n1, n2);
   float side = -1.0f;
   if (kp_f3_dot(in, in) > 0.0f && kp_f3_dot(in, point->face) < 0.0f) {
-    float share = kp_trace_mirrored(pass, -kp_f3_dot(normal, p->direction), n1, n2);
+    float share =
+        kp_fresnel_share((int)pass->def->fresnel, -kp_f3_dot(normal, p->direction), n1, n2);
     p->light = kp_rgb_scale(p->light, 1.0f - share);
     p->direction = in;
     p->outer = leaves ? KP_MATERIAL_SKY : point->is_inside ? p->outer : p->medium;
@@ -204,17 +205,18 @@ static void bend(const kp_pass *pass, photon *p, const kp_surface_point *point) 
       p->light = kp_rgb_make(0.0f, 0.0f, 0.0f);
     }
   }
-  p->origin = kp_f3_madd(point->position, side * KP_TRACE_OFF * pass->ray_size, point->face);
+  p->origin = kp_f3_madd(point->position, side * KP_OPTICS_OFF * pass->ray_size, point->face);
   ++p->turns;
 }
 
 // What a liquid lies on gets its light without a gap of air.
 static bool meets_wetted(const kp_pass *pass, const photon *p, const kp_surface_point *point,
                          kp_surface_point *wetted) {
-  kp_f3 start = kp_f3_madd(point->position, -KP_TRACE_OFF * pass->ray_size, point->face);
+  kp_f3 start = kp_f3_madd(point->position, -KP_OPTICS_OFF * pass->ray_size, point->face);
   float metres;
   if (!point->is_inside || p->medium != point->material ||
-      !kp_trace_meet(pass, start, p->direction, KP_TRACE_TOUCH * pass->ray_size, wetted, &metres)) {
+      !kp_trace_meet(pass, start, p->direction, KP_OPTICS_TOUCH * pass->ray_size, wetted,
+                     &metres)) {
     return false;
   }
   const kp_material *m = &pass->materials[wetted->material];
@@ -254,7 +256,7 @@ static void follow(const kp_pass *pass, photon *p, landing *out, float *water) {
     } else if (m->opacity < 1.0f) {
       // a pane
       p->light = kp_rgb_scale(p->light, 1.0f - m->opacity);
-      p->origin = kp_f3_madd(point.position, KP_TRACE_OFF * pass->ray_size, p->direction);
+      p->origin = kp_f3_madd(point.position, KP_OPTICS_OFF * pass->ray_size, p->direction);
       ++p->turns;
     } else {
       land(c, p, &point, out);

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "render/shading.h"
 
 #define PI 3.14159265358979323846
 
@@ -207,26 +208,6 @@ void kp_environment_free(kp_environment *environment) {
   memset(environment, 0, sizeof *environment);
 }
 
-// ---- looking
-
 kp_rgb kp_environment_color(const kp_environment *e, kp_f3 d) {
-  float ax = fabsf(d.x), ay = fabsf(d.y), az = fabsf(d.z);
-  int face = ax >= ay && ax >= az ? (d.x >= 0.0f ? 0 : 1)
-             : ay >= az           ? (d.y >= 0.0f ? 2 : 3)
-                                  : (d.z >= 0.0f ? 4 : 5);
-  float along = kp_f3_dot(d, axis(face, 0)), most = (float)(e->size - 1);
-  float s = kp_f3_dot(d, axis(face, 1)) / along, t = kp_f3_dot(d, axis(face, 2)) / along;
-  float x = 0.5f * (s + 1.0f) * (float)e->size - 0.5f;
-  float y = 0.5f * (t + 1.0f) * (float)e->size - 0.5f;
-  // what is not a number stays in the picture too
-  x = x > 0.0f ? kp_minf(x, most) : 0.0f;
-  y = y > 0.0f ? kp_minf(y, most) : 0.0f;
-  int i = (int)x, j = (int)y;
-  int next_i = i + 1 < e->size ? i + 1 : i, next_j = j + 1 < e->size ? j + 1 : j;
-  const kp_rgb *texels = e->texels + (size_t)face * (size_t)e->size * (size_t)e->size;
-  const kp_rgb *upper = texels + (size_t)j * (size_t)e->size;
-  const kp_rgb *lower = texels + (size_t)next_j * (size_t)e->size;
-  kp_rgb top = kp_rgb_mix(upper[i], upper[next_i], x - (float)i);
-  kp_rgb bottom = kp_rgb_mix(lower[i], lower[next_i], x - (float)i);
-  return kp_rgb_mix(top, bottom, y - (float)j);
+  return kp_shading_cube(e->texels, e->size, d, false);
 }

@@ -64,8 +64,8 @@ kp_rgb kp_light_sky(const kp_light *light, kp_f3 direction, float upness) {
   if (light->environment == NULL) {
     return kp_light_background(light, upness);
   }
-  kp_f3 d = light->z_up ? kp_f3_make(direction.x, direction.z, -direction.y) : direction;
-  return kp_rgb_scale(kp_environment_color(light->environment, d), light->sky);
+  const kp_environment *e = light->environment;
+  return kp_rgb_scale(kp_shading_cube(e->texels, e->size, direction, light->z_up), light->sky);
 }
 
 kp_rgb kp_light_ambient(const kp_light *light, float upness) {

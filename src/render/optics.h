@@ -4,6 +4,9 @@
 
 #include "render/f3.h"
 
+#define KP_OPTICS_OFF 1e-5f     // parts of the scene that a ray starts off its surface
+#define KP_OPTICS_TOUCH 0.012f  // and that a liquid may end before what it wets
+
 typedef enum kp_fresnel {
   KP_FRESNEL_EXACT,
   KP_FRESNEL_SCHLICK,
@@ -40,6 +43,13 @@ KP_FN float kp_fresnel_schlick(float cosine, float n1, float n2) {
   float grazing = 1.0f - cosine, twice = grazing * grazing;
   r0 *= r0;
   return r0 + (1.0f - r0) * twice * twice * grazing;
+}
+
+// By one of the two formulas.
+KP_FN float kp_fresnel_share(int formula, float cosine, float n1, float n2) {
+  cosine = kp_clampf(cosine, 0.0f, 1.0f);
+  return formula == KP_FRESNEL_SCHLICK ? kp_fresnel_schlick(cosine, n1, n2)
+                                       : kp_fresnel_exact(cosine, n1, n2);
 }
 
 KP_FN kp_f3 kp_reflect(kp_f3 ray, kp_f3 normal) {

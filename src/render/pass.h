@@ -475,14 +475,10 @@ kp_rgb kp_trace_mirror(const kp_pass *pass, const kp_surface_point *point, kp_f3
 // 1 where nothing opaque stands before the pass's part of the sun's disc, turned by `turn`, else 0.
 float kp_trace_sun(const kp_pass *pass, kp_f3 position, float turn);
 kp_rgb kp_sky_color(const kp_pass *pass, kp_f3 direction);
-#define KP_TRACE_OFF 1e-5f     // parts of the scene that a ray starts off its surface
-#define KP_TRACE_TOUCH 0.012f  // and that a liquid may end before what it wets
 // The next surface along a ray (view space, unit direction), without its occlusion; false: none
 // within `most` metres.
 bool kp_trace_meet(const kp_pass *pass, kp_f3 origin, kp_f3 direction, float most,
                    kp_surface_point *point, float *metres);
-// Share that is mirrored, by the formula of the def.
-float kp_trace_mirrored(const kp_pass *pass, float cosine, float n1, float n2);
 
 // caustics.c
 bool kp_caustics_are_wanted(const kp_pass *pass);

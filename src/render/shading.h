@@ -28,6 +28,42 @@ KP_FN kp_rgb kp_shading_background(kp_rgb horizon, kp_rgb zenith, float upness) 
   return kp_rgb_mix(horizon, zenith, t);
 }
 
+// A picture around the scene, in a direction of any length, between the texels of a face of its
+// cube; `texels` and faces are those of kp_environment, whose y is up.
+KP_FN kp_rgb kp_shading_cube(const kp_rgb *texels, int size, kp_f3 direction, bool is_z_up) {
+  kp_f3 d = is_z_up ? kp_f3_make(direction.x, direction.z, -direction.y) : direction;
+  float ax = fabsf(d.x), ay = fabsf(d.y), az = fabsf(d.z), along, s, t, most = (float)(size - 1);
+  int face;
+  if (ax >= ay && ax >= az) {
+    face = d.x >= 0.0f ? 0 : 1;
+    along = ax;
+    s = d.x >= 0.0f ? -d.z : d.z;
+    t = -d.y;
+  } else if (ay >= az) {
+    face = d.y >= 0.0f ? 2 : 3;
+    along = ay;
+    s = d.x;
+    t = d.y >= 0.0f ? d.z : -d.z;
+  } else {
+    face = d.z >= 0.0f ? 4 : 5;
+    along = az;
+    s = d.z >= 0.0f ? d.x : -d.x;
+    t = -d.y;
+  }
+  float x = 0.5f * (s / along + 1.0f) * (float)size - 0.5f;
+  float y = 0.5f * (t / along + 1.0f) * (float)size - 0.5f;
+  // what is not a number stays in the picture too
+  x = x > 0.0f ? kp_minf(x, most) : 0.0f;
+  y = y > 0.0f ? kp_minf(y, most) : 0.0f;
+  int i = (int)x, j = (int)y;
+  int next_i = i + 1 < size ? i + 1 : i, next_j = j + 1 < size ? j + 1 : j;
+  const kp_rgb *upper = texels + ((int64_t)face * size + j) * size;
+  const kp_rgb *lower = texels + ((int64_t)face * size + next_j) * size;
+  kp_rgb top = kp_rgb_mix(upper[i], upper[next_i], x - (float)i);
+  kp_rgb bottom = kp_rgb_mix(lower[i], lower[next_i], x - (float)i);
+  return kp_rgb_mix(top, bottom, y - (float)j);
+}
+
 // Sky and bounced light on a surface whose normal has the given component along up.
 KP_FN kp_rgb kp_shading_ambient(kp_rgb up, kp_rgb side, kp_rgb down, float upness) {
   return kp_rgb_mix(side, upness < 0.0f ? down : up, upness < 0.0f ? -upness : upness);

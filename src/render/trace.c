@@ -1,50 +1,26 @@
-// Water, glass and mirrors: rays that leave the line of sight.
-//
-// The eye's ray is met by the rasteriser; from the first clear or glossy surface on it is traced
-// through the trees of ray_scene.h (Whitted 1980, "An Improved Illumination Model for Shaded
-// Display"). At a clear surface it splits into a mirrored and a refracted one in Fresnel's shares
-// for as long as both matter; a share that does not is given to the other, so that no light is
-// lost. In a liquid it loses exp(-absorbed x metres) and gains what the liquid scatters.
-//
-// A liquid wets what it lies on: where it ends less than a hair before a floor, a wall or a body,
-// there is no air between them that could mirror.
+// Water, glass and mirrors behind what the rasteriser met: rays that leave the line of sight. How
+// they go is in walk.h; here is what they meet, and how that is lit, in view space.
 #include <math.h>
 #include <string.h>
 
-#include "render/optics.h"
 #include "render/pass.h"
 #include "render/ray_scene.h"
 
+typedef struct kp_walk_world {
+  const kp_pass *pass;
+  float noise;
+  kp_volume_ray *volumes;  // room for one ray per volume; NULL: smoke is not looked at
+} kp_walk_world;
+
+typedef kp_surface_point kp_walk_point;
+typedef kp_material kp_walk_material;
+
+#include "render/walk.h"
+
 #define WATER_INDEX 1.3333
 #define PARTS_OF_SCENE 1.3  // a liquid by default: so many times its colour across a scene
-#define TURNS_MOST 14       // surfaces that one ray meets
-#define SPLITS 4            // of them, at which it may become two
-#define LEAST 0.03f         // share of a pixel that is worth a ray of its own
-#define LEAST_FIRST 0.004f  // the same at the first surface: what it mirrors is its gloss
-#define STACK (SPLITS + 2)
-#define GREY 0.5f         // of water in the grey variant (Lyes 2010, indoor splash)
-#define RAYS_FROM 16      // passes: shadows by rays; fewer would show as grain
-#define SPRITES_MOST 256  // that a ray sees between two surfaces
-#define SUN_LOBE 900.0f   // exponent of the mirrored sun
-#define SUN_BRIGHT 30.0f  // and its light
-
-typedef struct path {
-  kp_f3 origin, direction;  // view space
-  kp_rgb weight;
-  int medium, outer;  // materials it is in, and that one is in; KP_MATERIAL_SKY: air
-  int turns;
-  bool mirrored;
-} path;
-
-typedef struct tracer {
-  const kp_pass *pass;
-  path stack[STACK];
-  int n, splits;
-  float noise;
-  kp_rgb color;
-  float seen;              // share of what is not empty sky
-  kp_volume_ray *volumes;  // room for one ray per volume; NULL: smoke is not looked at
-} tracer;
+#define RAYS_FROM 16        // passes: shadows by rays; fewer would show as grain
+#define SPRITES_MOST 256    // that a ray sees between two surfaces
 
 // ---- materials
 
@@ -306,100 +282,77 @@ bool kp_trace_meet(const kp_pass *pass, kp_f3 origin, kp_f3 direction, float mos
   return true;
 }
 
-static kp_surface_point resolve(const kp_pass *pass, const path *ray, const kp_ray_hit *hit) {
-  kp_surface_point point = describe(pass, ray->origin, ray->direction, hit);
-  point.occlusion = occlusion_at(pass, point.position);
-  return point;
-}
-
 kp_rgb kp_sky_color(const kp_pass *pass, kp_f3 direction) {
   return kp_light_sky(&pass->light, to_world(pass, direction), kp_f3_dot(direction, pass->up));
 }
 
-static void add(tracer *t, const path *ray, kp_rgb color) {
-  t->color = kp_rgb_add(t->color, kp_rgb_mul(ray->weight, color));
-  t->seen += kp_maxf(ray->weight.r, kp_maxf(ray->weight.g, ray->weight.b));
+// ---- what the walk asks for
+
+static kp_ray_hit kp_walk_nearest(const kp_walk_world *world, kp_f3 origin, kp_f3 direction,
+                                  float most, uint32_t mask) {
+  return cast(world->pass, origin, direction, most, mask);
 }
 
-static void add_sky(tracer *t, const path *ray) {
-  const kp_pass *pass = t->pass;
-  if (pass->def->transparent && !ray->mirrored) {
-    return;
-  }
-  kp_rgb color = kp_sky_color(pass, ray->direction);
-  float towards = kp_f3_dot(ray->direction, pass->sun);
-  if (ray->mirrored && ray->turns == 1 && towards > 0.98f) {
-    float lobe = SUN_BRIGHT * powf(kp_minf(towards, 1.0f), SUN_LOBE);
-    color = kp_rgb_add(color, kp_rgb_scale(pass->light.sun_color, lobe));
-  }
-  add(t, ray, color);
+static kp_surface_point kp_walk_resolve(const kp_walk_world *world, const kp_walk_path *ray,
+                                        const kp_ray_hit *hit) {
+  kp_surface_point point = describe(world->pass, ray->origin, ray->direction, hit);
+  point.occlusion = occlusion_at(world->pass, point.position);
+  return point;
 }
 
-static void add_solid(tracer *t, const path *ray, const kp_surface_point *point) {
-  const kp_pass *pass = t->pass;
-  kp_rgb color = kp_shade_surface(pass, point, t->noise);
+static const kp_material *kp_walk_material_of(const kp_walk_world *world, int material) {
+  return &world->pass->materials[material];
+}
+
+static kp_rgb kp_walk_sky(const kp_walk_world *world, kp_f3 direction) {
+  return kp_sky_color(world->pass, direction);
+}
+
+static float kp_walk_sun_at(const kp_walk_world *world, kp_f3 place) {
+  return kp_shadow_at(world->pass, place);
+}
+
+static kp_rgb kp_walk_shade(kp_walk *walk, const kp_walk_path *ray, const kp_surface_point *point) {
+  const kp_pass *pass = walk->world->pass;
+  kp_rgb color = kp_shade_surface(pass, point, walk->world->noise);
   if (point->material == KP_MATERIAL_GROUND) {
     color = kp_rgb_mix(color, kp_sky_color(pass, ray->direction),
                        kp_ground_fade(pass, point->position));
   }
-  add(t, ray, color);
+  return color;
 }
 
-// A way of so many metres through the medium the ray is in.
-static void pass_medium(tracer *t, path *ray, float metres) {
-  const kp_pass *pass = t->pass;
-  const kp_material *m = &pass->materials[ray->medium];
-  if (ray->medium == KP_MATERIAL_SKY) {
-    return;
-  }
-  kp_rgb taken = kp_rgb_scale(m->absorbed, kp_minf(metres, pass->ray_size));
-  kp_rgb left = kp_rgb_make(expf(-taken.r), expf(-taken.g), expf(-taken.b));
-  if (m->cloudy > 0.0f) {
-    // light of the liquid's colour comes back as far as it is not taken in on the way
-    float sun = 0.5f * kp_shadow_at(pass, ray->origin);
-    kp_rgb light = kp_rgb_add(kp_rgb_scale(pass->light.sun_color, sun),
-                              kp_rgb_scale(pass->light.ambient_up, 0.7f));
-    kp_rgb gone = kp_rgb_make(1.0f - left.r, 1.0f - left.g, 1.0f - left.b);
-    kp_rgb back = kp_rgb_mul(kp_rgb_mul(light, m->color), kp_rgb_scale(gone, m->cloudy));
-    t->color = kp_rgb_add(t->color, kp_rgb_mul(ray->weight, back));
-    t->seen += m->cloudy * kp_maxf(gone.r, kp_maxf(gone.g, gone.b)) * ray->weight.g;
-  }
-  ray->weight = kp_rgb_mul(ray->weight, left);
-}
-
-// The same through smoke and flames, which are in the air.
-static void pass_smoke(tracer *t, path *ray, float metres) {
-  if (t->volumes == NULL || t->pass->n_volumes == 0 || ray->medium != KP_MATERIAL_SKY) {
+// Smoke and flames, which are in the air.
+static void pass_smoke(kp_walk *walk, kp_walk_path *ray, float metres) {
+  const kp_walk_world *world = walk->world;
+  if (world->volumes == NULL || world->pass->n_volumes == 0 || ray->medium != KP_WALK_AIR) {
     return;
   }
   kp_march march = { .origin = ray->origin,
                      .direction = ray->direction,
-                     .rays = t->volumes,
+                     .rays = world->volumes,
                      .length = 1.0f,
-                     .noise = t->noise,
+                     .noise = world->noise,
                      .transmittance = 1.0f };
-  if (kp_volumes_aim(t->pass, &march)) {
-    kp_volumes_march(t->pass, &march, 0.0f, metres);
-    t->color = kp_rgb_add(t->color, kp_rgb_mul(ray->weight, march.color));
-    t->seen += (1.0f - march.transmittance) * ray->weight.g;
-    ray->weight = kp_rgb_scale(ray->weight, march.transmittance);
+  if (kp_volumes_aim(world->pass, &march)) {
+    kp_volumes_march(world->pass, &march, 0.0f, metres);
+    kp_walk_layer(walk, ray, march.color, march.transmittance, 1.0f - march.transmittance);
   }
 }
 
 // Sprites from the origin to a surface, in the order in which the ray enters them; one that the ray
 // starts in comes where it is left.
-static void pass_sprites(tracer *t, path *ray, float metres) {
-  const kp_pass *pass = t->pass;
+static void pass_sprites(kp_walk *walk, kp_walk_path *ray, float metres) {
+  const kp_pass *pass = walk->world->pass;
   if (!pass->primitives.has_sprites) {
     return;
   }
   kp_sprite_layer layer = { .through = 1.0f };
   uint32_t seen[SPRITES_MOST];
   float from = 0.0f;
-  for (int n = 0; n < SPRITES_MOST && layer.through > LEAST;) {
-    path rest = *ray;
-    rest.origin = kp_f3_madd(ray->origin, from, ray->direction);
-    kp_ray_hit hit = cast(pass, rest.origin, rest.direction, metres - from, KP_RAY_SPRITE);
+  for (int n = 0; n < SPRITES_MOST && layer.through > KP_WALK_LEAST;) {
+    kp_f3 origin = kp_f3_madd(ray->origin, from, ray->direction);
+    kp_ray_hit hit = cast(pass, origin, ray->direction, metres - from, KP_RAY_SPRITE);
     if (hit.kind != KP_RAY_BALL) {
       break;
     }
@@ -411,203 +364,58 @@ static void pass_sprites(tracer *t, path *ray, float metres) {
       seen[n++] = hit.id;
       kp_points_add_sprite(pass, hit.id, ray->origin, ray->direction, &layer);
     }
-    from += hit.t + KP_TRACE_OFF * pass->ray_size;
+    from += hit.t + KP_OPTICS_OFF * pass->ray_size;
   }
   if (layer.weight > 0.0f) {
-    kp_rgb color = kp_rgb_add(layer.light, layer.color);
-    t->color = kp_rgb_add(t->color, kp_rgb_mul(ray->weight, color));
-    float shine = kp_maxf(layer.light.r, kp_maxf(layer.light.g, layer.light.b));
-    t->seen += kp_clampf(1.0f - layer.through + shine, 0.0f, 1.0f) * ray->weight.g;
-    ray->weight = kp_rgb_scale(ray->weight, layer.through);
+    float cover = kp_clampf(1.0f - layer.through + kp_walk_largest(layer.light), 0.0f, 1.0f);
+    kp_walk_layer(walk, ray, kp_rgb_add(layer.light, layer.color), layer.through, cover);
   }
 }
 
-// ---- clear surfaces
-
-static void push(tracer *t, const path *ray) {
-  if (t->n < STACK) {
-    t->stack[t->n++] = *ray;
-  }
+static void kp_walk_between(kp_walk *walk, kp_walk_path *ray, float metres) {
+  pass_smoke(walk, ray, metres);
+  pass_sprites(walk, ray, metres);
 }
 
-static kp_f3 off_surface(const kp_pass *pass, const kp_surface_point *point, float side) {
-  return kp_f3_madd(point->position, side * KP_TRACE_OFF * pass->ray_size, point->face);
-}
+// ---- from a surface on
 
-// The normal as the ray sees it: a smooth one may turn away at a rim where the face does not.
-static kp_f3 seen_normal(const kp_surface_point *point) {
-  float cosine = kp_f3_dot(point->normal, point->eye);
-  if (cosine >= 0.02f) {
-    return point->normal;
-  }
-  return kp_f3_normalize(kp_f3_madd(point->normal, 0.02f - cosine, point->eye));
-}
-
-static path mirrored_path(const tracer *t, const path *ray, const kp_surface_point *point,
-                          kp_f3 normal) {
-  path out = *ray;
-  out.direction = kp_reflect(ray->direction, normal);
-  if (kp_f3_dot(out.direction, point->face) <= 0.0f) {
-    out.direction = kp_reflect(ray->direction, point->face);
-  }
-  out.origin = off_surface(t->pass, point, 1.0f);
-  out.turns = ray->turns + 1;
-  out.mirrored = true;
-  return out;
-}
-
-// Through the surface; the direction is zero where all is mirrored.
-static path bent_path(const tracer *t, const path *ray, const kp_surface_point *point, kp_f3 normal,
-                      float n1, float n2) {
-  path out = *ray;
-  out.direction = kp_refract(ray->direction, normal, n1, n2);
-  if (kp_f3_dot(out.direction, point->face) >= 0.0f &&
-      kp_f3_dot(out.direction, out.direction) > 0.0f) {
-    out.direction = kp_refract(ray->direction, point->face, n1, n2);
-  }
-  out.origin = off_surface(t->pass, point, -1.0f);
-  out.turns = ray->turns + 1;
-  if (point->is_inside) {
-    bool is_in = ray->medium == point->material;
-    out.medium = is_in ? ray->outer : ray->medium;
-    out.outer = is_in ? KP_MATERIAL_SKY : ray->outer;
-    out.outer = out.outer == out.medium ? KP_MATERIAL_SKY : out.outer;
-  } else if (ray->medium != point->material) {
-    out.medium = point->material;
-    out.outer = ray->medium;
-  }
-  return out;
-}
-
-static float index_of(const kp_pass *pass, int material) {
-  return material == KP_MATERIAL_SKY ? 1.0f : pass->materials[material].refraction;
-}
-
-static void meet_clear(tracer *t, const path *ray, const kp_surface_point *point);
-
-// What a liquid lies on, or glass lies in, is seen without a gap of air.
-static bool meet_wetted(tracer *t, const path *ray, const kp_surface_point *point) {
-  const kp_pass *pass = t->pass;
-  kp_f3 start = off_surface(pass, point, -1.0f);
-  kp_ray_hit hit = cast(pass, start, ray->direction, KP_TRACE_TOUCH * pass->ray_size, KP_RAY_SEEN);
-  if (hit.kind == KP_RAY_MISS || hit.t >= KP_TRACE_TOUCH * pass->ray_size) {
-    return false;
-  }
-  path on = *ray;
-  on.origin = start;
-  kp_surface_point wetted = resolve(pass, &on, &hit);
-  const kp_material *m = &pass->materials[wetted.material];
-  bool is_other = m->is_clear && !wetted.is_inside && wetted.material != point->material;
-  if (is_other) {
-    meet_clear(t, &on, &wetted);
-  } else if (!m->is_clear && m->opacity >= 1.0f) {
-    add_solid(t, &on, &wetted);
-  }
-  return is_other || (!m->is_clear && m->opacity >= 1.0f);
-}
-
-float kp_trace_mirrored(const kp_pass *pass, float cosine, float n1, float n2) {
-  cosine = kp_clampf(cosine, 0.0f, 1.0f);
-  return pass->def->fresnel == KP_FRESNEL_SCHLICK ? kp_fresnel_schlick(cosine, n1, n2)
-                                                  : kp_fresnel_exact(cosine, n1, n2);
-}
-
-static void meet_clear(tracer *t, const path *ray, const kp_surface_point *point) {
-  const kp_pass *pass = t->pass;
-  if (point->is_inside && ray->medium == point->material && meet_wetted(t, ray, point)) {
-    return;
-  }
-  int to = point->is_inside ? (ray->medium == point->material ? ray->outer : ray->medium)
-                            : point->material;
-  float n1 = index_of(pass, ray->medium), n2 = index_of(pass, to);
-  kp_f3 normal = seen_normal(point);
-  float share = kp_trace_mirrored(pass, kp_f3_dot(normal, point->eye), n1, n2);
-  if (pass->def->fresnel == KP_FRESNEL_GREY) {
-    add(t, ray, kp_rgb_scale(kp_rgb_make(1.0f, 1.0f, 1.0f), share + (1.0f - share) * GREY));
-    return;
-  }
-  path in = bent_path(t, ray, point, normal, n1, n2), out = mirrored_path(t, ray, point, normal);
-  bool is_total = !(kp_f3_dot(in.direction, in.direction) > 0.0f);
-  // a share that does not pay for a ray goes to the other
-  float most = kp_maxf(ray->weight.r, kp_maxf(ray->weight.g, ray->weight.b));
-  bool may_split = t->splits < SPLITS && t->n + 2 <= STACK;
-  float least = ray->turns == 0 ? LEAST_FIRST : LEAST;
-  if (is_total) {
-    share = 1.0f;
-  } else if (share * most < least || (!may_split && share < 0.5f)) {
-    share = 0.0f;
-  } else if ((1.0f - share) * most < LEAST || !may_split) {
-    share = 1.0f;
-  }
-  t->splits += share > 0.0f && share < 1.0f ? 1 : 0;
-  in.weight = kp_rgb_scale(ray->weight, 1.0f - share);
-  out.weight = kp_rgb_scale(ray->weight, share);
-  if (share < 1.0f) {
-    push(t, &in);
-  }
-  if (share > 0.0f) {
-    push(t, &out);
-  }
-}
-
-// A thin pane: part of it is seen, the rest goes straight through.
-static void meet_pane(tracer *t, path *ray, const kp_surface_point *point, float opacity) {
-  path on = *ray;
-  on.weight = kp_rgb_scale(ray->weight, opacity);
-  add_solid(t, &on, point);
-  ray->weight = kp_rgb_scale(ray->weight, 1.0f - opacity);
-  ray->origin = kp_f3_madd(point->position, KP_TRACE_OFF * t->pass->ray_size, ray->direction);
-  ++ray->turns;
-  push(t, ray);
-}
-
-static void run(tracer *t) {
-  const kp_pass *pass = t->pass;
-  while (t->n > 0) {
-    path ray = t->stack[--t->n];
-    kp_ray_hit hit = cast(pass, ray.origin, ray.direction, HUGE_VALF, KP_RAY_SEEN);
-    bool is_lost = hit.kind == KP_RAY_MISS || ray.turns >= TURNS_MOST;
-    pass_medium(t, &ray, hit.t);
-    pass_smoke(t, &ray, hit.t);
-    pass_sprites(t, &ray, hit.t);
-    if (is_lost) {
-      add_sky(t, &ray);
-      continue;
-    }
-    kp_surface_point point = resolve(pass, &ray, &hit);
-    const kp_material *m = &pass->materials[point.material];
-    if (m->is_clear) {
-      meet_clear(t, &ray, &point);
-    } else if (m->opacity < 1.0f && hit.kind == KP_RAY_TRIANGLE) {
-      meet_pane(t, &ray, &point, m->opacity);
-    } else {
-      add_solid(t, &ray, &point);
-    }
-  }
+static kp_walk_frame make_frame(const kp_pass *pass) {
+  return (kp_walk_frame){ .size = pass->ray_size,
+                          .sun = pass->sun,
+                          .sun_color = pass->light.sun_color,
+                          .ambient_up = pass->light.ambient_up,
+                          .fresnel = (int32_t)pass->def->fresnel,
+                          .is_transparent = pass->def->transparent };
 }
 
 kp_rgb kp_trace_clear(const kp_pass *pass, const kp_surface_point *point, float noise,
                       kp_volume_ray *rays, float *alpha) {
-  tracer t = { .pass = pass, .noise = noise, .volumes = rays };
-  path ray = { .direction = kp_f3_scale(point->eye, -1.0f), .weight = { 1.0f, 1.0f, 1.0f } };
+  kp_walk_world world = { .pass = pass, .noise = noise, .volumes = rays };
+  kp_walk_frame frame = make_frame(pass);
+  kp_walk walk = kp_walk_start(&world, &frame);
+  kp_walk_path ray = kp_walk_path_from((kp_f3){ 0 }, kp_f3_scale(point->eye, -1.0f));
   if (point->is_inside) {
     // the eye is under water
     ray.medium = point->material;
-    pass_medium(&t, &ray, sqrtf(kp_f3_dot(point->position, point->position)));
+    kp_walk_dim(&walk, &ray, sqrtf(kp_f3_dot(point->position, point->position)));
   }
-  meet_clear(&t, &ray, point);
-  run(&t);
-  *alpha = kp_clampf(t.seen, 0.0f, 1.0f);
-  return t.color;
+  kp_walk_clear(&walk, &ray, point);
+  kp_walk_run(&walk);
+  *alpha = kp_clampf(walk.seen, 0.0f, 1.0f);
+  return walk.color;
 }
 
 kp_rgb kp_trace_mirror(const kp_pass *pass, const kp_surface_point *point, kp_f3 direction,
                        float noise) {
-  tracer t = { .pass = pass, .noise = noise, .splits = SPLITS };
-  path ray = { .direction = direction, .weight = { 1.0f, 1.0f, 1.0f }, .turns = TURNS_MOST / 2 };
-  ray.origin = kp_f3_madd(point->position, 10.0f * KP_TRACE_OFF * pass->ray_size, point->normal);
-  ray.mirrored = true;
-  push(&t, &ray);
-  run(&t);
-  return t.color;
+  kp_walk_world world = { .pass = pass, .noise = noise };
+  kp_walk_frame frame = make_frame(pass);
+  kp_walk walk = kp_walk_start(&world, &frame);
+  kp_f3 off = kp_f3_madd(point->position, 10.0f * KP_OPTICS_OFF * pass->ray_size, point->normal);
+  kp_walk_path ray = kp_walk_path_from(off, direction);
+  ray.turns = KP_WALK_TURNS / 2;
+  ray.is_mirrored = true;
+  walk.splits = KP_WALK_SPLITS;
+  kp_walk_push(&walk, &ray);
+  kp_walk_run(&walk);
+  return walk.color;
 }

@@ -6,6 +6,7 @@
 
 #include "par/backend.h"
 #include "par/parallel.h"
+#include "render/environment.h"
 #include "render/render.h"
 
 #define N_BALLS 40
@@ -101,27 +102,34 @@ static void assert_same(const kp_picture *a, const kp_picture *b) {
   assert_memory_equal(a->depth, b->depth, n * sizeof(float));
 }
 
+// The mirror backend draws what the processor draws, to the last bit.
+static void assert_mirror_draws_it(const kp_render_scene *scene, kp_render_def def) {
+  kp_backend *mirror = NULL;
+  kp_render_scene there = *scene;
+  assert_null(kp_render_not_by_rays(scene));
+  kp_picture plain = draw(scene, &def);
+  assert_ok(kp_backend_create(KP_BACKEND_MIRROR, &mirror));
+  there.backend = mirror;
+  kp_picture mirrored = draw(&there, &def);
+  assert_same(&plain, &mirrored);
+  assert_true((int64_t)mirror->counters.launches >= def.samples);
+  kp_picture_free(&mirrored);
+  // a backend means rays, whatever the method
+  def.method = KP_METHOD_RASTER;
+  mirrored = draw(&there, &def);
+  assert_same(&plain, &mirrored);
+  kp_picture_free(&plain);
+  kp_picture_free(&mirrored);
+  kp_backend_destroy(&mirror);
+}
+
 static void mirror_makes_the_bytes_of_the_cpu(void **state) {
   (void)state;
   static stage s;
-  kp_backend *mirror = NULL;
   make_stage(&s, true);
   kp_render_def def = make_def(4);
   def.aperture = 0.02;
-  kp_picture here = draw(&s.scene, &def);
-  assert_ok(kp_backend_create(KP_BACKEND_MIRROR, &mirror));
-  s.scene.backend = mirror;
-  kp_picture there = draw(&s.scene, &def);
-  assert_same(&here, &there);
-  assert_true(mirror->counters.launches >= 4);
-  kp_picture_free(&there);
-  // a backend means rays, whatever the method
-  def.method = KP_METHOD_RASTER;
-  there = draw(&s.scene, &def);
-  assert_same(&here, &there);
-  kp_picture_free(&here);
-  kp_picture_free(&there);
-  kp_backend_destroy(&mirror);
+  assert_mirror_draws_it(&s.scene, def);
 }
 
 static void threads_do_not_change_bytes(void **state) {
@@ -155,31 +163,74 @@ static double difference(const kp_picture *a, const kp_picture *b, double *of_me
   return sqrt(square);
 }
 
+// Rays and rasteriser differ by less than `most` as a root of the mean square, and by less than
+// `mean` on average.
+static void assert_methods_agree(const kp_render_scene *scene, kp_render_def def, double most,
+                                 double mean) {
+  double of_means;
+  def.method = KP_METHOD_RAYS;
+  assert_null(kp_render_not_by_rays(scene));
+  kp_picture rays = draw(scene, &def);
+  def.method = KP_METHOD_RASTER;
+  kp_picture raster = draw(scene, &def);
+  double of_all = difference(&rays, &raster, &of_means);
+  print_message("rays and rasteriser differ by %.4f, on average %.5f\n", of_all, of_means);
+  assert_true(of_all < most);
+  assert_true(of_means < mean);
+  kp_picture_free(&rays);
+  kp_picture_free(&raster);
+}
+
 static void rays_show_what_the_rasteriser_shows(void **state) {
   (void)state;
   static stage s;
-  double of_means;
   make_stage(&s, false);
   kp_render_def def = make_def(64);
   def.occlusion = 0.0;
   def.box = false;  // lines thinner than a pixel are smooth there
-  kp_picture rays = draw(&s.scene, &def);
-  def.method = KP_METHOD_RASTER;
-  kp_picture raster = draw(&s.scene, &def);
-  assert_true(difference(&rays, &raster, &of_means) < 0.002);
-  assert_true(of_means < 0.001);
-  kp_picture_free(&rays);
-  kp_picture_free(&raster);
+  assert_methods_agree(&s.scene, def, 0.002, 0.001);
   // with water, whose sunlight goes straight here, and crevices by other means
   make_stage(&s, true);
-  def = make_def(64);
-  rays = draw(&s.scene, &def);
-  def.method = KP_METHOD_RASTER;
-  raster = draw(&s.scene, &def);
-  assert_true(difference(&rays, &raster, &of_means) < 0.05);
-  assert_true(of_means < 0.01);
-  kp_picture_free(&rays);
-  kp_picture_free(&raster);
+  assert_methods_agree(&s.scene, make_def(64), 0.05, 0.01);
+}
+
+// A face of each colour, brighter to one side.
+static void make_surroundings(kp_environment *out) {
+  static uint8_t pixels[6][8 * 8 * 3];
+  kp_image faces_of[6];
+  for (int k = 0; k < 6; ++k) {
+    for (int i = 0; i < 64; ++i) {
+      for (int c = 0; c < 3; ++c) {
+        pixels[k][3 * i + c] = (uint8_t)(40 + 20 * (i % 8) + ((k + c) % 3 == 0 ? 60 : 10 * k));
+      }
+    }
+    faces_of[k] = (kp_image){ .width = 8, .height = 8, .n_channels = 3, .pixels = pixels[k] };
+  }
+  assert_ok(kp_environment_make(faces_of, out));
+}
+
+static void rays_see_what_lies_around(void **state) {
+  (void)state;
+  static stage s;
+  kp_environment around;
+  make_surroundings(&around);
+  for (int up = 0; up < 2; ++up) {
+    make_stage(&s, true);
+    s.scene.environment = &around;
+    s.scene.up = up == 0 ? KP_UP_Y : KP_UP_Z;
+    kp_render_def def = make_def(4);
+    def.ground = KP_GROUND_NONE;
+    assert_mirror_draws_it(&s.scene, def);
+    def.samples = 32;
+    assert_methods_agree(&s.scene, def, 0.05, 0.01);
+  }
+  // where nothing stands before it, the same to rounding
+  s.scene.n_points = s.scene.n_meshes = s.scene.n_lines = 0;
+  kp_render_def def = make_def(1);
+  def.ground = KP_GROUND_NONE;
+  def.box = false;
+  assert_methods_agree(&s.scene, def, 1e-5, 1e-6);
+  kp_environment_free(&around);
 }
 
 // In a world that is white all around nothing clear can be seen: no light is lost.
@@ -234,6 +285,7 @@ int main(void) {
     cmocka_unit_test(mirror_makes_the_bytes_of_the_cpu),
     cmocka_unit_test(threads_do_not_change_bytes),
     cmocka_unit_test(rays_show_what_the_rasteriser_shows),
+    cmocka_unit_test(rays_see_what_lies_around),
     cmocka_unit_test(glass_loses_no_light),
     cmocka_unit_test(what_rays_do_not_draw_is_rasterised),
   };
