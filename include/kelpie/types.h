@@ -807,6 +807,7 @@ typedef struct kp_soft_def {
   kp_shape_def shape;
   char tets[KP_TEXT_SIZE];  // a file of tetrahedra in place of the shape
   double spacing;           // m, of the lattice a shape is filled with
+  double grade;             // width its cells gain per depth
   kp_vec3 position;         // m: moves the shape
   kp_vec3 rotation_deg;     // about x, y, z of its origin, before
   kp_vec3 velocity;         // m/s

@@ -27,6 +27,7 @@ kp_sources(
   surface_device.c
   surface_fields.c
   strand.c
+  tet_lattice.c
   tetrahedra.c
   tetrahedra_stuff.c
   thinning.c

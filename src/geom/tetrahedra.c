@@ -273,14 +273,14 @@ static double shape_distance(const void *self, kp_vec3 p) {
   return kp_shape_distance(self, p);
 }
 
-kp_result kp_tet_mesh_from_shape(const kp_shape *shape, double spacing, kp_tet_mesh *mesh) {
+kp_result kp_tet_mesh_from_shape(const kp_shape *shape, kp_tet_size size, kp_tet_mesh *mesh) {
   *mesh = (kp_tet_mesh){ 0 };
   if (!kp_shape_is_bounded(shape)) {
     return kp_fail(KP_ERROR_SCENE, "a solid without bounds cannot be filled with tetrahedra");
   }
   kp_aabb bounds = kp_shape_bounds(shape);
-  if (shape->def.kind == KP_SHAPE_BOX) {
-    return kp_tet_mesh_box(bounds, spacing, mesh);
+  if (shape->def.kind == KP_SHAPE_BOX && size.grade == 0.0) {
+    return kp_tet_mesh_box(bounds, size.spacing, mesh);
   }
-  return kp_tet_mesh_stuff(shape_distance, shape, bounds, spacing, mesh);
+  return kp_tet_mesh_stuff(shape_distance, shape, bounds, size, mesh);
 }

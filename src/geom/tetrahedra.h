@@ -5,6 +5,7 @@
 // shifted by half a cell), conformed to the surface by isosurface stuffing (Labelle and Shewchuk
 // 2007): lattice points near the surface move onto it, and what still sticks out is cut off with a
 // handful of stencils. Dihedral angles then lie between 10.7 and 164.8 degrees whatever the solid.
+// Tetrahedra may grow with depth: away from the surface the lattice is that of an octree.
 #pragma once
 
 #include "geom/mesh.h"
@@ -47,13 +48,18 @@ KP_NODISCARD kp_result kp_tet_mesh_surface(const kp_tet_mesh *mesh, kp_mesh *sur
 // Signed distance, negative inside, slope at most one.
 typedef double (*kp_distance_fn)(const void *self, kp_vec3 p);
 
-// The solid inside `bounds` where the distance is negative. `spacing`: of the cubic lattices [m].
+typedef struct kp_tet_size {
+  double spacing;  // m, of the cubic lattices at the surface
+  double grade;    // what a cell at depth d may be wider [m]: grade d. 0: all are alike
+} kp_tet_size;
+
+// The solid inside `bounds` where the distance is negative.
 KP_NODISCARD kp_result kp_tet_mesh_stuff(kp_distance_fn distance, const void *self, kp_aabb bounds,
-                                         double spacing, kp_tet_mesh *mesh);
+                                         kp_tet_size size, kp_tet_mesh *mesh);
 
 // Boxes as cells of about `spacing`, five tetrahedra each, mirrored from cell to cell: exact.
 KP_NODISCARD kp_result kp_tet_mesh_box(kp_aabb box, double spacing, kp_tet_mesh *mesh);
 
-// Any bounded shape: boxes exact, others stuffed.
-KP_NODISCARD kp_result kp_tet_mesh_from_shape(const kp_shape *shape, double spacing,
+// Any bounded shape: boxes of one size exact, others stuffed.
+KP_NODISCARD kp_result kp_tet_mesh_from_shape(const kp_shape *shape, kp_tet_size size,
                                               kp_tet_mesh *mesh);

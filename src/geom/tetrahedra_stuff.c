@@ -1,108 +1,71 @@
-// Isosurface stuffing (Labelle and Shewchuk 2007), uniform: a lattice of tetrahedra fitted to the
-// surface of a solid.
+// Isosurface stuffing (Labelle and Shewchuk 2007): a lattice of tetrahedra fitted to the surface of
+// a solid, uniform near it and, where asked for, coarser inside.
 //
-//   1  signs of the distance at lattice points: cubic corners and centres of cells
+//   1  signs of the distance at lattice points: corners and middles of cells
 //   2  points that lie too near where one of their edges crosses the surface move there
 //   3  tetrahedra are kept, dropped or cut along the crossings that are left
 //
-// A tetrahedron of the lattice has two centres m0, m1 of neighbouring cells and two corners q0, q1
-// of the face between them; its edges m0 m1 and q0 q1 are long (one spacing), the other four short.
+// A tetrahedron between two cells of one size has their middles m0, m1 and two corners q0, q1 of
+// the face between them; its edges m0 m1 and q0 q1 are long (one spacing), the other four short.
+// Those that are cut are all of this kind and of the finest size.
 #include <string.h>
 
-#include "base/array.h"
+#include "base/assert.h"
 #include "geom/altitude.h"
-#include "geom/tetrahedra.h"
+#include "geom/tet_lattice.h"
 
 // How near a crossing moves a point, in shares of the edge (their table 1, for safe angles).
 #define NEAR_LONG 0.24999
 #define NEAR_SHORT 0.41189
 
 #define CROSSING 1e-5  // of an edge: how well a crossing is found
-#define SLOTS 11       // edges that a centre owns: 3 to centres, 8 to corners; corners own 3
 
 enum { INSIDE = 1, ON = 0, OUTSIDE = -1 };
 
 typedef struct stuffing {
-  kp_distance_fn distance;
-  const void *self;
-  kp_vec3 origin;
-  double h;
-  int64_t n[3];  // cells
-  int64_t n_corners, n_points;
+  kp_tet_lattice lattice;
+  int64_t n_points;
   double *phi;
   int8_t *sign;
-  kp_index *number;    // of a lattice point in the mesh; -1: none yet
-  kp_index *crossing;  // of an edge, by owner and slot
-  kp_vec3 *moved;      // places of the points with sign ON
+  kp_index *number;         // of a lattice point in the mesh; -1: none yet
+  kp_vec3 *moved;           // places of the points with sign ON
+  kp_lattice_map crossing;  // of an edge, by its ends
   KP_ARRAY(kp_vec3) vertices;
   KP_ARRAY(kp_tetrahedron) tets;
 } stuffing;
 
-// ---- the lattice --------------------------------------------------------------------------------
+// ---- the finest lattice -------------------------------------------------------------------------
 
-typedef struct point {
-  int64_t at[3];
-  bool is_center;
-} point;
-
-static int64_t number_of(const stuffing *s, point p) {
-  int64_t add = p.is_center ? 0 : 1;
-  int64_t base = p.is_center ? s->n_corners : 0;
-  return base + p.at[0] + (s->n[0] + add) * (p.at[1] + (s->n[1] + add) * p.at[2]);
+static kp_vec3 place_of(const stuffing *s, int64_t point) {
+  return kp_tet_lattice_place(&s->lattice, point);
 }
 
-static point point_of(const stuffing *s, int64_t number) {
-  point p = { .is_center = number >= s->n_corners };
-  int64_t add = p.is_center ? 0 : 1;
-  number -= p.is_center ? s->n_corners : 0;
-  p.at[0] = number % (s->n[0] + add);
-  number /= s->n[0] + add;
-  p.at[1] = number % (s->n[1] + add);
-  p.at[2] = number / (s->n[1] + add);
-  return p;
+// Middles of finest cells, against their corners and all that is larger.
+static bool is_center(const int32_t at[3]) {
+  return (at[0] & 1) != 0;
 }
 
-static kp_vec3 place_of(const stuffing *s, int64_t number) {
-  point p = point_of(s, number);
-  double half = p.is_center ? 0.5 : 0.0;
-  return kp_vec3_make(s->origin.x + s->h * ((double)p.at[0] + half),
-                      s->origin.y + s->h * ((double)p.at[1] + half),
-                      s->origin.z + s->h * ((double)p.at[2] + half));
-}
-
-// Neighbour k of 14: six along the axes, eight of the other lattice. -1: beyond the rim.
-static int64_t neighbour(const stuffing *s, int64_t number, int k) {
-  point p = point_of(s, number);
+// Neighbour k of 14: six along the axes, eight of the other kind. -1: none.
+static int64_t neighbour(const stuffing *s, int64_t point, int k) {
+  const int32_t *from = s->lattice.points.data[point].at;
+  int32_t at[3] = { from[0], from[1], from[2] };
   if (k < 6) {
-    p.at[k >> 1] += k & 1 ? 1 : -1;
+    at[k >> 1] += k & 1 ? 2 : -2;
   } else {
     for (int c = 0; c < 3; ++c) {
-      p.at[c] += ((k - 6) >> c) & 1 ? (p.is_center ? 1 : 0) : (p.is_center ? 0 : -1);
-    }
-    p.is_center = !p.is_center;
-  }
-  for (int c = 0; c < 3; ++c) {
-    if (p.at[c] < 0 || p.at[c] >= s->n[c] + (p.is_center ? 0 : 1)) {
-      return -1;
+      at[c] += ((k - 6) >> c) & 1 ? 1 : -1;
     }
   }
-  return number_of(s, p);
+  return kp_tet_lattice_find(&s->lattice, at);
 }
 
-// Where an edge keeps the number of its crossing: with its centre, or its lower end.
-static int64_t slot_of(const stuffing *s, int64_t a, int64_t b) {
-  int64_t low = a < b ? a : b, high = a < b ? b : a;
-  point p = point_of(s, low), q = point_of(s, high);
-  if (p.is_center == q.is_center) {
-    int axis = p.at[0] != q.at[0] ? 0 : (p.at[1] != q.at[1] ? 1 : 2);
-    return SLOTS * low + axis;
+// Corners come before middles, then points by z, y and x.
+static bool is_before(const stuffing *s, int64_t a, int64_t b) {
+  const int32_t *p = s->lattice.points.data[a].at, *q = s->lattice.points.data[b].at;
+  if (is_center(p) != is_center(q)) {
+    return is_center(q);
   }
-  // corners are numbered before centres
-  int which = 0;
-  for (int c = 0; c < 3; ++c) {
-    which |= p.at[c] != q.at[c] ? 1 << c : 0;
-  }
-  return SLOTS * high + 3 + which;
+  return p[2] != q[2] ? p[2] < q[2] : (p[1] != q[1] ? p[1] < q[1] : p[0] < q[0]);
 }
 
 // ---- crossings ----------------------------------------------------------------------------------
@@ -110,6 +73,7 @@ static int64_t slot_of(const stuffing *s, int64_t a, int64_t b) {
 // Share of the way from the lower to the higher end at which the distance is 0: false position that
 // halves the value of an end that stays (Illinois), so that it closes in from both sides.
 static double find_crossing(const stuffing *s, int64_t low, int64_t high) {
+  const kp_tet_lattice *l = &s->lattice;
   kp_vec3 a = place_of(s, low);
   kp_vec3 d = kp_vec3_sub(place_of(s, high), a);
   double t0 = 0.0, t1 = 1.0, f0 = s->phi[low], f1 = s->phi[high];
@@ -117,8 +81,8 @@ static double find_crossing(const stuffing *s, int64_t low, int64_t high) {
   int side = 0;
   for (int i = 0; i < 30 && t1 - t0 > CROSSING; ++i) {
     t = t0 + (t1 - t0) * f0 / (f0 - f1);
-    double f = s->distance(s->self, kp_vec3_madd(a, t, d));
-    if (fabs(f) < CROSSING * s->h) {
+    double f = l->distance(l->self, kp_vec3_madd(a, t, d));
+    if (fabs(f) < CROSSING * l->h) {
       break;
     }
     bool is_low_side = (f < 0.0) == (f0 < 0.0);
@@ -139,17 +103,18 @@ static double find_crossing(const stuffing *s, int64_t low, int64_t high) {
 
 // The crossing of an edge, and how far from a it is, in shares of the edge.
 static kp_vec3 crossing_place(const stuffing *s, int64_t a, int64_t b, double *from_a) {
-  int64_t low = a < b ? a : b, high = a < b ? b : a;
+  bool is_forward = is_before(s, a, b);
+  int64_t low = is_forward ? a : b, high = is_forward ? b : a;
   double t = find_crossing(s, low, high);
   kp_vec3 p = place_of(s, low);
-  *from_a = a < b ? t : 1.0 - t;
+  *from_a = is_forward ? t : 1.0 - t;
   return kp_vec3_madd(p, t, kp_vec3_sub(place_of(s, high), p));
 }
 
 // Points move to the nearest crossing that is too near.
 static void move_points(stuffing *s) {
   for (int64_t v = 0; v < s->n_points; ++v) {
-    if (s->sign[v] == ON || fabs(s->phi[v]) > NEAR_SHORT * s->h) {
+    if (s->sign[v] == ON || fabs(s->phi[v]) > NEAR_SHORT * s->lattice.h) {
       continue;  // farther from the surface than any crossing that would move it
     }
     double nearest = HUGE_VAL;
@@ -187,14 +152,16 @@ static kp_result vertex(stuffing *s, int64_t v, kp_index *number) {
 }
 
 static kp_result crossing(stuffing *s, int64_t a, int64_t b, kp_index *number) {
-  kp_index *kept = &s->crossing[slot_of(s, a, b)];
-  if (*kept < 0) {
-    double share;
-    *kept = (kp_index)s->vertices.count;
-    KP_TRY(kp_array_push(&s->vertices, crossing_place(s, a, b, &share)));
+  uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
+  uint64_t key = low << 32 | high;  // high is not 0
+  *number = kp_lattice_map_get(&s->crossing, key);
+  if (*number >= 0) {
+    return KP_OK;
   }
-  *number = *kept;
-  return KP_OK;
+  double share;
+  *number = (kp_index)s->vertices.count;
+  KP_TRY(kp_array_push(&s->vertices, crossing_place(s, a, b, &share)));
+  return kp_lattice_map_put(&s->crossing, key, *number);
 }
 
 static void tet_places(const stuffing *s, const kp_tetrahedron *tet, kp_vec3 x[4]) {
@@ -235,8 +202,8 @@ static bool starts_at_first(const stuffing *s, const cut *c, int a, int b, int d
   if (is_long(c, b, d)) {
     return true;
   }
-  point p = point_of(s, c->point[a]);
-  return ((p.at[0] + p.at[1] + p.at[2]) & 1) == 0;
+  const int32_t *p = s->lattice.points.data[c->point[a]].at;
+  return (((p[0] >> 1) + (p[1] >> 1) + (p[2] >> 1)) & 1) == 0;
 }
 
 // A prism between the triangles top and bottom is three tetrahedra: its columns go down one after
@@ -364,41 +331,135 @@ static kp_result cut_tet(stuffing *s, const int64_t points[4]) {
   return c.n_on == 1 ? cut_pyramid(s, &c) : cut_wedge(s, &c);
 }
 
-// Four tetrahedra around every face between two cells.
-static kp_result cut_face(stuffing *s, const int64_t cell[3], int axis) {
-  static const int ring[4][2] = { { 0, 0 }, { 1, 0 }, { 1, 1 }, { 0, 1 } };
-  point m = { { cell[0], cell[1], cell[2] }, true };
-  int64_t points[4];
-  points[0] = number_of(s, m);
-  ++m.at[axis];
-  points[1] = number_of(s, m);
-  int64_t around[4];
-  for (int r = 0; r < 4; ++r) {
-    point q = m;
-    q.is_center = false;
-    q.at[(axis + 1) % 3] += ring[r][0];
-    q.at[(axis + 2) % 3] += ring[r][1];
-    around[r] = number_of(s, q);
+// ---- tetrahedra of the lattice ------------------------------------------------------------------
+
+// The face of a cell: its middle, the cell's, that across, and the corners in a ring.
+typedef struct face {
+  int32_t middle[3], from[3], across[3];
+  int32_t ring[4][3];
+} face;
+
+static face make_face(const kp_lattice_cell *cell, int axis, int sign) {
+  static const int corners[4][2] = { { 0, 0 }, { 1, 0 }, { 1, 1 }, { 0, 1 } };
+  face f;
+  int32_t width = 1 << cell->level;  // half a cell, in halves of the finest
+  for (int c = 0; c < 3; ++c) {
+    f.from[c] = 2 * cell->at[c] + width;
+    f.middle[c] = f.from[c] + (c == axis ? sign * width : 0);
+    f.across[c] = f.from[c] + (c == axis ? 2 * sign * width : 0);
   }
   for (int r = 0; r < 4; ++r) {
-    points[2] = around[r];
-    points[3] = around[(r + 1) % 4];
-    KP_TRY(cut_tet(s, points));
+    f.ring[r][axis] = f.middle[axis];
+    for (int k = 0; k < 2; ++k) {
+      int c = (axis + 1 + k) % 3;
+      f.ring[r][c] = f.middle[c] + (corners[r][k] ? width : -width);
+    }
+  }
+  return f;
+}
+
+// A tetrahedron that the surface keeps off.
+static kp_result keep_tet(stuffing *s, const int32_t *const at[4]) {
+  kp_index v[4];
+  int n_inside = 0;
+  int64_t points[4];
+  for (int c = 0; c < 4; ++c) {
+    points[c] = kp_tet_lattice_find(&s->lattice, at[c]);
+    KP_ASSERT(points[c] >= 0);
+    n_inside += s->sign[points[c]] == INSIDE;
+  }
+  if (n_inside == 0) {
+    return KP_OK;
+  }
+  if (n_inside < 4) {
+    return kp_fail(KP_ERROR_SCENE, "the distance to the surface changes faster than by one metre "
+                                   "per metre, so that large tetrahedra reach it: grade has to be "
+                                   "0 for this solid");
+  }
+  for (int c = 0; c < 4; ++c) {
+    KP_TRY(vertex(s, points[c], &v[c]));
+  }
+  return emit(s, v[0], v[1], v[2], v[3]);
+}
+
+// Whether a smaller cell has put a point into the middle of an edge.
+static bool find_middle(const stuffing *s, const int32_t a[3], const int32_t b[3], int32_t m[3]) {
+  for (int c = 0; c < 3; ++c) {
+    m[c] = (a[c] + b[c]) / 2;
+  }
+  return kp_tet_lattice_find(&s->lattice, m) >= 0;
+}
+
+// Two cells of one size: four tetrahedra around the line between their middles, in halves where an
+// edge of the face has a middle.
+static kp_result fill_equal(stuffing *s, const face *f, bool is_finest) {
+  for (int r = 0; r < 4; ++r) {
+    const int32_t *q0 = f->ring[r], *q1 = f->ring[(r + 1) % 4];
+    int32_t m[3];
+    if (is_finest) {
+      const int32_t *const at[4] = { f->from, f->across, q0, q1 };
+      int64_t points[4];
+      for (int c = 0; c < 4; ++c) {
+        points[c] = kp_tet_lattice_find(&s->lattice, at[c]);
+      }
+      KP_TRY(cut_tet(s, points));
+    } else if (find_middle(s, q0, q1, m)) {
+      KP_TRY(keep_tet(s, (const int32_t *const[4]){ f->from, f->across, q0, m }));
+      KP_TRY(keep_tet(s, (const int32_t *const[4]){ f->from, f->across, m, q1 }));
+    } else {
+      KP_TRY(keep_tet(s, (const int32_t *const[4]){ f->from, f->across, q0, q1 }));
+    }
   }
   return KP_OK;
 }
 
-static kp_result cut_all(stuffing *s) {
-  int64_t cell[3];
-  for (cell[2] = 0; cell[2] < s->n[2]; ++cell[2]) {
-    for (cell[1] = 0; cell[1] < s->n[1]; ++cell[1]) {
-      for (cell[0] = 0; cell[0] < s->n[0]; ++cell[0]) {
-        for (int axis = 0; axis < 3; ++axis) {
-          if (cell[axis] + 1 < s->n[axis]) {
-            KP_TRY(cut_face(s, cell, axis));
-          }
-        }
-      }
+// Towards four smaller cells: quarters of such tetrahedra, on the face.
+static kp_result fill_smaller(stuffing *s, const face *f) {
+  for (int r = 0; r < 4; ++r) {
+    const int32_t *q0 = f->ring[r], *q1 = f->ring[(r + 1) % 4];
+    int32_t m[3];
+    (void)find_middle(s, q0, q1, m);
+    KP_TRY(keep_tet(s, (const int32_t *const[4]){ f->from, f->middle, q0, m }));
+    KP_TRY(keep_tet(s, (const int32_t *const[4]){ f->from, f->middle, m, q1 }));
+  }
+  return KP_OK;
+}
+
+// Towards a larger cell: a pyramid in halves. The base is a quarter of a face of the larger cell,
+// whose tetrahedra divide it from the middle of that face to its corner.
+static kp_result fill_larger(stuffing *s, const kp_lattice_cell *cell, const face *f, int axis) {
+  int32_t to[3];  // the middle of the larger face, as seen from that of the small one
+  for (int c = 0; c < 3; ++c) {
+    to[c] = (cell->at[c] >> cell->level & 1) != 0 ? -1 : 1;
+  }
+  int first = 0;
+  for (int r = 0; r < 4; ++r) {
+    bool is_it = true;
+    for (int k = 1; k < 3; ++k) {
+      int c = (axis + k) % 3;
+      is_it = is_it && (f->ring[r][c] > f->middle[c]) == (to[c] > 0);
+    }
+    first = is_it ? r : first;
+  }
+  const int32_t *q[4];
+  for (int k = 0; k < 4; ++k) {
+    q[k] = f->ring[(first + k) % 4];
+  }
+  KP_TRY(keep_tet(s, (const int32_t *const[4]){ f->from, q[0], q[1], q[2] }));
+  return keep_tet(s, (const int32_t *const[4]){ f->from, q[0], q[2], q[3] });
+}
+
+static kp_result fill_cell(stuffing *s, const kp_lattice_cell *cell) {
+  for (int k = 0; k < 6; ++k) {
+    int axis = k % 3, sign = k < 3 ? 1 : -1;
+    kp_lattice_beside beside = kp_tet_lattice_beside(&s->lattice, cell, axis, sign);
+    face f = make_face(cell, axis, sign);
+    if (beside == KP_BESIDE_EQUAL && sign > 0) {
+      KP_TRY(fill_equal(s, &f, cell->level == 0));
+    } else if (beside == KP_BESIDE_SMALLER) {
+      KP_TRY(fill_smaller(s, &f));
+    } else if (beside == KP_BESIDE_LARGER) {
+      KP_TRY(fill_larger(s, cell, &f, axis));
     }
   }
   return KP_OK;
@@ -406,40 +467,21 @@ static kp_result cut_all(stuffing *s) {
 
 // ---- all of it ----------------------------------------------------------------------------------
 
-// A lattice with its middle on the solid's, two cells wider on every side.
 static kp_result lay_lattice(stuffing *s, kp_aabb bounds) {
-  kp_vec3 size = kp_vec3_sub(bounds.max, bounds.min);
-  const double lengths[3] = { size.x, size.y, size.z };
-  double points = 2.0;
-  for (int c = 0; c < 3; ++c) {
-    double cells = ceil(lengths[c] / s->h) + 4.0;
-    points *= cells + 1.0;
-    s->n[c] = points < 1e9 ? (int64_t)cells : 0;
-  }
-  if (!(points < 1e9)) {
-    return kp_fail(KP_ERROR_SCENE, "a spacing of %g m gives more than 2^30 lattice points", s->h);
-  }
-  kp_vec3 middle = kp_vec3_scale(kp_vec3_add(bounds.min, bounds.max), 0.5);
-  s->origin =
-      kp_vec3_make(middle.x - 0.5 * s->h * (double)s->n[0], middle.y - 0.5 * s->h * (double)s->n[1],
-                   middle.z - 0.5 * s->h * (double)s->n[2]);
-  s->n_corners = (s->n[0] + 1) * (s->n[1] + 1) * (s->n[2] + 1);
-  s->n_points = s->n_corners + s->n[0] * s->n[1] * s->n[2];
+  KP_TRY(kp_tet_lattice_build(&s->lattice, bounds));
+  s->n_points = (int64_t)s->lattice.points.count;
   size_t n = (size_t)s->n_points;
   s->phi = kp_alloc(n * sizeof *s->phi, KP_MEMORY_MESH);
   s->sign = kp_alloc(n * sizeof *s->sign, KP_MEMORY_MESH);
   s->number = kp_alloc(n * sizeof *s->number, KP_MEMORY_MESH);
   s->moved = kp_alloc(n * sizeof *s->moved, KP_MEMORY_MESH);
-  s->crossing = kp_alloc(n * SLOTS * sizeof *s->crossing, KP_MEMORY_MESH);
-  if (s->phi == NULL || s->sign == NULL || s->number == NULL || s->moved == NULL ||
-      s->crossing == NULL) {
+  if (s->phi == NULL || s->sign == NULL || s->number == NULL || s->moved == NULL) {
     return kp_fail(KP_ERROR_MEMORY, "no memory for a lattice of %lld points",
                    (long long)s->n_points);
   }
   memset(s->number, -1, n * sizeof *s->number);
-  memset(s->crossing, -1, n * SLOTS * sizeof *s->crossing);
   for (int64_t v = 0; v < s->n_points; ++v) {
-    double phi = s->distance(s->self, place_of(s, v));
+    double phi = s->lattice.distance(s->lattice.self, place_of(s, v));
     s->phi[v] = phi;
     s->sign[v] = (int8_t)(phi < 0.0 ? INSIDE : (phi > 0.0 ? OUTSIDE : ON));
     s->moved[v] = place_of(s, v);
@@ -447,12 +489,22 @@ static kp_result lay_lattice(stuffing *s, kp_aabb bounds) {
   return KP_OK;
 }
 
+static kp_result fill_all(stuffing *s) {
+  for (size_t k = 0; k < s->lattice.cells.count; ++k) {
+    const kp_lattice_cell *cell = &s->lattice.cells.data[k];
+    KP_TRY(cell->is_split ? KP_OK : fill_cell(s, cell));
+  }
+  return KP_OK;
+}
+
 static kp_result hand_over(stuffing *s, kp_tet_mesh *mesh) {
   if (s->tets.count == 0) {
-    return kp_fail(KP_ERROR_SCENE, "a spacing of %g m finds no tetrahedron in the solid", s->h);
+    return kp_fail(KP_ERROR_SCENE, "a spacing of %g m finds no tetrahedron in the solid",
+                   s->lattice.h);
   }
   if (s->tets.count > INT32_MAX || s->vertices.count > INT32_MAX) {
-    return kp_fail(KP_ERROR_SCENE, "a spacing of %g m gives more than 2^31 tetrahedra", s->h);
+    return kp_fail(KP_ERROR_SCENE, "a spacing of %g m gives more than 2^31 tetrahedra",
+                   s->lattice.h);
   }
   KP_TRY(kp_tet_mesh_create((kp_index)s->vertices.count, (kp_index)s->tets.count, mesh));
   memcpy(mesh->vertices, s->vertices.data, s->vertices.count * sizeof *mesh->vertices);
@@ -461,13 +513,14 @@ static kp_result hand_over(stuffing *s, kp_tet_mesh *mesh) {
 }
 
 kp_result kp_tet_mesh_stuff(kp_distance_fn distance, const void *self, kp_aabb bounds,
-                            double spacing, kp_tet_mesh *mesh) {
+                            kp_tet_size size, kp_tet_mesh *mesh) {
   *mesh = (kp_tet_mesh){ 0 };
-  stuffing s = { .distance = distance, .self = self, .h = spacing };
+  stuffing s = { .lattice = {
+                     .distance = distance, .self = self, .h = size.spacing, .grade = size.grade } };
   kp_result result = lay_lattice(&s, bounds);
   if (result == KP_OK) {
     move_points(&s);
-    result = cut_all(&s);
+    result = fill_all(&s);
   }
   if (result == KP_OK) {
     result = hand_over(&s, mesh);
@@ -476,8 +529,9 @@ kp_result kp_tet_mesh_stuff(kp_distance_fn distance, const void *self, kp_aabb b
   kp_free(s.sign);
   kp_free(s.number);
   kp_free(s.moved);
-  kp_free(s.crossing);
+  kp_lattice_map_free(&s.crossing);
   kp_array_free(&s.vertices);
   kp_array_free(&s.tets);
+  kp_tet_lattice_free(&s.lattice);
   return result;
 }

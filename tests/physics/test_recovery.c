@@ -118,7 +118,7 @@ static void test_recovery(void **state) {
   const char *folder = *state;
   kp_tet_mesh mesh;
   const kp_aabb bounds = { { -1.4, -0.4, -1.4 }, { 1.4, 0.4, 1.4 } };
-  assert_ok(kp_tet_mesh_stuff(torus, NULL, bounds, 0.3, &mesh));
+  assert_ok(kp_tet_mesh_stuff(torus, NULL, bounds, (kp_tet_size){ .spacing = 0.3 }, &mesh));
   assert_ok(kp_tet_mesh_write(kp_test_path(folder, "torus.mesh"), &mesh));
   kp_tet_mesh_destroy(&mesh);
   outcome altitude = recover(folder, KP_SOFT_ALTITUDE, 2.0);

@@ -125,11 +125,12 @@ static void test_rest(void **state) {
 
 // ---- uniform strain leaves inner nodes without force (patch test) -------------------------------
 
-static void test_patch(void **state) {
-  (void)state;
+static int64_t expect_patch(double spacing, double grade) {
   kp_test_settings s = space(0.0);
   kp_solids_def solids = kp_default_solids_def();
-  kp_soft_def def = soft_def(KP_SOFT_ELASTIC, kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0), 0.12);
+  kp_soft_def def =
+      soft_def(KP_SOFT_ELASTIC, kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0), spacing);
+  def.grade = grade;
   def.shape = kp_test_ball(kp_vec3_make(0, 0, 0), 0.5);
   kp_world *world = make_world(&s, &solids, &def, NULL, 0);
   kp_deform *d = kp_test_deform(world);
@@ -159,6 +160,15 @@ static void test_patch(void **state) {
   kp_free(f);
   kp_free(is_outer);
   kp_world_destroy(&world);
+  return n;
+}
+
+static void test_patch(void **state) {
+  (void)state;
+  (void)expect_patch(0.12, 0.0);
+  // tetrahedra of four sizes and forms that meet at all their corners
+  int64_t graded = expect_patch(0.035, 1.0);
+  assert_true(graded < expect_patch(0.035, 0.0));
 }
 
 // ---- a bar pulled by 0.1 %: Young's modulus and Poisson's ratio ---------------------------------

@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "geom/altitude.h"
@@ -190,6 +191,10 @@ static double distance(const void *self, kp_vec3 p) {
   return s->kind == 0 ? kp_vec3_length(p) - 1.0 : s->kind == 1 ? torus(p) : ellipsoid_of_spheres(p);
 }
 
+static kp_tet_size of(double spacing, double grade) {
+  return (kp_tet_size){ .spacing = spacing, .grade = grade };
+}
+
 static void test_stuffing(void **state) {
   (void)state;
   const kp_aabb bounds = { { -1.5, -1.1, -1.5 }, { 1.5, 1.1, 1.5 } };
@@ -199,7 +204,7 @@ static void test_stuffing(void **state) {
     for (int k = 0; k < 3; ++k) {
       solid s = { .kind = kind };
       kp_tet_mesh mesh;
-      assert_ok(kp_tet_mesh_stuff(distance, &s, bounds, spacings[k], &mesh));
+      assert_ok(kp_tet_mesh_stuff(distance, &s, bounds, of(spacings[k], 0.0), &mesh));
       assert_ok(kp_tet_mesh_check(&mesh, "solid"));
       kp_tet_quality q = kp_tet_mesh_quality(&mesh);
       print_message("solid %d spacing %.2f: %d tetrahedra, angles %.2f to %.2f, volume %.5f\n",
@@ -231,6 +236,136 @@ static void test_stuffing(void **state) {
   }
 }
 
+// Corners of a triangle, the smallest first, so that equal triangles are equal bytes.
+typedef struct corners {
+  kp_vec3 x[3];
+} corners;
+
+static int compare_vec3(const kp_vec3 *a, const kp_vec3 *b) {
+  return memcmp(a, b, sizeof *a);
+}
+
+static int compare_corners(const void *a, const void *b) {
+  return memcmp(a, b, sizeof(corners));
+}
+
+static corners *sorted_triangles(const kp_mesh *surface) {
+  corners *all = malloc((size_t)surface->n_triangles * sizeof *all);
+  assert_non_null(all);
+  for (kp_index t = 0; t < surface->n_triangles; ++t) {
+    const kp_index *v = surface->triangles[t].v;
+    int first = 0;
+    for (int c = 1; c < 3; ++c) {
+      if (compare_vec3(&surface->vertices[v[c]], &surface->vertices[v[first]]) < 0) {
+        first = c;
+      }
+    }
+    for (int c = 0; c < 3; ++c) {
+      all[t].x[c] = surface->vertices[v[(first + c) % 3]];
+    }
+  }
+  qsort(all, (size_t)surface->n_triangles, sizeof *all, compare_corners);
+  return all;
+}
+
+// The surface of the graded mesh is that of the uniform one, triangle for triangle.
+static void expect_same_surface(const kp_tet_mesh *graded, const kp_tet_mesh *uniform) {
+  kp_mesh a, b;
+  assert_ok(kp_tet_mesh_surface(graded, &a));
+  assert_ok(kp_tet_mesh_surface(uniform, &b));
+  assert_ok(kp_mesh_check_closed(&a));
+  assert_int_equal(a.n_triangles, b.n_triangles);
+  corners *left = sorted_triangles(&a), *right = sorted_triangles(&b);
+  assert_memory_equal(left, right, (size_t)a.n_triangles * sizeof *left);
+  free(left);
+  free(right);
+  kp_mesh_destroy(&a);
+  kp_mesh_destroy(&b);
+}
+
+// Tetrahedra that no surface touched have one of four forms, none sharper than half a pyramid.
+static void expect_angles_inside(const kp_tet_mesh *mesh, const solid *s, double spacing) {
+  double smallest = PI, largest = 0.0;
+  for (kp_index t = 0; t < mesh->n_tets; ++t) {
+    kp_vec3 x[4];
+    double nearest = HUGE_VAL;
+    for (int c = 0; c < 4; ++c) {
+      x[c] = mesh->vertices[mesh->tets[t].v[c]];
+      nearest = fmin(nearest, -distance(s, x[c]));
+    }
+    if (nearest > 0.5 * spacing) {
+      kp_tet_angles(x, &smallest, &largest);
+    }
+  }
+  print_message("  inside %.2f to %.2f degrees\n", smallest * 180.0 / PI, largest * 180.0 / PI);
+  assert_true(smallest * 180.0 / PI > 44.9);
+  assert_true(largest * 180.0 / PI < 120.1);
+}
+
+static double longest_edge(const kp_tet_mesh *mesh) {
+  double longest = 0.0;
+  for (kp_index t = 0; t < mesh->n_tets; ++t) {
+    for (int i = 0; i < 3; ++i) {
+      for (int j = i + 1; j < 4; ++j) {
+        const kp_index *v = mesh->tets[t].v;
+        kp_vec3 d = kp_vec3_sub(mesh->vertices[v[i]], mesh->vertices[v[j]]);
+        longest = fmax(longest, kp_vec3_length(d));
+      }
+    }
+  }
+  return longest;
+}
+
+static void test_graded(void **state) {
+  (void)state;
+  const kp_aabb bounds = { { -1.5, -1.1, -1.5 }, { 1.5, 1.1, 1.5 } };
+  static const double spacings[] = { 0.1, 0.06, 0.04 };
+  static const double grades[] = { 0.3, 1.0, 10.0 };
+  for (int kind = 0; kind < 3; ++kind) {
+    for (int k = 0; k < (kind == 0 ? 3 : 2); ++k) {
+      solid s = { .kind = kind };
+      kp_tet_mesh uniform, mesh;
+      assert_ok(kp_tet_mesh_stuff(distance, &s, bounds, of(spacings[k], 0.0), &uniform));
+      assert_ok(kp_tet_mesh_stuff(distance, &s, bounds, of(spacings[k], grades[k]), &mesh));
+      assert_ok(kp_tet_mesh_check(&mesh, "solid"));
+      kp_tet_quality q = kp_tet_mesh_quality(&mesh), all = kp_tet_mesh_quality(&uniform);
+      double longest = longest_edge(&mesh) / spacings[k];
+      print_message("solid %d spacing %.3f grade %.1f: %d of %d tetrahedra, angles %.2f to %.2f, "
+                    "volume %.5f, longest edge %.2f\n",
+                    kind, spacings[k], grades[k], (int)mesh.n_tets, (int)uniform.n_tets,
+                    q.angle_min, q.angle_max, q.volume, longest);
+      assert_true(q.smallest > 0.0);
+      assert_true(q.angle_min > 10.6);
+      assert_true(q.angle_max < 164.9);
+      assert_near_relative(q.volume, all.volume, 1e-10);  // sums of 1e6 terms
+      double exact = kind == 0 ? 4.0 / 3.0 * PI : 2.0 * PI * PI * 0.16;
+      assert_true(kind == 2 || fabs(q.volume - exact) < 0.01 * exact);
+      expect_same_surface(&mesh, &uniform);
+      expect_angles_inside(&mesh, &s, spacings[k]);
+      // a sphere is deep enough for cells eight times as wide, and they pay
+      assert_true(kind != 0 || k != 2 || (longest > 7.9 && 2 * mesh.n_tets < uniform.n_tets));
+      kp_tet_mesh_destroy(&uniform);
+      kp_tet_mesh_destroy(&mesh);
+    }
+  }
+}
+
+// A solid whose distance changes too fast for cells to keep off its surface.
+static double steep(const void *self, kp_vec3 p) {
+  (void)self;
+  return 50.0 * (kp_vec3_length(p) - 1.0);
+}
+
+static void test_steep(void **state) {
+  (void)state;
+  const kp_aabb bounds = { { -1.0, -1.0, -1.0 }, { 1.0, 1.0, 1.0 } };
+  kp_tet_mesh mesh;
+  assert_fails(KP_ERROR_SCENE, "grade has to be 0",
+               kp_tet_mesh_stuff(steep, NULL, bounds, of(0.05, 1.0), &mesh));
+  assert_ok(kp_tet_mesh_stuff(steep, NULL, bounds, of(0.2, 0.0), &mesh));
+  kp_tet_mesh_destroy(&mesh);
+}
+
 static void test_box(void **state) {
   (void)state;
   const kp_aabb box = { { 0.0, -1.0, 2.0 }, { 0.5, 0.0, 2.3 } };
@@ -257,19 +392,22 @@ static void test_shapes(void **state) {
   kp_shape *shape;
   assert_ok(kp_shape_build(&def, NULL, &shape));
   kp_tet_mesh mesh;
-  assert_ok(kp_tet_mesh_from_shape(shape, 0.08, &mesh));
+  assert_ok(kp_tet_mesh_from_shape(shape, of(0.08, 0.0), &mesh));
   kp_tet_quality q = kp_tet_mesh_quality(&mesh);
   assert_true(q.angle_min > 10.6);
   assert_near_relative(q.volume, kp_shape_volume(shape), 0.02);
   kp_tet_mesh_destroy(&mesh);
   // coarser than the solid is wide
-  assert_fails(KP_ERROR_SCENE, "no tetrahedron", kp_tet_mesh_from_shape(shape, 50.0, &mesh));
-  assert_fails(KP_ERROR_SCENE, "lattice points", kp_tet_mesh_from_shape(shape, 1e-5, &mesh));
+  assert_fails(KP_ERROR_SCENE, "no tetrahedron",
+               kp_tet_mesh_from_shape(shape, of(50.0, 0.0), &mesh));
+  assert_fails(KP_ERROR_SCENE, "lattice points",
+               kp_tet_mesh_from_shape(shape, of(1e-5, 0.0), &mesh));
   kp_shape_destroy(&shape);
 
   def = kp_default_shape_def(KP_SHAPE_PLANE);
   assert_ok(kp_shape_build(&def, NULL, &shape));
-  assert_fails(KP_ERROR_SCENE, "without bounds", kp_tet_mesh_from_shape(shape, 0.1, &mesh));
+  assert_fails(KP_ERROR_SCENE, "without bounds",
+               kp_tet_mesh_from_shape(shape, of(0.1, 0.0), &mesh));
   kp_shape_destroy(&shape);
 }
 
@@ -280,7 +418,7 @@ static void test_files(void **state) {
   kp_tet_mesh mesh, back;
   solid s = { .kind = 2 };
   const kp_aabb bounds = { { -1.5, -1.1, -1.5 }, { 1.5, 1.1, 1.5 } };
-  assert_ok(kp_tet_mesh_stuff(distance, &s, bounds, 0.3, &mesh));
+  assert_ok(kp_tet_mesh_stuff(distance, &s, bounds, of(0.3, 0.0), &mesh));
   static const char *const names[] = { "body.mesh", "body.node", "body.ele" };
   for (int k = 0; k < 3; ++k) {
     const char *path = kp_test_path(folder, names[k]);
@@ -350,6 +488,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_theorem),    cmocka_unit_test(test_identities),
     cmocka_unit_test(test_degenerate), cmocka_unit_test(test_stuffing),
+    cmocka_unit_test(test_graded),     cmocka_unit_test(test_steep),
     cmocka_unit_test(test_box),        cmocka_unit_test(test_shapes),
     cmocka_unit_test(test_files),      cmocka_unit_test(test_bad_files),
   };

@@ -110,7 +110,7 @@ static kp_result make_tets(const kp_soft_def *def, const char *folder, kp_tet_me
   }
   kp_shape *shape;
   KP_TRY(kp_shape_build(&def->shape, folder, &shape));
-  kp_result result = kp_tet_mesh_from_shape(shape, def->spacing, mesh);
+  kp_result result = kp_tet_mesh_from_shape(shape, (kp_tet_size){ def->spacing, def->grade }, mesh);
   kp_shape_destroy(&shape);
   return result;
 }
@@ -170,7 +170,7 @@ static kp_result fill_surface(const kp_soft_def *def, const kp_mesh *mesh, kp_pa
 // A file has the triangles it has; those of the lattice that fills it are as large as asked for.
 static kp_result surface_of_lattice(const kp_shape *shape, double spacing, kp_mesh *mesh) {
   kp_tet_mesh tets;
-  KP_TRY(kp_tet_mesh_from_shape(shape, spacing, &tets));
+  KP_TRY(kp_tet_mesh_from_shape(shape, (kp_tet_size){ .spacing = spacing }, &tets));
   kp_result result = kp_tet_mesh_surface(&tets, mesh);
   kp_tet_mesh_destroy(&tets);
   return result == KP_OK ? kp_mesh_drop_unused(mesh) : result;

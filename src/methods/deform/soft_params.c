@@ -19,6 +19,10 @@ static const kp_param rows[] = {
   ROW(tets, TEXT, "", 0, 0,
       "A file of tetrahedra in place of the shape: Medit (.mesh) or TetGen (.node and .ele)."),
   ROW(spacing, REAL, "m", 1e-6, FAR, "Of the lattice the shape is filled with."),
+  ROW(grade, REAL, "", 0, 10,
+      "How fast tetrahedra grow inwards: cells at depth d may be wider by grade times d. 0: all "
+      "are "
+      "alike; else edges of boxes are bevelled too."),
   ROW(position, VEC3, "m", -FAR, FAR, "Moves the solid, after it was turned."),
   ROW(rotation_deg, VEC3, "deg", -1e6, 1e6, "Turns it about x, y, z of its origin."),
   ROW(velocity, VEC3, "m/s", -1e4, 1e4, "At the start."),
