@@ -23,7 +23,11 @@ enum {
   MATERIALS_OF,
   MATERIALS = MATERIALS_OF + 3,
   AROUND,
-  RGBA,
+  FIRE,
+  GLOW,
+  VOLUMES,
+  VOLUME_ARRAYS = 5,  // density, emission, scalar, light, warm
+  RGBA = VOLUMES + VOLUME_ARRAYS * KP_CAST_VOLUMES,
   DEPTH,
   N_BUFFERS
 };
@@ -36,10 +40,12 @@ struct kp_cast {
 };
 
 const char *kp_cast_obstacle(const kp_render_scene *scene) {
+  int n_volumes = 0;
   for (int k = 0; k < scene->n_volumes; ++k) {
-    if (scene->volumes[k].look.visible) {
-      return "volumes";
-    }
+    n_volumes += scene->volumes[k].look.visible ? 1 : 0;
+  }
+  if (n_volumes > KP_CAST_VOLUMES) {
+    return "more than six volumes";
   }
   for (int k = 0; k < scene->n_points; ++k) {
     if (scene->points[k].look.visible && kp_look_is_sprite(&scene->points[k].look)) {
@@ -173,6 +179,34 @@ static void send_trees(struct kp_cast *c, const kp_pass *pass, bool *ok) {
   c->moment = pass->moment;
 }
 
+// What may move with the moment of a pass.
+static void send_volume_values(struct kp_cast *c, const kp_pass *pass, bool *ok) {
+  for (int k = 0; k < pass->n_volumes; ++k) {
+    const kp_volume_grid *g = &pass->grids[k];
+    const float *const values[3] = { g->density, g->emission, g->scalar };
+    int64_t n = (int64_t)g->n[0] * g->n[1] * g->n[2];
+    for (int f = 0; f < 3; ++f) {
+      if (values[f] != NULL) {
+        send(c, VOLUMES + VOLUME_ARRAYS * k + f, values[f], n, sizeof(float), ok);
+      }
+    }
+  }
+}
+
+static void send_volumes(struct kp_cast *c, const kp_pass *pass, bool *ok) {
+  kp_rgb *glow = fill(c, GLOW, (int64_t)KP_EMISSION_STEPS * pass->n_volumes, sizeof *glow, ok);
+  for (int k = 0; *ok && k < pass->n_volumes; ++k) {
+    const kp_volume_grid *g = &pass->grids[k];
+    int64_t n = (int64_t)g->n[0] * g->n[1] * g->n[2];
+    memcpy(glow + (int64_t)KP_EMISSION_STEPS * k, g->glow, KP_EMISSION_STEPS * sizeof *glow);
+    send(c, VOLUMES + VOLUME_ARRAYS * k + 3, g->light, n, sizeof *g->light, ok);
+    if (g->warm != NULL) {
+      n = (int64_t)g->n_warm[0] * g->n_warm[1] * g->n_warm[2];
+      send(c, VOLUMES + VOLUME_ARRAYS * k + 4, g->warm, n, sizeof *g->warm, ok);
+    }
+  }
+}
+
 kp_result kp_cast_create(const kp_pass *pass, kp_backend *backend, struct kp_cast **out) {
   struct kp_cast *c = kp_alloc_zero(sizeof *c, KP_MEMORY_RENDER);
   *out = c;
@@ -194,6 +228,7 @@ kp_result kp_cast_create(const kp_pass *pass, kp_backend *backend, struct kp_cas
   send_materials(c, pass, &ok);
   send_meshes(c, pass, &ok);
   send_others(c, pass, &ok);
+  send_volumes(c, pass, &ok);
   if (pass->light.environment != NULL) {
     const kp_environment *e = pass->light.environment;
     send(c, AROUND, e->texels, 6 * (int64_t)e->size * e->size, sizeof *e->texels, &ok);
@@ -269,7 +304,9 @@ static kp_cast_frame make_frame(const kp_pass *pass) {
                           .ground = def->ground,
                           .fresnel = def->fresnel,
                           .is_transparent = def->transparent,
-                          .has_clear = has_clear(pass) };
+                          .has_clear = has_clear(pass),
+                          .n_fire = pass->n_fire,
+                          .air = pass->air };
 }
 
 // A tree of nothing has no root, and a bound buffer is never NULL: it stays unbound.
@@ -290,18 +327,40 @@ static void bind_tree(struct kp_cast *c, kp_call *call, cast_pixel_args *a,
   }
 }
 
+static void bind_volumes(struct kp_cast *c, kp_call *call, cast_pixel_args *a,
+                         const kp_pass *pass) {
+  KP_BIND(call, a, scene.fire, &c->buffers[FIRE], KP_ACCESS_READ);
+  for (int k = 0; k < pass->n_volumes; ++k) {
+    kp_buffer *b = &c->buffers[VOLUMES + VOLUME_ARRAYS * k];
+    kp_volume_grid *g = &a->scene.grids[k];
+    *g = pass->grids[k];
+    bool glows = g->emission != NULL, is_warm = g->warm != NULL, has_scalar = g->scalar != NULL;
+    g->glow_first = KP_EMISSION_STEPS * k;
+    KP_BIND(call, a, scene.grids[k].density, &b[0], KP_ACCESS_READ);
+    KP_BIND(call, a, scene.grids[k].emission, glows ? &b[1] : NULL, KP_ACCESS_READ);
+    KP_BIND(call, a, scene.grids[k].scalar, has_scalar ? &b[2] : NULL, KP_ACCESS_READ);
+    KP_BIND(call, a, scene.grids[k].light, &b[3], KP_ACCESS_READ);
+    KP_BIND(call, a, scene.grids[k].warm, is_warm ? &b[4] : NULL, KP_ACCESS_READ);
+    KP_BIND(call, a, scene.grids[k].glow, &c->buffers[GLOW], KP_ACCESS_READ);
+  }
+}
+
 kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
   bool ok = true;
   if (!c->has_trees || c->moment != pass->moment) {
     send_trees(c, pass, &ok);
+    send_volume_values(c, pass, &ok);
+    send(c, FIRE, pass->fire, pass->n_fire, sizeof *pass->fire, &ok);
   }
   if (!ok) {
     return KP_ERROR_MEMORY;
   }
   cast_pixel_args a = { .scene = { .rays = pass->rays->view }, .frame = make_frame(pass) };
+  a.frame.air.grids = NULL;  // those of the scene
   kp_call call;
   kp_call_init(&call, &cast_pixel_kernel, &a);
   bind_tree(c, &call, &a, pass->rays);
+  bind_volumes(c, &call, &a, pass);
   KP_BIND(&call, &a, scene.triangles, &c->buffers[TRIANGLES], KP_ACCESS_READ);
   KP_BIND(&call, &a, scene.normals, &c->buffers[NORMALS], KP_ACCESS_READ);
   KP_BIND(&call, &a, scene.vertex_colors, &c->buffers[VERTEX_COLORS], KP_ACCESS_READ);

@@ -10,8 +10,10 @@
 
 #include "render/ray_kernels.h"
 #include "render/shading.h"
+#include "render/volume_march.h"
 
 #define KP_CAST_GROUND 1
+#define KP_CAST_VOLUMES 6     // at most, in one scene
 #define KP_CAST_CLOSED 0.75f  // of the sky that a crevice misses; the rest comes from its walls
 
 // Numbers 0 and 1 are air and ground, as in pass.h.
@@ -32,6 +34,8 @@ typedef struct kp_cast_scene {
   const uint32_t *materials_of[3];  // of triangles, balls and strokes
   const kp_cast_material *materials;
   const kp_rgb *around;  // what lies around it, as kp_environment has it; or NULL
+  const kp_fire_light *fire;
+  kp_volume_grid grids[KP_CAST_VOLUMES];
 } kp_cast_scene;
 
 // What is the same for all pixels of a pass.
@@ -49,7 +53,8 @@ typedef struct kp_cast_frame {
   double square, fade;  // of the ground [m]
   int32_t ground;       // kp_render_ground
   int32_t fresnel;      // kp_fresnel
-  int32_t is_transparent, has_clear;
+  int32_t is_transparent, has_clear, n_fire;
+  kp_volume_air air;  // whose grids are those of the scene
 } kp_cast_frame;
 
 typedef struct kp_cast_point {
@@ -63,6 +68,8 @@ typedef struct kp_cast_point {
 typedef struct kp_cast_world {
   const kp_cast_scene *scene;
   const kp_cast_frame *frame;
+  kp_volume_air air;
+  float noise;  // of the steps through smoke
   int x, y;
 } kp_cast_world;
 
@@ -287,11 +294,29 @@ KP_WALK_FN float kp_walk_sun_at(const kp_cast_world *world, kp_f3 place) {
   return kp_ray_query(&world->scene->rays, &ray, true).kind == KP_RAY_MISS ? 1.0f : 0.0f;
 }
 
-// Nothing is drawn in the air yet.
+KP_MARCH_FN float kp_volume_open(const void *owner, kp_f3 place) {
+  return kp_walk_sun_at((const kp_cast_world *)owner, place);
+}
+
+// Smoke and flames, which are in the air.
 KP_WALK_FN void kp_walk_between(kp_walk *walk, kp_walk_path *ray, float metres) {
-  (void)walk;
-  (void)ray;
-  (void)metres;
+  const kp_cast_world *world = walk->world;
+  if (world->air.n == 0 || ray->medium != KP_WALK_AIR) {
+    return;
+  }
+  kp_volume_ray rays[KP_CAST_VOLUMES];
+  kp_march march;
+  march.origin = ray->origin;
+  march.direction = ray->direction;
+  march.rays = rays;
+  march.length = 1.0f;
+  march.noise = world->noise;
+  march.color = kp_rgb_make(0.0f, 0.0f, 0.0f);
+  march.transmittance = 1.0f;
+  if (kp_volume_aim(&world->air, &march)) {
+    kp_volume_march(&world->air, world, &march, 0.0f, metres);
+    kp_walk_layer(walk, ray, march.color, march.transmittance, 1.0f - march.transmittance);
+  }
 }
 
 // What a glossy surface mirrors: as a ray of its own where it is polished and the eye sees it.
@@ -328,6 +353,9 @@ KP_WALK_FN kp_rgb kp_walk_shade(kp_walk *w, const kp_walk_path *ray, const kp_ca
   kp_rgb sunlight = kp_rgb_make(0.0f, 0.0f, 0.0f);
   if (cosine > 0.0f) {
     sunlight = kp_cast_sun(s, f, p, lift, kp_shading_turn(f->index, world->x, world->y));
+    if (world->air.n > 0) {
+      sunlight = kp_rgb_scale(sunlight, kp_volume_sunlight(&world->air, p->position));
+    }
   }
   kp_f3 half = kp_f3_normalize(kp_f3_sub(f->sun, ray->direction));
   float peak = kp_f3_dot(p->normal, half);
@@ -343,6 +371,7 @@ KP_WALK_FN kp_rgb kp_walk_shade(kp_walk *w, const kp_walk_path *ray, const kp_ca
   kp_rgb ambient = kp_shading_ambient(f->ambient_up, f->ambient_side, f->ambient_down,
                                       kp_f3_dot(p->normal, f->up));
   kp_rgb light = kp_rgb_add(sunlight, kp_rgb_scale(ambient, open));
+  light = kp_rgb_add(light, kp_fire_lights_on(s->fire, f->n_fire, p->position, p->normal));
   kp_rgb color = kp_rgb_mul(p->albedo, light);
   if (is_ground) {
     double a, b;
@@ -375,6 +404,9 @@ KP_FN void cast_pixel(int64_t i, const cast_pixel_args *a) {
   world.frame = f;
   world.x = (int)(i % f->width);
   world.y = (int)(i / f->width);
+  world.air = f->air;
+  world.air.grids = a->scene.grids;
+  world.noise = f->count > 1 ? kp_shading_spread(f->index, world.x, world.y, 5) : 0.5f;
   kp_walk_frame frame;
   frame.size = f->size;
   frame.sun = f->sun;

@@ -17,7 +17,7 @@ typedef struct block_sum {
 
 // Sums over the cells of one block.
 static block_sum sum_block(const kp_volume_state *state, const int lo[3], const int hi[3]) {
-  const int *n = state->n;
+  const int32_t *n = state->grid->n;
   const kp_render_volume *volume = state->volume;
   block_sum sum = { 0 };
   for (int k = lo[2]; k < hi[2]; ++k) {
@@ -45,19 +45,19 @@ static block_sum sum_block(const kp_volume_state *state, const int lo[3], const 
 // A sheet at distance d from a volume V that gives off j per metre and solid angle gets
 // j V cos / (pi d^2) of what makes it white.
 static kp_fire_light make_light(const kp_volume_state *state, const block_sum *sum, double edge,
-                                double strength) {
+                                double strength, kp_vec3 *place) {
   double cell = state->volume->cell, scale = strength * cell * cell * cell / (double)PI_F;
   kp_vec3 at = kp_vec3_make(sum->place[0] / sum->weight, sum->place[1] / sum->weight,
                             sum->place[2] / sum->weight);
-  return (kp_fire_light){ .place = kp_vec3_add(state->volume->origin, kp_vec3_scale(at, cell)),
-                          .radius = (float)(0.5 * edge),
+  *place = kp_vec3_add(state->volume->origin, kp_vec3_scale(at, cell));
+  return (kp_fire_light){ .radius = (float)(0.5 * edge),
                           .power = kp_rgb_make((float)(sum->light[0] * scale),
                                                (float)(sum->light[1] * scale),
                                                (float)(sum->light[2] * scale)) };
 }
 
 static kp_result add_volume(kp_pass *pass, const kp_volume_state *state) {
-  const int *n = state->n;
+  const int32_t *n = state->grid->n;
   int most = n[0] > n[1] ? n[0] : n[1];
   most = n[2] > most ? n[2] : most;
   int step = (most + BLOCKS - 1) / BLOCKS;
@@ -74,6 +74,12 @@ static kp_result add_volume(kp_pass *pass, const kp_volume_state *state) {
     return KP_ERROR_MEMORY;
   }
   pass->fire = all;
+  kp_vec3 *places = kp_realloc(
+      pass->fire_places, (size_t)(pass->n_fire + n_blocks) * sizeof *places, KP_MEMORY_RENDER);
+  if (places == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  pass->fire_places = places;
   for (int64_t b = 0; b < n_blocks; ++b) {
     const int at[3] = { (int)(b % blocks[0]), (int)(b / blocks[0] % blocks[1]),
                         (int)(b / blocks[0] / blocks[1]) };
@@ -84,7 +90,9 @@ static kp_result add_volume(kp_pass *pass, const kp_volume_state *state) {
     }
     block_sum sum = sum_block(state, lo, hi);
     if (sum.weight > 0.0) {
-      pass->fire[pass->n_fire++] = make_light(state, &sum, step * state->volume->cell, strength);
+      int at_end = pass->n_fire++;
+      pass->fire[at_end] =
+          make_light(state, &sum, step * state->volume->cell, strength, &places[at_end]);
     }
   }
   return KP_OK;
@@ -98,38 +106,37 @@ static void drop_faint(kp_pass *pass) {
   }
   for (int i = 0; i < pass->n_fire; ++i) {
     if (kp_rgb_luminance(pass->fire[i].power) > FAINT * most) {
+      pass->fire_places[n] = pass->fire_places[i];
       pass->fire[n++] = pass->fire[i];
     }
   }
   pass->n_fire = n;
 }
 
-static kp_rgb shine(kp_rgb sum, const kp_fire_light *light, double square, float share) {
-  float d = (float)square + light->radius * light->radius;
-  return kp_rgb_add(sum, kp_rgb_scale(light->power, share / d));
-}
-
 // Light from all around in the middles of coarse cells, for the smoke.
 static kp_result warm_smoke(const kp_pass *pass, kp_volume_state *state) {
+  int32_t *n_warm = state->grid->n_warm;
   int64_t n = 1;
   for (int c = 0; c < 3; ++c) {
-    state->n_warm[c] = (state->n[c] + KP_WARM_CELLS - 1) / KP_WARM_CELLS;
-    n *= state->n_warm[c];
+    n_warm[c] = (state->grid->n[c] + KP_WARM_CELLS - 1) / KP_WARM_CELLS;
+    n *= n_warm[c];
   }
   state->warm = kp_alloc_zero((size_t)n * sizeof(kp_rgb), KP_MEMORY_RENDER);
   if (state->warm == NULL) {
     return KP_ERROR_MEMORY;
   }
+  state->grid->warm = state->warm;
   double edge = KP_WARM_CELLS * state->volume->cell;
   for (int64_t i = 0; i < n; ++i) {
-    kp_vec3 at = kp_vec3_make((double)(i % state->n_warm[0]) + 0.5,
-                              (double)(i / state->n_warm[0] % state->n_warm[1]) + 0.5,
-                              (double)(i / state->n_warm[0] / state->n_warm[1]) + 0.5);
+    kp_vec3 at =
+        kp_vec3_make((double)(i % n_warm[0]) + 0.5, (double)(i / n_warm[0] % n_warm[1]) + 0.5,
+                     (double)(i / n_warm[0] / n_warm[1]) + 0.5);
     at = kp_vec3_add(state->volume->origin, kp_vec3_scale(at, edge));
     for (int l = 0; l < pass->n_fire; ++l) {
-      kp_vec3 way = kp_vec3_sub(at, pass->fire[l].place);
+      kp_vec3 way = kp_vec3_sub(at, pass->fire_places[l]);
       // a quarter: the mean over all directions of the cosine of what faces it
-      state->warm[i] = shine(state->warm[i], &pass->fire[l], kp_vec3_dot(way, way), 0.25f);
+      float square = (float)kp_vec3_dot(way, way);
+      state->warm[i] = kp_fire_shine(state->warm[i], &pass->fire[l], square, 0.25f);
     }
   }
   return KP_OK;
@@ -153,23 +160,13 @@ void kp_fire_lights_free(kp_pass *pass) {
     kp_free(pass->volumes[k].warm);
   }
   kp_free(pass->fire);
+  kp_free(pass->fire_places);
 }
 
-void kp_fire_lights_project(kp_pass *pass) {
-  const kp_view *view = &pass->view;
+void kp_fire_lights_place(kp_pass *pass, kp_vec3 origin, const kp_vec3 axes[3]) {
   for (int i = 0; i < pass->n_fire; ++i) {
-    pass->fire[i].at = kp_view_point(view, pass->fire[i].place);
+    kp_vec3 d = kp_vec3_sub(pass->fire_places[i], origin);
+    pass->fire[i].at = kp_f3_make((float)kp_vec3_dot(d, axes[0]), (float)kp_vec3_dot(d, axes[1]),
+                                  (float)kp_vec3_dot(d, axes[2]));
   }
-}
-
-kp_rgb kp_fire_light_at(const kp_pass *pass, kp_f3 position, kp_f3 normal) {
-  kp_rgb sum = { 0.0f, 0.0f, 0.0f };
-  for (int i = 0; i < pass->n_fire; ++i) {
-    kp_f3 way = kp_f3_sub(pass->fire[i].at, position);
-    float square = kp_f3_dot(way, way), facing = kp_f3_dot(way, normal);
-    if (facing > 0.0f) {
-      sum = shine(sum, &pass->fire[i], (double)square, facing / sqrtf(square));
-    }
-  }
-  return sum;
 }

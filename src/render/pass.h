@@ -10,6 +10,7 @@
 //   yarn.c        yarn as quads of a lumislice          ground.c     plane and pattern
 //   ray_*         trees of what rays can meet           trace.c      water, glass, mirrors
 //   deep.c        light left behind hairs and puffs     caustics.c   sunlight behind water
+//   volume_*.h walk.h    rays through volumes and from surface to surface, for a card as well
 //   cast.c        a picture by rays alone, on any backend
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "render/render.h"
 #include "render/shading.h"
 #include "render/view.h"
+#include "render/volume_grid.h"
 
 // Materials 0 and 1 are sky and ground, then come point sets, meshes and lines in scene order.
 #define KP_MATERIAL_SKY 0
@@ -67,7 +69,6 @@ typedef struct kp_screen_place {
 } kp_screen_place;
 
 typedef struct kp_volume_state kp_volume_state;
-struct kp_fire_light;
 struct kp_caustics;
 struct kp_cast;
 struct kp_slices;
@@ -146,13 +147,17 @@ typedef struct kp_pass {
   kp_taps shadow_taps;
   kp_taps occlusion_taps;  // unit vectors: their distance varies
   kp_volume_state *volumes;
+  kp_volume_grid *grids;  // of the volumes
+  kp_volume_air air;
   int n_volumes;
-  struct kp_deep *deep;        // NULL: nothing lets part of the sun through
-  struct kp_yarn *yarn;        // NULL: no line is yarn
-  struct kp_slices *slices;    // NULL: no volume is drawn by slices
-  struct kp_fire_light *fire;  // of all volumes, or NULL
+  struct kp_deep *deep;      // NULL: nothing lets part of the sun through
+  struct kp_yarn *yarn;      // NULL: no line is yarn
+  struct kp_slices *slices;  // NULL: no volume is drawn by slices
+  kp_fire_light *fire;       // of all volumes, or NULL
+  kp_vec3 *fire_places;      // and where they are
   int n_fire;
-  struct kp_cast *cast;          // the picture is made by rays alone, or NULL
+  bool by_rays;                  // the picture is made by rays alone,
+  struct kp_cast *cast;          // by this, or NULL
   struct kp_caustics *caustics;  // or NULL
   struct kp_ray_scene *rays;     // or NULL
   double rays_moment;            // at which it was made
@@ -225,14 +230,9 @@ KP_FN float kp_pass_noise(const kp_pass *pass, int x, int y, uint32_t use) {
   return (float)((h ^ (h >> 16)) >> 8) * (1.0f / 16777216.0f);
 }
 
-// The same, but spread evenly over the passes of a pixel: steps of the golden ratio from one start.
+// The same, but spread evenly over the passes of a pixel.
 KP_FN float kp_pass_spread(const kp_pass *pass, int x, int y, uint32_t use) {
-  uint32_t h = (uint32_t)x * 0x8da6b343u ^ (uint32_t)y * 0xd8163841u ^ use * 0xcb1ab31fu;
-  h = (h ^ (h >> 16)) * 0x7feb352du;
-  h = (h ^ (h >> 15)) * 0x846ca68bu;
-  h ^= h >> 16;
-  h += (uint32_t)pass->index * 0x9e3779b9u;
-  return (float)(h >> 8) * (1.0f / 16777216.0f);
+  return kp_shading_spread(pass->index, x, y, use);
 }
 
 // One that steps evenly through [0, 1) from pass to pass.
@@ -387,78 +387,17 @@ kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, floa
 void kp_shade_add_fragment(kp_pass *pass, kp_fragments *fragments, const kp_fragment *fragment);
 
 // volume.c: smoke and flames on grids; fire_light.c: what they shine on
-typedef struct kp_light_depth {
-  float sun, up;  // optical depth towards the sun and upwards
-} kp_light_depth;
-
-#define KP_SCATTERINGS 3  // orders of scattering that are told apart
-#define KP_EMISSION_STEPS 512
-#define KP_WARM_CELLS 8  // edge of a cell in which the light of flames is kept, in cells
-
 struct kp_volume_state {
   const kp_render_volume *volume;
   kp_render_volume moved;  // what `volume` is where the shutter lets it move: as in this pass
   float *moved_values[3];  // its density, emission and scalar
-  const kp_render_volume *still;  // as it was given
-  int n[3];
-  float extinction;  // per unit density and cell edge
-  float opacity;     // the same along a ray, which passes a single layer for its depth
-  float emission;    // per unit and metre
-  float cell;        // [m]
-  float anisotropy;
-  bool once;    // scattering
-  bool sliced;  // drawn by slices
-  kp_rgb scatter;
+  const kp_render_volume *still;    // as it was given
+  kp_volume_grid *grid;             // one of pass->grids
   kp_rgb glow[KP_EMISSION_STEPS];   // light by scalar, as it is seen
   kp_rgb shine[KP_EMISSION_STEPS];  // and as it falls on other things
-  float glow_min, glow_scale;
-  kp_light_depth *light;  // per cell
-  kp_rgb *warm;           // light of flames, in coarse cells, or NULL
-  int n_warm[3];
-  kp_f3 axis_x, axis_y, axis_z;  // grid coordinates per metre along the view axes
-  kp_f3 eye;                     // in grid coordinates
-  kp_f3 sun;                     // grid coordinates per metre towards the sun
-  float sun_step;                // way through one layer of cells towards the sun [cells]
+  kp_light_depth *light;            // per cell
+  kp_rgb *warm;                     // light of flames, in coarse cells, or NULL
 };
-
-// A part of the flames as a small ball of light.
-typedef struct kp_fire_light {
-  kp_vec3 place;
-  kp_f3 at;      // view space of this pass
-  float radius;  // [m]
-  kp_rgb power;  // of the light on a white sheet at 1 m that faces it
-} kp_fire_light;
-
-typedef struct kp_volume_ray {
-  kp_f3 start, step;            // grid coordinates at depth z: start + z step
-  float enter, leave;           // depth; enter >= leave misses
-  float phase[KP_SCATTERINGS];  // of the angle between ray and sun; 1 for light to all sides
-} kp_volume_ray;
-
-// A short way through a volume.
-typedef struct kp_volume_place {
-  kp_f3 grid, view;  // its middle
-  float metres;
-  float sun_depth;  // optical depth towards the sun; < 0: as swept
-  const float *phase;
-} kp_volume_place;
-
-// What a short way through all volumes does to the light.
-typedef struct kp_volume_step {
-  float taken;               // optical depth
-  kp_rgb gathered, emitted;  // light by what is taken, and besides it
-  float sun_open;            // before solids; < 0: not looked up yet
-} kp_volume_step;
-
-typedef struct kp_march {
-  kp_f3 origin;     // view space; zero for the eye
-  kp_f3 direction;  // (u, v, 1) for the eye, whose way then counts in depth
-  kp_volume_ray *rays;
-  float length;  // of direction
-  float noise;
-  kp_rgb color;  // gathered so far
-  float transmittance;
-} kp_march;
 
 // trace.c
 void kp_trace_set_clear(kp_material *material, const kp_render_mesh *mesh, double size);
@@ -494,12 +433,10 @@ void kp_volumes_free(kp_pass *pass);
 void kp_volumes_project(kp_pass *pass);
 bool kp_volumes_aim(const kp_pass *pass, kp_march *march);
 void kp_volumes_march(const kp_pass *pass, kp_march *march, float from, float to);
-
-void kp_volume_set_phase(const kp_volume_state *state, float cosine, float *phase);
-void kp_volume_gather(const kp_pass *pass, const kp_volume_state *state,
-                      const kp_volume_place *place, kp_volume_step *step);
-// Light that the step sends to the eye; *left is the share of that from behind.
-kp_rgb kp_volume_light(const kp_volume_step *step, float *left);
+void kp_volumes_gather(const kp_pass *pass, const kp_volume_grid *grid,
+                       const kp_volume_place *place, kp_volume_step *step);
+// Relates grid coordinates to a space: its origin, and its axes as unit vectors of the world.
+void kp_volumes_place(kp_pass *pass, kp_vec3 origin, const kp_vec3 axes[3]);
 // Extinction [1/m] of all sliced volumes at a world point.
 float kp_volumes_extinction(const kp_pass *pass, kp_vec3 place);
 
@@ -514,14 +451,9 @@ void kp_slices_free(kp_pass *pass);
 KP_NODISCARD kp_result kp_slices_render(kp_pass *pass);
 const kp_slice_pixel *kp_slices_at(const kp_pass *pass, int x, int y);
 
-// Share of sunlight that reaches a view point through all volumes.
-float kp_volumes_sunlight(const kp_pass *pass, kp_f3 position);
-
 // Light of cell `at` of a volume by itself: what it gives off per metre.
 kp_rgb kp_volume_emitted(const kp_volume_state *state, int64_t cell);
 
 KP_NODISCARD kp_result kp_fire_lights_create(kp_pass *pass);
 void kp_fire_lights_free(kp_pass *pass);
-void kp_fire_lights_project(kp_pass *pass);
-// On a surface; zero normal: what comes from all around on average.
-kp_rgb kp_fire_light_at(const kp_pass *pass, kp_f3 position, kp_f3 normal);
+void kp_fire_lights_place(kp_pass *pass, kp_vec3 origin, const kp_vec3 axes[3]);

@@ -178,7 +178,7 @@ static kp_rgb light_on_puff(const kp_pass *pass, const kp_ball *ball) {
   const kp_light *light = &pass->light;
   float sun = kp_shadow_at(pass, at);
   if (sun > 0.0f && pass->n_volumes > 0) {
-    sun *= kp_volumes_sunlight(pass, at);
+    sun *= kp_volume_sunlight(&pass->air, at);
   }
   kp_rgb sum = kp_rgb_scale(light->sun_color, 0.65f * sun);
   sum = kp_rgb_add(sum, kp_rgb_scale(light->ambient_up, 0.55f));

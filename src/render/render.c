@@ -637,16 +637,20 @@ const char *kp_render_not_by_rays(const kp_render_scene *scene) {
 }
 
 static kp_result cast_pass(kp_pass *pass) {
+  static const kp_vec3 axes[3] = { { 1.0, 0.0, 0.0 }, { 0.0, 1.0, 0.0 }, { 0.0, 0.0, 1.0 } };
   set_view(pass);
   pass->sun = kp_view_vector(&pass->view, pass->light.sun);
   kp_ground_set(pass);
   KP_TRY(kp_trace_prepare(pass));
+  kp_volumes_place(pass, kp_vec3_scale(kp_vec3_add(pass->bounds.min, pass->bounds.max), 0.5), axes);
   return kp_cast_pass(pass->cast, pass);
 }
 
 // By rays alone.
 static kp_result cast_passes(kp_pass *pass, struct kp_backend *backend) {
+  pass->by_rays = true;
   KP_TRY(kp_primitives_create(pass));
+  KP_TRY(kp_volumes_create(pass));
   KP_TRY(kp_cast_create(pass, backend, &pass->cast));
   for (pass->index = 0; pass->index < pass->count; ++pass->index) {
     KP_TRY(cast_pass(pass));

@@ -51,7 +51,7 @@ static kp_rgb sunlight_on(const kp_pass *pass, const kp_surface_point *point, fl
     *seen = (1.0f - behind) * kp_shadow_light(pass, point, noise);
   }
   if (*seen > 0.0f && pass->n_volumes > 0) {
-    *seen *= kp_volumes_sunlight(pass, point->position);
+    *seen *= kp_volume_sunlight(&pass->air, point->position);
   }
   kp_rgb sum = kp_rgb_add(through, kp_rgb_make(*seen, *seen, *seen));
   return kp_rgb_mul(pass->light.sun_color, sum);
@@ -96,7 +96,8 @@ kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, floa
          ambient = kp_light_ambient(&pass->light, kp_f3_dot(point->normal, pass->up));
   light = kp_rgb_add(light, kp_rgb_scale(ambient, point->occlusion));
   if (pass->n_fire > 0) {
-    light = kp_rgb_add(light, kp_fire_light_at(pass, point->position, point->normal));
+    light = kp_rgb_add(light,
+                       kp_fire_lights_on(pass->fire, pass->n_fire, point->position, point->normal));
   }
   kp_rgb color = kp_rgb_mul(point->albedo, light);
   return material->gloss > 0.0f ? add_gloss(pass, point, color, material->gloss, sunlight, noise)

@@ -2,6 +2,8 @@
 // are unit vectors in any space that all of them share.
 #pragma once
 
+#include <stdint.h>
+
 #include "render/colormap.h"
 #include "render/f3.h"
 
@@ -136,6 +138,17 @@ KP_FN float kp_shading_turn(int index, int x, int y) {
   start = 52.9829189f * (start - floorf(start));
   float turn = start - floorf(start) + 0.61803399f * (float)(index % 1024);
   return turn - floorf(turn);
+}
+
+// A pseudo-random number in [0, 1) of a pixel and a use, spread evenly over its passes: steps of
+// the golden ratio from one start.
+KP_FN float kp_shading_spread(int index, int x, int y, uint32_t use) {
+  uint32_t h = (uint32_t)x * 0x8da6b343u ^ (uint32_t)y * 0xd8163841u ^ use * 0xcb1ab31fu;
+  h = (h ^ (h >> 16)) * 0x7feb352du;
+  h = (h ^ (h >> 15)) * 0x846ca68bu;
+  h ^= h >> 16;
+  h += (uint32_t)index * 0x9e3779b9u;
+  return (float)(h >> 8) * (1.0f / 16777216.0f);
 }
 
 // What is left of white light, and what a liquid sends back in its colour.

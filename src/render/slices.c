@@ -34,7 +34,7 @@ struct kp_slices {
 
 static bool is_sliced(const kp_pass *pass) {
   for (int k = 0; k < pass->n_volumes; ++k) {
-    if (pass->volumes[k].sliced) {
+    if (pass->grids[k].is_sliced) {
       return true;
     }
   }
@@ -67,7 +67,7 @@ kp_result kp_slices_create(kp_pass *pass) {
   double cell = HUGE_VAL;
   for (int k = 0; k < pass->n_volumes; ++k) {
     const kp_render_volume *v = pass->volumes[k].volume;
-    if (pass->volumes[k].sliced) {
+    if (pass->grids[k].is_sliced) {
       kp_vec3 size = kp_vec3_make(v->nx * v->cell, v->ny * v->cell, v->nz * v->cell);
       box = kp_aabb_grow(kp_aabb_grow(box, v->origin), kp_vec3_add(v->origin, size));
       cell = fmin(cell, v->cell);
@@ -131,18 +131,13 @@ static void draw_pixel(const kp_pass *pass, int x, int y) {
   place.sun_depth = depth_at(s, kp_f3_dot(from, s->eye_right) + 0.5f * (float)s->width,
                              kp_f3_dot(from, s->eye_up) + 0.5f * (float)s->height);
   for (int k = 0; k < pass->n_volumes; ++k) {
-    const kp_volume_state *state = &pass->volumes[k];
-    kp_f3 g = kp_f3_madd(state->eye, place.view.x, state->axis_x);
-    g = kp_f3_madd(g, place.view.y, state->axis_y);
-    g = kp_f3_madd(g, place.view.z, state->axis_z);
-    bool inside = g.x >= 0.0f && g.y >= 0.0f && g.z >= 0.0f && g.x <= (float)state->n[0] &&
-                  g.y <= (float)state->n[1] && g.z <= (float)state->n[2];
-    if (state->sliced && inside) {
-      place.grid = g;
+    const kp_volume_grid *grid = &pass->grids[k];
+    place.grid = kp_volume_to_grid(grid, place.view);
+    if (grid->is_sliced && kp_volume_holds(grid, place.grid)) {
       float phase[KP_SCATTERINGS];
-      kp_volume_set_phase(state, kp_f3_dot(ray, pass->sun) / sqrtf(kp_f3_dot(ray, ray)), phase);
+      kp_volume_set_phase(grid, kp_f3_dot(ray, pass->sun) / sqrtf(kp_f3_dot(ray, ray)), phase);
       place.phase = phase;
-      kp_volume_gather(pass, state, &place, &step);
+      kp_volumes_gather(pass, grid, &place, &step);
     }
   }
   float left;

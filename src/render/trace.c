@@ -112,7 +112,7 @@ static kp_result build_scene(kp_pass *pass) {
   }
   for (int64_t i = 0; i < p->n_segments; ++i) {
     bool is_outline = (int)p->segments[i].set == pass->outline;
-    uint8_t outline = pass->cast != NULL ? KP_RAY_EYE : 0;
+    uint8_t outline = pass->by_rays ? KP_RAY_EYE : 0;
     segments[i] = is_outline ? outline : mask_of(&s->lines[p->segments[i].set].look, false);
   }
   kp_ray_geometry geometry = { .n_triangles = p->n_triangles,
@@ -139,7 +139,7 @@ static bool sees_sun_by_rays(const kp_pass *pass) {
 }
 
 static bool needs_rays(const kp_pass *pass) {
-  return pass->cast != NULL || pass->sun_by_rays || has_bent_rays(pass);
+  return pass->by_rays || pass->sun_by_rays || has_bent_rays(pass);
 }
 
 // The trees are kept from pass to pass unless things move in them.

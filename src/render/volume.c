@@ -1,18 +1,15 @@
-// Smoke and fire: rays marched through dense grids, lit by sun and sky (Kajiya and Von Herzen 1984,
-// "Ray tracing volume densities").
+// Smoke and fire as dense grids, lit by sun and sky; volume_march.h has the rays through them.
 //
 // The optical depth from each cell towards the sun, and straight up for sky light, is found once
 // per frame by a sweep: slabs square to the main axis of the direction, each from the one before,
-// so the cost is a few operations per cell. Light scattered many times is added as weaker,
-// farther-reaching copies of the first scattering (Wrenninge, Kulla and Lundqvist 2013, "Oz: The
-// Great and Volumetric").
+// so the cost is a few operations per cell.
 #include <math.h>
 
 #include "math/blackbody.h"
 #include "par/parallel.h"
 #include "render/pass.h"
+#include "render/volume_march.h"
 
-#define DARK_ENOUGH 0.002f
 // Where a gas begins to glow and where all of it does; the table of its light [K].
 #define GLOW_FROM 800.0
 #define GLOW_TO 6000.0
@@ -24,56 +21,8 @@
 #define PARTS_OF_SCENE 30.0
 #define PLAIN_EMISSION 4.0
 
-// The eight cells around a point and its place between them.
-typedef struct corners {
-  int64_t at;          // lowest cell
-  int64_t dx, dy, dz;  // steps to the others; 0 at the rim
-  float fx, fy, fz;
-} corners;
-
-static int split(float g, int n, float *fraction) {
-  float v = kp_clampf(g - 0.5f, 0.0f, (float)(n - 1));
-  int i = (int)v;
-  i = i > n - 2 ? (n > 1 ? n - 2 : 0) : i;
-  *fraction = v - (float)i;
-  return i;
-}
-
-static corners find_corners(const int *n, kp_f3 g) {
-  corners c;
-  int i = split(g.x, n[0], &c.fx), j = split(g.y, n[1], &c.fy), k = split(g.z, n[2], &c.fz);
-  int64_t row = n[0], slab = (int64_t)n[0] * n[1];
-  c.at = i + row * j + slab * k;
-  c.dx = n[0] > 1 ? 1 : 0;
-  c.dy = n[1] > 1 ? row : 0;
-  c.dz = n[2] > 1 ? slab : 0;
-  return c;
-}
-
-static float lerp(float a, float b, float t) {
-  return a + t * (b - a);
-}
-
-static float sample(const float *values, const corners *c) {
-  const float *p = values + c->at;
-  float a = lerp(lerp(p[0], p[c->dx], c->fx), lerp(p[c->dy], p[c->dx + c->dy], c->fx), c->fy);
-  p += c->dz;
-  float b = lerp(lerp(p[0], p[c->dx], c->fx), lerp(p[c->dy], p[c->dx + c->dy], c->fx), c->fy);
-  return lerp(a, b, c->fz);
-}
-
-static kp_light_depth mix_depth(kp_light_depth a, kp_light_depth b, float t) {
-  return (kp_light_depth){ lerp(a.sun, b.sun, t), lerp(a.up, b.up, t) };
-}
-
-static kp_light_depth sample_light(const kp_light_depth *values, const corners *c) {
-  const kp_light_depth *p = values + c->at;
-  kp_light_depth a = mix_depth(mix_depth(p[0], p[c->dx], c->fx),
-                               mix_depth(p[c->dy], p[c->dx + c->dy], c->fx), c->fy);
-  p += c->dz;
-  kp_light_depth b = mix_depth(mix_depth(p[0], p[c->dx], c->fx),
-                               mix_depth(p[c->dy], p[c->dx + c->dy], c->fx), c->fy);
-  return mix_depth(a, b, c->fz);
+static float kp_volume_open(const void *owner, kp_f3 place) {
+  return kp_shadow_at(owner, place);
 }
 
 // One direction of the sweep. Axes (a, b) span a slab, m is the main axis.
@@ -91,7 +40,7 @@ static int64_t cell_at(const sweep *s, int a, int b, int m) {
   index[s->a] = a;
   index[s->b] = b;
   index[s->m] = m;
-  return index[0] + s->state->n[0] * (index[1] + s->state->n[1] * index[2]);
+  return index[0] + s->state->grid->n[0] * (index[1] + s->state->grid->n[1] * index[2]);
 }
 
 static float depth_of(const sweep *s, int64_t cell) {
@@ -101,7 +50,7 @@ static float depth_of(const sweep *s, int64_t cell) {
 // Optical depth and density in the next slab where the ray of cell (a, b) crosses it; nothing
 // outside.
 static void look_ahead(const sweep *s, int a, int b, float *depth, float *density) {
-  const int *n = s->state->n;
+  const int32_t *n = s->state->grid->n;
   float fa = (float)a + s->step_a, fb = (float)b + s->step_b;
   *depth = *density = 0.0f;
   int a0 = (int)floorf(fa), b0 = (int)floorf(fb);
@@ -121,15 +70,15 @@ static void sweep_rows(int64_t begin, int64_t end, void *context) {
   const sweep *s = context;
   kp_volume_state *state = s->state;
   for (int b = (int)begin; b < (int)end; ++b) {
-    for (int a = 0; a < state->n[s->a]; ++a) {
+    for (int a = 0; a < state->grid->n[s->a]; ++a) {
       int64_t cell = cell_at(s, a, b, s->from);
       float here = state->volume->density[cell], depth, there;
       float result;
-      if (s->toward < 0 || s->toward >= state->n[s->m]) {
-        result = 0.5f * here * s->length * state->extinction;
+      if (s->toward < 0 || s->toward >= state->grid->n[s->m]) {
+        result = 0.5f * here * s->length * state->grid->extinction;
       } else {
         look_ahead(s, a, b, &depth, &there);
-        result = depth + 0.5f * (here + there) * s->length * state->extinction;
+        result = depth + 0.5f * (here + there) * s->length * state->grid->extinction;
       }
       if (s->up) {
         state->light[cell].up = result;
@@ -151,11 +100,11 @@ static void sweep_light(kp_volume_state *state, kp_vec3 direction, bool up) {
   s.step_a = (float)(d[s.a] / main);
   s.step_b = (float)(d[s.b] / main);
   s.length = (float)(kp_vec3_length(direction) / main);
-  int sign = d[s.m] > 0.0 ? 1 : -1, n = state->n[s.m];
+  int sign = d[s.m] > 0.0 ? 1 : -1, n = state->grid->n[s.m];
   for (int k = 0; k < n; ++k) {
     s.from = sign > 0 ? n - 1 - k : k;
     s.toward = s.from + sign;
-    kp_parallel_for(state->n[s.b], 8, sweep_rows, &s);
+    kp_parallel_for(state->grid->n[s.b], 8, sweep_rows, &s);
   }
 }
 
@@ -171,8 +120,8 @@ static void set_glow(kp_volume_state *state, const float *values, int64_t n) {
       high = values[i] > high ? (double)values[i] : high;
     }
   }
-  state->glow_min = isfinite(low) ? (float)low : 0.0f;
-  state->glow_scale = isfinite(high - low) && high > low ? (float)(1.0 / (high - low)) : 1.0f;
+  state->grid->glow_min = isfinite(low) ? (float)low : 0.0f;
+  state->grid->glow_scale = isfinite(high - low) && high > low ? (float)(1.0 / (high - low)) : 1.0f;
   for (int i = 0; i < KP_EMISSION_STEPS; ++i) {
     double t = (double)i / (KP_EMISSION_STEPS - 1);
     state->glow[i] = state->shine[i] = kp_colormap_eval((kp_colormap)look->color_map, t);
@@ -188,13 +137,13 @@ static float film(double light) {
 // Light of a hot gas: colour by Planck's law, luminance as an eye takes it that is adapted to fire
 // (Nguyen, Fedkiw and Jensen 2002, section 5.2, in place of their fit of the white point).
 static void set_blackbody(kp_volume_state *state) {
-  state->glow_min = (float)GLOW_FROM;
-  state->glow_scale = (float)(1.0 / (GLOW_TO - GLOW_FROM));
+  state->grid->glow_min = (float)GLOW_FROM;
+  state->grid->glow_scale = (float)(1.0 / (GLOW_TO - GLOW_FROM));
   double white = kp_blackbody_luminance(GLOW_WHITE);
   for (int i = 0; i < KP_EMISSION_STEPS; ++i) {
     double kelvin = GLOW_FROM + (GLOW_TO - GLOW_FROM) * i / (KP_EMISSION_STEPS - 1);
     double light = pow(kp_blackbody_luminance(kelvin) / white, GLOW_ADAPTED), rgb[3];
-    light *= (double)state->emission;
+    light *= (double)state->grid->strength;
     kp_blackbody_color(kelvin, rgb);
     kp_rgb seen = kp_rgb_make(film(light * rgb[0]), film(light * rgb[1]), film(light * rgb[2]));
     state->glow[i] = seen;
@@ -251,10 +200,10 @@ static void move_slabs(int64_t begin, int64_t end, void *context) {
         kp_f3 g = kp_f3_make((float)i + 0.5f - c->cells * v->velocities[0][cell],
                              (float)j + 0.5f - c->cells * v->velocities[1][cell],
                              (float)k + 0.5f - c->cells * v->velocities[2][cell]);
-        corners at = find_corners(state->n, g);
+        kp_volume_corners at = kp_volume_find(state->grid->n, g);
         for (int f = 0; f < 3; ++f) {
           if (state->moved_values[f] != NULL) {
-            state->moved_values[f][cell] = sample(from[f], &at);
+            state->moved_values[f][cell] = kp_volume_sample(from[f], &at);
           }
         }
       }
@@ -270,29 +219,32 @@ static void move_volume(kp_volume_state *state, double moment) {
 static kp_result create_volume(kp_pass *pass, kp_volume_state *state,
                                const kp_render_volume *volume) {
   const kp_look_def *look = &volume->look;
+  kp_volume_grid *grid = state->grid;
   state->volume = state->still = volume;
-  state->n[0] = volume->nx;
-  state->n[1] = volume->ny;
-  state->n[2] = volume->nz;
-  state->cell = (float)volume->cell;
-  state->anisotropy = (float)look->anisotropy;
-  state->once = look->scattering == KP_SCATTER_ONCE;
-  state->sliced = look->method == KP_VOLUME_SLICES;
+  grid->n[0] = volume->nx;
+  grid->n[1] = volume->ny;
+  grid->n[2] = volume->nz;
+  grid->cell = (float)volume->cell;
+  grid->anisotropy = (float)look->anisotropy;
+  grid->is_once = look->scattering == KP_SCATTER_ONCE;
+  // slices are a way of the rasteriser
+  grid->is_sliced = look->method == KP_VOLUME_SLICES && !pass->by_rays;
+  grid->is_hot = volume->is_hot;
   double size = scene_size(&pass->bounds);
   double density = isnan(look->density) ? PARTS_OF_SCENE / size : look->density;
-  state->extinction = (float)(density * volume->cell);
-  state->opacity = state->extinction;
+  grid->extinction = (float)(density * volume->cell);
+  grid->opacity = grid->extinction;
   if (volume->depth > 0.0 && volume->nz == 1) {
-    state->opacity = (float)(density * volume->depth);
+    grid->opacity = (float)(density * volume->depth);
   }
-  state->emission = (float)(isnan(look->emission) ? PLAIN_EMISSION : look->emission);
-  state->scatter =
+  grid->strength = (float)(isnan(look->emission) ? PLAIN_EMISSION : look->emission);
+  grid->scatter =
       kp_rgb_make(kp_srgb_decode((float)look->color.x), kp_srgb_decode((float)look->color.y),
                   kp_srgb_decode((float)look->color.z));
   int64_t n = (int64_t)volume->nx * volume->ny * volume->nz;
   if (volume->emission != NULL && volume->is_hot) {
     set_blackbody(state);
-    state->emission = 1.0f;
+    grid->strength = 1.0f;
   } else if (volume->emission != NULL) {
     set_glow(state, volume->scalar != NULL ? volume->scalar : volume->emission, n);
   }
@@ -306,6 +258,11 @@ static kp_result create_volume(kp_pass *pass, kp_volume_state *state,
     KP_TRY(make_movable(state, n));
     move_volume(state, 0.0);
   }
+  grid->density = state->volume->density;
+  grid->emission = state->volume->emission;
+  grid->scalar = state->volume->scalar;
+  grid->light = state->light;
+  grid->glow = state->glow;
   return KP_OK;
 }
 
@@ -316,12 +273,15 @@ kp_result kp_volumes_create(kp_pass *pass) {
   }
   pass->volumes =
       kp_alloc_zero((size_t)scene->n_volumes * sizeof(kp_volume_state), KP_MEMORY_RENDER);
-  if (pass->volumes == NULL) {
+  pass->grids = kp_alloc_zero((size_t)scene->n_volumes * sizeof(kp_volume_grid), KP_MEMORY_RENDER);
+  if (pass->volumes == NULL || pass->grids == NULL) {
     return KP_ERROR_MEMORY;
   }
   for (int k = 0; k < scene->n_volumes; ++k) {
     if (scene->volumes[k].look.visible) {
-      KP_TRY(create_volume(pass, &pass->volumes[pass->n_volumes++], &scene->volumes[k]));
+      kp_volume_state *state = &pass->volumes[pass->n_volumes];
+      state->grid = &pass->grids[pass->n_volumes++];
+      KP_TRY(create_volume(pass, state, &scene->volumes[k]));
     }
   }
   KP_TRY(kp_slices_create(pass));
@@ -338,6 +298,7 @@ void kp_volumes_free(kp_pass *pass) {
     }
   }
   kp_free(pass->volumes);
+  kp_free(pass->grids);
 }
 
 static kp_f3 grid_vector(const kp_volume_state *state, kp_vec3 v) {
@@ -345,272 +306,77 @@ static kp_f3 grid_vector(const kp_volume_state *state, kp_vec3 v) {
   return kp_f3_make((float)(v.x * k), (float)(v.y * k), (float)(v.z * k));
 }
 
-// Relate grid coordinates to the camera of this pass.
-void kp_volumes_project(kp_pass *pass) {
-  const kp_view *view = &pass->view;
+void kp_volumes_place(kp_pass *pass, kp_vec3 origin, const kp_vec3 axes[3]) {
+  const kp_light *light = &pass->light;
+  kp_vec3 sun = light->sun;
   for (int k = 0; k < pass->n_volumes; ++k) {
     kp_volume_state *state = &pass->volumes[k];
+    kp_volume_grid *grid = state->grid;
     if (state->volume == &state->moved) {
       move_volume(state, pass->moment);
     }
-    state->axis_x = grid_vector(state, view->frame.right);
-    state->axis_y = grid_vector(state, kp_vec3_scale(view->frame.up, -1.0));
-    state->axis_z = grid_vector(state, view->frame.forward);
-    state->eye = grid_vector(state, kp_vec3_sub(view->origin, state->volume->origin));
-    state->sun = grid_vector(state, pass->light.sun);
-    kp_vec3 sun = pass->light.sun;
-    state->sun_step = (float)(1.0 / fmax(fabs(sun.x), fmax(fabs(sun.y), fabs(sun.z))));
+    grid->axis_x = grid_vector(state, axes[0]);
+    grid->axis_y = grid_vector(state, axes[1]);
+    grid->axis_z = grid_vector(state, axes[2]);
+    grid->origin = grid_vector(state, kp_vec3_sub(origin, state->volume->origin));
+    grid->sun = grid_vector(state, sun);
+    grid->sun_step = (float)(1.0 / fmax(fabs(sun.x), fmax(fabs(sun.y), fabs(sun.z))));
   }
-  kp_fire_lights_project(pass);
+  pass->air = (kp_volume_air){ .grids = pass->grids,
+                               .n = pass->n_volumes,
+                               // many passes shift their steps: they may be long
+                               .coarse = pass->count >= 8 ? 2.0f : 1.0f,
+                               .sun = kp_f3_make((float)kp_vec3_dot(sun, axes[0]),
+                                                 (float)kp_vec3_dot(sun, axes[1]),
+                                                 (float)kp_vec3_dot(sun, axes[2])),
+                               .sun_color = light->sun_color,
+                               .ambient_up = light->ambient_up,
+                               .ambient_side = light->ambient_side,
+                               .ambient_down = light->ambient_down };
+  kp_fire_lights_place(pass, origin, axes);
 }
 
-static kp_f3 to_grid(const kp_volume_state *state, kp_f3 p) {
-  kp_f3 g = kp_f3_madd(state->eye, p.x, state->axis_x);
-  g = kp_f3_madd(g, p.y, state->axis_y);
-  return kp_f3_madd(g, p.z, state->axis_z);
-}
-
-static void clip_axis(float start, float step, int n, float *enter, float *leave) {
-  if (step == 0.0f) {
-    if (start < 0.0f || start > (float)n) {
-      *leave = -HUGE_VALF;
-    }
-    return;
-  }
-  float a = -start / step, b = ((float)n - start) / step;
-  *enter = kp_maxf(*enter, kp_minf(a, b));
-  *leave = kp_minf(*leave, kp_maxf(a, b));
-}
-
-// Part of start + t step inside the grid, t > 0.
-static void clip_to_grid(const int *n, kp_f3 start, kp_f3 step, float *enter, float *leave) {
-  *enter = 0.0f;
-  *leave = HUGE_VALF;
-  clip_axis(start.x, step.x, n[0], enter, leave);
-  clip_axis(start.y, step.y, n[1], enter, leave);
-  clip_axis(start.z, step.z, n[2], enter, leave);
-}
-
-float kp_volumes_sunlight(const kp_pass *pass, kp_f3 position) {
-  float depth = 0.0f;
-  for (int k = 0; k < pass->n_volumes; ++k) {
-    const kp_volume_state *state = &pass->volumes[k];
-    kp_f3 start = to_grid(state, position);
-    float enter, leave;
-    clip_to_grid(state->n, start, state->sun, &enter, &leave);
-    if (enter < leave) {
-      corners c = find_corners(state->n, kp_f3_madd(start, enter, state->sun));
-      depth += sample_light(state->light, &c).sun;
-      // depths are kept at cell middles: from outside, half a cell comes before the first
-      if (enter > 0.0f) {
-        depth += 0.5f * state->sun_step * state->extinction * sample(state->volume->density, &c);
-      }
-    }
-  }
-  return depth > 0.0f ? expf(-depth) : 1.0f;
-}
-
-bool kp_volumes_aim(const kp_pass *pass, kp_march *march) {
-  bool any = false;
-  for (int k = 0; k < pass->n_volumes; ++k) {
-    const kp_volume_state *state = &pass->volumes[k];
-    kp_volume_ray *ray = &march->rays[k];
-    ray->start = to_grid(state, march->origin);
-    ray->step = kp_f3_sub(to_grid(state, march->direction), state->eye);
-    clip_to_grid(state->n, ray->start, ray->step, &ray->enter, &ray->leave);
-    ray->leave = state->sliced ? -HUGE_VALF : ray->leave;
-    if (ray->enter < ray->leave) {
-      any = true;
-      kp_volume_set_phase(state, kp_f3_dot(march->direction, pass->sun) / march->length,
-                          ray->phase);
-    }
-  }
-  return any;
-}
-
-static int glow_step(const kp_volume_state *state, float value) {
-  float t = kp_clampf((value - state->glow_min) * state->glow_scale, 0.0f, 1.0f);
-  return (int)(t * (float)(KP_EMISSION_STEPS - 1));
-}
-
-static kp_rgb glow_color(const kp_volume_state *state, const corners *c, float emitted) {
-  const float *scalar = state->volume->scalar;
-  return state->glow[glow_step(state, scalar != NULL ? sample(scalar, c) : emitted)];
+void kp_volumes_project(kp_pass *pass) {
+  const kp_camera_frame *f = &pass->view.frame;
+  const kp_vec3 axes[3] = { f->right, kp_vec3_scale(f->up, -1.0), f->forward };
+  kp_volumes_place(pass, pass->view.origin, axes);
 }
 
 kp_rgb kp_volume_emitted(const kp_volume_state *state, int64_t cell) {
   const kp_render_volume *volume = state->volume;
-  float share = volume->emission[cell] * state->emission;
+  float share = volume->emission[cell] * state->grid->strength;
   // a hot gas gives off as it takes out (Kirchhoff)
-  share *= volume->is_hot ? state->extinction / state->cell : 1.0f;
+  share *= volume->is_hot ? state->grid->extinction / state->grid->cell : 1.0f;
   const float *scalar = volume->scalar != NULL ? volume->scalar : volume->emission;
-  return kp_rgb_scale(state->shine[glow_step(state, scalar[cell])], share);
-}
-
-// Light of flames on the smoke at a place in grid coordinates.
-static kp_rgb sample_warm(const kp_volume_state *state, kp_f3 g) {
-  corners c = find_corners(state->n_warm, kp_f3_scale(g, 1.0f / KP_WARM_CELLS));
-  const kp_rgb *p = state->warm + c.at;
-  kp_rgb a =
-      kp_rgb_mix(kp_rgb_mix(p[0], p[c.dx], c.fx), kp_rgb_mix(p[c.dy], p[c.dx + c.dy], c.fx), c.fy);
-  p += c.dz;
-  kp_rgb b =
-      kp_rgb_mix(kp_rgb_mix(p[0], p[c.dx], c.fx), kp_rgb_mix(p[c.dy], p[c.dx + c.dy], c.fx), c.fy);
-  return kp_rgb_mix(a, b, c.fz);
-}
-
-// Henyey and Greenstein 1941 over that of light to all sides. What is scattered again goes less and
-// less forwards.
-void kp_volume_set_phase(const kp_volume_state *state, float cosine, float *phase) {
-  float g = state->anisotropy;
-  for (int i = 0; i < KP_SCATTERINGS; ++i) {
-    float d = 1.0f + g * g - 2.0f * g * cosine;
-    phase[i] = (1.0f - g * g) / (d * sqrtf(d));
-    g *= 0.5f;
-  }
-}
-
-// Sunlight scattered towards the eye per unit of what is taken out of the ray. Exactly once: a
-// quarter of what a white sheet in the sun sends back, since that is irradiance / pi and a
-// scatterer spreads it over 4 pi.
-static float scattered_sun(const kp_volume_state *state, float depth, const float *phase) {
-  if (state->once) {
-    return 0.25f * phase[0] * expf(-depth);
-  }
-  float strength = 0.0f, weight = 0.65f, reach = 1.0f;
-  for (int i = 0; i < KP_SCATTERINGS; ++i) {
-    strength += weight * phase[i] * expf(-reach * depth);
-    weight *= 0.5f;
-    reach *= 0.35f;
-  }
-  return strength;
-}
-
-// Light scattered towards the eye per unit of what is taken out of the ray.
-static kp_rgb scattered(const kp_pass *pass, const kp_volume_state *state, kp_light_depth depth,
-                        float sun_open, const float *phase) {
-  float strength = scattered_sun(state, depth.sun, phase);
-  kp_rgb sum = kp_rgb_scale(pass->light.sun_color, strength * sun_open);
-  float above = expf(-0.5f * depth.up), around = expf(-0.2f * depth.up);
-  sum = kp_rgb_add(sum, kp_rgb_scale(pass->light.ambient_up, 0.55f * above));
-  sum = kp_rgb_add(sum, kp_rgb_scale(pass->light.ambient_side, 0.30f * around));
-  sum = kp_rgb_add(sum, kp_rgb_scale(pass->light.ambient_down, 0.25f));
-  return kp_rgb_mul(sum, state->scatter);
-}
-
-void kp_volume_gather(const kp_pass *pass, const kp_volume_state *state,
-                      const kp_volume_place *place, kp_volume_step *step) {
-  corners c = find_corners(state->n, place->grid);
-  float per_metre = state->opacity / state->cell, metres = place->metres;
-  float density = sample(state->volume->density, &c);
-  if (density > 0.0f) {
-    if (step->sun_open < 0.0f) {
-      step->sun_open = kp_shadow_at(pass, place->view);
-    }
-    float part = density * per_metre * metres;
-    kp_light_depth depth = sample_light(state->light, &c);
-    depth.sun = place->sun_depth >= 0.0f ? place->sun_depth : depth.sun;
-    kp_rgb light = scattered(pass, state, depth, step->sun_open, place->phase);
-    if (state->warm != NULL) {
-      light = kp_rgb_add(light, kp_rgb_mul(sample_warm(state, place->grid), state->scatter));
-    }
-    step->gathered = kp_rgb_add(step->gathered, kp_rgb_scale(light, part));
-    step->taken += part;
-  }
-  float glow = state->volume->emission != NULL ? sample(state->volume->emission, &c) : 0.0f;
-  if (glow > 0.0f) {
-    kp_rgb color = kp_rgb_scale(glow_color(state, &c, glow), glow * state->emission * metres);
-    if (state->volume->is_hot) {
-      step->gathered = kp_rgb_add(step->gathered, kp_rgb_scale(color, per_metre));
-      step->taken += glow * per_metre * metres;
-    } else {
-      step->emitted = kp_rgb_add(step->emitted, color);
-    }
-  }
-}
-
-// Over a step of even density: the integral of exp(-t) from 0 to what is taken.
-kp_rgb kp_volume_light(const kp_volume_step *step, float *left) {
-  *left = 1.0f;
-  if (!(step->taken > 0.0f)) {
-    return step->emitted;
-  }
-  *left = expf(-step->taken);
-  return kp_rgb_scale(kp_rgb_add(step->gathered, step->emitted), (1.0f - *left) / step->taken);
+  return kp_rgb_scale(state->shine[kp_volume_glow_step(state->grid, scalar[cell])], share);
 }
 
 float kp_volumes_extinction(const kp_pass *pass, kp_vec3 place) {
   float sum = 0.0f;
   for (int k = 0; k < pass->n_volumes; ++k) {
     const kp_volume_state *state = &pass->volumes[k];
-    if (!state->sliced) {
+    if (!state->grid->is_sliced) {
       continue;
     }
     kp_f3 g = grid_vector(state, kp_vec3_sub(place, state->volume->origin));
-    bool inside = g.x >= 0.0f && g.y >= 0.0f && g.z >= 0.0f && g.x <= (float)state->n[0] &&
-                  g.y <= (float)state->n[1] && g.z <= (float)state->n[2];
-    if (inside) {
-      corners c = find_corners(state->n, g);
-      sum += sample(state->volume->density, &c) * state->extinction / state->cell;
+    if (kp_volume_holds(state->grid, g)) {
+      kp_volume_corners c = kp_volume_find(state->grid->n, g);
+      float density = kp_volume_sample(state->grid->density, &c);
+      sum += density * state->grid->extinction / state->grid->cell;
     }
   }
   return sum;
 }
 
-// Take one step of length dt (in depth) at the depth t through all grids that hold it.
-static void march_step(const kp_pass *pass, kp_march *march, float t, float dt) {
-  kp_volume_step step = { .sun_open = -1.0f };
-  kp_volume_place place = { .view = kp_f3_madd(march->origin, t, march->direction),
-                            .metres = dt * march->length,
-                            .sun_depth = -1.0f };
-  for (int k = 0; k < pass->n_volumes; ++k) {
-    const kp_volume_ray *ray = &march->rays[k];
-    if (t >= ray->enter && t <= ray->leave) {
-      place.grid = kp_f3_madd(ray->start, t, ray->step);
-      place.phase = ray->phase;
-      kp_volume_gather(pass, &pass->volumes[k], &place, &step);
-    }
-  }
-  float left;
-  kp_rgb light = kp_volume_light(&step, &left);
-  march->color = kp_rgb_add(march->color, kp_rgb_scale(light, march->transmittance));
-  march->transmittance *= left;
-}
-
-// The piece from `from` in which the set of grids stays the same; false when none holds it.
-static bool find_piece(const kp_pass *pass, const kp_march *march, float from, float *to,
-                       float *step) {
-  bool any = false;
-  float coarse = pass->count >= 8 ? 2.0f : 1.0f;  // many passes shift their steps: they may be long
-  *step = HUGE_VALF;
-  for (int k = 0; k < pass->n_volumes; ++k) {
-    const kp_volume_ray *ray = &march->rays[k];
-    if (ray->enter >= ray->leave || ray->leave <= from) {
-      continue;
-    }
-    if (ray->enter > from) {
-      *to = kp_minf(*to, ray->enter);
-      continue;
-    }
-    *to = kp_minf(*to, ray->leave);
-    *step = kp_minf(*step, coarse / sqrtf(kp_f3_dot(ray->step, ray->step)));
-    any = true;
-  }
-  return any;
+bool kp_volumes_aim(const kp_pass *pass, kp_march *march) {
+  return kp_volume_aim(&pass->air, march);
 }
 
 void kp_volumes_march(const kp_pass *pass, kp_march *march, float from, float to) {
-  while (from < to && march->transmittance > DARK_ENOUGH) {
-    float end = to, step;
-    if (find_piece(pass, march, from, &end, &step)) {
-      int n = (int)ceilf((end - from) / step);
-      float dt = (end - from) / (float)n;
-      for (int i = 0; i < n && march->transmittance > DARK_ENOUGH; ++i) {
-        march_step(pass, march, from + ((float)i + march->noise) * dt, dt);
-      }
-    } else if (!(end < to)) {
-      return;
-    }
-    from = end;
-  }
+  kp_volume_march(&pass->air, pass, march, from, to);
+}
+
+void kp_volumes_gather(const kp_pass *pass, const kp_volume_grid *grid,
+                       const kp_volume_place *place, kp_volume_step *step) {
+  kp_volume_gather(&pass->air, pass, grid, place, step);
 }

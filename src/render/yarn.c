@@ -286,7 +286,7 @@ static void light_station(const kp_pass *pass, station *s, int material) {
                              .material = (uint16_t)material };
   s->sun = kp_shadow_light(pass, &point, 0.37f);
   if (s->sun > 0.0f && pass->n_volumes > 0) {
-    s->sun *= kp_volumes_sunlight(pass, point.position);
+    s->sun *= kp_volume_sunlight(&pass->air, point.position);
   }
 }
 

@@ -233,6 +233,65 @@ static void rays_see_what_lies_around(void **state) {
   kp_environment_free(&around);
 }
 
+#define CELLS 20
+
+typedef struct cloud {
+  float density[CELLS * CELLS * CELLS], emission[CELLS * CELLS * CELLS];
+  float scalar[CELLS * CELLS * CELLS];
+} cloud;
+
+// A puff with a flame in it, and one beside it that scatters forwards.
+static void make_smoke(kp_render_volume *volumes, cloud *c) {
+  for (int i = 0; i < CELLS * CELLS * CELLS; ++i) {
+    double x = (i % CELLS + 0.5) / CELLS - 0.5, y = (i / CELLS % CELLS + 0.5) / CELLS - 0.5;
+    double z = (double)(i / CELLS / CELLS) / CELLS - 0.5, d = sqrt(x * x + y * y + z * z);
+    c->density[i] = (float)fmax(0.0, 1.0 - 2.2 * d);
+    c->emission[i] = (float)fmax(0.0, 1.0 - 5.0 * d);
+    c->scalar[i] = (float)(1000.0 + 1500.0 * (0.5 - d));
+  }
+  for (int k = 0; k < 2; ++k) {
+    volumes[k] = (kp_render_volume){ .nx = CELLS, .ny = CELLS, .nz = CELLS, .cell = 0.5 / CELLS };
+    volumes[k].origin = kp_vec3_make(0.1 + 0.5 * k, 0.3, 0.3 + 0.2 * k);
+    volumes[k].density = c->density;
+    volumes[k].look = kp_default_look_def();
+    volumes[k].look.anisotropy = 0.3 * k;
+  }
+  volumes[0].emission = c->emission;
+  volumes[0].scalar = c->scalar;
+  volumes[0].is_hot = true;
+}
+
+static void rays_march_through_smoke(void **state) {
+  (void)state;
+  static stage s;
+  static cloud c;
+  kp_render_volume volumes[7];
+  make_stage(&s, true);
+  make_smoke(volumes, &c);
+  s.scene.volumes = volumes;
+  s.scene.n_volumes = 2;
+  assert_mirror_draws_it(&s.scene, make_def(3));
+  // alone, over the ground it throws a shadow on: the same light and the same steps
+  s.scene.n_meshes = s.scene.n_lines = s.scene.n_points = 0;
+  kp_render_def def = make_def(16);
+  def.occlusion = 0.0;
+  def.box = false;
+  assert_methods_agree(&s.scene, def, 0.002, 0.0005);
+  // behind a block and with its shadow in it, and seen in the water
+  make_stage(&s, true);
+  s.scene.volumes = volumes;
+  s.scene.n_volumes = 2;
+  def = make_def(32);
+  assert_methods_agree(&s.scene, def, 0.06, 0.012);
+  for (int k = 2; k < 7; ++k) {
+    volumes[k] = volumes[1];
+  }
+  s.scene.n_volumes = 6;
+  assert_null(kp_render_not_by_rays(&s.scene));
+  s.scene.n_volumes = 7;
+  assert_string_equal(kp_render_not_by_rays(&s.scene), "more than six volumes");
+}
+
 // In a world that is white all around nothing clear can be seen: no light is lost.
 static void glass_loses_no_light(void **state) {
   (void)state;
@@ -286,6 +345,7 @@ int main(void) {
     cmocka_unit_test(threads_do_not_change_bytes),
     cmocka_unit_test(rays_show_what_the_rasteriser_shows),
     cmocka_unit_test(rays_see_what_lies_around),
+    cmocka_unit_test(rays_march_through_smoke),
     cmocka_unit_test(glass_loses_no_light),
     cmocka_unit_test(what_rays_do_not_draw_is_rasterised),
   };
