@@ -92,21 +92,28 @@ kp_cuda_combine_block(double (&total)[N], const kp_reduce_op (&ops)[N], double *
   }
 
 // A warp per segment, a lane per cell: a row kernel must give the same wherever its run is cut.
-#define KP_CUDA_ROW(mod, name)                                                                     \
-  static __global__ void __launch_bounds__(KP_CUDA_THREADS) mod##_##name##_device(                 \
-      int64_t n, const __grid_constant__ mod##_##name##_args a, const kp_row_segment *segments) {  \
+// KP_CUDA_ROW_DEVICE is the kernel alone, made so that `blocks` blocks fit a multiprocessor at once.
+#define KP_CUDA_ROW_DEVICE(device, run_row, args_type, blocks)                                     \
+  static __global__ void __launch_bounds__(KP_CUDA_THREADS, blocks)                                \
+      device(int64_t n, const __grid_constant__ args_type a, const kp_row_segment *segments) {     \
     int64_t thread = (int64_t)blockIdx.x * KP_CUDA_THREADS + threadIdx.x;                          \
     int64_t s = thread / KP_CUDA_WARP;                                                             \
     if (s < n) {                                                                                   \
       kp_row_segment run = segments[s];                                                            \
       for (int64_t i = run.i0 + thread % KP_CUDA_WARP; i < run.i1; i += KP_CUDA_WARP) {            \
-        mod##_##name(run.j, run.k, i, i + 1, &a);                                                  \
+        run_row(run.j, run.k, i, i + 1, &a);                                                       \
       }                                                                                            \
     }                                                                                              \
-  }                                                                                                \
+  }
+
+static inline unsigned kp_cuda_row_blocks(int64_t n) {
+  return (unsigned)((n * KP_CUDA_WARP + KP_CUDA_THREADS - 1) / KP_CUDA_THREADS);
+}
+
+#define KP_CUDA_ROW(mod, name)                                                                     \
+  KP_CUDA_ROW_DEVICE(mod##_##name##_device, mod##_##name, mod##_##name##_args, 1)                  \
   extern "C" int mod##_##name##_cuda(int64_t n, const void *args, void *extra, void *stream) {     \
-    int64_t n_blocks = (n * KP_CUDA_WARP + KP_CUDA_THREADS - 1) / KP_CUDA_THREADS;                 \
-    mod##_##name##_device<<<(unsigned)n_blocks, KP_CUDA_THREADS, 0, (cudaStream_t)stream>>>(       \
+    mod##_##name##_device<<<kp_cuda_row_blocks(n), KP_CUDA_THREADS, 0, (cudaStream_t)stream>>>(    \
         n, *(const mod##_##name##_args *)args, (const kp_row_segment *)extra);                     \
     return (int)cudaGetLastError();                                                                \
   }

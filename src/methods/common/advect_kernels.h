@@ -18,11 +18,14 @@
 #include "kelpie/types.h"
 #include "par/kernel.h"
 
-#define ADVECT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
+// Those that scenes ask for by default stand apart: see advect_cuda.cu.
+#define ADVECT_LINEAR_SWEEPS(ROW)                                                                  \
   ROW(advect, first)                                                                               \
   ROW(advect, maccormack)                                                                          \
   ROW(advect, error)                                                                               \
-  ROW(advect, bfecc)                                                                               \
+  ROW(advect, bfecc)
+
+#define ADVECT_OTHERS(ROW)                                                                         \
   ROW(advect, first_cubic)                                                                         \
   ROW(advect, maccormack_cubic)                                                                    \
   ROW(advect, error_cubic)                                                                         \
@@ -32,6 +35,10 @@
   ROW(advect, error_upwind)                                                                        \
   ROW(advect, bfecc_upwind)                                                                        \
   ROW(advect, copy)
+
+#define ADVECT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
+  ADVECT_LINEAR_SWEEPS(ROW)                                                                        \
+  ADVECT_OTHERS(ROW)
 
 #define ADVECT_FIELDS 4  // that one sweep carries
 
@@ -124,6 +131,7 @@ typedef advect_args advect_bfecc_upwind_args;
 typedef struct advect_run {
   int32_t i, j, k, n;
   int64_t at;
+  int32_t trace;  // kp_advect_trace
 } advect_run;
 
 typedef struct advect_places {
@@ -215,9 +223,9 @@ KP_FN void advect_trace(const kp_mac_view *g, const advect_args *a, advect_run r
                         advect_shifts *d) {
   const kp_mac_velocity f = { a->u, a->v, a->w };
   advect_start(g, f, a->kind, r, d);
-  if (a->trace == KP_ADVECT_RK2) {
+  if (r.trace == KP_ADVECT_RK2) {
     advect_stage(g, f, a->kind, r, (kp_real)0.5 * s, d, d);
-  } else if (a->trace == KP_ADVECT_RK3) {
+  } else if (r.trace == KP_ADVECT_RK3) {
     advect_shifts k2;
     advect_shifts k3;
     advect_stage(g, f, a->kind, r, (kp_real)0.5 * s, d, &k2);
@@ -438,7 +446,7 @@ KP_FN void advect_sweep_first(const kp_mac_view *g, const advect_args *a, advect
 KP_FN void advect_trace_both(const kp_mac_view *g, const advect_args *a, advect_run r,
                              advect_way *back, advect_way *ahead, int32_t *what) {
   advect_trace(g, a, r, -a->shift, &back->shifts);
-  if (a->trace == KP_ADVECT_EULER) {
+  if (r.trace == KP_ADVECT_EULER) {
     for (int c = 0; c < r.n; ++c) {
       ahead->shifts.x[c] = -back->shifts.x[c];
       ahead->shifts.y[c] = -back->shifts.y[c];
@@ -546,15 +554,50 @@ KP_FN void advect_runs(const kp_mac_view *g, const advect_args *a, advect_sweep 
 
 KP_FN void advect_row(int64_t j, int64_t k, int64_t i0, int64_t i1, const advect_args *a,
                       advect_sweep sweep, advect_read how) {
-  advect_run r = { (int32_t)i0, (int32_t)j, (int32_t)k, (int32_t)(i1 - i0),
-                   kp_mac_at(&a->grid, i0, j, k) };
+  advect_run r = {
+    (int32_t)i0, (int32_t)j, (int32_t)k, (int32_t)(i1 - i0), kp_mac_at(&a->grid, i0, j, k), a->trace
+  };
   advect_runs(&a->grid, a, sweep, how, r);
+}
+
+// The common case, a closed box in three dimensions without shells and with traces of one stage,
+// told to the compiler.
+KP_FN int advect_is_plain(const advect_args *a) {
+  const kp_mac_view *g = &a->grid;
+  int is_closed = !g->is_periodic[0] && !g->is_periodic[1] && !g->is_periodic[2];
+  return is_closed && g->dimension == 3 && g->occluded == NULL && a->trace == KP_ADVECT_EULER;
+}
+
+KP_FN void advect_plain_row(int64_t j, int64_t k, int64_t i0, int64_t i1, const advect_args *a,
+                            advect_sweep sweep, advect_read how) {
+  kp_mac_view g = a->grid;
+  g.is_periodic[0] = g.is_periodic[1] = g.is_periodic[2] = 0;
+  g.dimension = 3;
+  g.occluded = NULL;
+  advect_run r = {
+    (int32_t)i0,    (int32_t)j, (int32_t)k, (int32_t)(i1 - i0), kp_mac_at(&g, i0, j, k),
+    KP_ADVECT_EULER
+  };
+  advect_runs(&g, a, sweep, how, r);
 }
 
 #define ADVECT_ROW(name, sweep, how)                                                               \
   KP_FN void advect_##name(int64_t j, int64_t k, int64_t i0, int64_t i1, const advect_args *a) {   \
     advect_row(j, k, i0, i1, a, sweep, how);                                                       \
   }
+
+#define ADVECT_PLAIN_ROW(name, sweep)                                                              \
+  KP_FN void advect_##name##_plain(int64_t j, int64_t k, int64_t i0, int64_t i1,                   \
+                                   const advect_args *a) {                                         \
+    advect_plain_row(j, k, i0, i1, a, sweep, ADVECT_LINEAR);                                       \
+  }
+
+#ifdef __CUDACC__
+ADVECT_PLAIN_ROW(first, ADVECT_SWEEP_FIRST)
+ADVECT_PLAIN_ROW(maccormack, ADVECT_SWEEP_MACCORMACK)
+ADVECT_PLAIN_ROW(error, ADVECT_SWEEP_ERROR)
+ADVECT_PLAIN_ROW(bfecc, ADVECT_SWEEP_BFECC)
+#endif
 
 ADVECT_ROW(first, ADVECT_SWEEP_FIRST, ADVECT_LINEAR)
 ADVECT_ROW(maccormack, ADVECT_SWEEP_MACCORMACK, ADVECT_LINEAR)
