@@ -2,6 +2,7 @@
 // particles, voxels and field radius, for a calm pool in half of a unit box; and what looking at
 // every particle for every corner costs (Listing 7.8).
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/memory.h"
@@ -239,25 +240,31 @@ kp_result kp_study_surface_fields(const kp_study_def *def, FILE *out) {
 
 // ---- one backend against the other
 
-// Bytes of two arrays that differ.
-static int64_t count_different(const void *a, const void *b, size_t size) {
-  const unsigned char *x = a, *y = b;
-  int64_t n = 0;
-  for (size_t i = 0; i < size; ++i) {
-    n += x[i] != y[i] ? 1 : 0;
-  }
-  return n;
-}
+// What meshes differ by: rounding, where a backend fuses products with sums.
+typedef struct mesh_difference {
+  bool is_alike;       // as many vertices, and the same triangles
+  double place;        // largest distance between vertices [m]
+  double normal;       // largest difference between components of normals
+  int64_t n_vertices;  // that are not the same number for number
+} mesh_difference;
 
-// -1 where meshes have not even the same number of vertices and triangles.
-static int64_t compare_meshes(const kp_isosurface *a, const kp_isosurface *b) {
-  if (a->n_vertices != b->n_vertices || a->n_triangles != b->n_triangles) {
-    return -1;
+static mesh_difference compare_meshes(const kp_isosurface *a, const kp_isosurface *b) {
+  mesh_difference d = { .is_alike =
+                            a->n_vertices == b->n_vertices && a->n_triangles == b->n_triangles };
+  if (!d.is_alike) {
+    return d;
   }
-  size_t n = (size_t)a->n_vertices, m = (size_t)a->n_triangles;
-  return count_different(a->vertices, b->vertices, n * sizeof *a->vertices) +
-         count_different(a->normals, b->normals, 3 * n * sizeof *a->normals) +
-         count_different(a->triangles, b->triangles, 3 * m * sizeof *a->triangles);
+  size_t n_corners = 3 * (size_t)a->n_triangles;
+  d.is_alike = memcmp(a->triangles, b->triangles, n_corners * sizeof *a->triangles) == 0;
+  for (int64_t v = 0; v < a->n_vertices; ++v) {
+    double away = kp_vec3_length(kp_vec3_sub(a->vertices[v], b->vertices[v]));
+    d.place = fmax(d.place, away);
+    d.n_vertices += away > 0.0 ? 1 : 0;
+    for (int c = 0; c < 3; ++c) {
+      d.normal = fmax(d.normal, fabs((double)(a->normals[3 * v + c] - b->normals[3 * v + c])));
+    }
+  }
+  return d;
 }
 
 typedef struct both {
@@ -281,7 +288,8 @@ kp_result kp_study_surface_backends(const kp_study_def *def, FILE *out) {
   both b = { 0 };
   kp_result result = make_pool(def->most > 0 ? def->most : 131072, &p);
   result = result == KP_OK ? open_place(def->backend, &p, &at) : result;
-  kp_study_row(out, "field,vertices,triangles,bytes_that_differ");
+  kp_study_row(out, "field,vertices,triangles,same_triangles,vertices_that_differ,"
+                    "distance_in_spacings,normals");
   for (int field = 0; field < KP_SURFACE_KIND_COUNT && result == KP_OK; ++field) {
     kp_surfacing how = settings(&p, 64, 1.0);
     how.voxel = 0.6 * p.spacing;
@@ -290,9 +298,11 @@ kp_result kp_study_surface_backends(const kp_study_def *def, FILE *out) {
     how.field = (kp_surface_kind)field;
     result = compare_field(&b, &at, &p, &how);
     if (result == KP_OK) {
-      kp_study_row(out, "%s,%lld,%lld,%lld", kp_surface_field_names[field],
+      mesh_difference d = compare_meshes(&b.host, &b.device);
+      kp_study_row(out, "%s,%lld,%lld,%s,%lld,%.1e,%.1e", kp_surface_field_names[field],
                    (long long)b.host.n_vertices, (long long)b.host.n_triangles,
-                   (long long)compare_meshes(&b.host, &b.device));
+                   d.is_alike ? "yes" : "no", (long long)d.n_vertices, d.place / p.spacing,
+                   d.normal);
     }
   }
   close_place(&at);

@@ -16,10 +16,7 @@ target_compile_options(kelpie_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-fno-math-errno>
   $<$<COMPILE_LANGUAGE:C>:-fvisibility=$<IF:$<BOOL:${KELPIE_SANITIZE}>,default,hidden>>
   $<$<COMPILE_LANGUAGE:C>:-ffp-contract=$<IF:$<BOOL:$<TARGET_PROPERTY:KP_FUSES>>,fast,off>>
-  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fvisibility=hidden,-ffp-contract=off>
-  # float division and square root to the last bit cost a third of a pair loop on a card; CPU and CUDA agree
-  # within tolerances anyway (double is not touched)
-  $<$<COMPILE_LANGUAGE:CUDA>:--prec-div=false;--prec-sqrt=false;--ftz=true>)
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fvisibility=hidden,-ffp-contract=off>)
 # 16-lane types are passed only inside one file, so the note about their ABI does not concern us
 target_compile_options(kelpie_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Wno-psabi>)
 target_link_libraries(kelpie_flags INTERFACE
@@ -46,9 +43,15 @@ if(kelpie_isa_sources)
 endif()
 
 if(kelpie_cuda_sources AND KELPIE_HAS_CUDA)
-  add_library(kelpie_cuda_objects OBJECT ${kelpie_cuda_sources})
-  target_link_libraries(kelpie_cuda_objects PRIVATE kelpie_flags)
-  list(APPEND kelpie_object_targets kelpie_cuda_objects)
+  foreach(kind IN ITEMS cuda exact_cuda)
+    add_library(kelpie_${kind}_objects OBJECT ${kelpie_${kind}_sources})
+    target_link_libraries(kelpie_${kind}_objects PRIVATE kelpie_flags)
+    list(APPEND kelpie_object_targets kelpie_${kind}_objects)
+  endforeach()
+  # float division and square root to the last bit cost a third of a pair loop on a card; CPU and CUDA agree
+  # within tolerances anyway (double is not touched)
+  target_compile_options(kelpie_cuda_objects PRIVATE --prec-div=false --prec-sqrt=false --ftz=true)
+  target_compile_options(kelpie_exact_cuda_objects PRIVATE --fmad=false)
 endif()
 
 add_library(kelpie_objects OBJECT ${kelpie_plain_sources})

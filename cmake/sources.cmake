@@ -4,6 +4,7 @@
 #   kp_sources(a.c b.c)        plain sources
 #   kp_isa_sources(k.c)        compiled once per instruction set with -DKP_ISA=base, v3, v4
 #   kp_cuda_sources(k.cu)      only in builds with the CUDA backend
+#   kp_exact_cuda_sources(k.cu)  ... and rounded as a host rounds
 #   kp_mpi_sources(m.c)        only in builds with the MPI backend
 
 function(kp_collect property directory)
@@ -28,6 +29,10 @@ macro(kp_cuda_sources)
   kp_collect(kelpie_cuda_list ${CMAKE_CURRENT_LIST_DIR} ${ARGN})
 endmacro()
 
+macro(kp_exact_cuda_sources)
+  kp_collect(kelpie_exact_cuda_list ${CMAKE_CURRENT_LIST_DIR} ${ARGN})
+endmacro()
+
 macro(kp_mpi_sources)
   kp_collect(kelpie_mpi_list ${CMAKE_CURRENT_LIST_DIR} ${ARGN})
 endmacro()
@@ -49,6 +54,6 @@ include(${PROJECT_SOURCE_DIR}/cases/sources.cmake)
 set(kelpie_list kelpie_cli_list)
 include(${PROJECT_SOURCE_DIR}/cli/sources.cmake)
 
-foreach(list IN ITEMS plain isa cuda mpi cases cli)
+foreach(list IN ITEMS plain isa cuda exact_cuda mpi cases cli)
   get_property(kelpie_${list}_sources GLOBAL PROPERTY kelpie_${list}_list)
 endforeach()

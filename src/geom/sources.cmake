@@ -34,10 +34,8 @@ kp_sources(
   triangle_triangle.c
 )
 kp_isa_sources(box_tree_cpu.c level_set_cpu.c marching_cpu.c particle_surface_cpu.c surface_cpu.c)
-kp_cuda_sources(level_set_cuda.cu marching_cuda.cu surface_cuda.cu)
+kp_cuda_sources(level_set_cuda.cu)
 
 # surfaces have the bits of the CPU on a card too: a mesh that differs in its last bits could differ
 # in its triangles
-set_source_files_properties(
-  ${CMAKE_CURRENT_LIST_DIR}/marching_cuda.cu ${CMAKE_CURRENT_LIST_DIR}/surface_cuda.cu
-  PROPERTIES COMPILE_OPTIONS "--fmad=false")
+kp_exact_cuda_sources(marching_cuda.cu surface_cuda.cu)

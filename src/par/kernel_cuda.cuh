@@ -92,7 +92,7 @@ kp_cuda_combine_block(double (&total)[N], const kp_reduce_op (&ops)[N], double *
   }
 
 // A warp per segment, a lane per cell: a row kernel must give the same wherever its run is cut.
-// KP_CUDA_ROW_DEVICE is the kernel alone, made so that `blocks` blocks fit a multiprocessor at once.
+// KP_CUDA_ROW_DEVICE is the kernel alone, so made that `blocks` blocks fit a multiprocessor.
 #define KP_CUDA_ROW_DEVICE(device, run_row, args_type, blocks)                                     \
   static __global__ void __launch_bounds__(KP_CUDA_THREADS, blocks)                                \
       device(int64_t n, const __grid_constant__ args_type a, const kp_row_segment *segments) {     \
