@@ -24,6 +24,8 @@ enum {
   MATERIALS = MATERIALS_OF + 3,
   AROUND,
   FIRE,
+  CAUSTICS,
+  WATER,
   GLOW,
   VOLUMES,
   VOLUME_ARRAYS = 5,  // density, emission, scalar, light, warm
@@ -345,6 +347,21 @@ static void bind_volumes(struct kp_cast *c, kp_call *call, cast_pixel_args *a,
   }
 }
 
+// The map of this pass, from view space into that of the rays.
+static void send_caustics(struct kp_cast *c, const kp_pass *pass, kp_caustics_map *out, bool *ok) {
+  const kp_caustics_map *map = kp_caustics_get(pass);
+  if (map == NULL || map->width == 0) {
+    return;
+  }
+  *out = *map;
+  out->origin = kp_f3_add(pass->ray_start, kp_trace_to_world(pass, map->origin));
+  out->right = kp_trace_to_world(pass, map->right);
+  out->down = kp_trace_to_world(pass, map->down);
+  out->sun = kp_trace_to_world(pass, map->sun);
+  send(c, CAUSTICS, map->texels, (int64_t)map->width * map->height, sizeof *map->texels, ok);
+  send(c, WATER, map->water, (int64_t)map->n_x * map->n_y, sizeof *map->water, ok);
+}
+
 kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
   bool ok = true;
   if (!c->has_trees || c->moment != pass->moment) {
@@ -352,10 +369,11 @@ kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
     send_volume_values(c, pass, &ok);
     send(c, FIRE, pass->fire, pass->n_fire, sizeof *pass->fire, &ok);
   }
+  cast_pixel_args a = { .scene = { .rays = pass->rays->view }, .frame = make_frame(pass) };
+  send_caustics(c, pass, &a.scene.caustics, &ok);
   if (!ok) {
     return KP_ERROR_MEMORY;
   }
-  cast_pixel_args a = { .scene = { .rays = pass->rays->view }, .frame = make_frame(pass) };
   a.frame.air.grids = NULL;  // those of the scene
   kp_call call;
   kp_call_init(&call, &cast_pixel_kernel, &a);
@@ -370,7 +388,11 @@ kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
     KP_BIND(&call, &a, scene.materials_of[k], &c->buffers[MATERIALS_OF + k], KP_ACCESS_READ);
   }
   KP_BIND(&call, &a, scene.materials, &c->buffers[MATERIALS], KP_ACCESS_READ);
-  bool is_around = pass->light.environment != NULL;
+  bool is_around = pass->light.environment != NULL, is_bent = a.scene.caustics.width > 0;
+  kp_buffer *map = is_bent ? &c->buffers[CAUSTICS] : NULL,
+            *water = is_bent ? &c->buffers[WATER] : NULL;
+  KP_BIND(&call, &a, scene.caustics.texels, map, KP_ACCESS_READ);
+  KP_BIND(&call, &a, scene.caustics.water, water, KP_ACCESS_READ);
   KP_BIND(&call, &a, scene.around, is_around ? &c->buffers[AROUND] : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, rgba, &c->buffers[RGBA], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, depth, &c->buffers[DEPTH], KP_ACCESS_WRITE);

@@ -3,11 +3,12 @@
 //
 // The eye's ray meets a surface, which is lit by the sun through one point of its disc, by the sky
 // as far as a ray into it is free, and by what it mirrors. Clear surfaces split rays in Fresnel's
-// shares. Sunlight through clear surfaces is dimmed and coloured on a straight way; that it is bent
-// (caustics.c) needs light to be followed from the sun. All in the space of the rays: the axes of
-// the world, from the middle of the scene.
+// shares. Sunlight that clear surfaces bend comes from the map of caustics.c; where there is none
+// it is dimmed and coloured on a straight way. All in the space of the rays: the axes of the world,
+// from the middle of the scene.
 #pragma once
 
+#include "render/caustics_map.h"
 #include "render/ray_kernels.h"
 #include "render/shading.h"
 #include "render/volume_march.h"
@@ -33,7 +34,8 @@ typedef struct kp_cast_scene {
   const kp_rgb *stroke_colors;      // two ends each
   const uint32_t *materials_of[3];  // of triangles, balls and strokes
   const kp_cast_material *materials;
-  const kp_rgb *around;  // what lies around it, as kp_environment has it; or NULL
+  const kp_rgb *around;      // what lies around it, as kp_environment has it; or NULL
+  kp_caustics_map caustics;  // without a width where there are none
   const kp_fire_light *fire;
   kp_volume_grid grids[KP_CAST_VOLUMES];
 } kp_cast_scene;
@@ -222,10 +224,28 @@ KP_WALK_FN kp_rgb kp_cast_sun(const kp_cast_scene *s, const kp_cast_frame *f,
     return kp_rgb_make(0.0f, 0.0f, 0.0f);
   }
   kp_rgb light = kp_rgb_make(1.0f, 1.0f, 1.0f);
-  if (f->has_clear) {
+  if (f->has_clear && s->caustics.width == 0) {
     light = kp_cast_through(s, f, kp_f3_madd(p->position, KP_OPTICS_OFF * f->size, p->normal), to);
   }
-  return kp_rgb_mul(light, f->sun_color);
+  return light;
+}
+
+// Past what stands before the sun, through smoke, and through what is clear.
+KP_WALK_FN kp_rgb kp_cast_sunlight(const kp_cast_world *world, const kp_cast_point *p, float lift) {
+  const kp_cast_scene *s = world->scene;
+  const kp_cast_frame *f = world->frame;
+  float behind = 0.0f, turn = kp_shading_turn(f->index, world->x, world->y);
+  kp_rgb through = kp_rgb_make(0.0f, 0.0f, 0.0f), seen = through;
+  if (s->caustics.width > 0) {
+    through = kp_caustics_look(&s->caustics, p->position, p->material, 1e-3f * f->size, &behind);
+  }
+  if (behind < 1.0f) {
+    seen = kp_rgb_scale(kp_cast_sun(s, f, p, lift, turn), 1.0f - behind);
+  }
+  if (world->air.n > 0) {
+    seen = kp_rgb_scale(seen, kp_volume_sunlight(&world->air, p->position));
+  }
+  return kp_rgb_mul(kp_rgb_add(through, seen), f->sun_color);
 }
 
 KP_FN float kp_cast_fraction(float v) {
@@ -352,10 +372,7 @@ KP_WALK_FN kp_rgb kp_walk_shade(kp_walk *w, const kp_walk_path *ray, const kp_ca
   float open = ray->is_of_eye ? kp_cast_open(s, f, p, world->x, world->y) : 1.0f;
   kp_rgb sunlight = kp_rgb_make(0.0f, 0.0f, 0.0f);
   if (cosine > 0.0f) {
-    sunlight = kp_cast_sun(s, f, p, lift, kp_shading_turn(f->index, world->x, world->y));
-    if (world->air.n > 0) {
-      sunlight = kp_rgb_scale(sunlight, kp_volume_sunlight(&world->air, p->position));
-    }
+    sunlight = kp_cast_sunlight(world, p, lift);
   }
   kp_f3 half = kp_f3_normalize(kp_f3_sub(f->sun, ray->direction));
   float peak = kp_f3_dot(p->normal, half);

@@ -23,7 +23,6 @@
 #include "render/pass.h"
 
 #define TURNS_MOST 8     // clear surfaces on the way of one ray
-#define LAYERS 2         // materials on which light of one texel lands
 #define SIDE_LEAST 64.0  // rays along the lattice, and those by the size of the picture
 #define SIDE_SHARE 0.25
 #define MARGIN 0.25f     // of the lattice around it, for light that lands beside
@@ -38,23 +37,13 @@ typedef struct landing {
   uint16_t turns;
 } landing;
 
-typedef struct texel {
-  kp_rgb light[LAYERS];
-  uint16_t material[LAYERS];
-} texel;
-
 struct kp_caustics {
-  kp_f3 origin, right, down, sun;  // view space; the sun's picture plane, and towards the sun
-  float scale;                     // texels per metre
-  float high;                      // where rays start, towards the sun [m]
-  int width, height;               // texels
-  int first_x, first_y;            // texel of the first ray
-  int n_x, n_y;                    // rays
-  float shift_x, shift_y;          // of the rays in their texels
+  kp_caustics_map map;  // view space
+  float high;           // where rays start, towards the sun [m]
   int64_t capacity, rays_capacity;
-  texel *texels;
+  kp_caustics_texel *texels;
   landing *landings;
-  float *water;  // depth of the first clear surface of each ray; HUGE_VALF: none
+  float *water;
 };
 
 bool kp_caustics_are_wanted(const kp_pass *pass) {
@@ -82,8 +71,9 @@ typedef struct extent {
 } extent;
 
 static void grow(extent *e, const struct kp_caustics *c, kp_f3 p) {
-  kp_f3 d = kp_f3_sub(p, c->origin);
-  const float at[3] = { kp_f3_dot(d, c->right), kp_f3_dot(d, c->down), kp_f3_dot(d, c->sun) };
+  kp_f3 d = kp_f3_sub(p, c->map.origin);
+  const float at[3] = { kp_f3_dot(d, c->map.right), kp_f3_dot(d, c->map.down),
+                        kp_f3_dot(d, c->map.sun) };
   for (int a = 0; a < 3; ++a) {
     e->low[a] = kp_minf(e->low[a], at[a]);
     e->high[a] = kp_maxf(e->high[a], at[a]);
@@ -131,10 +121,10 @@ static bool set_lattice(kp_pass *pass, kp_vec3 sun) {
   struct kp_caustics *c = pass->caustics;
   kp_camera_frame frame = kp_camera_frame_along(kp_vec3_scale(sun, -1.0), pass->light.up);
   kp_vec3 middle = kp_vec3_scale(kp_vec3_add(pass->bounds.min, pass->bounds.max), 0.5);
-  c->origin = kp_view_point(&pass->view, middle);
-  c->right = kp_view_vector(&pass->view, frame.right);
-  c->down = kp_view_vector(&pass->view, kp_vec3_scale(frame.up, -1.0));
-  c->sun = kp_view_vector(&pass->view, sun);
+  c->map.origin = kp_view_point(&pass->view, middle);
+  c->map.right = kp_view_vector(&pass->view, frame.right);
+  c->map.down = kp_view_vector(&pass->view, kp_vec3_scale(frame.up, -1.0));
+  c->map.sun = kp_view_vector(&pass->view, sun);
   extent e = clear_extent(pass, c);
   float across = e.high[0] - e.low[0], along = e.high[1] - e.low[1];
   if (!(across > 0.0f) || !(along > 0.0f)) {
@@ -143,20 +133,22 @@ static bool set_lattice(kp_pass *pass, kp_vec3 sun) {
   double pixels = (double)pass->def->width * (double)pass->def->height;
   double side = SIDE_LEAST + SIDE_SHARE * sqrt(pixels);
   float shorter = kp_maxf(kp_minf(across, along), 0.1f * kp_maxf(across, along));
-  c->scale = (float)side / sqrtf(shorter * kp_maxf(across, along));
-  c->n_x = (int)(across * c->scale) + 3;
-  c->n_y = (int)(along * c->scale) + 3;
-  c->first_x = (int)(MARGIN * (float)c->n_x) + 2;
-  c->first_y = (int)(MARGIN * (float)c->n_y) + 2;
-  c->width = c->n_x + 2 * c->first_x;
-  c->height = c->n_y + 2 * c->first_y;
-  c->shift_x = kp_pass_turn(pass, 1, 0);
-  c->shift_y = kp_pass_turn(pass, 0, 7);
+  c->map.scale = (float)side / sqrtf(shorter * kp_maxf(across, along));
+  c->map.n_x = (int)(across * c->map.scale) + 3;
+  c->map.n_y = (int)(along * c->map.scale) + 3;
+  c->map.first_x = (int)(MARGIN * (float)c->map.n_x) + 2;
+  c->map.first_y = (int)(MARGIN * (float)c->map.n_y) + 2;
+  c->map.width = c->map.n_x + 2 * c->map.first_x;
+  c->map.height = c->map.n_y + 2 * c->map.first_y;
+  c->map.shift_x = kp_pass_turn(pass, 1, 0);
+  c->map.shift_y = kp_pass_turn(pass, 0, 7);
   c->high = e.high[2] + 2.0f * pass->ray_size;
   // the corner of the first texel
-  float edge = 1.0f / c->scale;
-  c->origin = kp_f3_madd(c->origin, e.low[0] - edge * (float)(c->first_x + 1), c->right);
-  c->origin = kp_f3_madd(c->origin, e.low[1] - edge * (float)(c->first_y + 1), c->down);
+  float edge = 1.0f / c->map.scale;
+  c->map.origin =
+      kp_f3_madd(c->map.origin, e.low[0] - edge * (float)(c->map.first_x + 1), c->map.right);
+  c->map.origin =
+      kp_f3_madd(c->map.origin, e.low[1] - edge * (float)(c->map.first_y + 1), c->map.down);
   return true;
 }
 
@@ -225,9 +217,10 @@ static bool meets_wetted(const kp_pass *pass, const photon *p, const kp_surface_
 
 static void land(const struct kp_caustics *c, const photon *p, const kp_surface_point *point,
                  landing *out) {
-  kp_f3 d = kp_f3_sub(point->position, c->origin);
-  *out = (landing){ kp_f3_dot(d, c->right) * c->scale, kp_f3_dot(d, c->down) * c->scale, p->light,
-                    point->material, (uint16_t)p->turns };
+  kp_f3 d = kp_f3_sub(point->position, c->map.origin);
+  *out = (landing){ kp_f3_dot(d, c->map.right) * c->map.scale,
+                    kp_f3_dot(d, c->map.down) * c->map.scale, p->light, point->material,
+                    (uint16_t)p->turns };
 }
 
 // Depths grow away from the sun.
@@ -245,7 +238,7 @@ static void follow(const kp_pass *pass, photon *p, landing *out, float *water) {
     }
     dim(pass, p, metres);
     if (p->turns == 0) {
-      *water = -kp_f3_dot(kp_f3_sub(point.position, c->origin), c->sun);
+      *water = -kp_f3_dot(kp_f3_sub(point.position, c->map.origin), c->map.sun);
     }
     if (m->is_clear) {
       if (meets_wetted(pass, p, &point, &wetted)) {
@@ -268,22 +261,24 @@ static void follow(const kp_pass *pass, photon *p, landing *out, float *water) {
 static void follow_rows(int64_t begin, int64_t end, void *context) {
   const kp_pass *pass = context;
   const struct kp_caustics *c = pass->caustics;
-  float edge = 1.0f / c->scale;
+  float edge = 1.0f / c->map.scale;
   for (int64_t j = begin; j < end; ++j) {
-    for (int i = 0; i < c->n_x; ++i) {
-      photon p = { .direction = kp_f3_scale(c->sun, -1.0f), .light = { 1.0f, 1.0f, 1.0f } };
-      p.origin = kp_f3_madd(c->origin, edge * ((float)(c->first_x + i) + c->shift_x), c->right);
-      p.origin = kp_f3_madd(p.origin, edge * ((float)(c->first_y + j) + c->shift_y), c->down);
-      p.origin = kp_f3_madd(p.origin, c->high, c->sun);
-      follow(pass, &p, &c->landings[j * c->n_x + i], &c->water[j * c->n_x + i]);
+    for (int i = 0; i < c->map.n_x; ++i) {
+      photon p = { .direction = kp_f3_scale(c->map.sun, -1.0f), .light = { 1.0f, 1.0f, 1.0f } };
+      p.origin = kp_f3_madd(c->map.origin, edge * ((float)(c->map.first_x + i) + c->map.shift_x),
+                            c->map.right);
+      p.origin =
+          kp_f3_madd(p.origin, edge * ((float)(c->map.first_y + j) + c->map.shift_y), c->map.down);
+      p.origin = kp_f3_madd(p.origin, c->high, c->map.sun);
+      follow(pass, &p, &c->landings[j * c->map.n_x + i], &c->water[j * c->map.n_x + i]);
     }
   }
 }
 
 // ---- the map
 
-static void add_light(texel *t, uint16_t material, kp_rgb light, float share) {
-  for (int k = 0; k < LAYERS; ++k) {
+static void add_light(kp_caustics_texel *t, uint16_t material, kp_rgb light, float share) {
+  for (int k = 0; k < KP_CAUSTICS_LAYERS; ++k) {
     if (t->material[k] == material || t->material[k] == KP_MATERIAL_SKY) {
       t->material[k] = material;
       t->light[k] = kp_rgb_add(t->light[k], kp_rgb_scale(light, share));
@@ -295,16 +290,17 @@ static void add_light(texel *t, uint16_t material, kp_rgb light, float share) {
 // Into the four texels around, whose middles are at halves.
 static void splat(struct kp_caustics *c, const landing *l, float share) {
   float x = l->x - 0.5f, y = l->y - 0.5f;
-  if (!(x >= 0.0f && y >= 0.0f && x < (float)(c->width - 1) && y < (float)(c->height - 1))) {
+  if (!(x >= 0.0f && y >= 0.0f && x < (float)(c->map.width - 1) &&
+        y < (float)(c->map.height - 1))) {
     return;
   }
   int i = (int)x, j = (int)y;
   float fx = x - (float)i, fy = y - (float)j;
-  texel *t = c->texels + (int64_t)j * c->width + i;
+  kp_caustics_texel *t = c->texels + (int64_t)j * c->map.width + i;
   add_light(t, l->material, l->light, share * (1.0f - fx) * (1.0f - fy));
   add_light(t + 1, l->material, l->light, share * fx * (1.0f - fy));
-  add_light(t + c->width, l->material, l->light, share * (1.0f - fx) * fy);
-  add_light(t + c->width + 1, l->material, l->light, share * fx * fy);
+  add_light(t + c->map.width, l->material, l->light, share * (1.0f - fx) * fy);
+  add_light(t + c->map.width + 1, l->material, l->light, share * fx * fy);
 }
 
 static float distance(const landing *a, const landing *b) {
@@ -373,68 +369,28 @@ kp_result kp_caustics_render(kp_pass *pass, kp_vec3 sun) {
   }
   struct kp_caustics *c = pass->caustics;
   if (!set_lattice(pass, sun)) {
-    c->n_x = c->n_y = c->width = c->height = 0;
+    c->map.n_x = c->map.n_y = c->map.width = c->map.height = 0;
     return KP_OK;
   }
-  int64_t n = (int64_t)c->width * c->height, n_rays = (int64_t)c->n_x * c->n_y;
+  int64_t n = (int64_t)c->map.width * c->map.height, n_rays = (int64_t)c->map.n_x * c->map.n_y;
   int64_t of_water = c->rays_capacity;
   KP_TRY(fit((void **)&c->texels, &c->capacity, n, sizeof *c->texels));
   KP_TRY(fit((void **)&c->water, &of_water, n_rays, sizeof *c->water));
   KP_TRY(fit((void **)&c->landings, &c->rays_capacity, n_rays, sizeof *c->landings));
   memset(c->texels, 0, (size_t)n * sizeof *c->texels);
-  kp_parallel_for(c->n_y, ROWS, follow_rows, pass);
-  for (int j = 0; j + 1 < c->n_y; ++j) {
-    for (int i = 0; i + 1 < c->n_x; ++i) {
-      const landing *l = c->landings + (int64_t)j * c->n_x + i;
-      const landing *const corners[4] = { l, l + 1, l + c->n_x, l + c->n_x + 1 };
+  c->map.texels = c->texels;
+  c->map.water = c->water;
+  kp_parallel_for(c->map.n_y, ROWS, follow_rows, pass);
+  for (int j = 0; j + 1 < c->map.n_y; ++j) {
+    for (int i = 0; i + 1 < c->map.n_x; ++i) {
+      const landing *l = c->landings + (int64_t)j * c->map.n_x + i;
+      const landing *const corners[4] = { l, l + 1, l + c->map.n_x, l + c->map.n_x + 1 };
       lay_beam(c, corners);
     }
   }
   return KP_OK;
 }
 
-// ---- looking it up
-
-// Share of the four rays around that met a clear surface before this depth.
-static float share_behind(const struct kp_caustics *c, float x, float y, float depth) {
-  float u = x - (float)c->first_x - c->shift_x, v = y - (float)c->first_y - c->shift_y;
-  if (!(u >= 0.0f && v >= 0.0f && u < (float)(c->n_x - 1) && v < (float)(c->n_y - 1))) {
-    return 0.0f;
-  }
-  int i = (int)u, j = (int)v;
-  float fx = u - (float)i, fy = v - (float)j;
-  const float *w = c->water + (int64_t)j * c->n_x + i;
-  float a = w[0] < depth ? 1.0f - fx : 0.0f, b = w[c->n_x] < depth ? 1.0f - fx : 0.0f;
-  a += w[1] < depth ? fx : 0.0f;
-  b += w[c->n_x + 1] < depth ? fx : 0.0f;
-  return a + fy * (b - a);
-}
-
-static kp_rgb light_of(const texel *t, uint16_t material) {
-  for (int k = 0; k < LAYERS; ++k) {
-    if (t->material[k] == material && material != KP_MATERIAL_SKY) {
-      return t->light[k];
-    }
-  }
-  return kp_rgb_make(0.0f, 0.0f, 0.0f);
-}
-
-kp_rgb kp_caustics_light(const kp_pass *pass, const kp_surface_point *point, float *behind) {
-  const struct kp_caustics *c = pass->caustics;
-  kp_f3 d = kp_f3_sub(point->position, c->origin);
-  float x = kp_f3_dot(d, c->right) * c->scale, y = kp_f3_dot(d, c->down) * c->scale;
-  float bias = 1e-3f * pass->ray_size;
-  *behind = share_behind(c, x, y, -kp_f3_dot(d, c->sun) - bias);
-  x -= 0.5f;
-  y -= 0.5f;
-  if (!(x >= 0.0f && y >= 0.0f && x < (float)(c->width - 1) && y < (float)(c->height - 1))) {
-    return kp_rgb_make(0.0f, 0.0f, 0.0f);
-  }
-  int i = (int)x, j = (int)y;
-  float fx = x - (float)i, fy = y - (float)j;
-  const texel *t = c->texels + (int64_t)j * c->width + i;
-  uint16_t m = point->material;
-  kp_rgb low = kp_rgb_mix(light_of(t, m), light_of(t + 1, m), fx);
-  kp_rgb high = kp_rgb_mix(light_of(t + c->width, m), light_of(t + c->width + 1, m), fx);
-  return kp_rgb_mix(low, high, fy);
+const kp_caustics_map *kp_caustics_get(const kp_pass *pass) {
+  return pass->caustics != NULL ? &pass->caustics->map : NULL;
 }

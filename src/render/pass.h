@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "render/bins.h"
+#include "render/caustics_map.h"
 #include "render/light.h"
 #include "render/render.h"
 #include "render/shading.h"
@@ -414,6 +415,8 @@ kp_rgb kp_trace_mirror(const kp_pass *pass, const kp_surface_point *point, kp_f3
 // 1 where nothing opaque stands before the pass's part of the sun's disc, turned by `turn`, else 0.
 float kp_trace_sun(const kp_pass *pass, kp_f3 position, float turn);
 kp_rgb kp_sky_color(const kp_pass *pass, kp_f3 direction);
+// A view vector in the axes of the world, which are those of the rays.
+kp_f3 kp_trace_to_world(const kp_pass *pass, kp_f3 v);
 // The next surface along a ray (view space, unit direction), without its occlusion; false: none
 // within `most` metres.
 bool kp_trace_meet(const kp_pass *pass, kp_f3 origin, kp_f3 direction, float most,
@@ -424,9 +427,8 @@ bool kp_caustics_are_wanted(const kp_pass *pass);
 // With the primitives in the camera's view and the trees made.
 KP_NODISCARD kp_result kp_caustics_render(kp_pass *pass, kp_vec3 sun);
 void kp_caustics_free(kp_pass *pass);
-// Sunlight that came to a surface through clear ones, in place of a shadow; *behind is the share of
-// the sun that is seen through them and not by itself.
-kp_rgb kp_caustics_light(const kp_pass *pass, const kp_surface_point *point, float *behind);
+// In view space; NULL: there are none. Without rays it covers nothing.
+const kp_caustics_map *kp_caustics_get(const kp_pass *pass);
 
 KP_NODISCARD kp_result kp_volumes_create(kp_pass *pass);
 void kp_volumes_free(kp_pass *pass);

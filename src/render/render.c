@@ -642,6 +642,10 @@ static kp_result cast_pass(kp_pass *pass) {
   pass->sun = kp_view_vector(&pass->view, pass->light.sun);
   kp_ground_set(pass);
   KP_TRY(kp_trace_prepare(pass));
+  if (kp_caustics_are_wanted(pass)) {
+    kp_primitives_project(pass, &pass->view);
+    KP_TRY(kp_caustics_render(pass, sun_of_pass(pass)));
+  }
   kp_volumes_place(pass, kp_vec3_scale(kp_vec3_add(pass->bounds.min, pass->bounds.max), 0.5), axes);
   return kp_cast_pass(pass->cast, pass);
 }

@@ -43,8 +43,10 @@ static kp_rgb sunlight_on(const kp_pass *pass, const kp_surface_point *point, fl
                           float *seen) {
   float behind = 0.0f;
   kp_rgb through = { 0.0f, 0.0f, 0.0f };
-  if (pass->caustics != NULL) {
-    through = kp_caustics_light(pass, point, &behind);
+  const kp_caustics_map *map = kp_caustics_get(pass);
+  if (map != NULL) {
+    through =
+        kp_caustics_look(map, point->position, point->material, 1e-3f * pass->ray_size, &behind);
   }
   *seen = 0.0f;
   if (behind < 1.0f) {

@@ -176,7 +176,7 @@ kp_result kp_trace_prepare(kp_pass *pass) {
   return KP_OK;
 }
 
-static kp_f3 to_world(const kp_pass *pass, kp_f3 v) {
+kp_f3 kp_trace_to_world(const kp_pass *pass, kp_f3 v) {
   const kp_camera_frame *f = &pass->view.frame;
   kp_f3 r = kp_f3_make((float)f->right.x, (float)f->right.y, (float)f->right.z);
   kp_f3 u = kp_f3_make((float)f->up.x, (float)f->up.y, (float)f->up.z);
@@ -189,8 +189,8 @@ float kp_trace_sun(const kp_pass *pass, kp_f3 position, float turn) {
   float r = sqrtf(((float)pass->index + 0.5f) / (float)pass->count), angle = 6.2831853f * turn;
   kp_f3 to = kp_f3_madd(pass->sun, r * cosf(angle), pass->sun_right);
   to = kp_f3_madd(to, r * sinf(angle), pass->sun_down);
-  kp_ray ray = { .origin = kp_f3_add(pass->ray_start, to_world(pass, position)),
-                 .direction = to_world(pass, to),
+  kp_ray ray = { .origin = kp_f3_add(pass->ray_start, kp_trace_to_world(pass, position)),
+                 .direction = kp_trace_to_world(pass, to),
                  .t_max = HUGE_VALF,
                  .mask = KP_RAY_CASTER };
   int32_t blocked;
@@ -207,8 +207,8 @@ void kp_trace_free(kp_pass *pass) {
 
 static kp_ray_hit cast(const kp_pass *pass, kp_f3 origin, kp_f3 direction, float most,
                        uint32_t mask) {
-  kp_ray ray = { .origin = kp_f3_add(pass->ray_start, to_world(pass, origin)),
-                 .direction = to_world(pass, direction),
+  kp_ray ray = { .origin = kp_f3_add(pass->ray_start, kp_trace_to_world(pass, origin)),
+                 .direction = kp_trace_to_world(pass, direction),
                  .t_max = most,
                  .mask = mask };
   kp_ray_hit hit;
@@ -283,7 +283,8 @@ bool kp_trace_meet(const kp_pass *pass, kp_f3 origin, kp_f3 direction, float mos
 }
 
 kp_rgb kp_sky_color(const kp_pass *pass, kp_f3 direction) {
-  return kp_light_sky(&pass->light, to_world(pass, direction), kp_f3_dot(direction, pass->up));
+  return kp_light_sky(&pass->light, kp_trace_to_world(pass, direction),
+                      kp_f3_dot(direction, pass->up));
 }
 
 // ---- what the walk asks for
