@@ -19,6 +19,7 @@ enum {
   NORMALS,
   VERTEX_COLORS,
   BALL_COLORS,
+  BALL_ALPHAS,
   STROKE_COLORS,
   MATERIALS_OF,
   MATERIALS = MATERIALS_OF + 3,
@@ -49,20 +50,10 @@ const char *kp_cast_obstacle(const kp_render_scene *scene) {
   if (n_volumes > KP_CAST_VOLUMES) {
     return "more than six volumes";
   }
-  for (int k = 0; k < scene->n_points; ++k) {
-    if (scene->points[k].look.visible && kp_look_is_sprite(&scene->points[k].look)) {
-      return "sprites";
-    }
-  }
   for (int k = 0; k < scene->n_lines; ++k) {
     const kp_look_def *look = &scene->lines[k].look;
     if (look->visible && look->stroke == KP_STROKE_LUMISLICE) {
       return "yarns of slices";
-    }
-  }
-  for (int k = 0; k < scene->n_meshes; ++k) {
-    if (scene->meshes[k].look.visible && scene->meshes[k].look.wireframe) {
-      return "wireframes";
     }
   }
   return NULL;
@@ -111,7 +102,23 @@ static void send_materials(struct kp_cast *c, const kp_pass *pass, bool *ok) {
                                  .is_clear = m->is_clear,
                                  .is_inside_out = m->is_inside_out,
                                  .is_two_sided = m->is_two_sided,
-                                 .is_blinn_phong = m->is_blinn_phong };
+                                 .is_blinn_phong = m->is_blinn_phong,
+                                 .line_width = m->line_width };
+    if (m->line_width > 0.0f) {
+      // lines are not seen through
+      out[i].is_clear = 0;
+      out[i].opacity = 1.0f;
+    }
+  }
+  const kp_render_scene *s = pass->scene;
+  for (int k = 0; *ok && k < s->n_points; ++k) {
+    const kp_look_def *look = &s->points[k].look;
+    out[KP_MATERIAL_FIRST + k].glow = (float)look->glow;
+    out[KP_MATERIAL_FIRST + k].texture = (int32_t)look->texture;
+    out[KP_MATERIAL_FIRST + k].covers = look->sprite == KP_SPRITE_OVER;
+  }
+  if (*ok && pass->outline >= 0) {
+    out[KP_MATERIAL_FIRST + s->n_points + s->n_meshes + pass->outline].is_outline = 1;
   }
 }
 
@@ -155,6 +162,13 @@ static void send_others(struct kp_cast *c, const kp_pass *pass, bool *ok) {
       const kp_material *m = &pass->materials[KP_MATERIAL_FIRST + k];
       colors[i] = color_of(m, s->points[k].colors, i - p->ball_offsets[k]);
       of[i] = (uint32_t)(KP_MATERIAL_FIRST + k);
+    }
+  }
+  float *alphas = p->has_sprites ? fill(c, BALL_ALPHAS, p->n_balls, sizeof *alphas, ok) : NULL;
+  for (int k = 0; *ok && alphas != NULL && k < s->n_points; ++k) {
+    for (int64_t i = p->ball_offsets[k]; i < p->ball_offsets[k + 1]; ++i) {
+      const float *given = s->points[k].alphas;
+      alphas[i] = given != NULL ? given[i - p->ball_offsets[k]] : 1.0f;
     }
   }
   kp_rgb *ends = fill(c, STROKE_COLORS, 2 * p->n_segments, sizeof *ends, ok);
@@ -267,6 +281,14 @@ static bool has_clear(const kp_pass *pass) {
   return any;
 }
 
+static bool has_wires(const kp_pass *pass) {
+  bool any = false;
+  for (int i = KP_MATERIAL_FIRST; i < pass->n_materials; ++i) {
+    any = any || pass->materials[i].line_width > 0.0f;
+  }
+  return any;
+}
+
 static kp_cast_frame make_frame(const kp_pass *pass) {
   const kp_view *view = &pass->view;
   const kp_light *light = &pass->light;
@@ -307,6 +329,8 @@ static kp_cast_frame make_frame(const kp_pass *pass) {
                           .fresnel = def->fresnel,
                           .is_transparent = def->transparent,
                           .has_clear = has_clear(pass),
+                          .has_puffs = pass->primitives.has_puffs,
+                          .has_wires = has_wires(pass),
                           .n_fire = pass->n_fire,
                           .air = pass->air };
 }
@@ -383,6 +407,8 @@ kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
   KP_BIND(&call, &a, scene.normals, &c->buffers[NORMALS], KP_ACCESS_READ);
   KP_BIND(&call, &a, scene.vertex_colors, &c->buffers[VERTEX_COLORS], KP_ACCESS_READ);
   KP_BIND(&call, &a, scene.ball_colors, &c->buffers[BALL_COLORS], KP_ACCESS_READ);
+  kp_buffer *alphas = pass->primitives.has_sprites ? &c->buffers[BALL_ALPHAS] : NULL;
+  KP_BIND(&call, &a, scene.ball_alphas, alphas, KP_ACCESS_READ);
   KP_BIND(&call, &a, scene.stroke_colors, &c->buffers[STROKE_COLORS], KP_ACCESS_READ);
   for (int k = 0; k < 3; ++k) {
     KP_BIND(&call, &a, scene.materials_of[k], &c->buffers[MATERIALS_OF + k], KP_ACCESS_READ);

@@ -15,13 +15,18 @@
 
 #define KP_CAST_GROUND 1
 #define KP_CAST_VOLUMES 6     // at most, in one scene
+#define KP_CAST_WIRES 256     // faces of wireframes that a ray passes
 #define KP_CAST_CLOSED 0.75f  // of the sky that a crevice misses; the rest comes from its walls
 
 // Numbers 0 and 1 are air and ground, as in pass.h.
 typedef struct kp_cast_material {
   kp_rgb back, absorbed, color;
   float opacity, gloss, refraction, cloudy, specular, shininess;
-  float lift;  // off its own bumps, towards the sun [m]
+  float lift;               // off its own bumps, towards the sun [m]
+  float glow;               // of sprites; 0: they are lit
+  float line_width;         // of a wireframe [pixels]; 0: faces
+  int32_t texture, covers;  // of sprites
+  int32_t is_outline;       // of the bounds
   int32_t is_clear, is_inside_out, is_two_sided, is_blinn_phong;
 } kp_cast_material;
 
@@ -31,6 +36,7 @@ typedef struct kp_cast_scene {
   const kp_f3 *normals;         // of vertices; zero where the shading is flat
   const kp_rgb *vertex_colors;  // of triangles
   const kp_rgb *ball_colors;
+  const float *ball_alphas;         // NULL: there are no sprites
   const kp_rgb *stroke_colors;      // two ends each
   const uint32_t *materials_of[3];  // of triangles, balls and strokes
   const kp_cast_material *materials;
@@ -55,7 +61,7 @@ typedef struct kp_cast_frame {
   double square, fade;  // of the ground [m]
   int32_t ground;       // kp_render_ground
   int32_t fresnel;      // kp_fresnel
-  int32_t is_transparent, has_clear, n_fire;
+  int32_t is_transparent, has_clear, has_puffs, has_wires, n_fire;
   kp_volume_air air;  // whose grids are those of the scene
 } kp_cast_frame;
 
@@ -64,6 +70,8 @@ typedef struct kp_cast_point {
   kp_rgb albedo;
   int material;
   bool is_inside;
+  kp_f3 tangent;  // of a fibre
+  bool is_fibre;  // and not a surface
 } kp_cast_point;
 
 // One pass of one pixel.
@@ -71,6 +79,7 @@ typedef struct kp_cast_world {
   const kp_cast_scene *scene;
   const kp_cast_frame *frame;
   kp_volume_air air;
+  kp_volume_ray *volumes;
   float noise;  // of the steps through smoke
   int x, y;
 } kp_cast_world;
@@ -134,18 +143,24 @@ KP_FN void kp_cast_ball(const kp_cast_scene *s, const kp_ray_hit *hit, kp_cast_p
   p->albedo = s->ball_colors[hit->id];
 }
 
-KP_FN void kp_cast_stroke(const kp_cast_scene *s, const kp_ray_hit *hit, kp_cast_point *p) {
+KP_FN void kp_cast_stroke(const kp_cast_scene *s, const kp_cast_frame *f, const kp_walk_path *ray,
+                          const kp_ray_hit *hit, kp_cast_point *p) {
   const kp_ray_strokes *b = &s->rays.strokes[hit->lane / KP_RAY_LANES];
   int lane = (int)(hit->lane % KP_RAY_LANES);
-  float axis[3];
-  for (int a = 0; a < 3; ++a) {
-    axis[a] = b->end[0][a][lane] + hit->u * (b->end[1][a][lane] - b->end[0][a][lane]);
-  }
-  p->face = p->normal =
-      kp_f3_normalize(kp_f3_sub(p->position, kp_f3_make(axis[0], axis[1], axis[2])));
+  kp_f3 from = kp_f3_make(b->end[0][0][lane], b->end[0][1][lane], b->end[0][2][lane]);
+  kp_f3 to = kp_f3_make(b->end[1][0][lane], b->end[1][1][lane], b->end[1][2][lane]);
+  kp_f3 axis = kp_f3_madd(from, hit->u, kp_f3_sub(to, from));
+  p->face = p->normal = kp_f3_normalize(kp_f3_sub(p->position, axis));
   p->material = (int)s->materials_of[2][hit->id];
   p->albedo = kp_rgb_mix(s->stroke_colors[2 * (uint64_t)hit->id],
                          s->stroke_colors[2 * (uint64_t)hit->id + 1], hit->u);
+  float pixels = b->radius[lane] * f->scale / kp_maxf(ray->way + hit->t, 1e-20f);
+  if (pixels < KP_FIBRE_PIXELS && !s->materials[p->material].is_outline) {
+    p->is_fibre = true;
+    p->tangent = kp_f3_normalize(kp_f3_sub(to, from));
+    p->normal =
+        kp_shading_stroke_normal(p->normal, kp_f3_sub(f->sun, ray->direction), p->tangent, pixels);
+  }
 }
 
 KP_FN void kp_cast_ground_place(const kp_cast_scene *s, kp_f3 p, double *a, double *b) {
@@ -158,13 +173,13 @@ KP_WALK_FN kp_cast_point kp_cast_resolve(const kp_cast_scene *s, const kp_cast_f
                                          const kp_walk_path *ray, const kp_ray_hit *hit) {
   kp_cast_point p;
   p.position = kp_f3_madd(ray->origin, hit->t, ray->direction);
-  p.is_inside = false;
+  p.is_inside = p.is_fibre = false;
   if (hit->kind == KP_RAY_TRIANGLE) {
     kp_cast_triangle(s, hit, ray->direction, &p);
   } else if (hit->kind == KP_RAY_BALL) {
     kp_cast_ball(s, hit, &p);
   } else if (hit->kind == KP_RAY_STROKE) {
-    kp_cast_stroke(s, hit, &p);
+    kp_cast_stroke(s, f, ray, hit, &p);
   } else {
     double a, b, facing = -(double)kp_f3_dot(f->up, ray->direction);
     kp_cast_ground_place(s, p.position, &a, &b);
@@ -230,8 +245,108 @@ KP_WALK_FN kp_rgb kp_cast_sun(const kp_cast_scene *s, const kp_cast_frame *f,
   return light;
 }
 
+// Whether a hit of a triangle of a wireframe is within half a line of an edge, on the picture; the
+// next triangle has the other half.
+KP_FN bool kp_cast_is_on_line(const kp_cast_scene *s, const kp_cast_frame *f, kp_f3 position,
+                              const kp_ray_hit *hit, float width) {
+  const kp_ray_triangles *b = &s->rays.triangles[hit->lane / KP_RAY_LANES];
+  int lane = (int)(hit->lane % KP_RAY_LANES);
+  float x[4], y[4], least = HUGE_VALF;
+  for (int c = 0; c < 4; ++c) {
+    kp_f3 d = position;
+    if (c < 3) {
+      d = kp_f3_make(b->corner[c][0][lane], b->corner[c][1][lane], b->corner[c][2][lane]);
+    }
+    d = kp_f3_sub(d, f->eye);
+    float k = f->scale / kp_maxf(kp_f3_dot(d, f->forward), 1e-6f * f->size);
+    x[c] = k * kp_f3_dot(d, f->right);
+    y[c] = k * kp_f3_dot(d, f->down);
+  }
+  for (int c = 0; c < 3; ++c) {
+    int next = c == 2 ? 0 : c + 1;
+    float ex = x[next] - x[c], ey = y[next] - y[c];
+    float across = fabsf(ex * (y[3] - y[c]) - ey * (x[3] - x[c]));
+    least = kp_minf(least, across / kp_maxf(sqrtf(ex * ex + ey * ey), 1e-20f));
+  }
+  return least <= 0.5f * width;
+}
+
+// The eye sees the lines of wireframes alone.
+KP_WALK_FN kp_ray_hit kp_walk_nearest(const kp_cast_world *world, kp_f3 origin, kp_f3 direction,
+                                      float most, uint32_t mask) {
+  const kp_cast_scene *s = world->scene;
+  const kp_cast_frame *f = world->frame;
+  kp_ray_hit hit = kp_cast_nearest(s, origin, direction, most, mask);
+  float gone = 0.0f;
+  for (int n = 0; n < KP_CAST_WIRES && f->has_wires && hit.kind == KP_RAY_TRIANGLE; ++n) {
+    float width = s->materials[s->materials_of[0][hit.id]].line_width;
+    kp_f3 at = kp_f3_madd(origin, gone + hit.t, direction);
+    if (!(width > 0.0f) || kp_cast_is_on_line(s, f, at, &hit, width)) {
+      break;
+    }
+    gone += hit.t + KP_OPTICS_OFF * f->size;
+    hit = kp_cast_nearest(s, kp_f3_madd(origin, gone, direction), direction, most - gone, mask);
+  }
+  hit.t += gone;
+  return hit;
+}
+
+KP_FN bool kp_walk_has_sprites(const kp_cast_world *world) {
+  return world->scene->ball_alphas != NULL;
+}
+
+// A sprite without the light on it.
+KP_FN kp_sprite kp_cast_bare_sprite(const kp_cast_scene *s, const kp_ray_hit *hit) {
+  const kp_ray_balls *b = &s->rays.balls[hit->lane / KP_RAY_LANES];
+  int lane = (int)(hit->lane % KP_RAY_LANES);
+  const kp_cast_material *m = &s->materials[s->materials_of[1][hit->id]];
+  kp_sprite sprite;
+  sprite.at = kp_f3_make(b->center[0][lane], b->center[1][lane], b->center[2][lane]);
+  sprite.radius = b->radius[lane];
+  sprite.color = s->ball_colors[hit->id];
+  sprite.alpha = s->ball_alphas[hit->id] * (m->covers ? m->opacity : 1.0f);
+  sprite.texture = m->texture;
+  sprite.covers = m->covers;
+  return sprite;
+}
+
+// What puffs leave of the light of the sun.
+KP_WALK_FN float kp_cast_past_puffs(const kp_cast_world *world, kp_f3 origin, kp_f3 direction) {
+  kp_walk_path ray = kp_walk_path_from(origin, direction);
+  float left = 1.0f, from = 0.0f;
+  for (int n = 0; n < KP_WALK_SPRITES && world->frame->has_puffs && left > KP_WALK_LEAST; ++n) {
+    kp_ray_hit hit = kp_cast_nearest(world->scene, kp_f3_madd(origin, from, direction), direction,
+                                     HUGE_VALF, KP_RAY_SPRITE);
+    if (hit.kind != KP_RAY_BALL) {
+      break;
+    }
+    kp_sprite s = kp_cast_bare_sprite(world->scene, &hit);
+    if (s.covers && kp_walk_is_new(&s, &ray, from)) {
+      float alpha = s.alpha * kp_walk_sprite_share(&s, &ray, HUGE_VALF);
+      left *= 1.0f - kp_clampf(alpha, 0.0f, 1.0f);
+    }
+    from += hit.t + KP_OPTICS_OFF * world->frame->size;
+  }
+  return left;
+}
+
+KP_WALK_FN float kp_walk_sun_at(const kp_cast_world *world, kp_f3 place) {
+  kp_ray ray;
+  ray.origin = place;
+  ray.direction = world->frame->sun;
+  ray.t_min = 0.0f;
+  ray.t_max = HUGE_VALF;
+  ray.mask = KP_RAY_CASTER;
+  if (kp_ray_query(&world->scene->rays, &ray, true).kind != KP_RAY_MISS) {
+    return 0.0f;
+  }
+  return kp_cast_past_puffs(world, place, world->frame->sun);
+}
+
 // Past what stands before the sun, through smoke, and through what is clear.
-KP_WALK_FN kp_rgb kp_cast_sunlight(const kp_cast_world *world, const kp_cast_point *p, float lift) {
+// *share is how much of the sun is seen by itself.
+KP_WALK_FN kp_rgb kp_cast_sunlight(const kp_cast_world *world, const kp_cast_point *p, float lift,
+                                   float *share) {
   const kp_cast_scene *s = world->scene;
   const kp_cast_frame *f = world->frame;
   float behind = 0.0f, turn = kp_shading_turn(f->index, world->x, world->y);
@@ -242,9 +357,13 @@ KP_WALK_FN kp_rgb kp_cast_sunlight(const kp_cast_world *world, const kp_cast_poi
   if (behind < 1.0f) {
     seen = kp_rgb_scale(kp_cast_sun(s, f, p, lift, turn), 1.0f - behind);
   }
+  if (f->has_puffs) {
+    seen = kp_rgb_scale(seen, kp_cast_past_puffs(world, p->position, f->sun));
+  }
   if (world->air.n > 0) {
     seen = kp_rgb_scale(seen, kp_volume_sunlight(&world->air, p->position));
   }
+  *share = kp_walk_largest(seen);
   return kp_rgb_mul(kp_rgb_add(through, seen), f->sun_color);
 }
 
@@ -290,11 +409,6 @@ KP_FN kp_rgb kp_walk_sky(const kp_cast_world *world, kp_f3 direction) {
   return kp_rgb_scale(seen, f->sky_strength);
 }
 
-KP_WALK_FN kp_ray_hit kp_walk_nearest(const kp_cast_world *world, kp_f3 origin, kp_f3 direction,
-                                      float most, uint32_t mask) {
-  return kp_cast_nearest(world->scene, origin, direction, most, mask);
-}
-
 KP_WALK_FN kp_cast_point kp_walk_resolve(const kp_cast_world *world, const kp_walk_path *ray,
                                          const kp_ray_hit *hit) {
   return kp_cast_resolve(world->scene, world->frame, ray, hit);
@@ -304,39 +418,36 @@ KP_FN const kp_cast_material *kp_walk_material_of(const kp_cast_world *world, in
   return &world->scene->materials[material];
 }
 
-KP_WALK_FN float kp_walk_sun_at(const kp_cast_world *world, kp_f3 place) {
-  kp_ray ray;
-  ray.origin = place;
-  ray.direction = world->frame->sun;
-  ray.t_min = 0.0f;
-  ray.t_max = HUGE_VALF;
-  ray.mask = KP_RAY_CASTER;
-  return kp_ray_query(&world->scene->rays, &ray, true).kind == KP_RAY_MISS ? 1.0f : 0.0f;
-}
-
 KP_MARCH_FN float kp_volume_open(const void *owner, kp_f3 place) {
   return kp_walk_sun_at((const kp_cast_world *)owner, place);
 }
 
-// Smoke and flames, which are in the air.
-KP_WALK_FN void kp_walk_between(kp_walk *walk, kp_walk_path *ray, float metres) {
-  const kp_cast_world *world = walk->world;
-  if (world->air.n == 0 || ray->medium != KP_WALK_AIR) {
-    return;
+KP_WALK_FN bool kp_walk_aim(const kp_cast_world *world, kp_march *march) {
+  march->noise = world->noise;
+  return world->air.n > 0 && kp_volume_aim(&world->air, march);
+}
+
+KP_WALK_FN void kp_walk_march(const kp_cast_world *world, kp_march *march, float from, float to) {
+  kp_volume_march(&world->air, world, march, from, to);
+}
+
+// Its light comes past other puffs and smoke.
+KP_WALK_FN kp_sprite kp_walk_sprite(const kp_cast_world *world, const kp_ray_hit *hit) {
+  const kp_cast_frame *f = world->frame;
+  kp_sprite s = kp_cast_bare_sprite(world->scene, hit);
+  const kp_cast_material *m = &world->scene->materials[world->scene->materials_of[1][hit->id]];
+  if (m->glow > 0.0f) {
+    s.color = kp_rgb_scale(s.color, m->glow);
+    return s;
   }
-  kp_volume_ray rays[KP_CAST_VOLUMES];
-  kp_march march;
-  march.origin = ray->origin;
-  march.direction = ray->direction;
-  march.rays = rays;
-  march.length = 1.0f;
-  march.noise = world->noise;
-  march.color = kp_rgb_make(0.0f, 0.0f, 0.0f);
-  march.transmittance = 1.0f;
-  if (kp_volume_aim(&world->air, &march)) {
-    kp_volume_march(&world->air, world, &march, 0.0f, metres);
-    kp_walk_layer(walk, ray, march.color, march.transmittance, 1.0f - march.transmittance);
+  kp_f3 at = kp_f3_madd(s.at, 0.25f * s.radius, f->sun);  // out of its own shadow
+  float sun = kp_walk_sun_at(world, at);
+  if (sun > 0.0f && world->air.n > 0) {
+    sun *= kp_volume_sunlight(&world->air, at);
   }
+  s.color = kp_rgb_mul(s.color, kp_shading_puff(kp_rgb_scale(f->sun_color, sun), f->ambient_up,
+                                                f->ambient_side, f->ambient_down));
+  return s;
 }
 
 // What a glossy surface mirrors: as a ray of its own where it is polished and the eye sees it.
@@ -370,9 +481,24 @@ KP_WALK_FN kp_rgb kp_walk_shade(kp_walk *w, const kp_walk_path *ray, const kp_ca
   float cosine = kp_f3_dot(p->normal, f->sun),
         lift = is_ground ? 0.0f : s->materials[p->material].lift;
   float open = ray->is_of_eye ? kp_cast_open(s, f, p, world->x, world->y) : 1.0f;
+  float open_to_sun = 0.0f;
   kp_rgb sunlight = kp_rgb_make(0.0f, 0.0f, 0.0f);
-  if (cosine > 0.0f) {
-    sunlight = kp_cast_sunlight(world, p, lift);
+  if (cosine > 0.0f || p->is_fibre) {
+    sunlight = kp_cast_sunlight(world, p, lift, &open_to_sun);
+  }
+  kp_rgb ambient = kp_shading_ambient(f->ambient_up, f->ambient_side, f->ambient_down,
+                                      kp_f3_dot(p->normal, f->up));
+  if (p->is_fibre) {
+    kp_fibre fibre;
+    fibre.tangent = p->tangent;
+    fibre.sun = f->sun;
+    fibre.eye = kp_f3_scale(ray->direction, -1.0f);
+    fibre.albedo = p->albedo;
+    fibre.sunlight = sunlight;
+    fibre.ambient = kp_rgb_scale(ambient, open);
+    fibre.gloss = s->materials[p->material].gloss;
+    fibre.seen = open_to_sun;
+    return kp_shading_fibre(&fibre);
   }
   kp_f3 half = kp_f3_normalize(kp_f3_sub(f->sun, ray->direction));
   float peak = kp_f3_dot(p->normal, half);
@@ -385,8 +511,6 @@ KP_WALK_FN kp_rgb kp_walk_shade(kp_walk *w, const kp_walk_path *ray, const kp_ca
     return kp_shading_blinn_phong(&b, p->albedo, sunlight, cosine, peak);
   }
   sunlight = kp_rgb_scale(sunlight, kp_maxf(cosine, 0.0f));
-  kp_rgb ambient = kp_shading_ambient(f->ambient_up, f->ambient_side, f->ambient_down,
-                                      kp_f3_dot(p->normal, f->up));
   kp_rgb light = kp_rgb_add(sunlight, kp_rgb_scale(ambient, open));
   light = kp_rgb_add(light, kp_fire_lights_on(s->fire, f->n_fire, p->position, p->normal));
   kp_rgb color = kp_rgb_mul(p->albedo, light);
@@ -423,6 +547,8 @@ KP_FN void cast_pixel(int64_t i, const cast_pixel_args *a) {
   world.y = (int)(i / f->width);
   world.air = f->air;
   world.air.grids = a->scene.grids;
+  kp_volume_ray volumes[KP_CAST_VOLUMES];
+  world.volumes = volumes;
   world.noise = f->count > 1 ? kp_shading_spread(f->index, world.x, world.y, 5) : 0.5f;
   kp_walk_frame frame;
   frame.size = f->size;

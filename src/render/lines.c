@@ -8,8 +8,7 @@
 #include "render/pass.h"
 
 #define CHUNK 4096
-#define THICK 1.5f  // radius in pixels from which a stroke is a cylinder and not a fibre
-#define DEEP 3.0f   // radius in pixels of the sun's view up to which it is in the deep map
+#define DEEP 3.0f  // radius in pixels of the sun's view up to which it is in the deep map
 
 // A piece on the picture. Inverse depth is linear along it.
 typedef struct stroke {
@@ -201,16 +200,11 @@ void kp_lines_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile) {
   }
 }
 
-// A thick stroke has the normal of its cylinder. A thin one shows all of them at once: take the one
-// square to the fibre that turns most towards eye and sun (as Kajiya and Kay 1989).
 static kp_f3 stroke_normal(const kp_pass *pass, const stroke *s, const stroke_hit *hit,
                            kp_f3 position) {
   kp_f3 round = kp_f3_make(hit->across_x, hit->across_y, -bulge(hit));
   kp_f3 half = kp_f3_sub(pass->sun, kp_f3_normalize(position));
-  half = kp_f3_normalize(kp_f3_madd(half, -kp_f3_dot(half, s->tangent), s->tangent));
-  float thick = kp_clampf(hit->radius_pixels - 0.75f, 0.0f, 1.0f);
-  kp_f3 n = kp_f3_madd(kp_f3_scale(half, 1.0f - thick), thick, kp_f3_normalize(round));
-  return kp_f3_normalize(n);
+  return kp_shading_stroke_normal(kp_f3_normalize(round), half, s->tangent, hit->radius_pixels);
 }
 
 static void describe(const kp_pass *pass, uint32_t index, const stroke *s, const stroke_hit *hit,
@@ -223,7 +217,7 @@ static void describe(const kp_pass *pass, uint32_t index, const stroke *s, const
   point->material = (uint16_t)material_index;
   point->normal = stroke_normal(pass, s, hit, point->position);
   point->tangent = s->tangent;
-  point->is_fibre = hit->radius_pixels < THICK && (int)segment->set != pass->outline;
+  point->is_fibre = hit->radius_pixels < KP_FIBRE_PIXELS && (int)segment->set != pass->outline;
   point->albedo = material->color;
   if (material->scalar != NULL) {
     int64_t v = (int64_t)segment->vertex - p->line_offsets[segment->set];

@@ -277,9 +277,8 @@ typedef struct kp_sprite_layer {
 
 void kp_points_sprites(kp_pass *pass, int64_t tile_index, kp_tile_box box, kp_sprite_layer *layers);
 void kp_points_resolve(const kp_pass *pass, uint32_t ball, kp_surface_point *point);
-// Lays one sprite into a layer, as a ray (view space) sees it.
-void kp_points_add_sprite(const kp_pass *pass, uint32_t ball, kp_f3 origin, kp_f3 direction,
-                          kp_sprite_layer *layer);
+// One sprite as it is drawn, in view space.
+kp_sprite kp_points_sprite(const kp_pass *pass, uint32_t ball);
 
 KP_NODISCARD kp_result kp_triangles_bin(kp_pass *pass, const kp_view *view);
 void kp_triangles_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);

@@ -150,28 +150,6 @@ static kp_rgb color_of(const kp_pass *pass, int set, int64_t i) {
   return material->color;
 }
 
-static float radial(int texture, float q) {
-  const float rim = 0.0183156f;  // exp(-4)
-  switch (texture) {
-  case KP_TEXTURE_FLAT:
-    return 1.0f;
-  case KP_TEXTURE_GAUSS:
-    return (expf(-4.0f * q) - rim) / (1.0f - rim);
-  default:
-    return (1.0f - q) * (1.0f - q);
-  }
-}
-
-// One sprite as it is drawn.
-typedef struct sprite {
-  const kp_ball *ball;
-  kp_rgb color;
-  float alpha;  // in its middle
-  int texture;
-  bool covers;
-} sprite;
-
-// Light on a puff of smoke or dust: that on a small ball which scatters alike everywhere.
 static kp_rgb light_on_puff(const kp_pass *pass, const kp_ball *ball) {
   kp_f3 at = kp_f3_make(ball->x, ball->y, ball->z);
   at = kp_f3_madd(at, 0.25f * fabsf(ball->r), pass->sun);  // out of its own shadow
@@ -180,32 +158,32 @@ static kp_rgb light_on_puff(const kp_pass *pass, const kp_ball *ball) {
   if (sun > 0.0f && pass->n_volumes > 0) {
     sun *= kp_volume_sunlight(&pass->air, at);
   }
-  kp_rgb sum = kp_rgb_scale(light->sun_color, 0.65f * sun);
-  sum = kp_rgb_add(sum, kp_rgb_scale(light->ambient_up, 0.55f));
-  sum = kp_rgb_add(sum, kp_rgb_scale(light->ambient_side, 0.30f));
-  return kp_rgb_add(sum, kp_rgb_scale(light->ambient_down, 0.25f));
+  return kp_shading_puff(kp_rgb_scale(light->sun_color, sun), light->ambient_up,
+                         light->ambient_side, light->ambient_down);
 }
 
-static sprite make_sprite(const kp_pass *pass, uint32_t index) {
+kp_sprite kp_points_sprite(const kp_pass *pass, uint32_t index) {
   const kp_primitives *p = &pass->primitives;
   int set = kp_primitives_set(p->ball_offsets, pass->scene->n_points, index);
   int64_t i = (int64_t)index - p->ball_offsets[set];
   const kp_render_points *points = &pass->scene->points[set];
   const kp_look_def *look = &points->look;
-  sprite s = { .ball = &p->balls[index], .texture = look->texture };
+  const kp_ball *ball = &p->balls[index];
+  kp_sprite s = { .at = { ball->x, ball->y, ball->z }, .radius = fabsf(ball->r) };
+  s.texture = look->texture;
   s.covers = look->sprite == KP_SPRITE_OVER;
   s.alpha = points->alphas != NULL ? points->alphas[i] : 1.0f;
   s.color = color_of(pass, set, i);
   if (look->glow > 0.0) {
     s.color = kp_rgb_scale(s.color, (float)look->glow);
   } else {
-    s.color = kp_rgb_mul(s.color, light_on_puff(pass, s.ball));
+    s.color = kp_rgb_mul(s.color, light_on_puff(pass, ball));
   }
   s.alpha *= s.covers ? (float)look->opacity : 1.0f;
   return s;
 }
 
-static void lay_sprite(kp_sprite_layer *layer, const sprite *s, float alpha) {
+static void lay_sprite(kp_sprite_layer *layer, const kp_sprite *s, float alpha) {
   float weight;
   if (s->covers) {
     alpha = kp_clampf(alpha, 0.0f, 1.0f);
@@ -217,17 +195,18 @@ static void lay_sprite(kp_sprite_layer *layer, const sprite *s, float alpha) {
     layer->light = kp_rgb_add(layer->light, light);
     weight = kp_rgb_luminance(light);
   }
-  layer->depth += weight * s->ball->z;
+  layer->depth += weight * s->at.z;
   layer->weight += weight;
 }
 
 // A disc that faces the eye: its alpha goes by the squared distance q of the ray from the centre,
 // in radii, so that its size on the picture falls with the distance (Lyes 2015, Listings 7.2, 7.3).
 // One that is widened to a pixel keeps its light.
-static void draw_sprite(const kp_pass *pass, const sprite *s, kp_tile_box tile,
+static void draw_sprite(const kp_pass *pass, uint32_t index, kp_tile_box tile,
                         kp_sprite_layer *layers) {
   const kp_view *view = &pass->view;
-  const kp_ball *ball = s->ball;
+  const kp_ball *ball = &pass->primitives.balls[index];
+  kp_sprite sprite = kp_points_sprite(pass, index), *s = &sprite;
   float r = drawn_radius(view, ball), r2 = r * r;
   pixel_bounds bounds;
   if (!find_bounds(view, ball, r, &bounds)) {
@@ -247,20 +226,9 @@ static void draw_sprite(const kp_pass *pass, const sprite *s, kp_tile_box tile,
         // a puff that a surface cuts has no edge there
         float open = s->covers ? kp_minf(0.5f + 0.5f * before / r, 1.0f) : 1.0f;
         lay_sprite(&layers[(y - tile.y0) * KP_TILE_SIZE + (x - tile.x0)], s,
-                   alpha * open * radial(s->texture, q));
+                   alpha * open * kp_shading_radial(s->texture, q));
       }
     }
-  }
-}
-
-void kp_points_add_sprite(const kp_pass *pass, uint32_t ball, kp_f3 origin, kp_f3 direction,
-                          kp_sprite_layer *layer) {
-  sprite s = make_sprite(pass, ball);
-  kp_f3 to = kp_f3_sub(kp_f3_make(s.ball->x, s.ball->y, s.ball->z), origin);
-  kp_f3 off = kp_f3_cross(to, direction);
-  float r = s.ball->r, q = kp_f3_dot(off, off) / (r * r);
-  if (q < 1.0f && kp_f3_dot(to, direction) > 0.0f) {
-    lay_sprite(layer, &s, s.alpha * radial(s.texture, q));
   }
 }
 
@@ -297,8 +265,7 @@ static void draw_sorted(kp_pass *pass, int64_t tile_index, kp_tile_box box,
     qsort(places, (size_t)n, sizeof *places, nearest_first);
   }
   for (int64_t k = 0; k < n; ++k) {
-    sprite s = make_sprite(pass, places[k].index);
-    draw_sprite(pass, &s, box, layers);
+    draw_sprite(pass, places[k].index, box, layers);
   }
   kp_free(places);
 }
@@ -312,8 +279,7 @@ void kp_points_sprites(kp_pass *pass, int64_t tile_index, kp_tile_box box,
   }
   for (int64_t k = bins->offsets[tile_index]; k < bins->offsets[tile_index + 1]; ++k) {
     if (pass->primitives.balls[bins->items[k]].r < 0.0f) {
-      sprite s = make_sprite(pass, bins->items[k]);
-      draw_sprite(pass, &s, box, layers);
+      draw_sprite(pass, bins->items[k], box, layers);
     }
   }
 }
@@ -381,7 +347,7 @@ void kp_points_deep(const kp_pass *pass, const kp_view *view, int64_t tile_index
       for (int x = box.x0; x < box.x1; ++x) {
         float dx = kp_view_slope_x(view, x) - ball->x, q = (dx * dx + dy * dy) / r2;
         if (q < 1.0f) {
-          kp_deep_add(list, x, y, ball->z, alpha * radial(points->look.texture, q));
+          kp_deep_add(list, x, y, ball->z, alpha * kp_shading_radial(points->look.texture, q));
         }
       }
     }

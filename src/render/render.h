@@ -30,14 +30,6 @@ typedef enum kp_sprite_kind {
   KP_SPRITE_COUNT
 } kp_sprite_kind;
 
-// How the alpha of a sprite falls off from its middle to its rim.
-typedef enum kp_sprite_texture {
-  KP_TEXTURE_SOFT,   // (1 - q)^2 of the squared distance q in radii
-  KP_TEXTURE_GAUSS,  // exp(-4 q), brought to 0 at the rim
-  KP_TEXTURE_FLAT,   // a disc
-  KP_TEXTURE_COUNT
-} kp_sprite_texture;
-
 // How polylines are drawn.
 typedef enum kp_stroke_kind {
   KP_STROKE_ROUND,

@@ -59,25 +59,20 @@ static kp_rgb sunlight_on(const kp_pass *pass, const kp_surface_point *point, fl
   return kp_rgb_mul(pass->light.sun_color, sum);
 }
 
-// A fibre (Kajiya and Kay 1989): diffuse light with the sine to the sun, a highlight on the cone
-// that a cylinder mirrors to, and a wider one in the fibre's colour for the light that went through
-// it. What lies deep in a tuft sees less of the sky too.
 static kp_rgb shade_fibre(const kp_pass *pass, const kp_surface_point *point, float gloss,
                           float noise) {
-  kp_f3 eye = eye_of(point);
-  float tl = kp_f3_dot(point->tangent, pass->sun), te = kp_f3_dot(point->tangent, eye);
-  float sl = sqrtf(kp_maxf(0.0f, 1.0f - tl * tl)), se = sqrtf(kp_maxf(0.0f, 1.0f - te * te));
-  float cone = kp_clampf(sl * se - tl * te, 0.0f, 1.0f);
   float seen;
-  kp_rgb sun = sunlight_on(pass, point, noise, &seen);
-  float deep = 0.3f + 0.7f * seen;
+  kp_rgb sunlight = sunlight_on(pass, point, noise, &seen);
   kp_rgb ambient = kp_light_ambient(&pass->light, kp_f3_dot(point->normal, pass->up));
-  kp_rgb light = kp_rgb_scale(sun, 0.7f * sl);
-  light = kp_rgb_add(light, kp_rgb_scale(ambient, point->occlusion * deep));
-  kp_rgb through = kp_rgb_scale(sun, 1.2f * gloss * powf(cone, 8.0f));
-  kp_rgb color = kp_rgb_mul(point->albedo, kp_rgb_add(light, through));
-  float shine = 0.25f * gloss * powf(cone, exp2f(3.0f + 5.0f * gloss));
-  return kp_rgb_add(color, kp_rgb_scale(sun, shine));
+  kp_fibre fibre = { .tangent = point->tangent,
+                     .sun = pass->sun,
+                     .eye = eye_of(point),
+                     .albedo = point->albedo,
+                     .sunlight = sunlight,
+                     .ambient = kp_rgb_scale(ambient, point->occlusion),
+                     .gloss = gloss,
+                     .seen = seen };
+  return kp_shading_fibre(&fibre);
 }
 
 kp_rgb kp_shade_surface(const kp_pass *pass, const kp_surface_point *point, float noise) {

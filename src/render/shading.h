@@ -15,8 +15,18 @@ typedef enum kp_render_ground {
   KP_GROUND_COUNT
 } kp_render_ground;
 
+// How the alpha of a sprite falls off from its middle to its rim.
+typedef enum kp_sprite_texture {
+  KP_TEXTURE_SOFT,   // (1 - q)^2 of the squared distance q in radii
+  KP_TEXTURE_GAUSS,  // exp(-4 q), brought to 0 at the rim
+  KP_TEXTURE_FLAT,   // a disc
+  KP_TEXTURE_COUNT
+} kp_sprite_texture;
+
 // From this gloss on a surface mirrors what is around it and not the sky alone.
 #define KP_GLOSS_MIRRORS 0.35f
+// Radius in pixels from which a stroke is a cylinder and not a fibre.
+#define KP_FIBRE_PIXELS 1.5f
 // Share of mirrored light that is worth a ray.
 #define KP_MIRRORED_LEAST 0.02f
 
@@ -81,6 +91,63 @@ KP_FN float kp_shading_mirrored(float facing, float gloss, float occlusion) {
 KP_FN float kp_shading_highlight(float peak, float gloss) {
   float exponent = exp2f(3.0f + 6.0f * gloss);
   return gloss * 0.04f * (exponent + 8.0f) / 8.0f * powf(kp_clampf(peak, 0.0f, 1.0f), exponent);
+}
+
+// A particle that is light or a puff and no surface.
+typedef struct kp_sprite {
+  kp_f3 at;
+  float radius;  // [m]
+  kp_rgb color;
+  float alpha;      // in its middle
+  int32_t texture;  // kp_sprite_texture
+  int32_t covers;   // what is behind it; else its light adds up
+} kp_sprite;
+
+// Alpha of a sprite at the squared distance q < 1 from its middle, in radii.
+KP_FN float kp_shading_radial(int texture, float q) {
+  const float rim = 0.0183156f;  // exp(-4)
+  if (texture == KP_TEXTURE_GAUSS) {
+    return (expf(-4.0f * q) - rim) / (1.0f - rim);
+  }
+  return texture == KP_TEXTURE_FLAT ? 1.0f : (1.0f - q) * (1.0f - q);
+}
+
+// Light on a puff of smoke or dust: that on a small ball which scatters alike everywhere.
+KP_FN kp_rgb kp_shading_puff(kp_rgb sunlight, kp_rgb up, kp_rgb side, kp_rgb down) {
+  kp_rgb sum = kp_rgb_scale(sunlight, 0.65f);
+  sum = kp_rgb_add(sum, kp_rgb_scale(up, 0.55f));
+  sum = kp_rgb_add(sum, kp_rgb_scale(side, 0.30f));
+  return kp_rgb_add(sum, kp_rgb_scale(down, 0.25f));
+}
+
+// A fibre (Kajiya and Kay 1989): diffuse light with the sine to the sun, a highlight on the cone
+// that a cylinder mirrors to, and a wider one in the fibre's colour for the light that went through
+// it. What lies deep in a tuft, where little of the sun is seen, sees less of the sky too.
+typedef struct kp_fibre {
+  kp_f3 tangent, sun, eye;
+  kp_rgb albedo, sunlight, ambient;
+  float gloss;
+  float seen;  // share of the sun
+} kp_fibre;
+
+// A thick stroke has the normal of its cylinder. A thin one shows all of them at once: take the one
+// square to the fibre that turns most towards eye and sun, whose sum is `half`.
+KP_FN kp_f3 kp_shading_stroke_normal(kp_f3 round, kp_f3 half, kp_f3 tangent, float pixels) {
+  half = kp_f3_normalize(kp_f3_madd(half, -kp_f3_dot(half, tangent), tangent));
+  float thick = kp_clampf(pixels - 0.75f, 0.0f, 1.0f);
+  return kp_f3_normalize(kp_f3_madd(kp_f3_scale(half, 1.0f - thick), thick, round));
+}
+
+KP_FN kp_rgb kp_shading_fibre(const kp_fibre *f) {
+  float tl = kp_f3_dot(f->tangent, f->sun), te = kp_f3_dot(f->tangent, f->eye);
+  float sl = sqrtf(kp_maxf(0.0f, 1.0f - tl * tl)), se = sqrtf(kp_maxf(0.0f, 1.0f - te * te));
+  float cone = kp_clampf(sl * se - tl * te, 0.0f, 1.0f);
+  kp_rgb light = kp_rgb_scale(f->sunlight, 0.7f * sl);
+  light = kp_rgb_add(light, kp_rgb_scale(f->ambient, 0.3f + 0.7f * f->seen));
+  kp_rgb through = kp_rgb_scale(f->sunlight, 1.2f * f->gloss * powf(cone, 8.0f));
+  kp_rgb color = kp_rgb_mul(f->albedo, kp_rgb_add(light, through));
+  float shine = 0.25f * f->gloss * powf(cone, exp2f(3.0f + 5.0f * f->gloss));
+  return kp_rgb_add(color, kp_rgb_scale(f->sunlight, shine));
 }
 
 // Ambient l_a m_a + diffuse l_d m_d max(0, L.N) + specular l_s m_s max(0, H.N)^e, with white

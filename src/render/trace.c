@@ -20,7 +20,6 @@ typedef kp_material kp_walk_material;
 #define WATER_INDEX 1.3333
 #define PARTS_OF_SCENE 1.3  // a liquid by default: so many times its colour across a scene
 #define RAYS_FROM 16        // passes: shadows by rays; fewer would show as grain
-#define SPRITES_MOST 256    // that a ray sees between two surfaces
 
 // ---- materials
 
@@ -68,9 +67,12 @@ static kp_view middle_view(const kp_pass *pass) {
   return view;
 }
 
-static uint8_t mask_of(const kp_look_def *look, bool is_mesh) {
+static uint8_t mask_of(const kp_pass *pass, const kp_look_def *look, bool is_mesh) {
   double opacity = kp_look_opacity(look);
-  if (is_mesh && (look->wireframe || opacity <= 0.0)) {
+  if (is_mesh && look->wireframe) {
+    return pass->by_rays ? KP_RAY_EYE : 0;
+  }
+  if (is_mesh && opacity <= 0.0) {
     return 0;
   }
   return (uint8_t)(KP_RAY_SEEN | (opacity >= 0.5 ? KP_RAY_CASTER : 0) |
@@ -88,9 +90,9 @@ static bool has_bent_rays(const kp_pass *pass) {
 
 static uint8_t mask_of_points(const kp_pass *pass, const kp_look_def *look) {
   if (kp_look_is_sprite(look)) {
-    return has_bent_rays(pass) ? KP_RAY_SPRITE : 0;
+    return has_bent_rays(pass) || pass->by_rays ? KP_RAY_SPRITE : 0;
   }
-  return mask_of(look, false);
+  return mask_of(pass, look, false);
 }
 
 static kp_result build_scene(kp_pass *pass) {
@@ -104,7 +106,7 @@ static kp_result build_scene(kp_pass *pass) {
   uint8_t *balls = masks + p->n_triangles, *segments = balls + p->n_balls;
   for (int k = 0; k < s->n_meshes; ++k) {
     int64_t count = p->triangle_offsets[k + 1] - p->triangle_offsets[k];
-    memset(masks + p->triangle_offsets[k], mask_of(&s->meshes[k].look, true), (size_t)count);
+    memset(masks + p->triangle_offsets[k], mask_of(pass, &s->meshes[k].look, true), (size_t)count);
   }
   for (int k = 0; k < s->n_points; ++k) {
     int64_t count = p->ball_offsets[k + 1] - p->ball_offsets[k];
@@ -113,7 +115,7 @@ static kp_result build_scene(kp_pass *pass) {
   for (int64_t i = 0; i < p->n_segments; ++i) {
     bool is_outline = (int)p->segments[i].set == pass->outline;
     uint8_t outline = pass->by_rays ? KP_RAY_EYE : 0;
-    segments[i] = is_outline ? outline : mask_of(&s->lines[p->segments[i].set].look, false);
+    segments[i] = is_outline ? outline : mask_of(pass, &s->lines[p->segments[i].set].look, false);
   }
   kp_ray_geometry geometry = { .n_triangles = p->n_triangles,
                                .n_balls = p->n_balls,
@@ -323,59 +325,21 @@ static kp_rgb kp_walk_shade(kp_walk *walk, const kp_walk_path *ray, const kp_sur
   return color;
 }
 
-// Smoke and flames, which are in the air.
-static void pass_smoke(kp_walk *walk, kp_walk_path *ray, float metres) {
-  const kp_walk_world *world = walk->world;
-  if (world->volumes == NULL || world->pass->n_volumes == 0 || ray->medium != KP_WALK_AIR) {
-    return;
-  }
-  kp_march march = { .origin = ray->origin,
-                     .direction = ray->direction,
-                     .rays = world->volumes,
-                     .length = 1.0f,
-                     .noise = world->noise,
-                     .transmittance = 1.0f };
-  if (kp_volumes_aim(world->pass, &march)) {
-    kp_volumes_march(world->pass, &march, 0.0f, metres);
-    kp_walk_layer(walk, ray, march.color, march.transmittance, 1.0f - march.transmittance);
-  }
+static bool kp_walk_aim(const kp_walk_world *world, kp_march *march) {
+  march->noise = world->noise;
+  return world->volumes != NULL && world->pass->n_volumes > 0 && kp_volumes_aim(world->pass, march);
 }
 
-// Sprites from the origin to a surface, in the order in which the ray enters them; one that the ray
-// starts in comes where it is left.
-static void pass_sprites(kp_walk *walk, kp_walk_path *ray, float metres) {
-  const kp_pass *pass = walk->world->pass;
-  if (!pass->primitives.has_sprites) {
-    return;
-  }
-  kp_sprite_layer layer = { .through = 1.0f };
-  uint32_t seen[SPRITES_MOST];
-  float from = 0.0f;
-  for (int n = 0; n < SPRITES_MOST && layer.through > KP_WALK_LEAST;) {
-    kp_f3 origin = kp_f3_madd(ray->origin, from, ray->direction);
-    kp_ray_hit hit = cast(pass, origin, ray->direction, metres - from, KP_RAY_SPRITE);
-    if (hit.kind != KP_RAY_BALL) {
-      break;
-    }
-    bool is_new = true;
-    for (int k = 0; k < n && is_new; ++k) {
-      is_new = seen[k] != hit.id;
-    }
-    if (is_new) {
-      seen[n++] = hit.id;
-      kp_points_add_sprite(pass, hit.id, ray->origin, ray->direction, &layer);
-    }
-    from += hit.t + KP_OPTICS_OFF * pass->ray_size;
-  }
-  if (layer.weight > 0.0f) {
-    float cover = kp_clampf(1.0f - layer.through + kp_walk_largest(layer.light), 0.0f, 1.0f);
-    kp_walk_layer(walk, ray, kp_rgb_add(layer.light, layer.color), layer.through, cover);
-  }
+static void kp_walk_march(const kp_walk_world *world, kp_march *march, float from, float to) {
+  kp_volumes_march(world->pass, march, from, to);
 }
 
-static void kp_walk_between(kp_walk *walk, kp_walk_path *ray, float metres) {
-  pass_smoke(walk, ray, metres);
-  pass_sprites(walk, ray, metres);
+static bool kp_walk_has_sprites(const kp_walk_world *world) {
+  return world->pass->primitives.has_sprites;
+}
+
+static kp_sprite kp_walk_sprite(const kp_walk_world *world, const kp_ray_hit *hit) {
+  return kp_points_sprite(world->pass, hit->id);
 }
 
 // ---- from a surface on

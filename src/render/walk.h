@@ -12,7 +12,7 @@
 // which needs no list of tiles and therefore runs on a card. Both bring what they read and how they
 // shade; the walk itself stands here. Before this header they define the types
 //
-//   kp_walk_world     what the functions below read
+//   kp_walk_world     what the functions below read; `volumes` is room for a ray per volume
 //   kp_walk_point     a place on a surface: position, normal, face, material, is_inside
 //   kp_walk_material  is_clear, opacity, gloss, refraction, cloudy, absorbed, color; 0 is air
 //
@@ -22,6 +22,7 @@
 #include "render/optics.h"
 #include "render/ray_kernels.h"
 #include "render/shading.h"
+#include "render/volume_grid.h"
 
 // For what is called from several places: a card gets one copy of it.
 #ifdef __CUDACC__
@@ -34,8 +35,9 @@
 #define KP_WALK_TURNS 14  // surfaces that one ray meets
 #define KP_WALK_SPLITS 4  // of them, at which it may become two
 #define KP_WALK_STACK 7
-#define KP_WALK_LEAST 0.03f       // share of a pixel that is worth a ray of its own
-#define KP_WALK_FIRST 0.004f      // the same at the first surface: what it mirrors is its gloss
+#define KP_WALK_SPRITES 512   // that a ray sees between two surfaces, those it leaves counted again
+#define KP_WALK_LEAST 0.03f   // share of a pixel that is worth a ray of its own
+#define KP_WALK_FIRST 0.004f  // the same at the first surface: what it mirrors is its gloss
 #define KP_WALK_SUN_LOBE 900.0f   // exponent of the mirrored sun
 #define KP_WALK_SUN_BRIGHT 30.0f  // and its light
 #define KP_WALK_GREY 0.5f         // of water in the grey variant (Lyes 2010, indoor splash)
@@ -79,8 +81,11 @@ KP_WALK_FN kp_rgb kp_walk_shade(kp_walk *walk, const kp_walk_path *ray, const kp
 KP_FN kp_rgb kp_walk_sky(const kp_walk_world *world, kp_f3 direction);
 // Share of the sun at a place.
 KP_WALK_FN float kp_walk_sun_at(const kp_walk_world *world, kp_f3 place);
-// Smoke, flames and sprites on so many metres of the way to the next surface.
-KP_WALK_FN void kp_walk_between(kp_walk *walk, kp_walk_path *ray, float metres);
+// Smoke and flames: whether a ray meets any, and a part of the way through them.
+KP_WALK_FN bool kp_walk_aim(const kp_walk_world *world, kp_march *march);
+KP_WALK_FN void kp_walk_march(const kp_walk_world *world, kp_march *march, float from, float to);
+KP_FN bool kp_walk_has_sprites(const kp_walk_world *world);
+KP_WALK_FN kp_sprite kp_walk_sprite(const kp_walk_world *world, const kp_ray_hit *hit);
 
 // ---- sums
 
@@ -161,6 +166,80 @@ KP_WALK_FN void kp_walk_dim(kp_walk *w, kp_walk_path *ray, float metres) {
     w->seen += m->cloudy * kp_walk_largest(gone) * ray->weight.g;
   }
   ray->weight = kp_rgb_mul(ray->weight, left);
+}
+
+// ---- in the air
+
+// What was gathered of smoke since the last time.
+KP_FN void kp_walk_gather(kp_walk *w, kp_walk_path *ray, kp_march *march) {
+  kp_walk_layer(w, ray, march->color, march->transmittance, 1.0f - march->transmittance);
+  march->color = kp_rgb_make(0.0f, 0.0f, 0.0f);
+  march->transmittance = 1.0f;
+}
+
+// Share of its alpha with which a ray meets a sprite before a surface `metres` away. A puff that a
+// surface cuts has no edge there.
+KP_FN float kp_walk_sprite_share(const kp_sprite *s, const kp_walk_path *ray, float metres) {
+  kp_f3 to = kp_f3_sub(s->at, ray->origin), off = kp_f3_cross(to, ray->direction);
+  float along = kp_f3_dot(to, ray->direction), r = s->radius, before = metres - along;
+  float q = kp_f3_dot(off, off) / (r * r);
+  if (!(q < 1.0f && along > 0.0f && before > (s->covers ? -r : 0.0f))) {
+    return 0.0f;
+  }
+  float open = s->covers ? kp_minf(0.5f + 0.5f * before / r, 1.0f) : 1.0f;
+  return open * kp_shading_radial(s->texture, q);
+}
+
+// Whether a sprite that a ray met `from` metres on is met for the first time: one that holds that
+// place was entered before, unless the ray began in it.
+KP_FN bool kp_walk_is_new(const kp_sprite *s, const kp_walk_path *ray, float from) {
+  kp_f3 start = kp_f3_sub(ray->origin, s->at), here = kp_f3_madd(start, from, ray->direction);
+  float square = s->radius * s->radius;
+  return kp_f3_dot(here, here) >= square || kp_f3_dot(start, start) < square;
+}
+
+// Smoke, flames and sprites on so many metres of the way to the next surface: sprites in the order
+// in which the ray enters them; one that it begins in comes where it is left.
+KP_WALK_FN void kp_walk_between(kp_walk *w, kp_walk_path *ray, float metres) {
+  kp_march march;
+  march.origin = ray->origin;
+  march.direction = ray->direction;
+  march.rays = w->world->volumes;
+  march.length = 1.0f;
+  march.color = kp_rgb_make(0.0f, 0.0f, 0.0f);
+  march.transmittance = 1.0f;
+  bool is_misty = ray->medium == KP_WALK_AIR && kp_walk_aim(w->world, &march);
+  bool has_sprites = kp_walk_has_sprites(w->world);
+  float from = 0.0f, at = 0.0f, through = 1.0f;
+  for (int n = 0; n < KP_WALK_SPRITES && has_sprites && through > KP_WALK_LEAST; ++n) {
+    kp_f3 origin = kp_f3_madd(ray->origin, from, ray->direction);
+    kp_ray_hit hit =
+        kp_walk_nearest(w->world, origin, ray->direction, metres - from, KP_RAY_SPRITE);
+    if (hit.kind != KP_RAY_BALL) {
+      break;
+    }
+    kp_sprite s = kp_walk_sprite(w->world, &hit);
+    bool is_new = kp_walk_is_new(&s, ray, from);
+    from += hit.t;
+    float share = is_new ? s.alpha * kp_walk_sprite_share(&s, ray, metres) : 0.0f;
+    if (share > 0.0f && is_misty) {
+      kp_walk_march(w->world, &march, at, from);
+      kp_walk_gather(w, ray, &march);
+      at = from;
+    }
+    if (share > 0.0f) {
+      float alpha = s.covers ? kp_clampf(share, 0.0f, 1.0f) : share;
+      kp_rgb light = kp_rgb_scale(s.color, alpha);
+      float shine = kp_clampf(kp_walk_largest(light), 0.0f, 1.0f);
+      through *= s.covers ? 1.0f - alpha : 1.0f;
+      kp_walk_layer(w, ray, light, s.covers ? 1.0f - alpha : 1.0f, s.covers ? alpha : shine);
+    }
+    from += KP_OPTICS_OFF * w->frame->size;
+  }
+  if (is_misty) {
+    kp_walk_march(w->world, &march, at, metres);
+    kp_walk_gather(w, ray, &march);
+  }
 }
 
 // ---- clear surfaces

@@ -323,13 +323,88 @@ static void glass_loses_no_light(void **state) {
   kp_picture_free(&empty);
 }
 
+static void rays_lay_sprites_over_each_other(void **state) {
+  (void)state;
+  static stage s;
+  static cloud c;
+  kp_render_volume volumes[2];
+  float alphas[N_BALLS];
+  make_smoke(volumes, &c);
+  for (int i = 0; i < N_BALLS; ++i) {
+    alphas[i] = 0.3f + 0.015f * (float)i;
+  }
+  for (int kind = 0; kind < 3; ++kind) {
+    make_stage(&s, false);
+    s.balls.alphas = alphas;
+    s.balls.radius = 0.09;
+    s.balls.look.texture = kind;
+    s.balls.look.glow = kind == 0 ? 0.4 : 0.0;
+    s.balls.look.sprite = kind == 0 ? KP_SPRITE_AUTO : KP_SPRITE_OVER;
+    kp_render_def def = make_def(32);
+    def.occlusion = 0.0;
+    def.box = false;
+    // light adds up alike; of puffs, whose order the rasteriser takes from their middles, and whose
+    // shadows from a map, the sum is asked for
+    assert_methods_agree(&s.scene, def, kind == 0 ? 0.003 : 0.05, kind == 0 ? 0.001 : 0.01);
+  }
+  // in smoke, behind water and in it
+  make_stage(&s, true);
+  s.balls.alphas = alphas;
+  s.balls.look.sprite = KP_SPRITE_OVER;
+  s.balls.radius = 0.09;
+  s.scene.volumes = volumes;
+  s.scene.n_volumes = 2;
+  assert_mirror_draws_it(&s.scene, make_def(3));
+}
+
+static void rays_draw_wireframes(void **state) {
+  (void)state;
+  static stage s;
+  make_stage(&s, true);
+  s.meshes[0].look.wireframe = s.meshes[1].look.wireframe = true;
+  s.meshes[0].look.line_width = 3.0;
+  s.scene.n_lines = 0;
+  assert_mirror_draws_it(&s.scene, make_def(2));
+  kp_render_def def = make_def(16);
+  def.occlusion = 0.0;
+  def.box = false;
+  s.scene.n_meshes = 2;
+  assert_methods_agree(&s.scene, def, 0.01, 0.002);
+}
+
+// A tuft of hairs thinner than a pixel.
+static void rays_light_fibres(void **state) {
+  (void)state;
+  enum { HAIRS = 150, NODES = 6 };
+  static double places[HAIRS * NODES][3];
+  static uint64_t first[HAIRS + 1];
+  for (int i = 0; i < HAIRS * NODES; ++i) {
+    int hair = i / NODES, node = i % NODES;
+    places[i][0] = 0.1 + 0.8 * ((hair * 37) % HAIRS) / HAIRS + 0.01 * node;
+    places[i][1] = 0.12 * node;
+    places[i][2] = 0.3 + 0.4 * ((hair * 11) % HAIRS) / HAIRS - 0.01 * node * node;
+    first[hair + 1] = (uint64_t)(hair + 1) * NODES;
+  }
+  kp_render_lines hair = { .n_lines = HAIRS, .first = first, .radius = 0.004 };
+  hair.positions = (kp_render_positions){ &places[0][0], &places[0][1], &places[0][2], 3 };
+  hair.look = kp_default_look_def();
+  hair.look.gloss = 0.5;
+  kp_render_scene scene = { .lines = &hair, .n_lines = 1 };
+  scene.bounds.max = kp_vec3_make(1.0, 0.8, 1.0);
+  kp_render_def def = make_def(64);
+  def.occlusion = 0.0;
+  def.box = false;
+  assert_methods_agree(&scene, def, 0.03, 0.005);
+  assert_mirror_draws_it(&scene, make_def(2));
+}
+
 static void what_rays_do_not_draw_is_rasterised(void **state) {
   (void)state;
   static stage s;
-  make_stage(&s, false);
+  make_stage(&s, true);
   assert_null(kp_render_not_by_rays(&s.scene));
-  s.balls.look.glow = 1.0;
-  assert_string_equal(kp_render_not_by_rays(&s.scene), "sprites");
+  s.lines.look.stroke = KP_STROKE_LUMISLICE;
+  assert_string_equal(kp_render_not_by_rays(&s.scene), "yarns of slices");
   kp_render_def def = make_def(1);
   kp_picture rays = draw(&s.scene, &def);
   def.method = KP_METHOD_RASTER;
@@ -346,6 +421,9 @@ int main(void) {
     cmocka_unit_test(rays_show_what_the_rasteriser_shows),
     cmocka_unit_test(rays_see_what_lies_around),
     cmocka_unit_test(rays_march_through_smoke),
+    cmocka_unit_test(rays_lay_sprites_over_each_other),
+    cmocka_unit_test(rays_draw_wireframes),
+    cmocka_unit_test(rays_light_fibres),
     cmocka_unit_test(glass_loses_no_light),
     cmocka_unit_test(what_rays_do_not_draw_is_rasterised),
   };
