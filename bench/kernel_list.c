@@ -14,6 +14,7 @@
 #include "linalg/multigrid_kernels.h"
 #include "linalg/pockets_kernels.h"
 #include "linalg/poisson_kernels.h"
+#include "linalg/stream_kernels.h"
 #include "linalg/vector_kernels.h"
 #include "methods/common/advect_kernels.h"
 #include "methods/common/contact_kernels.h"
@@ -86,6 +87,7 @@
   POISSON_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   POCKETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   MULTIGRID_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  STREAM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   VECTOR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FORCE_FIELD_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   INTEGRATE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \

@@ -108,12 +108,13 @@ static kp_result add_fire(kp_world *world, int64_t particles) {
 }
 
 // A flame of vortices over a ball, in a breeze, with a force field that lifts it.
-static kp_result add_vortex_fire(kp_world *world, int64_t particles) {
+static kp_result add_vortices(kp_world *world, int64_t particles, int gather) {
   kp_domain_def domain = kp_default_domain_def();
   domain.min = kp_vec3_make(-2, -1, -2);
   domain.max = kp_vec3_make(2, 4, 2);
   kp_vortex_fire_def settings = kp_default_vortex_fire_def();
   settings.lightness = 0.01;
+  settings.gather = gather;
   kp_fire_def flame = kp_default_fire_def();
   flame.method = KP_FIRE_VORTEX;
   flame.particles = particles;
@@ -134,6 +135,14 @@ static kp_result add_vortex_fire(kp_world *world, int64_t particles) {
   KP_TRY(kp_world_add_collider(world, &wick));
   KP_TRY(kp_world_add_force(world, &draught));
   return kp_world_add_fire(world, &flame);
+}
+
+static kp_result add_vortex_fire(kp_world *world, int64_t particles) {
+  return add_vortices(world, particles, KP_VORTEX_LOCAL);
+}
+
+static kp_result add_vortices_in_cells(kp_world *world, int64_t particles) {
+  return add_vortices(world, particles, KP_VORTEX_IN_CELL);
 }
 
 // ---- shear-thickening fluid
@@ -340,6 +349,7 @@ const kp_kernel_medium kp_kernel_media[] = {
   { "solids", kp_kernel_add_solids, kp_kernel_bend_solids },
   { "sheets", kp_kernel_add_sheets, kp_kernel_bend_solids },
   { "fire of vortices", add_vortex_fire, NULL },
+  { "fire of vortices in cells", add_vortices_in_cells, NULL },
   { "burning gas", kp_kernel_add_gas, NULL },
   { "stf", add_stf, NULL },
   { "stf, magnitude of the sum", add_stf_sum, NULL },

@@ -86,7 +86,7 @@ kp_result kp_study_fire_models(const kp_study_def *def, FILE *out) {
 }
 
 kp_result kp_study_vortex_reach(const kp_study_def *def, FILE *out) {
-  const double reaches[] = { 1.0, 1.5, 2.6, 4.0, 6.0, 10.0, 16.0 };
+  const double reaches[] = { 1.0, 1.5, 2.6, 4.0, 6.0, 10.0, 16.0, 0.0 };
   enum { N = sizeof reaches / sizeof reaches[0] };
   kp_fire_gather_row rows[N];
   kp_world *world = NULL;
@@ -105,7 +105,9 @@ kp_result kp_study_vortex_reach(const kp_study_def *def, FILE *out) {
   KP_TRY(result);
   kp_study_row(out, "reach_cells,error,likeness,seconds,seconds_global");
   for (int k = 0; k < N; ++k) {
-    kp_study_row(out, "%g,%.4g,%.4g,%.4g,%.4g", rows[k].reach, rows[k].error, rows[k].likeness,
+    char reach[32];
+    snprintf(reach, sizeof reach, rows[k].reach > 0.0 ? "%g" : "grid", rows[k].reach);
+    kp_study_row(out, "%s,%.4g,%.4g,%.4g,%.4g", reach, rows[k].error, rows[k].likeness,
                  rows[k].seconds, rows[k].seconds_global);
   }
   return KP_OK;

@@ -121,13 +121,13 @@ KP_NODISCARD kp_result kp_fire_light(kp_world *world, double middle, double low,
                                      double *inner, double *outer);
 
 typedef struct kp_fire_gather_row {
-  double reach;     // cells
+  double reach;     // cells; 0: vortex-in-cell
   double error;     // root mean square of the difference to the global velocity, over its own
   double likeness;  // cosine between the two fields
   double seconds, seconds_global;
 } kp_fire_gather_row;
 
 // The velocity that the vortons of a world make within a reach, against that of all of them, on the
-// samples where there are any.
+// samples where there are any. For vortex-in-cell the latter are as wide as they are on the grid.
 KP_NODISCARD kp_result kp_fire_gather(kp_world *world, const double *reaches, int n,
                                       kp_fire_gather_row *out);

@@ -195,12 +195,12 @@ static kp_vortex_fire *vortex_fire_of(kp_world *world) {
   return NULL;
 }
 
-// The velocity of the samples where vortons are, with a reach or (0) from all of them.
-static kp_result gather(kp_world *world, double reach, double *u, double *seconds) {
+// The velocity of the samples where vortons are, gathered in a way and with a reach.
+static kp_result gather(kp_world *world, int how, double reach, double *u, double *seconds) {
   kp_vortex_fire *fire = vortex_fire_of(world);
   kp_vortex_flame *flame = &fire->flames.data[0];
-  fire->def.gather = reach > 0.0 ? KP_VORTEX_LOCAL : KP_VORTEX_GLOBAL;
-  fire->def.reach = reach > 0.0 ? reach : fire->def.reach;
+  fire->def.gather = how;
+  fire->def.reach = how == KP_VORTEX_LOCAL ? reach : fire->def.reach;
   double begin = kp_time_now();
   KP_TRY(kp_vortex_fire_induce(fire, flame, &world->env));
   KP_TRY(kp_wait(world->backend));
@@ -216,33 +216,45 @@ static kp_result gather(kp_world *world, double reach, double *u, double *second
   return KP_OK;
 }
 
+// Against the sum over all vortons, which on the grid are as wide as they are there.
+static kp_result compare_gather(kp_world *world, double *all, double *some,
+                                kp_fire_gather_row *row) {
+  kp_vortex_flame *flame = &vortex_fire_of(world)->flames.data[0];
+  int64_t count = 3 * flame->grid.nodes->space->n;
+  bool is_local = row->reach > 0.0;
+  double core = flame->core;
+  double error = 0.0;
+  double size = 0.0;
+  double cross = 0.0;
+  double own = 0.0;
+  flame->core = is_local ? core : KP_VORTON_IN_CELL_CORE * flame->cell;
+  kp_result result = gather(world, KP_VORTEX_GLOBAL, 0.0, all, &row->seconds_global);
+  flame->core = core;
+  KP_TRY(result);
+  KP_TRY(gather(world, is_local ? KP_VORTEX_LOCAL : KP_VORTEX_IN_CELL, row->reach, some,
+                &row->seconds));
+  for (int64_t i = 0; i < count; ++i) {
+    error += pow(some[i] - all[i], 2.0);
+    size += all[i] * all[i];
+    own += some[i] * some[i];
+    cross += some[i] * all[i];
+  }
+  row->error = sqrt(error / size);
+  row->likeness = cross / sqrt(size * own);
+  return KP_OK;
+}
+
 kp_result kp_fire_gather(kp_world *world, const double *reaches, int n, kp_fire_gather_row *out) {
   kp_vortex_fire *fire = vortex_fire_of(world);
   kp_vortex_fire_def before = fire->def;
-  double seconds;
   KP_TRY(kp_vortex_fire_induce(fire, &fire->flames.data[0], &world->env));
   int64_t count = 3 * fire->flames.data[0].grid.nodes->space->n;
   double *all = kp_alloc((size_t)count * sizeof *all, KP_MEMORY_SCRATCH);
   double *some = kp_alloc((size_t)count * sizeof *some, KP_MEMORY_SCRATCH);
   kp_result result = all != NULL && some != NULL ? KP_OK : KP_ERROR_MEMORY;
-  if (result == KP_OK) {
-    result = gather(world, 0.0, all, &seconds);
-  }
   for (int k = 0; k < n && result == KP_OK; ++k) {
-    out[k] = (kp_fire_gather_row){ .reach = reaches[k], .seconds_global = seconds };
-    result = gather(world, reaches[k], some, &out[k].seconds);
-    double error = 0.0;
-    double size = 0.0;
-    double cross = 0.0;
-    double own = 0.0;
-    for (int64_t i = 0; i < count && result == KP_OK; ++i) {
-      error += pow(some[i] - all[i], 2.0);
-      size += all[i] * all[i];
-      own += some[i] * some[i];
-      cross += some[i] * all[i];
-    }
-    out[k].error = sqrt(error / size);
-    out[k].likeness = cross / sqrt(size * own);
+    out[k] = (kp_fire_gather_row){ .reach = reaches[k] };
+    result = compare_gather(world, all, some, &out[k]);
   }
   fire->def = before;
   kp_free(all);

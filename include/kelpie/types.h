@@ -483,7 +483,11 @@ typedef enum kp_fire_emitter {
 } kp_fire_emitter;
 typedef enum kp_fire_respawn { KP_FIRE_ALWAYS, KP_FIRE_NEVER } kp_fire_respawn;
 
-typedef enum kp_vortex_gather { KP_VORTEX_LOCAL, KP_VORTEX_GLOBAL } kp_vortex_gather;
+typedef enum kp_vortex_gather {
+  KP_VORTEX_LOCAL,   // those within reach
+  KP_VORTEX_GLOBAL,  // all, one by one
+  KP_VORTEX_IN_CELL  // all, by the stream function on the grid
+} kp_vortex_gather;
 typedef enum kp_vortex_stretching {
   KP_VORTEX_STRETCH_STANDARD,  // J w
   KP_VORTEX_STRETCH_TRANSPOSE  // J^T w

@@ -482,6 +482,7 @@ static void test_inversion(void **state) {
   kp_real w[3] = { 0 }, rise[3] = { 0 }, v[3] = { 0 };
   vorton_touch_args a = { .grid = { .cell = 1.0, .lo = { -1, -1, -1 }, .n = { 2, 2, 2 } },
                           .core = 0.05,
+                          .felt = 0.05,
                           .volume = 1e-3,
                           .share = 1.0,
                           .limit = 1e9 };

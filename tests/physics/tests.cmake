@@ -85,6 +85,7 @@ kp_test(test_smoke_claims_long SOURCES test_smoke_claims.c wake_long.c ${gas_sup
 kp_test(test_smoke SOURCES test_smoke.c ${gas_support} LABELS full)
 kp_test(test_fire SOURCES test_fire.c ${media_support} LABELS full)
 kp_test(test_vortex_fire SOURCES test_vortex_fire.c ${media_support} LABELS full)
+kp_test(test_vortex_in_cell SOURCES test_vortex_in_cell.c ${media_support} LABELS full)
 kp_test(test_fire_claims SOURCES test_fire_claims.c ${media_support} LABELS full)
 kp_test(test_stf_memory SOURCES test_stf_memory.c ../support/claims.c LABELS fast)
 kp_test(test_stf SOURCES test_stf.c ${physics_support} LABELS full)

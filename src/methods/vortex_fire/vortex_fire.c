@@ -12,9 +12,10 @@ VORTON_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
 #define CELL_MARGIN (1.0 + 1e-6)  // a pair at exactly the radius cannot fall between two cells
 #define NEAR 1.5                  // cells, radius of the weight that counts vortons
-#define ROOM_PER_BALL 62.5        // volume of a flame over the cube of its emitter's radius
-#define SMALLEST_GRID 4096.0      // samples that any flame may have
-#define RUNAWAY 100.0             // cells in one step
+#define CROWD_WEIGHT (315.0 / (16.0 * VORTON_FOUR_PI) / (NEAR * NEAR * NEAR))
+#define ROOM_PER_BALL 62.5    // volume of a flame over the cube of its emitter's radius
+#define SMALLEST_GRID 4096.0  // samples that any flame may have
+#define RUNAWAY 100.0         // cells in one step
 #define FOR_EACH_FLAME(fire, f)                                                                    \
   for (kp_vortex_flame *f = (fire)->flames.data, *end_ = f + (fire)->flames.count; f < end_; ++f)
 
@@ -156,6 +157,7 @@ static void vortex_fire_destroy(void **self) {
     return;
   }
   FOR_EACH_FLAME(fire, f) {
+    kp_stream_destroy(&f->stream);
     kp_vorton_grid_free(&f->grid);
     kp_flame_free(&f->flame);
   }
@@ -271,7 +273,7 @@ static kp_result run_induce(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *en
     .reach2 = (kp_real)(reach * reach),
     .strength = (kp_real)(f->volume / VORTON_FOUR_PI),
     .inverse_near2 = (kp_real)(1.0 / (near * near)),
-    .weight = (kp_real)(315.0 / (16.0 * VORTON_FOUR_PI) / (NEAR * NEAR * NEAR)),
+    .weight = (kp_real)CROWD_WEIGHT,
   };
   kp_call call;
   kp_pair_job job;
@@ -281,6 +283,36 @@ static kp_result run_induce(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *en
   KP_BIND(&call, &a, density, &grid->density->buffers[0], KP_ACCESS_OVERWRITE);
   KP_TRY(kp_pair_job_make(grid->cells, f->flame.medium.cells, radius, &job));
   return kp_call_pairs(env->backend, &call, &job);
+}
+
+// Vortex-in-cell: vorticity to the edges of cells, its stream function, velocity from that.
+static kp_result run_stream(kp_vortex_flame *f, kp_env *env) {
+  kp_vorton_grid *grid = &f->grid;
+  double near = NEAR * f->cell;
+  if (f->stream == NULL) {
+    KP_TRY(kp_stream_create(env->backend, &f->stream));
+  }
+  KP_TRY(kp_stream_fit(f->stream, grid->shape.n));
+  vorton_spread_args a = {
+    .inverse_cell = (kp_real)(1.0 / f->cell),
+    .strength = (kp_real)(f->volume / f->cell),
+    .inverse_near2 = (kp_real)(1.0 / (near * near)),
+    .weight = (kp_real)CROWD_WEIGHT,
+  };
+  kp_call call;
+  kp_pair_job job;
+  kp_call_init(&call, &vorton_spread_kernel, &a);
+  KP_BIND3(&call, &a, j_w, f->vorticity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, x, kp_stream_vorticity(f->stream, 0), KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, y, kp_stream_vorticity(f->stream, 1), KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, z, kp_stream_vorticity(f->stream, 2), KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, density, &grid->density->buffers[0], KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_pair_job_make(grid->cells, f->flame.medium.cells, VORTON_SPREAD_REACH * f->cell, &job));
+  KP_TRY(kp_call_pairs(env->backend, &call, &job));
+  kp_field *velocity = grid->nodes->velocity;
+  kp_buffer *out[3] = { &velocity->buffers[0], &velocity->buffers[1], &velocity->buffers[2] };
+  KP_TRY(kp_stream_solve(f->stream, f->cell, &f->solved));
+  return kp_stream_center(f->stream, out);
 }
 
 static kp_result run_slopes(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *env) {
@@ -305,7 +337,7 @@ static kp_result run_slopes(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *en
 kp_result kp_vortex_fire_induce(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *env) {
   KP_TRY(kp_medium_space(&f->flame.medium, env));
   KP_TRY(fit_grid(fire, f, env));
-  KP_TRY(run_induce(fire, f, env));
+  KP_TRY(fire->def.gather == KP_VORTEX_IN_CELL ? run_stream(f, env) : run_induce(fire, f, env));
   return run_slopes(fire, f, env);
 }
 
@@ -429,6 +461,9 @@ static kp_result touch(kp_vortex_fire *fire, kp_vortex_flame *f, kp_env *env, si
   vorton_touch_args a = { .grid = grid->shape,
                           .solid = solid_now(&env->scenery.solids[solid], baked, env),
                           .core = f->core,
+                          .felt = fire->def.gather == KP_VORTEX_IN_CELL
+                                      ? KP_VORTON_IN_CELL_CORE * f->cell
+                                      : f->core,
                           .volume = f->volume,
                           .share = -expm1(-fire->def.shedding * env->dt),
                           .limit = fire->def.limit };

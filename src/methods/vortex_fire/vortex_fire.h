@@ -2,6 +2,7 @@
 // their vorticity, rise and curl around solids (Lyes 2015, sections 4.4 and 6.4).
 #pragma once
 
+#include "linalg/stream.h"
 #include "methods/common/flame.h"
 #include "methods/vortex_fire/vortex_fire_kernels.h"
 
@@ -28,10 +29,16 @@ double kp_vorton_grid_span(double cell, const kp_aabb *box, const int32_t also[6
 // Makes it so: places samples where they were not.
 KP_NODISCARD kp_result kp_vorton_grid_fit(kp_vorton_grid *grid, const int32_t span[6]);
 
+// Cells: radius of the ball that turns its middle as fast as the spline of a vorton on the grid,
+// which is near the Gaussian of spread 1/sqrt(3): R^3 = 3 sqrt(pi/2) 3^(-3/2).
+#define KP_VORTON_IN_CELL_CORE 0.898
+
 typedef struct kp_vortex_flame {
   kp_flame flame;
   kp_vorton_grid grid;
+  kp_stream *stream;          // of gather = "grid"; NULL while there was no need
   double cell, core, volume;  // m, m, m^3
+  kp_stream_report solved;    // of the last step
   kp_field *vorticity;        // 1/s
   kp_field *rise;             // m/s, the buoyant part of the velocity
   kp_field *target;           // m/s that it goes to

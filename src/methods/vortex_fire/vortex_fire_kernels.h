@@ -140,6 +140,78 @@ VORTON_INLINE void vorton_induce_store(int64_t i, const vorton_induce_acc *acc,
   a->density[i] = a->weight * kp_w_sum(acc->n);
 }
 
+// Vorticity on the edges of cells, each component on those along its axis, by cubic B-splines that
+// reach two cells either way along each axis: each vorton gives all it has, and its first three
+// moments stay what they were. Crowding as above.
+#define VORTON_SPREAD_J(X)                                                                         \
+  X(wx)                                                                                            \
+  X(wy)                                                                                            \
+  X(wz)
+
+#define VORTON_SPREAD_REACH 4.1  // cells from the middle of a cell to all that its edges feel
+
+typedef struct vorton_spread_args {
+  kp_real inverse_cell;
+  kp_real strength;  // V/h, which makes it w h^2
+  kp_real inverse_near2, weight;
+  const kp_real *j_wx, *j_wy, *j_wz;
+  kp_real *x, *y, *z, *density;
+} vorton_spread_args;
+
+typedef struct vorton_spread_i {
+  char unused;
+} vorton_spread_i;
+
+typedef struct vorton_spread_acc {
+  kp_w x, y, z, n;
+} vorton_spread_acc;
+
+KP_PAIR_J(vorton_spread, VORTON_SPREAD_J)
+
+VORTON_INLINE void vorton_spread_load(int64_t i, const vorton_spread_args *a, vorton_spread_i *self,
+                                      vorton_spread_acc *acc) {
+  (void)i, (void)a;
+  self->unused = 0;
+  acc->x = acc->y = acc->z = acc->n = kp_w_splat((kp_real)0);
+}
+
+VORTON_INLINE kp_w vorton_spline(kp_w x) {
+  kp_w zero = kp_w_splat((kp_real)0);
+  kp_w away = kp_w_max(x, -x);
+  kp_w outer = kp_w_max((kp_real)2 - away, zero);
+  kp_w inner = kp_w_max((kp_real)1 - away, zero);
+  return (outer * outer * outer - (kp_real)4 * inner * inner * inner) * (kp_real)(1.0 / 6.0);
+}
+
+VORTON_INLINE void vorton_spread_pair(vorton_spread_acc *acc, const vorton_spread_i *self,
+                                      const vorton_spread_j *j, kp_w dx, kp_w dy, kp_w dz, kp_w r2,
+                                      const vorton_spread_args *a) {
+  (void)self;
+  kp_w zero = kp_w_splat((kp_real)0);
+  kp_w half = kp_w_splat((kp_real)0.5);
+  kp_w sx = a->inverse_cell * dx;
+  kp_w sy = a->inverse_cell * dy;
+  kp_w sz = a->inverse_cell * dz;
+  // in the middle of a cell and at its lower side
+  kp_w mx = vorton_spline(sx), lx = vorton_spline(sx - half);
+  kp_w my = vorton_spline(sy), ly = vorton_spline(sy - half);
+  kp_w mz = vorton_spline(sz), lz = vorton_spline(sz - half);
+  acc->x += mx * ly * lz * j->wx;
+  acc->y += lx * my * lz * j->wy;
+  acc->z += lx * ly * mz * j->wz;
+  kp_w q = kp_w_max((kp_real)1 - a->inverse_near2 * r2, zero);
+  acc->n += q * q * q;
+}
+
+VORTON_INLINE void vorton_spread_store(int64_t i, const vorton_spread_acc *acc,
+                                       const vorton_spread_i *self, const vorton_spread_args *a) {
+  (void)self;
+  a->x[i] = a->strength * kp_w_sum(acc->x);
+  a->y[i] = a->strength * kp_w_sum(acc->y);
+  a->z[i] = a->strength * kp_w_sum(acc->z);
+  a->density[i] = a->weight * kp_w_sum(acc->n);
+}
+
 // J and the vorticity that density makes, by central differences, one-sided at the rim of the grid.
 // Vortons are light: rho = rho_a (1 - beta n), so (grad rho x g)/rho_a = -beta grad n x g.
 typedef struct vorton_slope_args {
@@ -433,6 +505,7 @@ typedef struct vorton_touch_args {
   vorton_grid grid;
   vorton_solid solid;
   double core;    // R [m]
+  double felt;    // radius inside which the flow of a vorton grows with the distance [m]
   double volume;  // V [m^3]
   double share;   // 1 - exp(-rate dt)
   double limit;
@@ -472,7 +545,7 @@ KP_FN void vorton_touch(int64_t i, const vorton_touch_args *a) {
   }
   const double contact[3] = { p[0] - gap * n[0], p[1] - gap * n[1], p[2] - gap * n[2] };
   double d = gap < 0.0 ? -gap : gap;
-  d = d > a->core ? d : a->core;
+  d = d > a->felt ? d : a->felt;
   double own = a->volume / VORTON_FOUR_PI / (d * d * d) * -gap;
   vorton_solid_velocity(&a->solid, contact, wall);
   vorton_spot spot = vorton_find(&a->grid, contact);
@@ -568,4 +641,5 @@ KP_FN void vorton_most(int64_t i, const vorton_most_args *a, double *v) {
   POINT(vorton, color)                                                                             \
   REDUCE(vorton, most, VORTON_MOST_OPS)                                                            \
   PAIR(vorton, induce, vorton_induce_args, VORTON_INDUCE_J)                                        \
+  PAIR(vorton, spread, vorton_spread_args, VORTON_SPREAD_J)                                        \
   PAIR(vorton, exchange, vorton_exchange_args, VORTON_EXCHANGE_J)

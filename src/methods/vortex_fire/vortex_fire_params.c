@@ -8,7 +8,7 @@ extern const kp_param_table kp_vortex_fire_params;
   KP_PARAM(kp_vortex_fire_def, member, kind, unit, lowest, highest, text)
 #define WORDS(member, words, text) KP_PARAM_WORDS(kp_vortex_fire_def, member, words, text)
 
-static const char *const gather_words[] = { "local", "global", NULL };
+static const char *const gather_words[] = { "local", "global", "grid", NULL };
 static const char *const scheme_words[] = { "standard", "transpose", NULL };
 static const char *const advection_words[] = { "euler", "midpoint", NULL };
 static const char *const grid_words[] = { "follow", "grow", NULL };
@@ -21,8 +21,9 @@ static const kp_param rows[] = {
   ROW(volume, REAL, "m^3", 1e-18, 1e18,
       "What a vorton stands for; when not given, that of a cell."),
   WORDS(gather, gather_words,
-        "Which vortons a sample of the grid feels: those within reach, or all of them, which costs "
-        "the square of their number."),
+        "Which vortons a sample of the grid feels: those within reach; all of them one by one, "
+        "which costs the square of their number; or all of them by a stream function that is "
+        "solved on the grid (vortex-in-cell), which smooths over a cell."),
   ROW(reach, REAL, "cells", 0.5, 64,
       "How far a sample feels; 1.5 is the ball in the 27 cells around it."),
   ROW(stretching, REAL, "", 0, 1, "Share of the vortex stretching that is applied."),
