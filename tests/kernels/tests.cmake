@@ -33,3 +33,7 @@ if(KELPIE_HAS_CUDA)
   target_link_libraries(pairs_cuda PRIVATE kelpie_flags)
   target_sources(test_pairs PRIVATE $<TARGET_OBJECTS:pairs_cuda>)
 endif()
+# the same on a device with a memory of its own
+kp_test_command(test_pairs_mirror
+  COMMAND ${CMAKE_COMMAND} -E env KP_TEST_BACKEND=mirror $<TARGET_FILE:test_pairs>
+  LABELS fast TIMEOUT 300)

@@ -18,6 +18,7 @@ kp_test(test_cavity_long SOURCES test_cavity.c cavity_long.c ${physics_support} 
 kp_test(test_colliding_flows SOURCES test_colliding_flows.c colliding_short.c ${physics_support} LABELS full TIMEOUT 600)
 kp_test(test_colliding_flows_long SOURCES test_colliding_flows.c colliding_long.c ${physics_support} LABELS long TIMEOUT 7200)
 kp_test(test_taylor_green SOURCES test_taylor_green.c ${physics_support} LABELS full)
+kp_test(test_sph_sound SOURCES test_sph_sound.c ${physics_support} LABELS full)
 kp_test(test_cup SOURCES test_cup.c ${physics_support} LABELS full)
 kp_test(test_vortex_share SOURCES test_vortex_share.c ${physics_support} LABELS long TIMEOUT 3600)
 kp_test(test_shaken_sphere SOURCES test_shaken_sphere.c ${physics_support} LABELS long TIMEOUT 3600)
