@@ -1,5 +1,6 @@
 #include "geom/marching_device.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "data/call.h"
@@ -120,102 +121,97 @@ static kp_result number_rows(kp_device_mesh *m, int64_t n) {
   return kp_device_resize(&m->triangles, KP_TYPE_U32, 3 * m->n_triangles, sizeof(uint32_t));
 }
 
-// ---- blocks
+// Arguments of all four launches; those of blocks end as those of lattices do.
+typedef union march_args {
+  marching_block_args of_blocks;
+  marching_lattice_args of_lattice;
+} march_args;
 
-#define BIND_BLOCK_SET(call, a, blocks, mesh)                                                      \
-  KP_BIND_BLOCKS(call, a, blocks, set.b, KP_ACCESS_READ);                                          \
-  KP_BIND(call, a, set.table, &(mesh)->table, KP_ACCESS_READ)
+// Launches of one form, and where the arrays of rows begin in its arguments.
+typedef struct march_form {
+  const kp_kernel *kernels[4];
+  size_t rows;
+} march_form;
+
+// Bits of samples, cuts of edges, vertices, triangles: what each launch does with the arrays.
+#define N_ROW_ARRAYS 7
+#define READ (KP_ACCESS_READ + 1)
+#define MAKE (KP_ACCESS_OVERWRITE + 1)
+static const int row_access[4][N_ROW_ARRAYS] = {
+  // bits, cut, edges, starts, vertices, normals, triangles; 0: nothing
+  { MAKE, 0, 0, 0, 0, 0, 0 },
+  { READ, MAKE, MAKE, MAKE, 0, 0, 0 },
+  { 0, READ, READ, 0, MAKE, MAKE, 0 },
+  { READ, READ, READ, READ, 0, 0, MAKE },
+};
+
+static void bind_samples(kp_call *call, march_args *a, kp_device_mesh *m, kp_device_blocks *blocks,
+                         kp_buffer *values) {
+  if (blocks != NULL) {
+    KP_BIND_BLOCKS(call, a, blocks, of_blocks.set.b, KP_ACCESS_READ);
+    KP_BIND(call, a, of_blocks.set.table, &m->table, KP_ACCESS_READ);
+  } else {
+    KP_BIND(call, a, of_lattice.set.l.values, values, KP_ACCESS_READ);
+    KP_BIND(call, a, of_lattice.set.table, &m->table, KP_ACCESS_READ);
+  }
+}
+
+// The four launches over n rows of blocks, or of a lattice with these values.
+static kp_result march(kp_device_mesh *m, const march_form *form, const march_args *args,
+                       kp_device_blocks *blocks, kp_buffer *values, int64_t n) {
+  kp_buffer *const arrays[N_ROW_ARRAYS] = { &m->bits,     &m->cut,     &m->edges,    &m->starts,
+                                            &m->vertices, &m->normals, &m->triangles };
+  for (int launch = 0; launch < 4; ++launch) {
+    bool is_of_edges = launch == 2;
+    if (is_of_edges) {
+      KP_TRY(number_rows(m, n));
+    }
+    march_args a = *args;
+    kp_call call;
+    kp_call_init(&call, form->kernels[launch], &a);
+    bind_samples(&call, &a, m, blocks, values);
+    for (int k = 0; k < N_ROW_ARRAYS; ++k) {
+      int access = row_access[launch][k];
+      if (access > 0) {
+        kp_call_bind(&call, form->rows + (size_t)k * sizeof(void *), arrays[k],
+                     (kp_access)(access - 1));
+      }
+    }
+    KP_TRY(kp_call_run(m->backend, &call, is_of_edges ? 3 * n : n));
+  }
+  return KP_OK;
+}
 
 kp_result kp_device_march_blocks(kp_device_mesh *m, kp_device_blocks *b, float level) {
-  marching_block_set set = { .b = b->shape, .level = level };
-  set.rows = b->shape.edge * b->shape.depth;
-  int64_t n = b->shape.n_stored * set.rows;
+  static const march_form form = { { &marching_block_bits_kernel, &marching_block_cuts_kernel,
+                                     &marching_block_vertices_kernel,
+                                     &marching_block_triangles_kernel },
+                                   offsetof(marching_block_args, bits) };
+  int32_t rows = b->shape.edge * b->shape.depth;
+  int64_t n = b->shape.n_stored * rows;
   m->n_vertices = m->n_triangles = 0;
   if (n == 0) {
     return KP_OK;
   }
   KP_TRY(make_rows(m, n, KP_TYPE_U8));
-  kp_call call;
-  marching_block_bits_args bits = { .set = set };
-  kp_call_init(&call, &marching_block_bits_kernel, &bits);
-  BIND_BLOCK_SET(&call, &bits, b, m);
-  KP_BIND(&call, &bits, bits, &m->bits, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(m->backend, &call, n));
-  marching_block_cuts_args cuts = { .set = set };
-  kp_call_init(&call, &marching_block_cuts_kernel, &cuts);
-  BIND_BLOCK_SET(&call, &cuts, b, m);
-  KP_BIND(&call, &cuts, bits, &m->bits, KP_ACCESS_READ);
-  KP_BIND(&call, &cuts, cut, &m->cut, KP_ACCESS_OVERWRITE);
-  KP_BIND(&call, &cuts, edges, &m->edges, KP_ACCESS_OVERWRITE);
-  KP_BIND(&call, &cuts, triangles, &m->starts, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(m->backend, &call, n));
-  KP_TRY(number_rows(m, n));
-  marching_block_vertices_args vertices = { .set = set };
-  kp_call_init(&call, &marching_block_vertices_kernel, &vertices);
-  BIND_BLOCK_SET(&call, &vertices, b, m);
-  KP_BIND(&call, &vertices, cut, &m->cut, KP_ACCESS_READ);
-  KP_BIND(&call, &vertices, edges, &m->edges, KP_ACCESS_READ);
-  KP_BIND(&call, &vertices, vertices, &m->vertices, KP_ACCESS_OVERWRITE);
-  KP_BIND(&call, &vertices, normals, &m->normals, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(m->backend, &call, 3 * n));
-  marching_block_triangles_args triangles = { .set = set };
-  kp_call_init(&call, &marching_block_triangles_kernel, &triangles);
-  BIND_BLOCK_SET(&call, &triangles, b, m);
-  KP_BIND(&call, &triangles, bits, &m->bits, KP_ACCESS_READ);
-  KP_BIND(&call, &triangles, cut, &m->cut, KP_ACCESS_READ);
-  KP_BIND(&call, &triangles, edges, &m->edges, KP_ACCESS_READ);
-  KP_BIND(&call, &triangles, starts, &m->starts, KP_ACCESS_READ);
-  KP_BIND(&call, &triangles, triangles, &m->triangles, KP_ACCESS_OVERWRITE);
-  return kp_call_run(m->backend, &call, n);
+  march_args a = { .of_blocks.set = { .b = b->shape, .level = level, .rows = rows } };
+  return march(m, &form, &a, b, NULL, n);
 }
-
-// ---- lattices
-
-#define BIND_LATTICE(call, a, samples, mesh)                                                       \
-  KP_BIND(call, a, set.l.values, samples, KP_ACCESS_READ);                                         \
-  KP_BIND(call, a, set.table, &(mesh)->table, KP_ACCESS_READ)
 
 kp_result kp_device_march_lattice(kp_device_mesh *m, const kp_lattice *l, kp_buffer *values,
                                   float level) {
-  marching_lattice set = { .l = *l, .level = level, .words = (l->n[0] + 31) / 32 };
+  static const march_form form = { { &marching_bits_kernel, &marching_cuts_kernel,
+                                     &marching_vertices_kernel, &marching_triangles_kernel },
+                                   offsetof(marching_lattice_args, bits) };
   m->n_vertices = m->n_triangles = 0;
   if (l->n[0] < 1 || l->n[1] < 1 || l->n[2] < 1) {
     return KP_OK;
   }
-  int64_t n = (int64_t)l->n[1] * l->n[2] * set.words;
+  int32_t words = (l->n[0] + 31) / 32;
+  int64_t n = (int64_t)l->n[1] * l->n[2] * words;
   KP_TRY(make_rows(m, n, KP_TYPE_U32));
-  kp_call call;
-  marching_bits_args bits = { .set = set };
-  kp_call_init(&call, &marching_bits_kernel, &bits);
-  BIND_LATTICE(&call, &bits, values, m);
-  KP_BIND(&call, &bits, bits, &m->bits, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(m->backend, &call, n));
-  marching_cuts_args cuts = { .set = set };
-  kp_call_init(&call, &marching_cuts_kernel, &cuts);
-  BIND_LATTICE(&call, &cuts, values, m);
-  KP_BIND(&call, &cuts, bits, &m->bits, KP_ACCESS_READ);
-  KP_BIND(&call, &cuts, cut, &m->cut, KP_ACCESS_OVERWRITE);
-  KP_BIND(&call, &cuts, edges, &m->edges, KP_ACCESS_OVERWRITE);
-  KP_BIND(&call, &cuts, triangles, &m->starts, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(m->backend, &call, n));
-  KP_TRY(number_rows(m, n));
-  marching_vertices_args vertices = { .set = set };
-  kp_call_init(&call, &marching_vertices_kernel, &vertices);
-  BIND_LATTICE(&call, &vertices, values, m);
-  KP_BIND(&call, &vertices, cut, &m->cut, KP_ACCESS_READ);
-  KP_BIND(&call, &vertices, edges, &m->edges, KP_ACCESS_READ);
-  KP_BIND(&call, &vertices, vertices, &m->vertices, KP_ACCESS_OVERWRITE);
-  KP_BIND(&call, &vertices, normals, &m->normals, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(m->backend, &call, 3 * n));
-  marching_triangles_args triangles = { .set = set };
-  kp_call_init(&call, &marching_triangles_kernel, &triangles);
-  BIND_LATTICE(&call, &triangles, values, m);
-  KP_BIND(&call, &triangles, bits, &m->bits, KP_ACCESS_READ);
-  KP_BIND(&call, &triangles, cut, &m->cut, KP_ACCESS_READ);
-  KP_BIND(&call, &triangles, edges, &m->edges, KP_ACCESS_READ);
-  KP_BIND(&call, &triangles, starts, &m->starts, KP_ACCESS_READ);
-  KP_BIND(&call, &triangles, triangles, &m->triangles, KP_ACCESS_OVERWRITE);
-  return kp_call_run(m->backend, &call, n);
+  march_args a = { .of_lattice.set = { .l = *l, .level = level, .words = words } };
+  return march(m, &form, &a, NULL, values, n);
 }
 
 // ---- to the host

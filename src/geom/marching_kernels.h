@@ -81,10 +81,21 @@ typedef struct marching_block_set {
   int32_t rows;  // of a block
 } marching_block_set;
 
-typedef struct marching_block_bits_args {
+// Of all four kernels. The arrays of rows come in the order of marching_lattice_args, so that one
+// launch serves both; `starts` are counts of triangles, then their beginnings.
+typedef struct marching_block_args {
   marching_block_set set;
-  uint8_t *bits;
-} marching_block_bits_args;
+  uint8_t *bits, *cut;
+  uint32_t *edges, *starts;
+  kp_vec3 *vertices;
+  float *normals;
+  uint32_t *triangles;
+} marching_block_args;
+
+typedef marching_block_args marching_block_bits_args;
+typedef marching_block_args marching_block_cuts_args;
+typedef marching_block_args marching_block_vertices_args;
+typedef marching_block_args marching_block_triangles_args;
 
 KP_FN void marching_block_bits(int64_t i, const marching_block_bits_args *a) {
   int32_t e = a->set.b.edge;
@@ -122,13 +133,6 @@ KP_FN void marching_take_rows(const marching_block_set *s, const uint8_t *bits, 
   }
 }
 
-typedef struct marching_block_cuts_args {
-  marching_block_set set;
-  const uint8_t *bits;
-  uint8_t *cut;
-  uint32_t *edges, *triangles;
-} marching_block_cuts_args;
-
 KP_FN void marching_block_cuts(int64_t i, const marching_block_cuts_args *a) {
   const marching_block_set *s = &a->set;
   uint64_t four[4];
@@ -143,16 +147,8 @@ KP_FN void marching_block_cuts(int64_t i, const marching_block_cuts_args *a) {
     a->cut[at] = (uint8_t)cut[axis];
     a->edges[at] = (uint32_t)kp_marching_count(cut[axis]);
   }
-  a->triangles[i] = marching_count_triangles(s->table, four, mask);
+  a->starts[i] = marching_count_triangles(s->table, four, mask);
 }
-
-typedef struct marching_block_vertices_args {
-  marching_block_set set;
-  const uint8_t *cut;
-  const uint32_t *edges;
-  kp_vec3 *vertices;
-  float *normals;
-} marching_block_vertices_args;
 
 KP_FN void marching_block_vertices(int64_t i, const marching_block_vertices_args *a) {
   const marching_block_set *s = &a->set;
@@ -166,13 +162,6 @@ KP_FN void marching_block_vertices(int64_t i, const marching_block_vertices_args
     marching_put(a->vertices, a->normals, vertex++, &v);
   }
 }
-
-typedef struct marching_block_triangles_args {
-  marching_block_set set;
-  const uint8_t *bits, *cut;
-  const uint32_t *edges, *starts;
-  uint32_t *triangles;
-} marching_block_triangles_args;
 
 // The vertex on an edge along an axis that starts at a sample of the block or of the next ones.
 KP_FN uint32_t marching_block_vertex_of(const marching_block_triangles_args *a, int64_t block,
@@ -216,10 +205,19 @@ typedef struct marching_lattice {
   int32_t words;  // of a row
 } marching_lattice;
 
-typedef struct marching_bits_args {
+typedef struct marching_lattice_args {
   marching_lattice set;
-  uint32_t *bits;
-} marching_bits_args;
+  uint32_t *bits, *cut;
+  uint32_t *edges, *starts;
+  kp_vec3 *vertices;
+  float *normals;
+  uint32_t *triangles;
+} marching_lattice_args;
+
+typedef marching_lattice_args marching_bits_args;
+typedef marching_lattice_args marching_cuts_args;
+typedef marching_lattice_args marching_vertices_args;
+typedef marching_lattice_args marching_triangles_args;
 
 // Word `word` of row (j, k).
 typedef struct marching_word {
@@ -261,12 +259,6 @@ KP_FN uint64_t marching_row_bits(const marching_lattice *s, const uint32_t *bits
   return row[0] | next << 32;
 }
 
-typedef struct marching_cuts_args {
-  marching_lattice set;
-  const uint32_t *bits;
-  uint32_t *cut, *edges, *triangles;
-} marching_cuts_args;
-
 KP_FN void marching_cuts(int64_t i, const marching_cuts_args *a) {
   const marching_lattice *s = &a->set;
   marching_word w = marching_word_of(s, i);
@@ -287,15 +279,8 @@ KP_FN void marching_cuts(int64_t i, const marching_cuts_args *a) {
     a->cut[at] = cut[axis];
     a->edges[at] = (uint32_t)kp_marching_count(cut[axis]);
   }
-  a->triangles[i] = has_j && has_k ? marching_count_triangles(s->table, four, mask) : 0u;
+  a->starts[i] = has_j && has_k ? marching_count_triangles(s->table, four, mask) : 0u;
 }
-
-typedef struct marching_vertices_args {
-  marching_lattice set;
-  const uint32_t *cut, *edges;
-  kp_vec3 *vertices;
-  float *normals;
-} marching_vertices_args;
 
 KP_FN void marching_vertices(int64_t i, const marching_vertices_args *a) {
   const marching_lattice *s = &a->set;
@@ -310,12 +295,6 @@ KP_FN void marching_vertices(int64_t i, const marching_vertices_args *a) {
     marching_put(a->vertices, a->normals, vertex++, &v);
   }
 }
-
-typedef struct marching_triangles_args {
-  marching_lattice set;
-  const uint32_t *bits, *cut, *edges, *starts;
-  uint32_t *triangles;
-} marching_triangles_args;
 
 KP_FN void marching_triangles(int64_t i, const marching_triangles_args *a) {
   const marching_lattice *s = &a->set;
