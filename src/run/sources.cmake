@@ -1,5 +1,6 @@
 kp_sources(
   api.c
+  band_points.c
   batch.c
   batch_parts.c batch_volumes.c
   frame.c

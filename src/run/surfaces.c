@@ -1,5 +1,6 @@
 #include "run/surfaces.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,6 +84,12 @@ static kp_liquid_surface find_liquid(const kp_world *world, const kp_liquid_def 
   kp_space *space = kp_registry_find(world->registry, liquid->name);
   bool has_particles = space != NULL && kp_space_is_population(world, space);
   found.particles = has_particles ? space : NULL;
+  bool has_band = liquid->method == KP_LIQUID_FLIP && world->spec.flip.band > 0.0;
+  for (size_t g = 0; g < world->env.grids.count && has_band && found.below == NULL; ++g) {
+    kp_mac *mac = world->env.grids.data[g].mac;
+    found.depth = kp_space_find(mac->space, "depth");
+    found.below = found.depth != NULL ? mac : NULL;
+  }
   return found;
 }
 
@@ -163,6 +170,7 @@ void kp_surfaces_free(kp_surfaces *surfaces) {
   kp_surfacer_free(&surfaces->surfacer);
   kp_isosurface_free(&surfaces->mesh);
   kp_mesh_smoother_free(&surfaces->smoother);
+  kp_band_points_free(&surfaces->below);
   kp_free(surfaces->values);
   kp_free(surfaces->other);
   surfaces->values = surfaces->other = NULL;
@@ -378,6 +386,20 @@ static kp_result take_grid_velocity(const kp_surfaces *s, const kp_liquid_surfac
 
 // ---- particles
 
+// Where deep cells are full by right (kp_flip_band_full), but a cell and a half below the surface
+// at least: there its particles say where it lies.
+#define BAND_LEAST 1.5
+
+// What is below a narrow band; nothing where there is none.
+static kp_result find_below(kp_surfaces *s, const kp_world *world, const kp_liquid_surface *item) {
+  s->below.n = 0;
+  if (item->below == NULL) {
+    return KP_OK;
+  }
+  double least = fmax(world->spec.flip.band - 0.5, BAND_LEAST);
+  return kp_band_points_find(&s->below, item->below, item->depth, least, item->spacing);
+}
+
 static int64_t count_particles(const kp_liquid_surface *item) {
   int64_t n = 0;
   for (size_t p = 0; p < item->n_parts; ++p) {
@@ -386,16 +408,36 @@ static int64_t count_particles(const kp_liquid_surface *item) {
   return n;
 }
 
-// One component of a field of all parts, side by side in `room`; that of a single liquid where it
-// lies.
-static kp_result get_array(const kp_liquid_surface *item, const char *name, int c, void **room,
-                           void **out) {
+// Component c of a field for the points below a band, behind those of n particles in `to`: what
+// they are not asked for is the mean of the particles.
+static void add_below(const kp_band_points *below, const char *name, int c, int64_t n, void *to) {
+  if (strcmp(name, "position") == 0) {
+    memcpy((double *)to + n, below->x[c], (size_t)below->n * sizeof *below->x[c]);
+  } else if (strcmp(name, "velocity") == 0) {
+    memcpy((kp_real *)to + n, below->speed[c], (size_t)below->n * sizeof *below->speed[c]);
+  } else {
+    kp_real *values = to;
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+      sum += (double)values[i];
+    }
+    for (int64_t i = 0; i < below->n; ++i) {
+      values[n + i] = (kp_real)(n > 0 ? sum / (double)n : 0.0);
+    }
+  }
+}
+
+// One component of a field of all parts and of what is below them, side by side in `room`; that of
+// a single liquid where it lies.
+static kp_result get_array(const kp_surfaces *s, const kp_liquid_surface *item, const char *name,
+                           int c, void **room, void **out) {
   kp_field *field = kp_space_find(item->particles, name);
-  if (item->n_parts == 1) {
+  if (item->n_parts == 1 && s->below.n == 0) {
     return kp_buffer_get(&field->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, out);
   }
   size_t width = kp_type_size(field->type), filled = 0;
-  size_t size = (size_t)count_particles(item) * width;
+  int64_t n = count_particles(item);
+  size_t size = (size_t)(n + s->below.n) * width;
   if (*room == NULL || kp_alloc_size(*room) < size) {
     kp_free(*room);
     *room = kp_alloc(size + size / 2, KP_MEMORY_MESH);
@@ -408,8 +450,13 @@ static kp_result get_array(const kp_liquid_surface *item, const char *name, int 
     field = kp_space_find(space, name);
     void *part;
     KP_TRY(kp_buffer_get(&field->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &part));
-    memcpy((char *)*room + filled, part, (size_t)space->n * width);
+    if (space->n > 0) {
+      memcpy((char *)*room + filled, part, (size_t)space->n * width);
+    }
     filled += (size_t)space->n * width;
+  }
+  if (s->below.n > 0) {
+    add_below(&s->below, name, c, n, *room);
   }
   *out = *room;
   return KP_OK;
@@ -418,9 +465,9 @@ static kp_result get_array(const kp_liquid_surface *item, const char *name, int 
 static kp_result get_cloud(kp_surfaces *s, const kp_liquid_surface *item, kp_cloud *out) {
   void *x[3];
   for (int c = 0; c < 3; ++c) {
-    KP_TRY(get_array(item, "position", c, &s->gathered[c], &x[c]));
+    KP_TRY(get_array(s, item, "position", c, &s->gathered[c], &x[c]));
   }
-  *out = (kp_cloud){ .n = count_particles(item), .x = x[0], .y = x[1], .z = x[2] };
+  *out = (kp_cloud){ .n = count_particles(item) + s->below.n, .x = x[0], .y = x[1], .z = x[2] };
   return KP_OK;
 }
 
@@ -439,17 +486,27 @@ static kp_surfacing settings_of(const kp_surfaces *s, const kp_world *world,
 
 // ---- particles on a device
 
-// As get_array, without a copy to the host.
-static kp_result get_buffer(const kp_liquid_surface *item, const char *name, int c, kp_buffer *room,
-                            kp_buffer **out) {
+// As get_array, without a copy of the particles to the host.
+static kp_result get_buffer(kp_surfaces *s, const kp_liquid_surface *item, const char *name, int c,
+                            int array, kp_buffer **out) {
   kp_field *field = kp_space_find(item->particles, name);
   *out = &field->buffers[c];
-  if (item->n_parts == 1) {
+  if (item->n_parts == 1 && s->below.n == 0) {
     return KP_OK;
   }
+  kp_buffer *room = &s->joined[array];
   size_t width = kp_type_size(field->type), filled = 0;
+  int64_t n = count_particles(item);
   void *to, *from;
-  KP_TRY(kp_device_resize(room, field->type, count_particles(item), width));
+  KP_TRY(kp_device_resize(room, field->type, n + s->below.n, width));
+  if (s->below.n > 0) {
+    // the points come from the host, and so do the particles with them
+    KP_TRY(get_array(s, item, name, c, &s->gathered[array], &from));
+    KP_TRY(kp_buffer_get(room, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, &to));
+    memcpy(to, from, (size_t)(n + s->below.n) * width);
+    *out = room;
+    return KP_OK;
+  }
   KP_TRY(kp_buffer_get(room, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &to));
   for (size_t p = 0; p < item->n_parts; ++p) {
     kp_space *space = item[p].particles;
@@ -467,9 +524,9 @@ static kp_result get_device_cloud(kp_surfaces *s, const kp_liquid_surface *item,
                                   kp_device_cloud *out) {
   kp_buffer *x[3];
   for (int c = 0; c < 3; ++c) {
-    KP_TRY(get_buffer(item, "position", c, &s->joined[c], &x[c]));
+    KP_TRY(get_buffer(s, item, "position", c, c, &x[c]));
   }
-  *out = (kp_device_cloud){ count_particles(item), x[0], x[1], x[2] };
+  *out = (kp_device_cloud){ count_particles(item) + s->below.n, x[0], x[1], x[2] };
   return KP_OK;
 }
 
@@ -563,8 +620,8 @@ static kp_result add_carried(kp_surfaces *s, const kp_liquid_surface *item,
     for (int c = 0; c < field->components; ++c) {
       int a = 3 + n + c;
       void *memory = NULL;
-      KP_TRY(cloud->is_on_device ? get_buffer(item, name, c, &s->joined[a], &buffers[n + c])
-                                 : get_array(item, name, c, &s->gathered[a], &memory));
+      KP_TRY(cloud->is_on_device ? get_buffer(s, item, name, c, a, &buffers[n + c])
+                                 : get_array(s, item, name, c, &s->gathered[a], &memory));
       values[n + c] = memory;
     }
     KP_TRY(add_field(batch, item->name, name, carried[f].unit, field->components,
@@ -585,6 +642,7 @@ static kp_result make_mesh(kp_surfaces *s, const kp_world *world, const kp_liqui
                            liquid_cloud *cloud) {
   kp_surfacing how = settings_of(s, world, item);
   cloud->is_on_device = !world->backend->vt->shares_host_memory;
+  KP_TRY(find_below(s, world, item));
   if (cloud->is_on_device) {
     KP_TRY(get_device_cloud(s, item, &cloud->device));
     KP_TRY(kp_device_surfacer_fill(&s->device, &how, &cloud->device));

@@ -6,6 +6,7 @@
 #include "base/param.h"
 #include "geom/mesh_smooth.h"
 #include "geom/surface_device.h"
+#include "run/band_points.h"
 #include "run/batch.h"
 
 typedef struct kp_surface_out {
@@ -31,6 +32,8 @@ typedef struct kp_liquid_surface {
   kp_mac *mac;  // with its distance, or NULL
   kp_field *distance;
   kp_space *particles;  // or NULL
+  kp_mac *below;        // of a narrow band of particles: the grid with the rest, or NULL
+  kp_field *depth;      // of its cells
   double spacing;       // m, of the particles
   size_t n_parts;       // the surface goes around this liquid and the next n_parts - 1
 } kp_liquid_surface;
@@ -46,6 +49,7 @@ typedef struct kp_surfaces {
   void *gathered[KP_SURFACE_ARRAYS];  // of liquids that are joined, one after the other
   kp_device_surfacer device;          // the same where particles lie on a device
   kp_buffer joined[KP_SURFACE_ARRAYS];
+  kp_band_points below;  // of the liquid at hand
   kp_isosurface mesh;
   kp_mesh_smoother smoother;
 } kp_surfaces;

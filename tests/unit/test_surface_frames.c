@@ -159,11 +159,75 @@ static void test_device(void **state) {
   }
 }
 
+// A deep pool whose particles are a band under its surface.
+static kp_world *make_band(const char *backend, int dimension, double band) {
+  bool is_flat = dimension == 2;
+  kp_test_settings settings = kp_test_settings_make(dimension, kp_vec3_make(0, 0, 0),
+                                                    kp_vec3_make(1.6, 1.2, is_flat ? 0.0 : 0.8));
+  settings.backend = backend;
+  settings.simulation.gravity = kp_vec3_make(0, -9.81, 0);
+  kp_world *world = kp_test_world(&settings);
+  kp_flip_def flip = kp_default_flip_def();
+  flip.band = band;
+  assert_ok(kp_world_set_flip(world, &flip));
+  kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0, 0, 0),
+                                       kp_vec3_make(1.0, 0.8, is_flat ? 0.0 : 0.8), D);
+  water.method = KP_LIQUID_FLIP;
+  assert_ok(kp_world_add_liquid(world, &water));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+// What is below a narrow band is full, moves as the grid does, and is so on a device too.
+static void test_band(void **state) {
+  kp_surface_out how = kp_default_surface_out();
+  for (int kind = 0; kind < 2; ++kind) {
+    how.field = kind == 0 ? KP_SURFACE_ANISOTROPIC : KP_SURFACE_ZHU_BRIDSON;
+    kp_frame *frames[2];
+    for (int w = 0; w < 2; ++w) {
+      kp_world *world = make_band(w == 0 ? "cpu" : "mirror", 3, 2.0);
+      int64_t n_first = kp_registry_find(world->registry, "water")->n;
+      kp_test_steps(world, 6);
+      assert_true(kp_registry_find(world->registry, "water")->n < 0.9 * (double)n_first);
+      frames[w] = load(world, &how, *state);
+      kp_world_destroy(&world);
+    }
+    const kp_frame_mesh *a = kp_frame_find_mesh(frames[0], "surface of water");
+    const kp_frame_mesh *b = kp_frame_find_mesh(frames[1], "surface of water");
+    double volume = volume_of(a), fastest = 0.0;
+    print_message("volume %.4f of 0.64\n", volume);
+    assert_near_relative(volume, 0.64, 0.04);
+    for (uint64_t i = 0; i < a->n_vertices; ++i) {
+      fastest = fmax(fastest, kp_vec3_length(a->velocities[i]));
+    }
+    assert_between(fastest, 0.01, 5.0);
+    assert_int_equal(a->n_vertices, b->n_vertices);
+    size_t size = (size_t)a->n_vertices * sizeof *a->vertices;
+    assert_memory_equal(a->vertices, b->vertices, size);
+    assert_memory_equal(a->velocities, b->velocities, size);
+    kp_frame_free(&frames[0]);
+    kp_frame_free(&frames[1]);
+  }
+  // a sheet has the area that it has where all of it is particles
+  double areas[2];
+  for (int w = 0; w < 2; ++w) {
+    kp_world *world = make_band("cpu", 2, 2.0 * w);
+    kp_test_steps(world, 6);
+    kp_frame *frame = load(world, &how, *state);
+    areas[w] = volume_of(kp_frame_find_mesh(frame, "surface of water")) / (how.voxel * D);
+    kp_frame_free(&frame);
+    kp_world_destroy(&world);
+  }
+  print_message("area %.4f without a band, %.4f with one\n", areas[0], areas[1]);
+  assert_near_relative(areas[1], areas[0], 0.02);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_joined, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_apart, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test(test_device),
+    cmocka_unit_test_setup_teardown(test_band, kp_test_folder_make, kp_test_folder_remove),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
