@@ -253,7 +253,12 @@ kp_result kp_flow_follow(kp_flow *flow, const kp_flow_activity *activity) {
   // what moves on by a step, and the flow around it that drives it there
   int32_t margin = (int32_t)ceil(flow->grid.cfl) + KP_MAC_BLOCK / 2;
   KP_TRY(kp_mac_set_window(flow->mac, lo, hi, margin));
-  return flow->mac->window_revision == revision ? KP_OK : quieten(flow);
+  if (flow->mac->window_revision == revision) {
+    return KP_OK;
+  }
+  KP_TRY(quieten(flow));
+  // ghosts beside the window are outside of it too, and the method may trace before it fills them
+  return kp_mac_fill_velocity(flow->mac, flow->velocity);
 }
 
 // ---- solids and sides

@@ -20,8 +20,8 @@ static void pls_destroy(void **self) {
   if (pls == NULL) {
     return;
   }
-  kp_buffer *all[] = { &pls->shape_phi, &pls->jump,   &pls->marks, &pls->first,
-                       &pls->list,      &pls->counts, &pls->places };
+  kp_buffer *all[] = { &pls->shape_phi, &pls->jump,   &pls->marks,  &pls->first,
+                       &pls->list,      &pls->counts, &pls->places, &pls->source };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     kp_buffer_free(all[k]);
   }
@@ -42,8 +42,8 @@ kp_result kp_pls_create(kp_env *env, const kp_pls_setup *setup, kp_pls **out) {
   if (pls == NULL) {
     return KP_ERROR_MEMORY;
   }
-  kp_buffer *all[] = { &pls->shape_phi, &pls->jump,   &pls->marks, &pls->first,
-                       &pls->list,      &pls->counts, &pls->places };
+  kp_buffer *all[] = { &pls->shape_phi, &pls->jump,   &pls->marks,  &pls->first,
+                       &pls->list,      &pls->counts, &pls->places, &pls->source };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     kp_buffer_init(all[k], env->backend);
   }
@@ -133,25 +133,31 @@ static kp_result pour_one(kp_pls *pls, const pls_nozzle *nozzle) {
   return KP_OK;
 }
 
-static kp_result drain_one(kp_pls *pls, const kp_shape_def *shape) {
-  pls_drain_args a = { .grid = pls->flow.mac->view,
-                       .center = { shape->center.x, shape->center.y, shape->center.z },
-                       .radius = shape->kind == KP_SHAPE_SPHERE ? shape->radius : 0.0 };
+static pls_sink sink_of(const kp_shape_def *shape) {
+  pls_sink sink = { .center = { shape->center.x, shape->center.y, shape->center.z },
+                    .radius = shape->kind == KP_SHAPE_SPHERE ? shape->radius : 0.0 };
   const double lo[3] = { shape->min.x, shape->min.y, shape->min.z };
   const double hi[3] = { shape->max.x, shape->max.y, shape->max.z };
   for (int c = 0; c < 3; ++c) {
     // a box that is flat along an axis is unbounded along it
     bool flat = lo[c] == hi[c];
-    a.lo[c] = flat ? -HUGE_VAL : lo[c];
-    a.hi[c] = flat ? HUGE_VAL : hi[c];
+    sink.lo[c] = flat ? -HUGE_VAL : lo[c];
+    sink.hi[c] = flat ? HUGE_VAL : hi[c];
   }
+  return sink;
+}
+
+static kp_result drain_one(kp_pls *pls, const kp_shape_def *shape) {
+  pls_sink sink = sink_of(shape);
+  pls_drain_args a = { .grid = pls->flow.mac->view, .sink = sink };
   kp_call call;
   kp_call_init(&call, &pls_drain_kernel, &a);
   KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_WRITE);
-  return kp_mac_rows(pls->flow.mac, KP_MAC_CELL, &call);
+  KP_TRY(kp_mac_rows(pls->flow.mac, KP_MAC_CELL, &call));
+  return pls->set != NULL ? kp_pls_particles_strike(pls, &sink) : KP_OK;
 }
 
-kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
+static kp_result pour_and_drain(kp_pls *pls, kp_env *env) {
   for (size_t e = 0; e < pls->emitters.count; ++e) {
     const kp_emitter_def *def = &pls->emitters.data[e];
     if (env->time >= def->start && env->time < def->stop) {
@@ -163,6 +169,21 @@ kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
     KP_TRY(drain_one(pls, &env->scenery.sinks[s].shape));
   }
   return kp_mac_fill_cells(pls->flow.mac, phi_of(pls), NAN);
+}
+
+kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
+  bool is_counted = pls->volume >= 0.0 && pls->emitters.count + env->scenery.n_sinks > 0;
+  double before = 0.0;
+  double after = 0.0;
+  if (is_counted) {
+    KP_TRY(kp_pls_volume(pls, &before));
+  }
+  KP_TRY(pour_and_drain(pls, env));
+  if (is_counted) {
+    KP_TRY(kp_pls_volume(pls, &after));
+    pls->volume = fmax(pls->volume + after - before, 0.0);
+  }
+  return KP_OK;
 }
 
 // ---- stages
@@ -274,6 +295,7 @@ static kp_result pls_solve(void *self, kp_env *env) {
     KP_TRY(write_jump(pls));
     how.surface_pressure = &pls->jump;
   }
+  KP_TRY(kp_pls_volume_source(pls, env->dt, &how.source));
   return kp_flow_project(&pls->flow, env, &how);
 }
 
@@ -367,6 +389,7 @@ kp_result kp_pls_store(kp_pls *pls) {
   out[0] = (double)pls->age;
   out[1] = (double)pls->rounds;
   out[2] = pls->set != NULL ? (double)pls->set->next_id : 0.0;
+  out[3] = pls->volume;
   return KP_OK;
 }
 
@@ -377,6 +400,7 @@ static kp_result pls_loaded(void *self) {
   KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&in));
   pls->age = (int64_t)in[0];
   pls->rounds = (uint64_t)in[1];
+  pls->volume = in[3];
   if (pls->set != NULL) {
     pls->set->next_id = (kp_gid)in[2];
   }

@@ -31,6 +31,7 @@ typedef struct kp_pls {
   double band;          // cells that phi is a distance in
   kp_buffer shape_phi;  // of one shape, at the start
   kp_buffer jump;       // Pa at the surface; with tension
+  kp_buffer source;     // 1/s: what the volume lacks; made when first needed
   // particles of both signs; NULL without
   kp_set *set;
   kp_cells *cells;
@@ -46,6 +47,7 @@ typedef struct kp_pls {
   kp_space *state;
   int64_t age;         // sub-steps since the particles were seeded
   uint64_t rounds;     // how often they were
+  double volume;       // cells of liquid that there should be; below 0: nobody knows
   uint64_t seeded_in;  // revision of the window that the counts were cleared for
   KP_ARRAY(kp_emitter_def) emitters;
   KP_ARRAY(kp_aabb) nozzles;  // around them, for the window
@@ -64,6 +66,9 @@ KP_NODISCARD kp_result kp_pls_flags(kp_pls *pls);
 KP_NODISCARD kp_result kp_pls_into_solids(kp_pls *pls);
 KP_NODISCARD kp_result kp_pls_particles_create(kp_pls *pls, kp_env *env);
 KP_NODISCARD kp_result kp_pls_particles_move(kp_pls *pls, kp_env *env);
+// Those inside a sink are no longer heard.
+struct pls_sink;
+KP_NODISCARD kp_result kp_pls_particles_strike(kp_pls *pls, const struct pls_sink *sink);
 // Those on the wrong side by more than their radius bring the distance back.
 KP_NODISCARD kp_result kp_pls_particles_correct(kp_pls *pls);
 KP_NODISCARD kp_result kp_pls_particles_fit(kp_pls *pls);  // radii
@@ -71,5 +76,12 @@ KP_NODISCARD kp_result kp_pls_particles_seed(kp_pls *pls);
 // The surface alone, along the velocity as it is: for tests of tracking.
 KP_NODISCARD kp_result kp_pls_surface(kp_pls *pls, kp_env *env);
 KP_NODISCARD kp_result kp_pls_store(kp_pls *pls);
+// Cells of liquid outside solids, the same for any order of summing.
+KP_NODISCARD kp_result kp_pls_volume(kp_pls *pls, double *cells);
+// What there should be from here on: what is there. Not known where sides let water through.
+KP_NODISCARD kp_result kp_pls_volume_begin(kp_pls *pls);
+// The divergence of a step that corrects a share of what is missing or too much; *out is NULL where
+// nothing is.
+KP_NODISCARD kp_result kp_pls_volume_source(kp_pls *pls, double dt, kp_buffer **out);
 // Volume, area and centre of the liquid outside solids.
 KP_NODISCARD kp_result kp_pls_measure(kp_pls *pls, kp_level_set_sums *out);

@@ -17,6 +17,7 @@
   ROW(pls, into_solid)                                                                             \
   ROW(pls, pour)                                                                                   \
   ROW(pls, drain)                                                                                  \
+  POINT(pls, strike)                                                                               \
   ROW(pls, push)                                                                                   \
   ROW(pls, start)                                                                                  \
   ROW(pls, jump)                                                                                   \
@@ -28,6 +29,8 @@
   POINT(pls, keep)                                                                                 \
   ROW(pls, count)                                                                                  \
   ROW(pls, seed)                                                                                   \
+  ROW(pls, swell)                                                                                  \
+  REDUCE(pls, volume, KP_REDUCE_SUM)                                                               \
   REDUCE(pls, sums, PLS_SUMS)
 
 #define PLS_RADIUS_MIN 0.1  // cells (Enright et al. 2002)
@@ -158,10 +161,28 @@ KP_FN void pls_pour(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_pour
 }
 
 // A sink: a box, or a ball when it has a radius.
-typedef struct pls_drain_args {
-  kp_mac_view grid;
+typedef struct pls_sink {
   double lo[3], hi[3];
   double center[3], radius;
+} pls_sink;
+
+// Distance to it, negative inside.
+KP_FN double pls_sink_distance(const pls_sink *s, const double x[3], int dimension) {
+  double d = -1e30;
+  double square = 0.0;
+  for (int c = 0; c < dimension; ++c) {
+    double below = s->lo[c] - x[c];
+    double above = x[c] - s->hi[c];
+    d = below > d ? below : d;
+    d = above > d ? above : d;
+    square += (x[c] - s->center[c]) * (x[c] - s->center[c]);
+  }
+  return s->radius > 0.0 ? sqrt(square) - s->radius : d;
+}
+
+typedef struct pls_drain_args {
+  kp_mac_view grid;
+  pls_sink sink;
   kp_real *phi;
 } pls_drain_args;
 
@@ -170,20 +191,25 @@ KP_FN void pls_drain(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_dra
   for (int64_t i = i0; i < i1; ++i) {
     double x[3];
     kp_mac_place(g, KP_MAC_CELL, i, j, k, x);
-    double d = -1e30;
-    double square = 0.0;
-    for (int c = 0; c < g->dimension; ++c) {
-      double below = a->lo[c] - x[c];
-      double above = x[c] - a->hi[c];
-      d = below > d ? below : d;
-      d = above > d ? above : d;
-      square += (x[c] - a->center[c]) * (x[c] - a->center[c]);
-    }
-    d = a->radius > 0.0 ? sqrt(square) - a->radius : d;
+    double d = pls_sink_distance(&a->sink, x, g->dimension);
     int64_t at = kp_mac_at(g, i, j, k);
     // never nearer to the surface than the sink's own: outside of it nothing changes
     a->phi[at] = d < 0.0 ? level_set_max(a->phi[at], (kp_real)-d) : a->phi[at];
   }
+}
+
+typedef struct pls_strike_args {
+  kp_mac_view grid;
+  pls_sink sink;
+  const kp_pos *x, *y, *z;
+  int32_t *sign;
+} pls_strike_args;
+
+// Particles of what is drained would bring it back: they are struck out.
+KP_FN void pls_strike(int64_t i, const pls_strike_args *a) {
+  const double x[3] = { a->x[i], a->y[i], a->z[i] };
+  int is_in = pls_sink_distance(&a->sink, x, a->grid.dimension) < 0.0;
+  a->sign[i] = is_in ? 0 : a->sign[i];
 }
 
 typedef struct pls_push_args {
@@ -547,6 +573,45 @@ KP_FN void pls_seed(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_seed
         ++place;
       }
     }
+  }
+}
+
+// ---- volume
+
+#define PLS_SHARES 1048576.0  // parts of a cell that its volume is counted in
+
+typedef struct pls_volume_args {
+  int64_t first;
+  kp_mac_view grid;
+  const uint8_t *flags;
+  const kp_real *phi;
+} pls_volume_args;
+
+// Liquid of a cell in whole parts: their sum is exact, so any order of summing gives the same bits.
+KP_FN void pls_volume(int64_t t, const pls_volume_args *a, double *out) {
+  const kp_mac_view *g = &a->grid;
+  int64_t at = a->first + t;
+  int64_t cell[3];
+  out[0] = 0.0;
+  int is_in = level_set_cell(g, at, cell);
+  if (is_in && (a->flags[at] & KP_CELL_KIND) != KP_CELL_SOLID && a->phi[at] < g->h) {
+    out[0] = floor(PLS_SHARES * level_set_share_at(g, a->phi, at) + 0.5);
+  }
+}
+
+// The divergence that brings the volume back, in all of the water.
+typedef struct pls_swell_args {
+  kp_mac_view grid;
+  kp_real rate;  // 1/s
+  const uint8_t *flags;
+  kp_real *source;
+} pls_swell_args;
+
+KP_FN void pls_swell(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_swell_args *a) {
+  int64_t at = kp_mac_at(&a->grid, 0, j, k);
+  for (int64_t i = at + i0; i < at + i1; ++i) {
+    int is_water = (a->flags[i] & KP_CELL_KIND) == KP_CELL_FLUID;
+    a->source[i] = is_water ? a->rate : (kp_real)0;
   }
 }
 

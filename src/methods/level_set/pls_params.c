@@ -40,6 +40,9 @@ static const kp_param rows[] = {
       "Water leaves solids that pull at it near its surface; without, a jet along a ball follows "
       "it "
       "around."),
+  ROW(volume, REAL, "", 0, 1,
+      "Share of what the water has gained or lost that a step takes back, all over it; 0 lets the "
+      "volume drift, and so do open sides of the domain."),
   ROW(suction, REAL, "Pa", 0, 1e12, "What a solid may pull with before water leaves it."),
 };
 

@@ -89,7 +89,7 @@ static kp_result add_state(kp_pls *pls, kp_env *env, const char *name) {
   snprintf(text, sizeof text, "%.36s.level_set", name);
   KP_TRY(kp_registry_add_space(env->registry, text, KP_SPACE_GLOBAL, &pls->state));
   KP_TRY(kp_space_add_fields(pls->state, &desc, 1));
-  return kp_space_append(pls->state, 3, NULL, 0);
+  return kp_space_append(pls->state, 4, NULL, 0);
 }
 
 static kp_result make_flow(kp_pls *pls, kp_env *env, const kp_pls_setup *setup) {
@@ -143,5 +143,7 @@ kp_result kp_pls_setup_all(kp_pls *pls, kp_env *env, const kp_pls_setup *setup) 
   KP_TRY(kp_pls_into_solids(pls));
   KP_TRY(kp_pls_flags(pls));
   KP_TRY(kp_pls_particles_create(pls, env));
+  KP_TRY(kp_mac_fill_cells(pls->flow.mac, &pls->phi->buffers[0], NAN));
+  KP_TRY(kp_pls_volume_begin(pls));
   return kp_pls_store(pls);
 }
