@@ -233,6 +233,30 @@ static kp_world *narrow_flat_affine(const char *backend) {
   return narrow(backend, 2, KP_FLIP_AFFINE);
 }
 
+// Crowds come and are parted in every step.
+static kp_world *crowded(const char *backend, double band) {
+  kp_test_settings s =
+      kp_test_settings_make(2, kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(1.0, 1.0, 0.0));
+  s.backend = backend;
+  s.simulation.gravity = kp_vec3_make(0.0, -GRAVITY, 0.0);
+  s.simulation.dt = 1.0 / 24.0;
+  kp_flip_def flip = kp_default_flip_def();
+  flip.band = band;
+  kp_liquid_def water =
+      flip_liquid("water", kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(0.5, 0.625, 0.0), 1.0 / 64.0);
+  kp_world *world = world_with(&s, &flip, &water);
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+static kp_world *crowded_full(const char *backend) {
+  return crowded(backend, 0.0);
+}
+
+static kp_world *crowded_band(const char *backend) {
+  return crowded(backend, 2.0);
+}
+
 static void same_bits_everywhere(void **state) {
   (void)state;
   (void)kp_test_same_bits(busy_blend, 4);
@@ -240,6 +264,8 @@ static void same_bits_everywhere(void **state) {
   (void)kp_test_same_bits(busy_flat, 12);
   (void)kp_test_same_bits(narrow_blend, 6);
   (void)kp_test_same_bits(narrow_flat_affine, 16);
+  (void)kp_test_same_bits(crowded_full, 16);
+  (void)kp_test_same_bits(crowded_band, 16);
 }
 
 int main(void) {

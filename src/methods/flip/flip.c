@@ -29,7 +29,7 @@ static size_t scratch_of(kp_flip *flip, kp_buffer *out[]) {
   }
   for (int c = 0; c < 3; ++c) {
     out[n++] = &flip->before[c];
-    out[n++] = &flip->carrier[c];
+    out[n++] = &flip->shift[c];
     out[n++] = &flip->weight[c];
   }
   return n;
@@ -215,14 +215,15 @@ static kp_result flip_space(void *self, kp_env *env) {
   KP_TRY(follow(flip));
   KP_TRY(kp_flow_solids(&flip->flow, env, KP_CELL_AIR));
   KP_TRY(kp_flip_find_room(flip));
+  if (flip->def.volume > 0.0 && !flip->band.is_there) {
+    // what was poured into others
+    KP_TRY(kp_flip_part_crowds(flip, KP_FLIP_MOST_CROWD));
+  }
   EACH(liquid, flip) {
     kp_set *set = liquid->medium.set;
     KP_TRY(flip->band.is_there
                ? kp_flip_band_sort(flip, liquid)
                : kp_flip_sort(&liquid->sorted, flip->flow.mac, set, liquid->fraction, NULL));
-    if (!flip->band.is_there && flip->def.volume > 0.0) {
-      KP_TRY(kp_flip_part_crowds(flip, liquid));
-    }
   }
   return KP_OK;
 }
@@ -287,14 +288,18 @@ static kp_result flip_forces(void *self, kp_env *env) {
   return kp_flow_forces(&flip->flow, env, 1.0);
 }
 
-// Cells that the fastest particle, or a kernel at it, can reach beyond the liquid.
-static int layers(const kp_flip *flip, const kp_env *env) {
+// Cells that the fastest particle goes in the step.
+static double longest_way(const kp_flip *flip, const kp_env *env) {
   double speed = flip->flow.max_speed;
   for (size_t l = 0; l < flip->liquids.count; ++l) {
     speed = fmax(speed, flip->liquids.data[l].medium.max_speed);
   }
-  double cells = ceil(speed * env->dt / flip->flow.mac->view.cell);
-  return 2 + (int)fmin(cells, 8.0);
+  return speed * env->dt / flip->flow.mac->view.cell;
+}
+
+// Cells that it, or a kernel at it, can reach beyond the liquid.
+static int layers(const kp_flip *flip, const kp_env *env) {
+  return 2 + (int)fmin(ceil(longest_way(flip, env)), 8.0);
 }
 
 static kp_result flip_solve(void *self, kp_env *env) {
@@ -317,10 +322,9 @@ static kp_result flip_solve(void *self, kp_env *env) {
   flip->totals.iterations += flow->solved.iterations;
   flip->totals.unknowns = flow->solved.n_cells;
   if (flip->def.volume > 0.0) {
-    KP_TRY(kp_flip_spread(flip, env));
+    KP_TRY(kp_flip_spread(flip));
   }
-  KP_TRY(kp_flow_extrapolate(flow, layers(flip, env)));
-  return flip->def.volume > 0.0 ? kp_flip_join(flip) : KP_OK;
+  return kp_flow_extrapolate(flow, layers(flip, env));
 }
 
 static kp_result leave_solids(kp_flip *flip, kp_flip_liquid *liquid) {
@@ -333,6 +337,13 @@ static kp_result leave_solids(kp_flip *flip, kp_flip_liquid *liquid) {
   KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, , liquid->medium.set->position, KP_ACCESS_WRITE);
   return kp_call_run(flow->mac->backend, &call, liquid->medium.set->space->n);
+}
+
+// Crowds that the motion has made are parted before anybody looks. Without any, the particles are
+// in order for the next step.
+static kp_result part(kp_flip *flip, kp_env *env) {
+  bool is_long = longest_way(flip, env) > KP_FLIP_LONG_WAY;
+  return kp_flip_part_crowds(flip, is_long ? KP_FLIP_LONG_CROWD : KP_FLIP_MOST_CROWD);
 }
 
 // What the grid has found goes to the particles, and they move.
@@ -354,7 +365,7 @@ static kp_result flip_correct(void *self, kp_env *env) {
       .margin = MARGIN * flow->mac->view.cell,
       .velocity = flow->velocity,
       .taken = flip->before,
-      .carrier = flip->def.volume > 0.0 ? flip->carrier : NULL,
+      .shift = flip->def.volume > 0.0 ? flip->shift : NULL,
       .state = &liquid->fraction->buffers[0],
       .runs = &liquid->sorted.runs,
     };
@@ -365,7 +376,10 @@ static kp_result flip_correct(void *self, kp_env *env) {
     KP_TRY(kp_medium_domain(&liquid->medium, env));
   }
   KP_TRY(kp_vortex_particles_move(&flip->vortices, env, &flip->distance));
-  return flip->band.is_there ? kp_flip_band_move(flip, env) : KP_OK;
+  if (flip->band.is_there) {
+    KP_TRY(kp_flip_band_move(flip, env));
+  }
+  return flip->def.volume > 0.0 ? part(flip, env) : KP_OK;
 }
 
 static kp_result flip_check(void *self, kp_env *env) {

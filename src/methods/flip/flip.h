@@ -62,7 +62,9 @@ typedef struct kp_flip_band {
   uint64_t seed, round;
 } kp_flip_band;
 
-#define KP_FLIP_MOST_CROWD 2.5  // particles of a cell over those of a full one
+#define KP_FLIP_MOST_CROWD 2.5   // particles of a cell over those of a full one
+#define KP_FLIP_LONG_CROWD 1.25  // after a step in which particles went more than KP_FLIP_LONG_WAY
+#define KP_FLIP_LONG_WAY 3.0     // cells
 
 // What parting crowds on the host works with (flip_crowd.c).
 typedef struct kp_flip_crowds {
@@ -92,7 +94,7 @@ typedef struct kp_flip {
   KP_ARRAY(kp_flip_liquid) liquids;
   KP_ARRAY(kp_flip_floater) floaters;
   kp_buffer before[3];   // velocity as it came from the particles, then what they take over
-  kp_buffer carrier[3];  // velocity with the shift that keeps the volume
+  kp_buffer shift[3];    // m: what makes room before particles move
   kp_buffer weight[3];   // of the faces; empty with a single liquid
   kp_buffer fill;        // share of the room around each centre that is taken
   kp_buffer count;       // particles of each cell
@@ -129,6 +131,7 @@ KP_NODISCARD kp_result kp_flip_measure(kp_flip *flip, kp_flip_volumes *out);
 void kp_flip_sorted_init(kp_flip_sorted *sorted, kp_backend *backend);
 void kp_flip_sorted_free(kp_flip_sorted *sorted);
 // Brings the particles into the order of the cells, ties by id, and their fractions up to date.
+// Those that are in it already stay, at little cost. The fraction may be NULL.
 // With `going` (may be NULL), those in deep cells, a share of those near them and those of crowds
 // are removed.
 typedef struct kp_flip_going {
@@ -168,7 +171,7 @@ typedef struct kp_flip_carrying {
   double margin;       // m that particles keep from closed sides
   kp_field *velocity;  // of the faces; its ghosts are filled
   kp_buffer *taken;    // three: what kp_flip_blend made
-  kp_buffer *carrier;  // three; NULL: the velocity
+  kp_buffer *shift;    // three, m: first of all; NULL: none
   kp_buffer *state;    // REAL of the set, scratch; NULL: one particle at a time
   kp_buffer *runs;     // scratch beside it
 } kp_flip_carrying;
@@ -189,14 +192,13 @@ KP_NODISCARD kp_result kp_flip_find_room(kp_flip *flip);
 KP_NODISCARD kp_result kp_flip_fill_open(kp_mac *mac, kp_buffer *open);
 // Flags and distance of the cells from their fill.
 KP_NODISCARD kp_result kp_flip_mark(kp_flip *flip);
-// The speed that brings cells back to full in this step, into the carrier. Right after the
-// projection: it works with the same matrix.
-KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip, kp_env *env);
-// The velocity of the flow on top of that.
-KP_NODISCARD kp_result kp_flip_join(kp_flip *flip);
+// The shift that brings cells back to full. Right after the projection: it works with the same
+// matrix.
+KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip);
 
-// After the sort, where there is no band: what cells have beyond KP_FLIP_MOST_CROWD goes to others.
-KP_NODISCARD kp_result kp_flip_part_crowds(kp_flip *flip, kp_flip_liquid *liquid);
+// Sorts the particles; then what cells have beyond `share` times those of a full one goes to others
+// and is out of order.
+KP_NODISCARD kp_result kp_flip_part_crowds(kp_flip *flip, double share);
 void kp_flip_crowds_free(kp_flip_crowds *crowds);
 // The narrow band, in the order of a step: sort without what is deep; what must come; its share of
 // the gathered fill; the new particles; and, when the velocity is known, depth and velocity of the

@@ -215,6 +215,7 @@ kp_result kp_flip_band_seed(kp_flip *flip, kp_flip_liquid *liquid) {
   KP_BIND3(&call, &a, v, set->velocity, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, id, &set->id->buffers[0], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, start, &liquid->sorted.start, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, f, liquid->fraction, KP_ACCESS_READ);
   KP_BIND(&call, &a, deep, &band->deep, KP_ACCESS_READ);
   KP_BIND(&call, &a, depth, depth_of(band), KP_ACCESS_READ);
   KP_BIND(&call, &a, open, &flip->open, KP_ACCESS_READ);
@@ -268,16 +269,23 @@ static kp_buffer *ways_of(kp_flip *flip) {
 
 static kp_result trace_depth(kp_flip *flip, kp_env *env, kp_buffer *from) {
   kp_flow *flow = &flip->flow;
-  kp_buffer *carrier = flip->def.volume > 0.0 ? flip->carrier : flow->velocity->buffers;
-  flip_band_trace_args a = {
-    .carry = { .grid = flow->mac->view, .dt = -env->dt, .trace = flow->grid.trace },
-    .has_lanes = flow->grid.trace == KP_ADVECT_RK2
-  };
+  bool has_shift = flip->def.volume > 0.0;
+  kp_buffer *velocity = flow->velocity->buffers;
+  kp_buffer *shift = has_shift ? flip->shift : velocity;
+  flip_band_trace_args a = { .carry = { .grid = flow->mac->view,
+                                        .dt = -env->dt,
+                                        .trace = flow->grid.trace,
+                                        .per_shift =
+                                            has_shift ? flow->mac->view.inverse_h : (kp_real)0 },
+                             .has_lanes = flow->grid.trace == KP_ADVECT_RK2 };
   kp_call call;
   kp_call_init(&call, &flip_band_trace_kernel, &a);
-  KP_BIND(&call, &a, carry.carrier.u, &carrier[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, carry.carrier.v, &carrier[1], KP_ACCESS_READ);
-  KP_BIND(&call, &a, carry.carrier.w, &carrier[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, carry.velocity.u, &velocity[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, carry.velocity.v, &velocity[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, carry.velocity.w, &velocity[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, carry.shift.u, &shift[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, carry.shift.v, &shift[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, carry.shift.w, &shift[2], KP_ACCESS_READ);
   KP_BIND(&call, &a, in, from, KP_ACCESS_READ);
   KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, out, depth_of(&flip->band), KP_ACCESS_WRITE);

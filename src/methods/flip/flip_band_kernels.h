@@ -150,8 +150,9 @@ KP_FN void flip_band_count(int64_t j, int64_t k, int64_t i0, int64_t i1,
   }
 }
 
-// They take turns in the halves of the cell, each at a random place in its own, and go with the
-// velocity that was gathered.
+// Each goes to a random place in that quarter (eighth in 3D) of the cell that holds fewest, with
+// the velocity that was gathered. Anywhere in the cell, they made its fill rough, which the
+// correction of the volume turns into motion.
 typedef struct flip_band_seed_args {
   kp_mac_view grid;
   flip_band_grow grow;
@@ -163,10 +164,41 @@ typedef struct flip_band_seed_args {
   kp_real *vx, *vy, *vz;
   uint64_t *id;
   const uint32_t *start;
+  const kp_real *fx, *fy, *fz;  // places of the old ones in their cells
   const kp_real *deep, *depth, *open;
   kp_real full;
   kp_real *lack;  // becomes what the grid holds, less what is too much
 } flip_band_seed_args;
+
+#define FLIP_BAND_PARTS 8
+
+// The part of a cell, by halves along the axes, that a place lies in.
+KP_FN int flip_band_part(const kp_mac_view *g, kp_real x, kp_real y, kp_real z) {
+  const kp_real half = (kp_real)0.5;
+  return (x < half ? 0 : 1) + (y < half ? 0 : 2) + (g->dimension == 2 || z < half ? 0 : 4);
+}
+
+KP_FN void flip_band_look(const flip_band_seed_args *a, int64_t at, int32_t held[FLIP_BAND_PARTS]) {
+  for (int q = 0; q < FLIP_BAND_PARTS; ++q) {
+    held[q] = 0;
+  }
+  for (uint32_t p = a->start[at]; p < a->start[at + 1]; ++p) {
+    ++held[flip_band_part(&a->grid, a->fx[p], a->fy[p], a->fz[p])];
+  }
+}
+
+// The part that holds fewest, the first of them from a random one on.
+KP_FN int flip_band_emptiest(const kp_mac_view *g, const int32_t held[FLIP_BAND_PARTS],
+                             double chance) {
+  int n_parts = g->dimension == 2 ? 4 : 8;
+  int first = (int)(chance * n_parts);
+  int best = first;
+  for (int q = 1; q < n_parts; ++q) {
+    int part = (first + q) % n_parts;
+    best = held[part] < held[best] ? part : best;
+  }
+  return best;
+}
 
 KP_FN void flip_band_seed(int64_t j, int64_t k, int64_t i0, int64_t i1,
                           const flip_band_seed_args *a) {
@@ -177,6 +209,10 @@ KP_FN void flip_band_seed(int64_t j, int64_t k, int64_t i0, int64_t i1,
     if (a->deep[at] == 0 && a->depth[at] >= a->full) {
       a->lack[at] -= (kp_real)flip_band_surplus(a->start, a->open[at], a->grow.per_cell, at);
     }
+    int32_t held[FLIP_BAND_PARTS];
+    if (a->counts[at] > 0) {
+      flip_band_look(a, at, held);
+    }
     for (uint32_t n = 0; n < a->counts[at]; ++n) {
       int64_t place = (int64_t)a->places[at] + n;
       int64_t p = a->old + place;
@@ -184,9 +220,12 @@ KP_FN void flip_band_seed(int64_t j, int64_t k, int64_t i0, int64_t i1,
       double x[3] = { 0.0, 0.0, 0.0 };
       kp_real f[3] = { 0, 0, (kp_real)0.5 };
       kp_real v[3];
+      int part = flip_band_emptiest(
+          g, held, kp_rng_uniform(a->grow.seed, KP_RNG_FLIP, id, a->grow.round + 4));
+      ++held[part];
       for (int c = 0; c < g->dimension; ++c) {
         double u = kp_rng_uniform(a->grow.seed, KP_RNG_FLIP, id, a->grow.round + (uint64_t)c + 1);
-        f[c] = (kp_real)(0.5 * ((double)(n >> c & 1) + u));
+        f[c] = (kp_real)(0.5 * ((double)(part >> c & 1) + u));
         x[c] = g->lo[c] + g->cell * ((double)item[c] + (double)f[c]);
       }
       flip_read(g, a->velocity, item, f, v);
@@ -281,7 +320,7 @@ KP_FN void flip_band_deepen(int64_t j, int64_t k, int64_t i0, int64_t i1,
 
 // Where a cell was before the step, how deep was that?
 typedef struct flip_band_trace_args {
-  flip_carry_args carry;  // its grid, carrier and trace; dt is negative
+  flip_carry_args carry;  // its grid, velocity, shift and trace; dt is negative
   int32_t has_lanes;      // the trace is the midpoint rule
   const kp_real *in;      // ghosts filled
   const uint8_t *flags;
@@ -306,6 +345,17 @@ KP_FN void flip_band_velocity(const kp_mac_view *g, kp_mac_velocity f, int64_t a
   out[2] = g->dimension == 2 ? (kp_real)0 : kp_mac_lerp(f.w[at], f.w[at + g->slab], half);
 }
 
+// Before what is there now went its way it was shifted [cells]: as much as at the cell, since the
+// shift is a small part of a cell and smooth.
+KP_FN void flip_band_unshift(const kp_mac_view *g, const flip_carry_args *a, int64_t at,
+                             kp_real way[3]) {
+  kp_real shift[3];
+  flip_band_velocity(g, a->shift, at, shift);
+  way[0] -= a->per_shift * shift[0];
+  way[1] -= a->per_shift * shift[1];
+  way[2] -= a->per_shift * shift[2];
+}
+
 // In stretches, as particles go that must look again on their way.
 KP_MAC_READER void flip_band_trace_cell(const int32_t item[3], const kp_mac_view *g,
                                         const flip_band_trace_args *a) {
@@ -315,10 +365,11 @@ KP_MAC_READER void flip_band_trace_cell(const int32_t item[3], const kp_mac_view
   kp_real start[3];
   kp_real way[3] = { 0, 0, 0 };
   kp_real depth = a->in[at];
-  flip_band_velocity(g, a->carry.carrier, at, start);
+  flip_band_velocity(g, a->carry.velocity, at, start);
   // air that no velocity was spread to stays where it is
   if (start[0] != 0 || start[1] != 0 || start[2] != 0) {
     flip_way(g, &a->carry, item, f, start, way);
+    flip_band_unshift(g, &a->carry, at, way);
     depth = kp_mac_linear(g, a->in,
                           kp_mac_move(g, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
   }
@@ -341,15 +392,16 @@ KP_MAC_READER void flip_band_trace_near(int64_t j, int64_t k, const int64_t run[
     const int32_t item[3] = { i, (int32_t)j, (int32_t)k };
     kp_real k1[3];
     kp_real k2[3];
-    flip_band_velocity(g, a->carry.carrier, row + i, k1);
+    flip_band_velocity(g, a->carry.velocity, row + i, k1);
     const kp_real mid[3] = { half + half * left * k1[0], half + half * left * k1[1],
                              half + half * left * k1[2] };
-    kp_mac_velocity_near(g, a->carry.carrier, KP_MAC_NODE, item, mid, k2);
+    kp_mac_velocity_near(g, a->carry.velocity, KP_MAC_NODE, item, mid, k2);
     const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
     kp_real fastest = flip_largest(k1);
     int is_far = flip_is_far(-left, fastest, flip_largest(bend));
     kp_real reach = flip_reach(-left * fastest, -left * flip_largest(bend));
-    const kp_real way[3] = { left * k2[0], left * k2[1], left * k2[2] };
+    kp_real way[3] = { left * k2[0], left * k2[1], left * k2[2] };
+    flip_band_unshift(g, &a->carry, row + i, way);
     kp_real depth = kp_mac_linear(
         g, a->in, kp_mac_move(g, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
     int is_solid = (a->flags[row + i] & KP_CELL_KIND) == KP_CELL_SOLID;
@@ -369,6 +421,7 @@ KP_MAC_READER void flip_band_trace_far(int64_t j, int64_t k, int64_t i0, int n,
   kp_mac_view plain = flip_plain_view(&a->carry.grid);
   const kp_real half = (kp_real)0.5;
   const kp_real middle[3] = { half, half, half };
+  const kp_real none[3] = { 0, 0, 0 };
   int64_t first = kp_mac_at(&plain, i0, j, k);
   flip_walkers w;
   int n_far = 0;
@@ -376,7 +429,7 @@ KP_MAC_READER void flip_band_trace_far(int64_t j, int64_t k, int64_t i0, int n,
     kp_real depth = a->out[first + i];
     if (depth < 0) {
       const int32_t item[3] = { (int32_t)i0 + i, (int32_t)j, (int32_t)k };
-      flip_walkers_add(&w, n_far++, i, item, middle, depth);
+      flip_walkers_add(&w, n_far++, i, item, middle, none, depth);
     }
   }
   if (n_far == 0) {
@@ -385,10 +438,11 @@ KP_MAC_READER void flip_band_trace_far(int64_t j, int64_t k, int64_t i0, int n,
   flip_walk(&w, n_far, &plain, &a->carry);
   for (int i = 0; i < n; ++i) {
     if (a->out[first + i] < 0) {
-      const kp_real way[3] = { w.way[0][i], w.way[1][i], w.way[2][i] };
+      const int32_t item[3] = { (int32_t)i0 + i, (int32_t)j, (int32_t)k };
+      kp_real way[3] = { w.way[0][i], w.way[1][i], w.way[2][i] };
+      flip_band_unshift(&plain, &a->carry, first + i, way);
       kp_real depth = kp_mac_linear(
-          &plain, a->in,
-          kp_mac_move(&plain, 3, (int32_t)i0 + i, (int32_t)j, (int32_t)k, way[0], way[1], way[2]));
+          &plain, a->in, kp_mac_move(&plain, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
       flip_band_trace_store(a, first + i, depth, way);
     }
   }

@@ -140,9 +140,9 @@ kp_result kp_flip_project(kp_flip *flip, kp_env *env, const kp_flow_projection *
   if (flip->floaters.count == 0) {
     return kp_flow_project(flow, env, how);
   }
-  // the carrier is free until the volume is looked after
+  // the shift is free until the volume is looked after
   for (int c = 0; c < flow->mac->view.dimension; ++c) {
-    KP_TRY(kp_buffer_copy(&flip->carrier[c], &flow->velocity->buffers[c]));
+    KP_TRY(kp_buffer_copy(&flip->shift[c], &flow->velocity->buffers[c]));
   }
   EACH(f, flip) {
     start_floater(f, env);
@@ -151,7 +151,7 @@ kp_result kp_flip_project(kp_flip *flip, kp_env *env, const kp_flow_projection *
   for (int round = 0; round < MOST_ROUNDS && !is_done; ++round) {
     if (round > 0) {
       for (int c = 0; c < flow->mac->view.dimension; ++c) {
-        KP_TRY(kp_buffer_copy(&flow->velocity->buffers[c], &flip->carrier[c]));
+        KP_TRY(kp_buffer_copy(&flow->velocity->buffers[c], &flip->shift[c]));
       }
       KP_TRY(kp_grid_solids_speeds(&flow->solids, env));
     }

@@ -54,8 +54,9 @@ typedef struct flip_carry_args {
   kp_real gravity[3];        // m/s^2, for what is beyond the grid
   double lo[3], hi[3];       // m, where particles may be
   kp_mac_velocity taken;     // what particles take over; not read by the affine transfer
-  kp_mac_velocity velocity;  // of the flow; read by the affine transfer alone
-  kp_mac_velocity carrier;   // along which they go
+  kp_mac_velocity velocity;  // of the flow, along which they go
+  kp_mac_velocity shift;     // m, before they go
+  kp_real per_shift;         // 1/m: cells per metre of it; 0 where there is none
   kp_real *c[9];             // affine
   kp_pos *x, *y, *z;
   kp_real *vx, *vy, *vz;
@@ -85,7 +86,7 @@ KP_MAC_READER void flip_mean(const kp_mac_view *g, const flip_carry_args *a, kp_
   if (a->trace == 0) {
     return;
   }
-  flip_read(g, a->carrier, item, at, k2);
+  flip_read(g, a->velocity, item, at, k2);
   for (int c = 0; c < 3; ++c) {
     mean[c] = k2[c];
     at[c] = f[c] + (kp_real)0.75 * stretch * k2[c];
@@ -93,9 +94,18 @@ KP_MAC_READER void flip_mean(const kp_mac_view *g, const flip_carry_args *a, kp_
   if (a->trace == 1) {
     return;
   }
-  flip_read(g, a->carrier, item, at, k3);
+  flip_read(g, a->velocity, item, at, k3);
   for (int c = 0; c < 3; ++c) {
     mean[c] = (2 * k1[c] + 3 * k2[c] + 4 * k3[c]) * ((kp_real)1 / 9);
+  }
+}
+
+// Where a particle that makes room goes before it moves [cells].
+KP_MAC_READER void flip_shift_of(const kp_mac_view *g, const flip_carry_args *a,
+                                 const kp_mac_spot *spot, kp_real out[3]) {
+  kp_mac_velocity_spot(g, a->shift, spot, out);
+  for (int c = 0; c < 3; ++c) {
+    out[c] *= a->per_shift;
   }
 }
 
@@ -132,23 +142,23 @@ KP_FN kp_real flip_reach(kp_real cells, kp_real bend) {
   return reach > least ? reach : least;
 }
 
-// The way of a particle over dt through the carrier [cells]. First all of it is tried; where that
-// is too far it goes in stretches of at least two cells: the midpoint of a longer one can lie in
-// other water, and a fast drop whose midpoint is in a pool at rest would hover above it and fall
-// ever faster. Where Euler's step and the one taken end within half a cell of each other the water
-// is the same, and a stretch may be longer. k1 is the velocity at its start.
+// The way of a particle over dt along the velocity [cells], on top of what it has gone before.
+// First all of it is tried; where that is too far it goes in stretches of at least two cells: the
+// midpoint of a longer one can lie in other water, and a fast drop whose midpoint is in a pool at
+// rest would hover above it and fall ever faster. Where Euler's step and the one taken end within
+// half a cell of each other the water is the same, and a stretch may be longer. k1 is the velocity
+// at its start.
 KP_MAC_READER void flip_way(const kp_mac_view *g, const flip_carry_args *a, const int32_t item[3],
                             const kp_real f[3], kp_real k1[3], kp_real gone[3]) {
   kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
   kp_real turn = left < 0 ? (kp_real)-1 : (kp_real)1;
   left *= turn;
-  kp_real at[3] = { f[0], f[1], f[2] };
+  kp_real at[3] = { f[0] + gone[0], f[1] + gone[1], f[2] + gone[2] };
   kp_real reach = (kp_real)FLIP_ANY;
-  gone[0] = gone[1] = gone[2] = 0;
   for (int n = 0; n < FLIP_MOST_STRETCHES && left > 0; ++n) {
     kp_real mean[3];
     if (n > 0) {
-      flip_read(g, a->carrier, item, at, k1);
+      flip_read(g, a->velocity, item, at, k1);
     }
     kp_real fastest = flip_largest(k1);
     kp_real stretch =
@@ -190,19 +200,19 @@ typedef struct flip_walkers {
 } flip_walkers;
 
 KP_MAC_READER void flip_walkers_add(flip_walkers *w, int n, int who, const int32_t item[3],
-                                    const kp_real f[3], kp_real reach) {
+                                    const kp_real f[3], const kp_real gone[3], kp_real reach) {
   w->who[n] = who;
   w->reach[n] = reach;
   for (int c = 0; c < 3; ++c) {
     w->item[c][n] = item[c];
     w->from[c][n] = f[c];
-    w->gone[c][n] = 0;
+    w->gone[c][n] = gone[c];
   }
 }
 
 // One stretch of each, or a shorter one the next time.
 KP_MAC_READER void flip_walkers_step(flip_walkers *w, int n, const kp_mac_view *g,
-                                     kp_mac_velocity carrier, kp_real turn) {
+                                     kp_mac_velocity velocity, kp_real turn) {
   const kp_real half = (kp_real)0.5;
   KP_INDEPENDENT
   for (int i = 0; i < n; ++i) {
@@ -211,7 +221,7 @@ KP_MAC_READER void flip_walkers_step(flip_walkers *w, int n, const kp_mac_view *
                             w->from[2][i] + w->gone[2][i] };
     kp_real k1[3];
     kp_real k2[3];
-    kp_mac_velocity_near(g, carrier, KP_MAC_NODE, item, at, k1);
+    kp_mac_velocity_near(g, velocity, KP_MAC_NODE, item, at, k1);
     kp_real fastest = flip_largest(k1);
     kp_real reach = w->reach[i];
     kp_real left = w->left[i];
@@ -219,7 +229,7 @@ KP_MAC_READER void flip_walkers_step(flip_walkers *w, int n, const kp_mac_view *
     const kp_real mid[3] = { at[0] + half * (turn * stretch) * k1[0],
                              at[1] + half * (turn * stretch) * k1[1],
                              at[2] + half * (turn * stretch) * k1[2] };
-    kp_mac_velocity_near(g, carrier, KP_MAC_NODE, item, mid, k2);
+    kp_mac_velocity_near(g, velocity, KP_MAC_NODE, item, mid, k2);
     const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
     kp_real next = flip_reach(stretch * fastest, stretch * flip_largest(bend));
     int is_far = flip_is_far(stretch, fastest, flip_largest(bend)) & (reach >= 0);
@@ -277,7 +287,7 @@ KP_MAC_READER void flip_walk(flip_walkers *w, int n, const kp_mac_view *g,
     for (int i = 0; i < n && round >= 2 * FLIP_MOST_STRETCHES; ++i) {
       w->reach[i] = -(kp_real)FLIP_ANY;
     }
-    flip_walkers_step(w, n_lanes, g, a->carrier, turn);
+    flip_walkers_step(w, n_lanes, g, a->velocity, turn);
     n = flip_walkers_leave(w, n);
   }
 }
@@ -341,15 +351,21 @@ KP_MAC_READER void flip_carry(int64_t p, const flip_carry_args *a) {
   }
   kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
   kp_real taken[3];
+  kp_real shift[3];
   kp_real k1[3];
   kp_real k2[3];
   kp_mac_velocity_near(g, a->taken, KP_MAC_NODE, item, f, taken);
-  kp_mac_velocity_near(g, a->carrier, KP_MAC_NODE, item, f, k1);
+  kp_mac_velocity_near(g, a->shift, KP_MAC_NODE, item, f, shift);
   kp_real at[3];
   for (int c = 0; c < 3; ++c) {
-    at[c] = f[c] + (kp_real)0.5 * left * k1[c];
+    shift[c] *= a->per_shift;
+    at[c] = f[c] + shift[c];
   }
-  kp_mac_velocity_near(g, a->carrier, KP_MAC_NODE, item, at, k2);
+  kp_mac_velocity_near(g, a->velocity, KP_MAC_NODE, item, at, k1);
+  for (int c = 0; c < 3; ++c) {
+    at[c] = at[c] + (kp_real)0.5 * left * k1[c];
+  }
+  kp_mac_velocity_near(g, a->velocity, KP_MAC_NODE, item, at, k2);
   const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
   kp_real fastest = flip_largest(k1);
   int is_far = flip_is_far(left, fastest, flip_largest(bend)) | is_out;
@@ -359,11 +375,11 @@ KP_MAC_READER void flip_carry(int64_t p, const flip_carry_args *a) {
   a->vx[p] = ratio * a->vx[p] + takes * taken[0];
   a->vy[p] = ratio * a->vy[p] + takes * taken[1];
   a->vz[p] = ratio * a->vz[p] + takes * taken[2];
-  double to_x = flip_around(a, 0, old[0] + (double)(left * k2[0] * g->h));
+  double to_x = flip_around(a, 0, old[0] + (double)((shift[0] + left * k2[0]) * g->h));
   a->x[p] = is_far ? old[0] : to_x;
-  double to_y = flip_around(a, 1, old[1] + (double)(left * k2[1] * g->h));
+  double to_y = flip_around(a, 1, old[1] + (double)((shift[1] + left * k2[1]) * g->h));
   a->y[p] = is_far ? old[1] : to_y;
-  double to_z = flip_around(a, 2, old[2] + (double)(left * k2[2] * g->h));
+  double to_z = flip_around(a, 2, old[2] + (double)((shift[2] + left * k2[2]) * g->h));
   a->z[p] = is_far ? old[2] : to_z;
   kp_real state = is_far ? -reach : (kp_real)FLIP_THERE;
   a->state[p] = is_out ? (kp_real)FLIP_BEYOND : state;
@@ -386,7 +402,11 @@ KP_MAC_READER void flip_carry_group(int64_t p, int n, const flip_carry_args *arg
       int32_t item[3];
       kp_real f[3];
       (void)flip_locate(&plain, a->x[p + i], a->y[p + i], a->z[p + i], item, f);
-      flip_walkers_add(&w, n_far++, i, item, f, state);
+      kp_mac_spot spot;
+      kp_real shift[3];
+      kp_mac_spot_near(&plain, item, f, &spot);
+      flip_shift_of(&plain, a, &spot, shift);
+      flip_walkers_add(&w, n_far++, i, item, f, shift, state);
     }
   }
   if (n_far == 0) {
@@ -430,7 +450,9 @@ KP_MAC_READER void flip_carry_one(int64_t p, const kp_mac_view *g, const flip_ca
   a->vx[p] = a->ratio * a->vx[p] + taken[0];
   a->vy[p] = a->ratio * a->vy[p] + taken[1];
   a->vz[p] = a->ratio * a->vz[p] + taken[2];
-  kp_mac_velocity_spot(g, a->carrier, &spot, start);
+  flip_shift_of(g, a, &spot, way);
+  const kp_real at[3] = { f[0] + way[0], f[1] + way[1], f[2] + way[2] };
+  flip_read(g, a->velocity, item, at, start);
   flip_way(g, a, item, f, start, way);
   for (int c = 0; c < 3; ++c) {
     way[c] *= g->h;
@@ -494,7 +516,11 @@ KP_FN void flip_carry_affine(int64_t p, const flip_carry_affine_args *a) {
   }
   kp_real start[3];
   kp_real way[3];
-  flip_read(g, a->carrier, item, f, start);
+  kp_mac_spot spot;
+  kp_mac_spot_near(g, item, f, &spot);
+  flip_shift_of(g, a, &spot, way);
+  const kp_real begin[3] = { f[0] + way[0], f[1] + way[1], f[2] + way[2] };
+  flip_read(g, a->velocity, item, begin, start);
   flip_way(g, a, item, f, start, way);
   kp_real v[3] = { 0, 0, 0 };
   for (int c = 0; c < g->dimension; ++c) {

@@ -24,7 +24,6 @@
   POINT(flip, carry_single)                                                                        \
   POINT(flip, carry_affine)                                                                        \
   POINT(flip, leave_solids)                                                                        \
-  POINT(flip, join)                                                                                \
   POINT(flip, blend)                                                                               \
   ROW(flip, carry_far)                                                                             \
   ROW(flip, gather)                                                                                \
@@ -36,6 +35,7 @@
   ROW(flip, smooth)                                                                                \
   ROW(flip, jump)                                                                                  \
   ROW(flip, spread)                                                                                \
+  REDUCE(flip, unsorted, KP_REDUCE_SUM)                                                            \
   REDUCE(flip, fullest, KP_REDUCE_MAX)                                                             \
   REDUCE(flip, thrust, FLIP_THRUST_OPS)                                                            \
   REDUCE(flip, report, FLIP_REPORT_OPS)
@@ -83,6 +83,18 @@ KP_FN void flip_thin(int64_t p, const flip_thin_args *a) {
       kp_rng_uniform(a->seed, KP_RNG_FLIP, a->id[p], a->round) < a->share) {
     a->keys[p] = (uint32_t)(a->grid.count + 1);
   }
+}
+
+// Particles whose next one should come before them.
+typedef struct flip_unsorted_args {
+  const uint32_t *keys;
+  const uint64_t *id;
+} flip_unsorted_args;
+
+KP_FN void flip_unsorted(int64_t p, const flip_unsorted_args *a, double *v) {
+  uint32_t key = a->keys[p];
+  uint32_t next = a->keys[p + 1];
+  v[0] = (key > next) | ((key == next) & (a->id[p] > a->id[p + 1])) ? 1.0 : 0.0;
 }
 
 // Particles of the item that has most.
@@ -646,17 +658,16 @@ KP_FN void flip_excess(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_
   }
 }
 
-// The shift that makes room, as a velocity of this step.
+// The shift that makes room.
 typedef struct flip_spread_args {
   kp_mac_view grid;
   int32_t axis;
-  kp_real per_dt;  // 1/s
-  kp_real most;    // m
+  kp_real most;  // m
   const uint8_t *flags;
   const kp_real *coefficient;  // of the face in the pressure, with its open share
   const kp_real *fraction;     // open share; NULL: 1
   const kp_real *push;         // the answer of the solver
-  kp_real *carrier;
+  kp_real *shift;              // m
 } flip_spread_args;
 
 KP_FN void flip_spread_part(int64_t first, int64_t n, int64_t before, const flip_spread_args *a) {
@@ -675,7 +686,7 @@ KP_FN void flip_spread_part(int64_t first, int64_t n, int64_t before, const flip
     shift = shift > -most ? shift : -most;
     int is_wet =
         ((left[i] & KP_CELL_KIND) == KP_CELL_FLUID) | ((right[i] & KP_CELL_KIND) == KP_CELL_FLUID);
-    a->carrier[first + i] = (is_wet & is_open ? a->per_dt : (kp_real)0) * shift;
+    a->shift[first + i] = is_wet & is_open ? shift : (kp_real)0;
   }
 }
 
@@ -692,16 +703,6 @@ KP_FN void flip_spread(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_
     }
     from = p.i1;
   }
-}
-
-// What carries particles: the flow and that shift.
-typedef struct flip_join_args {
-  const kp_real *velocity;
-  kp_real *carrier;
-} flip_join_args;
-
-KP_FN void flip_join(int64_t i, const flip_join_args *a) {
-  a->carrier[i] += a->velocity[i];
 }
 
 // ---- faces to particles -------------------------------------------------------------------------

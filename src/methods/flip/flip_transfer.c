@@ -56,8 +56,19 @@ static kp_result thin(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
   return kp_call_run(mac->backend, &call, set->space->n);
 }
 
+static kp_result count_unsorted(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, double *count) {
+  flip_unsorted_args a;
+  kp_call call;
+  kp_call_init(&call, &flip_unsorted_kernel, &a);
+  KP_BIND(&call, &a, keys, &sorted->keys, KP_ACCESS_READ);
+  KP_BIND(&call, &a, id, &set->id->buffers[0], KP_ACCESS_READ);
+  *count = 0.0;
+  return set->space->n > 1 ? kp_call_reduce(mac->backend, &call, set->space->n - 1, count) : KP_OK;
+}
+
+// Tells how many were not in order.
 static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
-                           const kp_flip_going *going) {
+                           const kp_flip_going *going, double *n_unsorted) {
   kp_call call;
   flip_keys_args a = { .grid = mac->view };
   kp_call_init(&call, &flip_keys_kernel, &a);
@@ -68,6 +79,10 @@ static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
   KP_TRY(kp_call_run(mac->backend, &call, set->space->n));
   if (going != NULL) {
     KP_TRY(thin(sorted, mac, set, going));
+  }
+  KP_TRY(count_unsorted(sorted, mac, set, n_unsorted));
+  if (*n_unsorted == 0.0) {
+    return KP_OK;
   }
   void *keys;
   void *order;
@@ -124,12 +139,14 @@ static kp_result mark_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n,
 
 // What cells have beyond `most` comes last, as what is to go.
 static kp_result part_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n,
-                             const kp_flip_going *going) {
-  uint32_t n_marked;
-  KP_TRY(mark_crowds(sorted, mac, n, going, &n_marked));
+                             const kp_flip_going *going, uint32_t *n_marked) {
+  KP_TRY(mark_crowds(sorted, mac, n, going, n_marked));
+  if (*n_marked == 0) {
+    return KP_OK;
+  }
   KP_TRY(kp_buffer_resize(&sorted->spare[0], (size_t)n * sizeof(uint32_t)));
   KP_TRY(kp_buffer_resize(&sorted->spare[1], (size_t)n * sizeof(uint32_t)));
-  flip_part_args a = { .grid = mac->view, .n = n, .n_kept = n - (int64_t)n_marked };
+  flip_part_args a = { .grid = mac->view, .n = n, .n_kept = n - (int64_t)*n_marked };
   kp_call call;
   kp_call_init(&call, &flip_part_kernel, &a);
   KP_BIND(&call, &a, marks, &sorted->marks, KP_ACCESS_READ);
@@ -146,21 +163,26 @@ static kp_result part_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n,
 kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_field *fraction,
                        const kp_flip_going *going) {
   int64_t n = set->space->n;
+  double n_unsorted = 0.0;
+  uint32_t n_marked = 0;
   KP_TRY(kp_buffer_resize(&sorted->keys, (size_t)n * sizeof(uint32_t)));
   KP_TRY(kp_buffer_resize(&sorted->order, (size_t)n * sizeof(uint32_t)));
   KP_TRY(kp_buffer_resize(&sorted->start, (size_t)(mac->view.count + 3) * sizeof(uint32_t)));
   if (n > 0) {
-    KP_TRY(sort_keys(sorted, mac, set, going));
+    KP_TRY(sort_keys(sorted, mac, set, going, &n_unsorted));
   }
   KP_TRY(find_starts(sorted, mac, n));
   if (going != NULL && n > 0) {
-    KP_TRY(part_crowds(sorted, mac, n, going));
+    KP_TRY(part_crowds(sorted, mac, n, going, &n_marked));
   }
-  if (n > 0) {
+  if (n_unsorted > 0.0 || n_marked > 0) {
     KP_TRY(kp_space_permute(set->space, &sorted->order));
   }
   if (going != NULL) {
     KP_TRY(cut(sorted, mac, set));
+  }
+  if (fraction == NULL) {
+    return KP_OK;
   }
   kp_call call;
   flip_place_args a = { .grid = mac->view };
@@ -261,7 +283,7 @@ static kp_result carry(kp_mac *mac, const kp_flip_carrying *c, flip_carry_args *
   kp_buffer *velocity = c->velocity->buffers;
   BIND_FACES(&call, a, taken, c->affine != NULL ? velocity : c->taken);
   BIND_FACES(&call, a, velocity, velocity);
-  BIND_FACES(&call, a, carrier, c->carrier != NULL ? c->carrier : velocity);
+  BIND_FACES(&call, a, shift, c->shift != NULL ? c->shift : velocity);
   for (int k = 0; k < 9; ++k) {
     KP_BIND(&call, a, c[k], c->affine != NULL ? &c->affine->buffers[k] : NULL, KP_ACCESS_WRITE);
   }
@@ -280,6 +302,7 @@ kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c) {
                         .dt = c->dt,
                         .ratio = (kp_real)c->ratio,
                         .trace = c->trace,
+                        .per_shift = c->shift != NULL ? mac->view.inverse_h : (kp_real)0,
                         .gravity = { (kp_real)c->gravity.x, (kp_real)c->gravity.y,
                                      (kp_real)c->gravity.z } };
   for (int axis = 0; axis < 3; ++axis) {

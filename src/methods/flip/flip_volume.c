@@ -86,7 +86,7 @@ static kp_result clear(kp_buffer *values) {
 
 // div d = excess with d = -c grad q in the matrix of the pressure: full cells push their particles
 // to where there is room.
-kp_result kp_flip_spread(kp_flip *flip, kp_env *env) {
+kp_result kp_flip_spread(kp_flip *flip) {
   kp_flow *flow = &flip->flow;
   kp_mac *mac = flow->mac;
   KP_TRY(find_excess(flip));
@@ -98,31 +98,17 @@ kp_result kp_flip_spread(kp_flip *flip, kp_env *env) {
   for (int axis = 0; axis < mac->view.dimension; ++axis) {
     flip_spread_args a = { .grid = mac->view,
                            .axis = axis,
-                           .per_dt = (kp_real)(1.0 / env->dt),
                            .most = (kp_real)(MOST_SHIFT * mac->view.cell) };
     kp_call call;
-    KP_TRY(clear(&flip->carrier[axis]));
+    KP_TRY(clear(&flip->shift[axis]));
     kp_call_init(&call, &flip_spread_kernel, &a);
     KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
     KP_BIND(&call, &a, coefficient, &flow->coefficient[axis], KP_ACCESS_READ);
     KP_BIND(&call, &a, fraction, kp_grid_solids_part(&flow->solids.fraction[axis]), KP_ACCESS_READ);
     KP_BIND(&call, &a, push, &flip->push, KP_ACCESS_READ);
-    KP_BIND(&call, &a, carrier, &flip->carrier[axis], KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, shift, &flip->shift[axis], KP_ACCESS_WRITE);
     KP_TRY(kp_mac_rows(mac, (kp_mac_kind)axis, &call));
-    KP_TRY(kp_mac_fill_periodic(mac, &flip->carrier[axis]));
-  }
-  return KP_OK;
-}
-
-kp_result kp_flip_join(kp_flip *flip) {
-  kp_flow *flow = &flip->flow;
-  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
-    flip_join_args a;
-    kp_call call;
-    kp_call_init(&call, &flip_join_kernel, &a);
-    KP_BIND(&call, &a, velocity, &flow->velocity->buffers[axis], KP_ACCESS_READ);
-    KP_BIND(&call, &a, carrier, &flip->carrier[axis], KP_ACCESS_WRITE);
-    KP_TRY(kp_call_run(flow->mac->backend, &call, flow->mac->view.count));
+    KP_TRY(kp_mac_fill_periodic(mac, &flip->shift[axis]));
   }
   return KP_OK;
 }
