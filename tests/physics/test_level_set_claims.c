@@ -141,6 +141,7 @@ static double period_of(double tension, double radius, int cells) {
   }
   assert_ok(kp_level_set_band(&pls->level, &pls->phi->buffers[0], pls->band));
   assert_ok(kp_pls_particles_seed(pls));
+  assert_ok(kp_pls_volume_begin(pls));
   // how far the drop reaches along x beyond y turns its sign twice in a period
   double expected = 2.0 * 3.14159265358979 / sqrt(6.0 * tension / (1000.0 * pow(radius, 3.0)));
   double step = expected / 200.0;
@@ -155,7 +156,7 @@ static double period_of(double tension, double radius, int cells) {
     double now = (double)phi[kp_mac_at(g, cells / 2, pole, 0)] -
                  (double)phi[kp_mac_at(g, pole, cells / 2, 0)];
     if ((now < 0.0) != (before < 0.0)) {
-      crossing[n_crossings++] = t + step;
+      crossing[n_crossings++] = t + step * before / (before - now);
     }
     before = now;
   }

@@ -45,6 +45,7 @@ kp_test(test_smoke_window SOURCES test_smoke_window.c ${media_support} LABELS fu
 kp_test(test_flow SOURCES test_flow.c ${media_support} LABELS fast)
 kp_test(test_level_set_water SOURCES test_level_set_water.c ${media_support} LABELS full)
 kp_test(test_level_set_volume SOURCES test_level_set_volume.c ${media_support} LABELS full)
+kp_test(test_water_energy SOURCES test_water_energy.c ${media_support} LABELS full)
 kp_test(test_level_set_solids SOURCES test_level_set_solids.c ${media_support} LABELS full)
 kp_test(test_liquid_window SOURCES test_liquid_window.c ${media_support} LABELS full)
 kp_test(test_flip_eddies SOURCES test_flip_eddies.c ${media_support} LABELS full)
