@@ -230,6 +230,45 @@ static void test_solve(void **state) {
   kp_world_destroy(&world);
 }
 
+// The second solve of a step begins at the answer of the first one and what both differed by in the
+// step before; what is kept of it is that difference.
+static void test_second_guess(void **state) {
+  (void)state;
+  kp_test_settings s = space(true);
+  kp_solids_def solids = kp_default_solids_def();
+  kp_cloth_def def = sheet_def(13);
+  def.scheme = KP_SCHEME_BACKWARD_EULER;  // whose second solve is never taken without bodies
+  kp_world *world = make_world(&s, &solids, &def, NULL);
+  kp_test_steps(world, 3);
+  stir(world, 0.2);
+  kp_deform *d = kp_test_deform(world);
+  const kp_deform_group *group = &d->groups.data[0];
+  kp_deform_stage stage = { .x = d->set->position->buffers,
+                            .v = d->set->velocity->buffers,
+                            .out = d->moving.c,
+                            .h = 2e-3,
+                            .implicit = 2e-3 };
+  assert_ok(kp_deform_weather(d, &world->env));
+  assert_ok(kp_deform_solve(d, &world->env, group, &stage));
+  assert_true(d->pcg.report.iterations > 3);
+  stage.which = 1;
+  assert_ok(kp_deform_solve(d, &world->env, group, &stage));
+  assert_int_equal(d->pcg.report.iterations, 0);
+  stir(world, 0.1);
+  assert_ok(kp_deform_solve(d, &world->env, group, &stage));
+  assert_true(d->pcg.report.iterations > 0);
+  for (int c = 0; c < 3; ++c) {
+    const kp_real *first = kp_buffer_host(&d->answer[0]->buffers[c], KP_ACCESS_READ);
+    const kp_real *other = kp_buffer_host(&d->answer[1]->buffers[c], KP_ACCESS_READ);
+    const kp_real *change = kp_buffer_host(&d->change, KP_ACCESS_READ);
+    for (int64_t i = 0; i < group->nodes.n; ++i) {
+      double whole = (double)change[c * group->nodes.n + i];
+      assert_near((double)first[i] + (double)other[i], whole, 1e-5);
+    }
+  }
+  kp_world_destroy(&world);
+}
+
 // Forces summed by the rows of the solver, and spring by spring.
 static void test_push(void **state) {
   (void)state;
@@ -299,10 +338,10 @@ static void test_bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_rest),      cmocka_unit_test(test_momentum),
-    cmocka_unit_test(test_pin_leads), cmocka_unit_test(test_hanging),
-    cmocka_unit_test(test_bits),      cmocka_unit_test(test_solve),
-    cmocka_unit_test(test_push),
+    cmocka_unit_test(test_rest),         cmocka_unit_test(test_momentum),
+    cmocka_unit_test(test_pin_leads),    cmocka_unit_test(test_hanging),
+    cmocka_unit_test(test_bits),         cmocka_unit_test(test_solve),
+    cmocka_unit_test(test_second_guess), cmocka_unit_test(test_push),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,8 +171,8 @@ struct kp_deform {
   kp_vector3 wind;      // m/s
   kp_field *extra;      // m/s^2, of force fields
   bool has_drag;
-  // changes of velocity the two solves of a step gave last, first guesses of the next ones; NULL
-  // where no scheme is implicit
+  // for first guesses: the change of velocity the first solve of a step gave last, and what the
+  // second one gave beyond it; NULL where no scheme is implicit
   kp_field *answer[2];
 
   kp_deform_bodies bodies;
@@ -240,8 +240,7 @@ KP_NODISCARD kp_result kp_deform_impulse(kp_deform *deform, kp_env *env,
                                          bool whole);
 
 // out = v + dv with (M - h D) dv = h F(x, v), D with `implicit` [s] times the stiffness. `v` and
-// `out` may be one. `which` solve of an inner step it is (0, 1): the answer of the same one of the
-// last step is the guess.
+// `out` may be one. `which` solve of an inner step it is (0, 1): the last answers are the guess.
 typedef struct kp_deform_stage {
   kp_buffer *x, *v, *out;  // three each
   double h, implicit;

@@ -286,8 +286,9 @@ static kp_result fill_rows(const system_of *s) {
   return kp_call_run(s->env->backend, &call, s->group->entries.n);
 }
 
-// The first guess of the change: what the same solve of the last step gave, as far as nodes are
-// free.
+// The first guess of the change, as far as nodes are free: what the first solve of the last step
+// gave, and for a second one what the first solve of this step gave and both differed by in the
+// last step.
 static kp_result guess(const system_of *s, int which) {
   kp_deform *d = s->deform;
   deform_guess_args a = { .first = s->group->nodes.first, .d = solver_out(s->group) };
@@ -296,6 +297,9 @@ static kp_result guess(const system_of *s, int which) {
   KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
   KP_BIND3(&call, &a, w, d->answer[which], KP_ACCESS_READ);
+  if (which == 1) {
+    KP_BIND3(&call, &a, a, d->answer[0], KP_ACCESS_READ);
+  }
   KP_BIND(&call, &a, d.x, &d->change, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, d.y, &d->change, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, d.z, &d->change, KP_ACCESS_WRITE);
@@ -311,6 +315,9 @@ static kp_result keep_answer(const system_of *s, int which) {
   KP_BIND(&call, &a, d.y, &d->change, KP_ACCESS_READ);
   KP_BIND(&call, &a, d.z, &d->change, KP_ACCESS_READ);
   KP_BIND3(&call, &a, w, d->answer[which], KP_ACCESS_WRITE);
+  if (which == 1) {
+    KP_BIND3(&call, &a, a, d->answer[0], KP_ACCESS_READ);
+  }
   return kp_call_run(s->env->backend, &call, s->group->nodes.n);
 }
 

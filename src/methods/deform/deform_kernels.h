@@ -399,6 +399,7 @@ typedef struct deform_guess_args {
   const uint8_t *hold;
   const kp_real *cx, *cy, *cz;
   const kp_real *wx, *wy, *wz;
+  const kp_real *ax, *ay, *az;  // NULL: d = w
   deform_out d;
 } deform_guess_args;
 
@@ -406,24 +407,31 @@ KP_FN void deform_guess(int64_t e, const deform_guess_args *g) {
   int64_t i = g->first + e;
   kp_real d[3] = { g->wx[i], g->wy[i], g->wz[i] };
   kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
+  if (g->ax != NULL) {
+    d[0] += g->ax[i];
+    d[1] += g->ay[i];
+    d[2] += g->az[i];
+  }
   deform_free(g->hold[i], n, d);
   g->d.x[g->d.o + i] = d[0];
   g->d.y[g->d.p + i] = d[1];
   g->d.z[g->d.q + i] = d[2];
 }
 
-// w = d
+// w = d - a
 typedef struct deform_keep_args {
   int64_t first;
   deform_in d;
+  const kp_real *ax, *ay, *az;  // NULL: w = d
   kp_real *wx, *wy, *wz;
 } deform_keep_args;
 
 KP_FN void deform_keep(int64_t e, const deform_keep_args *g) {
   int64_t i = g->first + e;
-  g->wx[i] = g->d.x[g->d.o + i];
-  g->wy[i] = g->d.y[g->d.p + i];
-  g->wz[i] = g->d.z[g->d.q + i];
+  bool is_whole = g->ax == NULL;
+  g->wx[i] = g->d.x[g->d.o + i] - (is_whole ? (kp_real)0 : g->ax[i]);
+  g->wy[i] = g->d.y[g->d.p + i] - (is_whole ? (kp_real)0 : g->ay[i]);
+  g->wz[i] = g->d.z[g->d.q + i] - (is_whole ? (kp_real)0 : g->az[i]);
 }
 
 // ---- steps of nodes
