@@ -36,6 +36,9 @@ static const kp_param surface_rows[] = {
   ROW(join, BOOL, "", 0, 0,
       "One surface around all chosen liquids of particles, \"surface of a and b\", instead of one "
       "around each."),
+  ROW(depth, BOOL, "", 0, 0,
+      "Particles of these liquids carry a field depth: how far below the surface they lie [m], 0 "
+      "above it. Walls of the domain are no surface."),
 };
 
 kp_surface_out kp_default_surface_out(void) {
@@ -142,6 +145,7 @@ static kp_result join_items(kp_surfaces *s) {
 kp_result kp_surfaces_begin(kp_surfaces *surfaces, const kp_surface_out *how, kp_world *world) {
   *surfaces = (kp_surfaces){ .how = *how };
   kp_device_surfacer_init(&surfaces->device, world->backend);
+  kp_surface_depth_init(&surfaces->depth, world->backend);
   for (int a = 0; a < KP_SURFACE_ARRAYS; ++a) {
     kp_buffer_init(&surfaces->joined[a], world->backend);
   }
@@ -168,6 +172,7 @@ kp_result kp_surfaces_begin(kp_surfaces *surfaces, const kp_surface_out *how, kp
 void kp_surfaces_free(kp_surfaces *surfaces) {
   kp_array_free(&surfaces->items);
   kp_surfacer_free(&surfaces->surfacer);
+  kp_surface_depth_free(&surfaces->depth);
   kp_isosurface_free(&surfaces->mesh);
   kp_mesh_smoother_free(&surfaces->smoother);
   kp_band_points_free(&surfaces->below);
@@ -654,6 +659,31 @@ static kp_result make_mesh(kp_surfaces *s, const kp_world *world, const kp_liqui
   return kp_marching_blocks(&s->surfacer.blocks, 0.0f, &s->mesh);
 }
 
+// The depth of every particle, as a field of its set. Frames hold the places of particles, so those
+// of a device are on the host anyway.
+static kp_result add_depth(kp_surfaces *s, const kp_world *world, const kp_liquid_surface *item,
+                           const liquid_cloud *cloud, kp_batch *batch) {
+  kp_cloud all = cloud->host;
+  if (cloud->is_on_device) {
+    kp_surfacing how = settings_of(s, world, item);
+    KP_TRY(get_cloud(s, item, &all));
+    KP_TRY(kp_surfacer_fill(&s->surfacer, &how, &all));
+  }
+  KP_TRY(kp_surface_depth_fill(&s->depth, &s->surfacer));
+  for (size_t p = 0; p < item->n_parts; ++p) {
+    void *data;
+    int64_t n = item[p].particles->n;
+    kp_cloud part = { .n = n, .x = all.x, .y = all.y, .z = all.z };
+    KP_TRY(kp_batch_room(batch, KP_ITEM_F32, (uint64_t)n, "m", &data, "set/%s/depth/0",
+                         item[p].particles->name));
+    kp_surface_depth_of(&s->depth, &part, data);
+    all.x += n;
+    all.y += n;
+    all.z += n;
+  }
+  return KP_OK;
+}
+
 static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_surface *item,
                              kp_batch *batch) {
   if (item->mac != NULL) {
@@ -676,7 +706,8 @@ static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_su
   }
   KP_TRY(smooth_mesh(s, voxel, &box));
   KP_TRY(add_mesh(s, item->name, batch));
-  return add_carried(s, item, &cloud, batch);
+  KP_TRY(add_carried(s, item, &cloud, batch));
+  return s->how.depth ? add_depth(s, world, item, &cloud, batch) : KP_OK;
 }
 
 kp_result kp_surfaces_add(kp_surfaces *s, kp_world *world, kp_batch *batch) {

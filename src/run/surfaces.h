@@ -5,6 +5,7 @@
 
 #include "base/param.h"
 #include "geom/mesh_smooth.h"
+#include "geom/surface_depth.h"
 #include "geom/surface_device.h"
 #include "run/band_points.h"
 #include "run/batch.h"
@@ -21,6 +22,7 @@ typedef struct kp_surface_out {
   int64_t mesh_passes;
   double mesh_radius;  // voxels
   bool join;           // liquids of particles have one surface together
+  bool depth;          // particles carry how deep they lie
 } kp_surface_out;
 
 kp_surface_out kp_default_surface_out(void);
@@ -44,7 +46,8 @@ typedef struct kp_surfaces {
   kp_surface_out how;
   KP_ARRAY(kp_liquid_surface) items;
   kp_surfacer surfacer;  // memory for one liquid at a time
-  kp_lattice lattice;    // of a level set
+  kp_surface_depth depth;
+  kp_lattice lattice;  // of a level set
   float *values, *other;
   void *gathered[KP_SURFACE_ARRAYS];  // of liquids that are joined, one after the other
   kp_device_surfacer device;          // the same where particles lie on a device

@@ -38,6 +38,7 @@ static kp_frame *load(kp_world *world, const kp_surface_out *how, const char *fo
   kp_frame *frame;
   assert_ok(kp_surfaces_begin(&surfaces, how, world));
   kp_batch_begin(&batch, world, 0, 3);
+  assert_ok(kp_batch_add_sets(&batch, world));
   assert_ok(kp_surfaces_add(&surfaces, world, &batch));
   assert_ok(kp_container_write(path, &batch.head, batch.sections.data, batch.sections.count));
   kp_batch_free(&batch);
@@ -57,6 +58,41 @@ static double volume_of(const kp_frame_mesh *in) {
   double volume = kp_mesh_volume(&mesh);
   kp_mesh_destroy(&mesh);
   return volume;
+}
+
+// Depth as a field of particles: in the middle of a pool, from its top down, walls left out; joined
+// and alone, on cpu and from a device.
+static void test_depth(void **state) {
+  const char *const backends[2] = { "cpu", "mirror" };
+  for (int k = 0; k < 4; ++k) {
+    kp_world *world = make_halves(backends[k / 2]);
+    kp_surface_out how = kp_default_surface_out();
+    kp_text_copy(how.from, sizeof how.from, "all");
+    how.join = k % 2 == 1;
+    how.depth = true;
+    kp_frame *frame = load(world, &how, *state);
+    for (int side = 0; side < 2; ++side) {
+      const char *name = side == 0 ? "pink" : "white";
+      kp_test_particles p = kp_test_particles_read(world, name);
+      const kp_frame_field *depth = NULL;
+      for (size_t i = 0; i < frame->n_sets; ++i) {
+        if (strcmp(frame->sets[i].name, name) == 0) {
+          depth = kp_frame_find_field(&frame->sets[i].fields, "depth");
+        }
+      }
+      assert_non_null(depth);
+      assert_int_equal(depth->count, p.n);
+      for (int64_t i = 0; i < p.n; ++i) {
+        // alone each half has a side of its own in the middle of the tank
+        double below = 0.3 - p.x[1][i];
+        double aside = how.join ? 1.0 : fabs(p.x[0][i] - 0.4);
+        assert_near(kp_frame_value(depth, 0, (uint64_t)i), fmin(below, aside), 0.4 * D);
+      }
+      kp_test_particles_free(&p);
+    }
+    kp_frame_free(&frame);
+    kp_world_destroy(&world);
+  }
 }
 
 static void test_joined(void **state) {
@@ -224,6 +260,7 @@ static void test_band(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_depth, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_joined, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_apart, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test(test_device),

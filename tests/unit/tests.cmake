@@ -23,6 +23,7 @@ kp_test(test_tetrahedra SOURCES test_tetrahedra.c ../support/claims.c LABELS fas
 kp_test(test_marching_cubes SOURCES test_marching_cubes.c LABELS fast)
 kp_test(test_particle_surface SOURCES test_particle_surface.c LABELS fast)
 kp_test(test_surface_frames SOURCES test_surface_frames.c ../support/worlds.c LABELS fast)
+kp_test(test_surface_depth SOURCES test_surface_depth.c LABELS fast)
 kp_test(test_mesh_files SOURCES test_mesh_files.c LABELS fast)
 kp_test(test_field SOURCES test_field.c LABELS fast)
 kp_test(test_pair_rows SOURCES test_pair_rows.c LABELS fast)
