@@ -56,6 +56,7 @@
 #include "methods/vortex_fire/vortex_fire_kernels.h"
 #include "par/kernel_define.h"
 #include "render/cast_kernels.h"
+#include "render/live_kernels.h"
 #include "render/ray_kernels.h"
 
 #include "bench/kernels.h"
@@ -121,6 +122,7 @@
   SURFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   MARCHING_KERNELS(POINT, REDUCE, ROW, PAIR)                                                       \
   CAST_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
+  LIVE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   RAY_KERNELS(POINT, REDUCE, ROW, PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)

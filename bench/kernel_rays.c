@@ -1,8 +1,10 @@
 // The kernels of rays on any backend: trees, rays and hits as buffers.
 #include <string.h>
 
+#include "base/hash.h"
 #include "data/call.h"
 #include "par/kernel_define.h"
+#include "render/live.h"
 #include "render/render.h"
 
 #include "bench/kernels.h"
@@ -99,6 +101,40 @@ static kp_result draw_slab(kp_backend *backend) {
   return result;
 }
 
+static double fraction(uint64_t i, uint64_t c) {
+  return (double)(kp_hash_mix(3 * i + c) >> 11) * 0x1p-53;
+}
+
+// A cloud of particles at random, as a run that is watched draws it.
+static kp_result draw_cloud(kp_backend *backend, int64_t n) {
+  kp_buffer places[3];
+  kp_live live;
+  kp_live_points points = { .n = n, .radius = 0.02, .speed = 1.0, .slow = { 0.1, 0.4, 0.8 } };
+  kp_camera camera = { { 0.5, 0.7, 3.0 }, { 0.5, 0.5, 0.5 }, { 0, 1, 0 }, 35.0 };
+  const uint32_t *pixels;
+  kp_result result = KP_OK;
+  kp_live_init(&live, backend);
+  for (int c = 0; c < 3; ++c) {
+    kp_buffer_init(&places[c], backend);
+    places[c].type = KP_TYPE_POS;
+    points.position[c] = &places[c];
+    result = result == KP_OK ? kp_buffer_resize(&places[c], (size_t)n * sizeof(kp_pos)) : result;
+    kp_pos *x = result == KP_OK ? kp_buffer_host(&places[c], KP_ACCESS_OVERWRITE) : NULL;
+    for (int64_t i = 0; i < n && x != NULL; ++i) {
+      x[i] = fraction((uint64_t)i, (uint64_t)c);
+    }
+    result = result == KP_OK && x == NULL ? KP_ERROR_MEMORY : result;
+  }
+  result = result == KP_OK ? kp_live_begin(&live, &camera, 96, 54) : result;
+  result = result == KP_OK ? kp_live_add(&live, &points) : result;
+  result = result == KP_OK ? kp_live_read(&live, &pixels) : result;
+  kp_live_free(&live);
+  for (int c = 0; c < 3; ++c) {
+    kp_buffer_free(&places[c]);
+  }
+  return result;
+}
+
 kp_result kp_kernel_rays(kp_backend *backend, int64_t n) {
   kp_ray_mesh mesh = { 0 };
   ray_job job = { .n = n };
@@ -119,6 +155,9 @@ kp_result kp_kernel_rays(kp_backend *backend, int64_t n) {
   }
   if (result == KP_OK) {
     result = draw_slab(backend);
+  }
+  if (result == KP_OK) {
+    result = draw_cloud(backend, n);
   }
   kp_free(rays);
   kp_ray_mesh_free(&mesh);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/painter.h"
+#include "cli/watch.h"
 
 #define THREADS_MOST 4096
 
@@ -39,6 +40,9 @@ kp_result kp_cli_run_options(const kp_arguments *arguments, bool is_resumed, kp_
   }
   if (kp_arguments_has(arguments, "render")) {
     kp_painter_share(def, is_resumed);
+  }
+  if (kp_arguments_has(arguments, "watch")) {
+    kp_watch_begin(def);
   }
   if (frames != NULL) {
     bool is_single;

@@ -17,4 +17,5 @@ kp_sources(
   man.c
   options.c
   painter.c
-  simulate.c)
+  simulate.c
+  watch.c)

@@ -11,6 +11,7 @@ kp_sources(
   ground.c
   lens.c
   light.c
+  live.c
   lines.c
   lumislice.c
   picture.c
@@ -29,5 +30,8 @@ kp_sources(
   video.c
   volume.c
   yarn.c)
-kp_isa_sources(cast_cpu.c ray_cpu.c)
+kp_isa_sources(cast_cpu.c live_cpu.c ray_cpu.c)
 kp_cuda_sources(cast_cuda.cu ray_cuda.cu)
+
+# keys are bits of numbers, which must be those of the CPU
+kp_exact_cuda_sources(live_cuda.cu)

@@ -126,6 +126,10 @@ kp_result kp_session_frame(kp_session *s) {
   KP_TRY(simulate(s, &facts));
   facts.n_cells = count_cells(s->world);
 
+  if (s->def->watch != NULL) {
+    KP_TRY(s->def->watch(s->world, &s->extras.render, s->def->watch_context));
+  }
+
   // derive and output: host copies, so that the state is free again
   kp_frame_job *job;
   double start = kp_time_now();

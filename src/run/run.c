@@ -279,6 +279,9 @@ static void end_session(kp_session *s) {
   kp_columns_free(&s->perf_columns);
   kp_shape_meshes_free(&s->meshes);
   kp_surfaces_free(&s->surfaces);
+  if (s->def->watch != NULL) {
+    (void)s->def->watch(NULL, NULL, s->def->watch_context);
+  }
   kp_world_destroy(&s->world);
   kp_scene_free(&s->scene);
   kp_run_record_free(&s->record);

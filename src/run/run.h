@@ -9,6 +9,9 @@
 #include "run/progress.h"
 #include "run/run_folder.h"
 
+struct kp_render_def;
+struct kp_world;
+
 typedef struct kp_run_def {
   const char *scene;        // path of a scene file; not used by resume
   const char *folder;       // run folder
@@ -26,6 +29,10 @@ typedef struct kp_run_def {
   // Called once, when the folder is there and before the first frame; may be NULL.
   void (*begun)(const kp_run_folder *folder, void *context);
   void *context;
+  // Called after each frame, while the world is as it is in that frame, which it must not change,
+  // and with NULL before the world goes; may be NULL. An error ends the run.
+  kp_result (*watch)(struct kp_world *world, const struct kp_render_def *render, void *context);
+  void *watch_context;
 } kp_run_def;
 
 kp_run_def kp_default_run_def(void);

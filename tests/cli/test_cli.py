@@ -96,6 +96,24 @@ class Run(Case):
         self.assertRegex(record["scene_hash"], "^[0-9a-f]{16}$")
         self.assertTrue(record["machine"]["instruction_set"])
 
+    def test_watch(self):
+        """A watched run shows every frame in half blocks and computes the same bits."""
+        self.call("run", self.small_scene(2), "-o", "plain", "--progress", "none")
+        for backend in ("cpu", "mirror"):
+            seen, _ = self.call("run", self.small_scene(2), "-o", backend, "--watch", "--progress",
+                                "none", "--backend", backend)
+            lines = [line for line in seen.splitlines() if "\u2580" in line]
+            self.assertEqual(len(lines), 3 * 22)
+            self.assertEqual({line.count("\u2580") for line in lines}, {80})
+            colors = set(re.findall(r"\x1b\[38;2;(\d+;\d+;\d+)m", seen))
+            self.assertIn("20;30;42", colors)
+            self.assertGreater(len(colors), 10)
+            frames = []
+            for run in ("plain", backend):
+                with open(self.path(run, "frames/frame_000002.kpf"), "rb") as file:
+                    frames.append(file.read())
+            self.assertEqual(frames[0], frames[1])
+
     def test_stats_and_perf(self):
         self.call("run", self.small_scene(4), "-o", "out")
         stats = rows(self.folder, "out/stats.csv")

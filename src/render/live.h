@@ -1,0 +1,37 @@
+// A quick picture of particles, drawn where they lie: on a card nothing but its pixels comes to the
+// host (Bayraktar 2010, section 6.2.4; Lyes 2015, section 7.1). For looking at a run while it goes
+// on; pictures to keep are made by render.h.
+//
+//   kp_live_begin(live, &camera, width, height)
+//   kp_live_add(live, &points) for each set
+//   kp_live_read(live, &pixels)
+#pragma once
+
+#include "data/call.h"
+#include "render/camera.h"
+#include "render/live_kernels.h"
+
+typedef struct kp_live {
+  kp_backend *backend;
+  live_view view;
+  int reach;           // pixels, of the largest disc so far
+  kp_buffer spots[5];  // as live_spots, one per pixel
+  kp_buffer pixels;    // U32
+  kp_buffer keys, order;
+} kp_live;
+
+typedef struct kp_live_points {
+  int64_t n;
+  kp_buffer *position[3];  // POS
+  kp_buffer *velocity[3];  // REAL; NULL: they rest
+  double radius;           // m
+  double speed;            // m/s that is half way between the colours
+  kp_vec3 slow, fast;      // sRGB, 0..1
+} kp_live_points;
+
+void kp_live_init(kp_live *live, kp_backend *backend);
+void kp_live_free(kp_live *live);
+KP_NODISCARD kp_result kp_live_begin(kp_live *live, const kp_camera *camera, int width, int height);
+KP_NODISCARD kp_result kp_live_add(kp_live *live, const kp_live_points *points);
+// Rows from the top, 0xbbggrr each; valid until the next call.
+KP_NODISCARD kp_result kp_live_read(kp_live *live, const uint32_t **pixels);
