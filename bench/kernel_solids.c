@@ -57,13 +57,16 @@ static kp_result add_fabrics(kp_world *world) {
   }
   // the last of equal wants is not used: a curve that changes sign gives both a turn
   static const double wants[2] = { -1.0, 1.0 };
-  for (int k = 0; k < 2; ++k) {
+  for (int k = 0; k < 3; ++k) {
     kp_limit_def limit = kp_default_limit_def();
     snprintf(limit.name, sizeof limit.name, "limit-%d", k);
     snprintf(limit.of, sizeof limit.of, "cloth-%d", KP_SCHEME_POSITION_VERLET);
-    limit.method = k;
+    limit.method = k == 1 ? KP_LIMIT_PROVOT : KP_LIMIT_DIRECT;
     limit.rebuild = k == 0 ? 0.2 : 0.0;
-    limit.when = k == 0 ? kp_curve_constant(0.0)
+    limit.seams = 1;
+    limit.touched = k == 2 ? 0.5 : 0.0;  // of all nodes, which are never all touched
+    limit.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE, .radius = k == 2 ? 100.0 : 1e-6 };
+    limit.when = k != 1 ? kp_curve_constant(0.0)
                         : (kp_curve){ .n = 2, .components = 1, .interval = 1e-3, .samples = wants };
     KP_TRY(kp_world_add_limit(world, &limit));
   }

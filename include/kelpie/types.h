@@ -948,6 +948,7 @@ typedef struct kp_limit_def {
   double tolerance;       // share of its length an edge may be longer
   bool two_sided;         // too short ones are corrected as well
   int64_t passes;         // of Provot's correction
+  int64_t seams;          // passes over the edges that a list leaves out
   int walk;               // how the list is made: 0 layered, 1 literal
   int order;              // kp_list_order
   int down;               // kp_limit_down
@@ -957,10 +958,11 @@ typedef struct kp_limit_def {
   bool slides;            // these start lists, but edges from pinned nodes move them
   double fastest;         // m/s that a correction of a list moves a node; 0: any
   kp_curve when;          // of the maps of one deformable, that with the highest value is used
+  double touched;  // share of the shape's nodes that has to touch bodies; 0: whatever they do
   // share by which the nodes that are held or touch bodies may differ from those the list starts
   // from before it is made anew; 0: never
   double rebuild;
-  int64_t patience;  // steps that a node touches, or no longer does, before it counts
+  int64_t patience;  // steps that a node or a list touches, or no longer does, before it counts
 } kp_limit_def;
 
 typedef struct kp_collider_def {

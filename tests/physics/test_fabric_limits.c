@@ -102,7 +102,9 @@ static outcome run(const hanging *h) {
   const kp_fabric *f = kp_test_deform(world)->fabric;
   if (f->limited.count > 0) {
     const kp_limit *m = &f->limited.data[0]->maps.data[0];
+    const kp_limit_seams *seams = &m->seams;
     out.corrections = m->n_edges * (m->def.method == KP_LIMIT_PROVOT ? m->def.passes : 1);
+    out.corrections += seams->colors.count > 0 ? seams->colors.data[seams->colors.count - 1] : 0;
   }
   kp_world_destroy(&world);
   return out;
@@ -166,6 +168,24 @@ static void test_top_row(void **state) {
     kp_claim_at_most(&claims[k]);
   }
   assert_true(share <= 0.2);
+}
+
+// A pass over what the list leaves out, before it: every edge is corrected once in a step, as by
+// one pass of Provot, and stretches less than with either alone.
+static void test_seams(void **state) {
+  (void)state;
+  kp_limit_def list = list_def(1), with = list_def(1), passes = provot_def(1);
+  with.seams = 1;
+  hanging alone = soft(TOP_ROW, &list, 10.0), both = soft(TOP_ROW, &with, 10.0);
+  hanging all = soft(TOP_ROW, &passes, 2.0);
+  outcome one = run(&alone), swept = run(&both), provot = run(&all);
+  tell("list", &one);
+  tell("list and a pass over its seams", &swept);
+  tell("Provot, 1 pass", &provot);
+  assert_int_equal(swept.corrections, provot.corrections);
+  assert_true(swept.stretch.largest < 0.75 * one.stretch.largest);
+  assert_true(swept.stretch.largest < 0.2 * provot.stretch.largest);
+  assert_true(swept.speed < one.speed);
 }
 
 // Without the compensation the pass feeds the motion (M4.5).
@@ -297,11 +317,101 @@ static void test_switching(void **state) {
   kp_world_destroy(&world);
 }
 
+// O54: a ball comes to a sheet and goes again; the list that starts from what it touches is used
+// meanwhile.
+#define PATIENCE 3
+
+static kp_world *touched_by_a_ball(const char *backend) {
+  static const double way[] = { 0, 0, -0.15, 0, 0, 0.07, 0, 0, 0.07, 0, 0, -0.15, 0, 0, -0.15 };
+  kp_limit_def base = list_def(1), other = list_def(1);
+  snprintf(other.name, sizeof other.name, "ball");
+  base.when = kp_curve_constant(0.0);
+  other.shape = kp_test_box(vec(-0.1, -0.3, -1), vec(0.1, -0.2, 1));
+  other.touched = 0.3;
+  other.patience = PATIENCE;
+  other.slides = true;
+  other.seams = 1;
+  kp_cloth_def sheet = kp_test_sheet(12, 12, SPACING);
+  sheet.scheme = KP_SCHEME_POSITION_VERLET;
+  sheet.viscosity = 10.0;
+  sheet.stiffness = sheet.shear = 2.0;
+  sheet.bend_stiffness = 0.02;
+  kp_test_cloth c = kp_test_cloth_make(&sheet, 5e-3);
+  kp_pin_def top = kp_test_pin("top", vec(-1, -0.001, -1), vec(1, 0.001, 1));
+  kp_collider_def ball = kp_default_collider_def();
+  snprintf(ball.name, sizeof ball.name, "fist");
+  ball.shape = kp_test_ball(vec(0, -0.25, 0), 0.1);
+  ball.position = (kp_curve){ .components = 3, .n = 5, .interval = 0.1, .samples = way };
+  c.backend = backend;
+  c.solids.inner = 1;
+  c.pins[0] = &top;
+  c.limits[0] = &base;
+  c.limits[1] = &other;
+  c.body = &ball;
+  return kp_test_cloth_world(&c);
+}
+
+static bool is_touched(const kp_deform *d, const kp_limit *m) {
+  const uint8_t *inside = kp_buffer_host((kp_buffer *)&m->inside, KP_ACCESS_READ);
+  const int32_t *contact = kp_buffer_host((kp_buffer *)&d->bodies.contact, KP_ACCESS_READ);
+  int64_t n = 0, n_touched = 0;
+  for (int64_t i = 0; i < d->set->space->n; ++i) {
+    n += inside[i] != 0;
+    n_touched += inside[i] != 0 && contact[i] >= 0;
+  }
+  assert_true(n > 5);
+  return (double)n_touched >= m->def.touched * (double)n;
+}
+
+static void test_contact_chooses(void **state) {
+  (void)state;
+  kp_world *world = touched_by_a_ball("cpu");
+  const kp_deform *d = kp_test_deform(world);
+  const kp_limited *l = d->fabric->limited.data[0];
+  size_t ball = l->maps.data[0].event != NULL ? 0 : 1;
+  int64_t lasted = 0, n_used = 0, n_changes = 0;
+  bool is_on = false;
+  while (kp_world_time(world) < 0.5) {
+    assert_ok(kp_world_step(world, 1.0, NULL));
+    assert_int_equal(l->active == ball, is_on);  // as the step before left it
+    n_used += l->active == ball;
+    lasted = is_touched(d, &l->maps.data[ball]) != is_on ? lasted + 1 : 0;
+    if (lasted == PATIENCE) {
+      is_on = !is_on;
+      lasted = 0;
+      ++n_changes;
+    }
+  }
+  print_message("%lld steps with the list of the ball, %lld switches\n", (long long)n_used,
+                (long long)n_changes);
+  assert_true(n_used > 10);
+  assert_true(n_changes >= 2 && !is_on);
+  kp_world_destroy(&world);
+  uint64_t reference = kp_test_same_bits(touched_by_a_ball, 60);
+  kp_test_rewind(touched_by_a_ball, "cpu", 40, 60, reference);
+}
+
+static void test_nothing_to_touch(void **state) {
+  (void)state;
+  kp_limit_def list = list_def(1);
+  list.touched = 0.5;
+  kp_cloth_def sheet = kp_test_sheet(4, 4, SPACING);
+  sheet.scheme = KP_SCHEME_POSITION_VERLET;
+  kp_world *world;
+  assert_ok(kp_world_create("cpu", &world));
+  assert_ok(kp_world_add_cloth(world, &sheet));
+  assert_ok(kp_world_add_limit(world, &list));
+  assert_fails(KP_ERROR_SCENE, "touched needs a shape", kp_world_build(world));
+  kp_world_destroy(&world);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_top_row),        cmocka_unit_test(test_compensation),
-    cmocka_unit_test(test_two_corners),    cmocka_unit_test(test_orders),
-    cmocka_unit_test(test_precomputation), cmocka_unit_test(test_switching),
+    cmocka_unit_test(test_top_row),          cmocka_unit_test(test_seams),
+    cmocka_unit_test(test_compensation),     cmocka_unit_test(test_two_corners),
+    cmocka_unit_test(test_orders),           cmocka_unit_test(test_precomputation),
+    cmocka_unit_test(test_switching),        cmocka_unit_test(test_contact_chooses),
+    cmocka_unit_test(test_nothing_to_touch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

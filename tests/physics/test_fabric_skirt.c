@@ -48,19 +48,19 @@ static int64_t count_penetrated(kp_world *world) {
   return n;
 }
 
-static kp_world *dressed(const char *scene, const char *backend) {
+static kp_world *dressed(const char *scene, const char *set) {
   char path[1024];
   snprintf(path, sizeof path, "%s/papers/ozgen/%s.lua", KP_SCENES, scene);
-  const char *const sets[] = { "skirt.columns=48", "skirt.rows=32" };
+  const char *const sets[] = { "skirt.columns=48", "skirt.rows=32", set };
   kp_world *world;
-  assert_ok(kp_world_create(backend, &world));
-  assert_ok(kp_world_load_scene(world, path, sets, 2));
+  assert_ok(kp_world_create("cpu", &world));
+  assert_ok(kp_world_load_scene(world, path, sets, set != NULL ? 3 : 2));
   assert_ok(kp_world_build(world));
   return world;
 }
 
-static walk go(const char *scene) {
-  kp_world *world = dressed(scene, "cpu");
+static walk go(const char *scene, const char *set) {
+  kp_world *world = dressed(scene, set);
   walk out = { .stretch = 0.0 };
   uint32_t used = 0;
   while (kp_world_time(world) < SECONDS - 1e-9) {
@@ -97,33 +97,46 @@ static void tell(const char *id, const char *text, double figure, double thresho
 // Claims 22 and 26.
 static void test_walk(void **state) {
   (void)state;
-  walk bare = go("skirt_free"), list = go("skirt"), maps = go("skirt_maps");
-  walk provot = go("skirt_provot");
+  walk bare = go("skirt_free", NULL), list = go("skirt", NULL), maps = go("skirt_maps", NULL);
+  walk events = go("skirt_events", NULL), provot = go("skirt_provot", NULL);
+  walk plain = go("skirt", "hanging.seams=0"), one = go("skirt_provot", "passes.passes=1");
   assert_int_equal(list.maps_used, 1);
   assert_int_equal(maps.maps_used, 3);
-  assert_true(list.stretch < bare.stretch);
-  assert_true(list.mean < 0.2 * bare.mean);
+  assert_int_equal(events.maps_used, 3);
+  // edges that are in no list stretch where feet spread the hem; a pass over them is enough, and is
+  // worth more than as many corrections in any order
+  assert_true(plain.stretch < bare.stretch);
+  assert_true(plain.mean < 0.2 * bare.mean);
+  assert_true(list.stretch < 0.4 * plain.stretch);
+  assert_true(list.stretch < 0.6 * one.stretch);
+  assert_true(list.stretch < 0.10);
   assert_true(provot.stretch < 0.10);
+  assert_int_equal(list.penetrated, 0);
   assert_true(list.speed < 5.0);
   assert_true(maps.speed < 10.0);  // a switch does not snap
+  assert_true(events.speed < 10.0);
   tell("ozgen-22-skirt",
-       "one pass stops over-stretch: largest strain of the skirt on a walking figure", list.stretch,
-       0.10);
-  tell("ozgen-26-stretch", "three maps help the skirt: largest strain over that of one list",
-       maps.stretch / list.stretch, 1.0);
+       "one list and a pass over what it leaves out stop over-stretch: largest strain of the skirt "
+       "on a walking figure",
+       list.stretch, 0.10);
+  tell("ozgen-26-stretch",
+       "three maps, chosen by contact, help the skirt: largest strain over that of one list",
+       events.stretch / list.stretch, 1.0);
   tell("ozgen-26-penetration",
-       "three maps help the skirt: triangles inside the figure, less those with one list",
-       (double)(maps.penetrated - list.penetrated), 0.0);
+       "three maps, chosen by contact, help the skirt: triangles inside the figure, less those "
+       "with one list",
+       (double)(events.penetrated - list.penetrated), 0.0);
 }
 
 // O58: bodies that touch the cloth become part of what the list starts from, and leave it again.
 static kp_world *watched(const char *backend) {
   char path[1024];
   snprintf(path, sizeof path, "%s/papers/ozgen/skirt.lua", KP_SCENES);
-  const char *const sets[] = { "skirt.columns=24", "skirt.rows=16", "hanging.rebuild=0.2" };
+  const char *const sets[] = { "skirt.columns=24", "skirt.rows=16", "hanging.rebuild=0.2",
+                               "hanging.seams=0" };
   kp_world *world;
   assert_ok(kp_world_create(backend, &world));
-  assert_ok(kp_world_load_scene(world, path, sets, 3));
+  assert_ok(kp_world_load_scene(world, path, sets, 4));
   assert_ok(kp_world_build(world));
   return world;
 }

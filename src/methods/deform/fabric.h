@@ -39,14 +39,21 @@ typedef struct kp_limit_sketch {
   KP_ARRAY(double) depth;  // along gravity at the start, or from the fixed nodes
 } kp_limit_sketch;
 
+// Edges that a list leaves out, by colours.
+typedef struct kp_limit_seams {
+  KP_ARRAY(int32_t) colors;
+  kp_buffer by_color, from, to, rest;
+} kp_limit_seams;
+
 // A correction map: an ordered list, or the colours of passes over all edges.
 typedef struct kp_limit {
   kp_limit_def def;
   int64_t n_edges;
   KP_ARRAY(int32_t) waves;  // or colours
   kp_buffer by_wave, from, to, rest;
-  kp_buffer start, out;             // edges that start at a node
-  kp_vector3 shift;                 // of an edge
+  kp_buffer start, out;  // edges that start at a node
+  kp_vector3 shift;      // of an edge
+  kp_limit_seams seams;
   KP_ARRAY(uint8_t) fixed;          // per node of the part
   KP_ARRAY(kp_ordered_edge) edges;  // for pictures and tests
   kp_limit_sketch sketch;           // what it is made from
@@ -55,6 +62,10 @@ typedef struct kp_limit {
   kp_field *held, *away;   // U8: the list starts there; U32: steps since that is wrong
   uint64_t seen_revision;  // of the list as it is
   int64_t rebuilds;
+  // whether bodies touch the nodes of the shape: one element, saved
+  kp_space *event;          // NULL: it may be used whatever they do
+  kp_field *is_on, *wrong;  // U8; U32: steps since that is wrong
+  kp_buffer inside;         // U8 of the part's nodes: in the shape
 } kp_limit;
 
 // All maps of one part.

@@ -256,6 +256,19 @@ KP_FN void fabric_changed(int64_t e, const fabric_changed_args *g, double *value
   value[1] = is_changed || g->held[e] != 0 ? 1.0 : 0.0;
 }
 
+// Nodes of a map's shape that touch bodies, and all of its nodes.
+typedef struct fabric_touched_args {
+  int64_t first;
+  const uint8_t *inside;   // of the part's nodes
+  const int32_t *contact;  // NULL: there are no bodies
+} fabric_touched_args;
+
+KP_FN void fabric_touched(int64_t e, const fabric_touched_args *g, double *value) {
+  bool is_inside = g->inside[e] != 0;
+  value[0] = is_inside && g->contact != NULL && g->contact[g->first + e] >= 0 ? 1.0 : 0.0;
+  value[1] = is_inside ? 1.0 : 0.0;
+}
+
 // v = (x - old)/dt + lag: the velocity of position Verlet (Eq. 6.2).
 typedef struct fabric_verlet_args {
   int64_t first;
@@ -562,6 +575,7 @@ KP_FN void fabric_shell(int64_t i, const fabric_shell_args *g) {
   POINT(fabric, verlet)                                                                            \
   POINT(fabric, watch)                                                                             \
   REDUCE(fabric, changed, KP_REDUCE_SUM, KP_REDUCE_SUM)                                            \
+  REDUCE(fabric, touched, KP_REDUCE_SUM, KP_REDUCE_SUM)                                            \
   POINT(fabric, foresee)                                                                           \
   POINT(fabric, kang)                                                                              \
   POINT(fabric, filter)                                                                            \

@@ -70,6 +70,8 @@ static const kp_param limit_rows[] = {
   ROW(tolerance, REAL, "", 0, 10, "Share of its length that an edge may be longer."),
   ROW(two_sided, BOOL, "", 0, 0, "Edges that are too short are corrected as well."),
   ROW(passes, INT, "", 1, 1000, "Of method provot, per step."),
+  ROW(seams, INT, "", 0, 1000,
+      "Passes over the edges that a list leaves out, which move both ends, before the list."),
   WORDS(walk, walk_words,
         "How the list is made: generation by generation, or node by node as printed."),
   WORDS(order, order_words, "Which edges come first: horizontal, vertical, shear."),
@@ -91,11 +93,16 @@ static const kp_param limit_rows[] = {
   ROW(when, CURVE, "", -1e9, 1e9,
       "Of several limits of one cloth, that with the highest value is used; may be a function of "
       "time."),
+  ROW(touched, REAL, "", 0, 1,
+      "The limit is used only while at least this share of the nodes of its shape touches bodies, "
+      "so "
+      "that contact chooses between lists; 0: whatever they do."),
   ROW(rebuild, REAL, "", 0, 1,
       "The list is made anew when the nodes that are pinned or touch bodies differ from those it "
       "starts from by more than this share; 0: never."),
   ROW(patience, INT, "", 1, 1000000,
-      "Inner steps that a node must touch a body, or no longer touch it, before that counts."),
+      "Inner steps that a node, or the shape of a limit, must touch a body or no longer touch it "
+      "before that counts."),
 };
 
 static void set_limit(void *def) {

@@ -12,14 +12,17 @@
 #include "methods/deform/fabric_kernels.h"
 
 extern const kp_kernel fabric_propose_kernel, fabric_tighten_kernel, fabric_provot_kernel,
-    fabric_settle_kernel, fabric_watch_kernel, fabric_changed_kernel;
+    fabric_settle_kernel, fabric_watch_kernel, fabric_changed_kernel, fabric_touched_kernel;
 
 // ---- life ---------------------------------------------------------------------------------------
 
 static void each_buffer(kp_limit *m, void (*each)(kp_buffer *buffer, kp_backend *backend),
                         kp_backend *backend) {
-  kp_buffer *all[] = { &m->by_wave, &m->from,       &m->to,         &m->rest,      &m->start,
-                       &m->out,     &m->shift.c[0], &m->shift.c[1], &m->shift.c[2] };
+  kp_limit_seams *seams = &m->seams;
+  kp_buffer *all[] = { &m->by_wave,    &m->from,         &m->to,         &m->rest,
+                       &m->start,      &m->out,          &m->shift.c[0], &m->shift.c[1],
+                       &m->shift.c[2], &seams->by_color, &seams->from,   &seams->to,
+                       &seams->rest,   &m->inside };
   for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
     each(all[b], backend);
   }
@@ -37,6 +40,7 @@ static void free_one(kp_buffer *buffer, kp_backend *backend) {
 static void free_map(kp_limit *m) {
   each_buffer(m, free_one, NULL);
   kp_array_free(&m->waves);
+  kp_array_free(&m->seams.colors);
   kp_array_free(&m->fixed);
   kp_array_free(&m->edges);
   kp_array_free(&m->sketch.links);
@@ -86,6 +90,29 @@ static kp_result collect(const kp_deform *d, const kp_deform_part *part, kp_limi
   return KP_OK;
 }
 
+static kp_result find_inside(const kp_limit *m, kp_deform *d, kp_env *env,
+                             const kp_deform_part *part, uint8_t *inside) {
+  memset(inside, 0, (size_t)part->nodes.n);
+  const kp_shape_def *box = &m->def.shape;
+  if (box->kind == KP_SHAPE_BOX && box->min.x == box->max.x && box->min.y == box->max.y &&
+      box->min.z == box->max.z) {
+    return KP_OK;  // not said
+  }
+  kp_shape *shape;
+  KP_TRY(kp_shape_build(&m->def.shape, env->scenery.folder, &shape));
+  const kp_pos *x[3];
+  for (int c = 0; c < 3; ++c) {
+    x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
+  }
+  for (int64_t e = 0; e < part->nodes.n; ++e) {
+    int64_t i = part->nodes.first + e;
+    kp_vec3 at = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
+    inside[e] = kp_shape_distance(shape, at) <= 0.0;
+  }
+  kp_shape_destroy(&shape);
+  return KP_OK;
+}
+
 // Nodes that pins hold from the start, and those in the shape of the map.
 static kp_result find_fixed(kp_limit *m, kp_deform *d, kp_env *env, const kp_deform_part *part) {
   KP_TRY(kp_array_resize(&m->fixed, (size_t)part->nodes.n));
@@ -101,26 +128,18 @@ static kp_result find_fixed(kp_limit *m, kp_deform *d, kp_env *env, const kp_def
       }
     }
   }
-  const kp_shape_def *box = &m->def.shape;
-  if (box->kind == KP_SHAPE_BOX && box->min.x == box->max.x && box->min.y == box->max.y &&
-      box->min.z == box->max.z) {
-    return KP_OK;  // not said
-  }
-  kp_shape *shape;
-  KP_TRY(kp_shape_build(&m->def.shape, env->scenery.folder, &shape));
-  const kp_pos *x[3];
-  for (int c = 0; c < 3; ++c) {
-    x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
-  }
-  for (int64_t e = 0; e < part->nodes.n; ++e) {
-    int64_t i = part->nodes.first + e;
-    kp_vec3 at = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
-    if (m->fixed.data[e] == KP_NODE_FREE && kp_shape_distance(shape, at) <= 0.0) {
+  KP_ARRAY(uint8_t) inside = { 0 };
+  KP_TRY(kp_array_resize(&inside, (size_t)part->nodes.n));
+  kp_result result = find_inside(m, d, env, part, inside.data);
+  for (int64_t e = 0; e < part->nodes.n && result == KP_OK; ++e) {
+    if (m->fixed.data[e] == KP_NODE_FREE && inside.data[e] != 0) {
       m->fixed.data[e] = m->def.slides ? KP_NODE_CARRIED : KP_NODE_FIXED;
     }
   }
-  kp_shape_destroy(&shape);
-  return KP_OK;
+  result =
+      result == KP_OK ? put(&m->inside, KP_TYPE_U8, inside.data, (size_t)part->nodes.n) : result;
+  kp_array_free(&inside);
+  return result;
 }
 
 // Along gravity where nodes were at the start, however they hang when a list is made anew.
@@ -251,38 +270,121 @@ static kp_result make_list(kp_limit *m, int64_t n, const kp_limit_sketch *s) {
   return result;
 }
 
-// Provot's passes: all edges, colour by colour.
-static kp_result make_colors(kp_limit *m, int64_t n, const kp_limit_sketch *s) {
+// Links in the order of their colours, and where each colour starts.
+typedef struct colored {
+  KP_ARRAY(int32_t) by_color;
+  KP_ARRAY(int32_t) first;
+} colored;
+
+static kp_result color_links(int64_t n, const kp_links *links, colored *out) {
   KP_ARRAY(int32_t) colors = { 0 };
-  KP_ARRAY(int32_t) by_color = { 0 };
   int32_t n_colors = 0;
-  size_t count = s->links.count;
+  size_t count = links->count;
   kp_result result = kp_array_resize(&colors, count);
   if (result == KP_OK) {
-    result = kp_edge_colors(n, s->links.data, count, colors.data, &n_colors);
+    result = kp_edge_colors(n, links->data, count, colors.data, &n_colors);
   }
-  for (size_t l = 0; l < count && result == KP_OK; ++l) {
+  for (int32_t c = 0; c < n_colors && result == KP_OK; ++c) {
+    result = kp_array_push(&out->first, (int32_t)out->by_color.count);
+    for (size_t l = 0; l < count && result == KP_OK; ++l) {
+      if (colors.data[l] == c) {
+        result = kp_array_push(&out->by_color, (int32_t)l);
+      }
+    }
+  }
+  if (result == KP_OK) {
+    result = kp_array_push(&out->first, (int32_t)count);
+  }
+  kp_array_free(&colors);
+  return result;
+}
+
+static void free_colored(colored *c) {
+  kp_array_free(&c->by_color);
+  kp_array_free(&c->first);
+}
+
+// Provot's passes: all edges, colour by colour.
+static kp_result make_colors(kp_limit *m, int64_t n, const kp_limit_sketch *s) {
+  colored order = { 0 };
+  kp_result result = color_links(n, &s->links, &order);
+  for (size_t l = 0; l < s->links.count && result == KP_OK; ++l) {
     kp_ordered_edge edge = { s->links.data[l].a, s->links.data[l].b,
                              (uint8_t)s->links.data[l].kind };
     result = kp_array_push(&m->edges, edge);
   }
-  for (int32_t c = 0; c < n_colors && result == KP_OK; ++c) {
-    result = kp_array_push(&m->waves, (int32_t)by_color.count);
-    for (size_t l = 0; l < count && result == KP_OK; ++l) {
-      if (colors.data[l] == c) {
-        result = kp_array_push(&by_color, (int32_t)l);
+  for (size_t c = 0; c < order.first.count && result == KP_OK; ++c) {
+    result = kp_array_push(&m->waves, order.first.data[c]);
+  }
+  m->n_edges = (int64_t)s->links.count;
+  if (result == KP_OK) {
+    result = put(&m->by_wave, KP_TYPE_I32, order.by_color.data, order.by_color.count);
+  }
+  free_colored(&order);
+  return result;
+}
+
+// ---- seams --------------------------------------------------------------------------------------
+
+// Links that no edge of the list keeps, with their lengths.
+static kp_result find_seams(const kp_limit *m, const kp_limit_sketch *s, kp_limit_sketch *out) {
+  KP_ARRAY(length_of) table = { 0 };
+  kp_result result = kp_array_resize(&table, (size_t)m->n_edges);
+  if (result == KP_OK) {
+    for (int64_t e = 0; e < m->n_edges; ++e) {
+      table.data[e] = pair_of(m->edges.data[e].from, m->edges.data[e].to, 0.0);
+    }
+    qsort(table.data, table.count, sizeof table.data[0], compare_lengths);
+  }
+  for (size_t l = 0; l < s->links.count && result == KP_OK; ++l) {
+    length_of key = pair_of(s->links.data[l].a, s->links.data[l].b, 0.0);
+    if (bsearch(&key, table.data, table.count, sizeof table.data[0], compare_lengths) == NULL) {
+      result = kp_array_push(&out->links, s->links.data[l]);
+      if (result == KP_OK) {
+        result = kp_array_push(&out->lengths, s->lengths.data[l]);
       }
     }
   }
-  m->n_edges = (int64_t)count;
+  kp_array_free(&table);
+  return result;
+}
+
+static kp_result put_seams(kp_limit_seams *seams, const kp_limit_sketch *s, const colored *order) {
+  KP_ARRAY(int32_t) ends = { 0 };
+  KP_ARRAY(kp_real) rest = { 0 };
+  size_t count = s->links.count;
+  kp_result result = kp_array_resize(&ends, 2 * count + 1);
   if (result == KP_OK) {
-    result = kp_array_push(&m->waves, (int32_t)count);
+    result = kp_array_resize(&rest, count + 1);
   }
-  if (result == KP_OK) {
-    result = put(&m->by_wave, KP_TYPE_I32, by_color.data, by_color.count);
+  for (size_t l = 0; l < count && result == KP_OK; ++l) {
+    ends.data[l] = s->links.data[l].a;
+    ends.data[count + l] = s->links.data[l].b;
+    rest.data[l] = (kp_real)s->lengths.data[l];
   }
-  kp_array_free(&colors);
-  kp_array_free(&by_color);
+  const int32_t *by_color = order->by_color.data;
+  result = result == KP_OK ? put(&seams->by_color, KP_TYPE_I32, by_color, count) : result;
+  result = result == KP_OK ? put(&seams->from, KP_TYPE_I32, ends.data, count) : result;
+  result = result == KP_OK ? put(&seams->to, KP_TYPE_I32, ends.data + count, count) : result;
+  result = result == KP_OK ? put(&seams->rest, KP_TYPE_REAL, rest.data, count) : result;
+  seams->colors.count = 0;
+  for (size_t c = 0; c < order->first.count && result == KP_OK; ++c) {
+    result = kp_array_push(&seams->colors, order->first.data[c]);
+  }
+  kp_array_free(&ends);
+  kp_array_free(&rest);
+  return result;
+}
+
+static kp_result make_seams(kp_limit *m, int64_t n, const kp_limit_sketch *s) {
+  kp_limit_sketch left = { 0 };
+  colored order = { 0 };
+  kp_result result = find_seams(m, s, &left);
+  result = result == KP_OK ? color_links(n, &left.links, &order) : result;
+  result = result == KP_OK ? put_seams(&m->seams, &left, &order) : result;
+  free_colored(&order);
+  kp_array_free(&left.links);
+  kp_array_free(&left.lengths);
   return result;
 }
 
@@ -295,6 +397,7 @@ static kp_result make_edges(kp_limit *m, kp_deform *d, const kp_env *env, kp_ran
   } else {
     KP_TRY(find_depth(m, d, env, nodes, s));
     KP_TRY(make_list(m, nodes.n, s));
+    KP_TRY(m->def.seams > 0 ? make_seams(m, nodes.n, s) : KP_OK);
   }
   KP_TRY(put_lengths(m, s));
   KP_TRY(put_edges(m, nodes.n));
@@ -317,10 +420,44 @@ static kp_result make_seen(kp_limit *m, kp_env *env, int64_t n) {
   return put(&m->held->buffers[0], KP_TYPE_U8, m->fixed.data, (size_t)n);
 }
 
+static kp_result count_touched(kp_limit *m, kp_deform *d, kp_range nodes, double sums[2]) {
+  fabric_touched_args a = { .first = nodes.first };
+  kp_call call;
+  kp_call_init(&call, &fabric_touched_kernel, &a);
+  KP_BIND(&call, &a, inside, &m->inside, KP_ACCESS_READ);
+  KP_BIND(&call, &a, contact, d->bodies.solids.count > 0 ? &d->bodies.contact : NULL,
+          KP_ACCESS_READ);
+  return kp_call_reduce(d->set->space->backend, &call, nodes.n, sums);
+}
+
+// Contact chooses: at first nothing touches.
+static kp_result make_event(kp_limit *m, kp_env *env, kp_range nodes) {
+  const uint8_t *inside = kp_buffer_host(&m->inside, KP_ACCESS_READ);
+  bool is_somewhere = false;
+  for (int64_t e = 0; inside != NULL && e < nodes.n; ++e) {
+    is_somewhere = is_somewhere || inside[e] != 0;
+  }
+  if (!is_somewhere) {
+    return kp_fail(KP_ERROR_SCENE, "limit \"%s\": touched needs a shape with nodes of \"%s\" in it",
+                   m->def.name, m->def.of);
+  }
+  const kp_field_desc fields[] = {
+    { "on", KP_TYPE_U8, 1, "", KP_FIELD_STATE, 0.0 },
+    { "wrong", KP_TYPE_U32, 1, "", KP_FIELD_STATE, 0.0 },
+  };
+  char name[KP_NAME_SIZE];
+  (void)snprintf(name, sizeof name, "%.30s.event", m->def.name);
+  KP_TRY(kp_registry_add_space(env->registry, name, KP_SPACE_VERTICES, &m->event));
+  KP_TRY(kp_space_add_field(m->event, &fields[0], &m->is_on));
+  KP_TRY(kp_space_add_field(m->event, &fields[1], &m->wrong));
+  return kp_space_append(m->event, 1, NULL, 0);
+}
+
 static kp_result make_map(kp_limit *m, kp_deform *d, kp_env *env, const kp_deform_part *part) {
   KP_TRY(collect(d, part, &m->sketch));
   KP_TRY(find_fixed(m, d, env, part));
   KP_TRY(make_edges(m, d, env, part->nodes));
+  KP_TRY(m->def.touched > 0.0 ? make_event(m, env, part->nodes) : KP_OK);
   if (!(m->def.rebuild > 0.0)) {
     return KP_OK;
   }
@@ -399,16 +536,29 @@ kp_result kp_limits_add(kp_deform *d, kp_env *env, const kp_limit_def *def) {
 
 // ---- a step -------------------------------------------------------------------------------------
 
-static void choose(kp_limited *l, double time) {
+// Lists that wait for contact are out until it comes; when all of them wait, the first is used.
+static kp_result choose(kp_limited *l, double time) {
   double most = -HUGE_VAL;
+  l->active = 0;
   for (size_t m = 0; m < l->maps.count; ++m) {
+    const kp_limit *map = &l->maps.data[m];
+    if (map->event != NULL) {
+      const uint8_t *is_on = kp_buffer_host(&map->is_on->buffers[0], KP_ACCESS_READ);
+      if (is_on == NULL) {
+        return KP_ERROR_MEMORY;
+      }
+      if (*is_on == 0) {
+        continue;
+      }
+    }
     double wanted;
-    kp_curve_at(&l->maps.data[m].def.when, time, &wanted, NULL);
+    kp_curve_at(&map->def.when, time, &wanted, NULL);
     if (wanted > most) {
       most = wanted;
       l->active = m;
     }
   }
+  return KP_OK;
 }
 
 static kp_result propose(kp_deform *d, kp_range nodes) {
@@ -442,25 +592,58 @@ static kp_result tighten(kp_limit *m, kp_deform *d, kp_range nodes) {
   return KP_OK;
 }
 
-static kp_result provot(kp_limit *m, kp_deform *d, kp_range nodes) {
+// Edges of passes that move both ends.
+typedef struct pass_edges {
+  const int32_t *first;  // of each colour, and the end
+  size_t n_colors;
+  kp_buffer *by_color, *from, *to, *rest;
+} pass_edges;
+
+static kp_result pass_once(const pass_edges *e, const kp_limit *m, kp_deform *d, kp_range nodes) {
   fabric_provot_args a = { .first_node = nodes.first,
                            .tolerance = m->def.tolerance,
                            .both = m->def.two_sided };
-  for (int64_t pass = 0; pass < m->def.passes; ++pass) {
-    for (size_t w = 0; w + 1 < m->waves.count; ++w) {
-      a.first = m->waves.data[w];
-      kp_call call;
-      kp_call_init(&call, &fabric_provot_kernel, &a);
-      KP_BIND(&call, &a, by_color, &m->by_wave, KP_ACCESS_READ);
-      KP_BIND(&call, &a, from, &m->from, KP_ACCESS_READ);
-      KP_BIND(&call, &a, to, &m->to, KP_ACCESS_READ);
-      KP_BIND(&call, &a, rest, &m->rest, KP_ACCESS_READ);
-      KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
-      KP_BIND_VECTOR3(&call, &a, p, &d->fabric->proposed, KP_ACCESS_WRITE);
-      KP_TRY(kp_call_run(d->set->space->backend, &call, m->waves.data[w + 1] - m->waves.data[w]));
-    }
+  for (size_t c = 0; c < e->n_colors; ++c) {
+    a.first = e->first[c];
+    kp_call call;
+    kp_call_init(&call, &fabric_provot_kernel, &a);
+    KP_BIND(&call, &a, by_color, e->by_color, KP_ACCESS_READ);
+    KP_BIND(&call, &a, from, e->from, KP_ACCESS_READ);
+    KP_BIND(&call, &a, to, e->to, KP_ACCESS_READ);
+    KP_BIND(&call, &a, rest, e->rest, KP_ACCESS_READ);
+    KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
+    KP_BIND_VECTOR3(&call, &a, p, &d->fabric->proposed, KP_ACCESS_WRITE);
+    KP_TRY(kp_call_run(d->set->space->backend, &call, e->first[c + 1] - e->first[c]));
   }
   return KP_OK;
+}
+
+static kp_result provot(kp_limit *m, kp_deform *d, kp_range nodes) {
+  const pass_edges all = { .first = m->waves.data,
+                           .n_colors = m->waves.count - 1,
+                           .by_color = &m->by_wave,
+                           .from = &m->from,
+                           .to = &m->to,
+                           .rest = &m->rest };
+  for (int64_t pass = 0; pass < m->def.passes; ++pass) {
+    KP_TRY(pass_once(&all, m, d, nodes));
+  }
+  return KP_OK;
+}
+
+// Edges that the list leaves out first: it has the last word on its own.
+static kp_result tighten_all(kp_limit *m, kp_deform *d, kp_range nodes) {
+  kp_limit_seams *seams = &m->seams;
+  const pass_edges left = { .first = seams->colors.data,
+                            .n_colors = seams->colors.count > 0 ? seams->colors.count - 1 : 0,
+                            .by_color = &seams->by_color,
+                            .from = &seams->from,
+                            .to = &seams->to,
+                            .rest = &seams->rest };
+  for (int64_t pass = 0; pass < m->def.seams; ++pass) {
+    KP_TRY(pass_once(&left, m, d, nodes));
+  }
+  return tighten(m, d, nodes);
 }
 
 static kp_result settle(kp_limit *m, kp_deform *d, kp_range nodes) {
@@ -481,8 +664,7 @@ static kp_result settle(kp_limit *m, kp_deform *d, kp_range nodes) {
   return kp_call_run(d->set->space->backend, &call, nodes.n);
 }
 
-// ---- lists that follow what is held (M4.7 of the notes in fabric.md)
-// -----------------------------
+// ---- lists that follow what is held -------------------------------------------------------------
 
 static kp_result make_anew(kp_limit *m, kp_deform *d, kp_env *env, kp_range nodes) {
   const uint8_t *held = kp_buffer_host(&m->held->buffers[0], KP_ACCESS_READ);
@@ -544,6 +726,25 @@ static kp_result watch(kp_limit *m, kp_deform *d, kp_env *env, kp_range nodes) {
   return make_anew(m, d, env, nodes);
 }
 
+// ---- contact that chooses between lists ---------------------------------------------------------
+
+static kp_result watch_event(kp_limit *m, kp_deform *d, kp_range nodes) {
+  double sums[2];
+  KP_TRY(count_touched(m, d, nodes, sums));
+  uint8_t *is_on = kp_buffer_host(&m->is_on->buffers[0], KP_ACCESS_WRITE);
+  uint32_t *wrong = kp_buffer_host(&m->wrong->buffers[0], KP_ACCESS_WRITE);
+  if (is_on == NULL || wrong == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  bool is_touched = sums[0] >= m->def.touched * sums[1];
+  *wrong = is_touched != (*is_on != 0) ? *wrong + 1 : 0;
+  if (*wrong >= (uint32_t)m->def.patience) {
+    *is_on = is_touched;
+    *wrong = 0;
+  }
+  return KP_OK;
+}
+
 kp_result kp_fabric_watch(kp_deform *d, kp_env *env) {
   kp_fabric *f = d->fabric;
   for (size_t k = 0; f != NULL && k < f->limited.count; ++k) {
@@ -551,6 +752,9 @@ kp_result kp_fabric_watch(kp_deform *d, kp_env *env) {
     for (size_t m = 0; m < l->maps.count; ++m) {
       if (l->maps.data[m].seen != NULL) {
         KP_TRY(watch(&l->maps.data[m], d, env, l->nodes));
+      }
+      if (l->maps.data[m].event != NULL) {
+        KP_TRY(watch_event(&l->maps.data[m], d, l->nodes));
       }
     }
   }
@@ -564,7 +768,7 @@ kp_result kp_fabric_limit(kp_deform *d, kp_env *env, const kp_deform_group *grou
   kp_fabric *f = d->fabric;
   for (size_t k = 0; f != NULL && k < f->limited.count; ++k) {
     kp_limited *l = f->limited.data[k];
-    choose(l, d->time);
+    KP_TRY(choose(l, d->time));
     kp_limit *m = &l->maps.data[l->active];
     if (m->seen != NULL && m->seen_revision != m->seen->revision) {
       KP_TRY(make_anew(m, d, env, l->nodes));  // the world was rewound or loaded
@@ -573,7 +777,7 @@ kp_result kp_fabric_limit(kp_deform *d, kp_env *env, const kp_deform_group *grou
       write_order(l);
     }
     KP_TRY(propose(d, l->nodes));
-    KP_TRY(m->def.method == KP_LIMIT_DIRECT ? tighten(m, d, l->nodes) : provot(m, d, l->nodes));
+    KP_TRY(m->def.method == KP_LIMIT_DIRECT ? tighten_all(m, d, l->nodes) : provot(m, d, l->nodes));
     KP_TRY(settle(m, d, l->nodes));
   }
   return KP_OK;

@@ -1,7 +1,8 @@
 -- A long skirt on a figure that walks (Ozgen 2013, Figs. 6.4, 6.6, 6.7): a tube of cloth held at the
 -- waist, springs far too soft to carry it, and what keeps its edges from stretching:
---   "none", "list" (one ordered list from the waist), "maps" (three lists: none, right or left knee
---   forward), "provot" (passes over all edges).
+--   "none", "list" (one ordered list from the waist, and a pass over the edges it leaves out), "maps"
+--   (three lists: none, right or left knee forward, by the step), "events" (the same, by what the
+--   cloth touches), "provot" (passes over all edges).
 local figure = require("parts.figure")
 
 return function(limits, columns, rows)
@@ -33,16 +34,22 @@ return function(limits, columns, rows)
     return box { min = {side > 0 and 0.02 or -0.14, knee - 0.03, 0.1},
                  max = {side > 0 and 0.14 or -0.02, knee + 0.03, 0.5} }
   end
+  local bend = start[2] - figure.thigh  -- what a leg touches first, in front or behind
+  local function calf(side)
+    return box { min = {side > 0 and 0.02 or -0.3, bend - 0.12, -0.6},
+                 max = {side > 0 and 0.3 or -0.02, bend + 0.04, 0.6} }
+  end
   if limits == "provot" then
     limit "passes" { of = "skirt", method = "provot", passes = 5 }
-  elseif limits == "list" or limits == "maps" then
-    limit "hanging" { of = "skirt", when = 0, fastest = limits == "maps" and 1 or 0 }
+  elseif limits ~= "none" then
+    limit "hanging" { of = "skirt", when = 0, seams = 1, fastest = limits == "list" and 0 or 1 }
   end
-  if limits == "maps" then
+  if limits == "maps" or limits == "events" then
     for side, word in pairs { [1] = "right", [-1] = "left" } do
       limit(word .. "_knee") {
-        of = "skirt", shape = cap(side), slides = true, fastest = 1,
-        when = function(t) return pose(t)[word].thigh - 12 end,
+        of = "skirt", shape = limits == "events" and calf(side) or cap(side), slides = true,
+        seams = 1, fastest = 1, touched = limits == "events" and 0.05 or 0, patience = 20,
+        when = limits == "events" and 1 or function(t) return pose(t)[word].thigh - 12 end,
       }
     end
   end
