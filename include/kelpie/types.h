@@ -340,6 +340,8 @@ typedef struct kp_flip_def {
   double volume;            // share of a volume error that a step corrects
   double volume_tolerance;  // of the solve for it, relative to its right side
   double band;              // cells below the surface that hold particles; 0: all of the liquid
+  bool lets_go;             // solids do not hold water near its surface by suction
+  double suction;           // Pa that they may pull with, with lets_go
 } kp_flip_def;
 
 typedef enum kp_marker_scheme {

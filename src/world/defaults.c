@@ -185,6 +185,8 @@ kp_flip_def kp_default_flip_def(void) {
     .ratio = 0.97,
     .volume = 1.0,
     .volume_tolerance = 1e-2,
+    .lets_go = true,
+    .suction = 0.0,
   };
 }
 

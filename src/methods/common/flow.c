@@ -375,17 +375,17 @@ kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *
   how = how != NULL ? how : &plain;
   double dt = flow->late * env->dt;
   bool releases = how->releases && flow->solids.has_solids;
-  double n_released = 0.0;
+  flow->n_released = 0.0;
   KP_TRY(kp_mac_fill_velocity(flow->mac, flow->velocity));
   KP_TRY(solve(flow, how, dt));
   if (releases) {
-    KP_TRY(kp_release_mark(flow, how->distance, how->suction, &n_released));
+    KP_TRY(kp_release_mark(flow, how, &flow->n_released));
   }
-  if (n_released > 0.0) {
+  if (flow->n_released > 0.0) {
     KP_TRY(solve(flow, how, dt));
   }
   KP_TRY(push(flow, how, flow->velocity, dt));
-  return n_released > 0.0 ? kp_release_finish(flow) : KP_OK;
+  return how->leaves_released ? KP_OK : kp_release_finish(flow);
 }
 
 // ---- advection

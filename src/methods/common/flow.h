@@ -47,6 +47,7 @@ typedef struct kp_flow {
   kp_buffer known[2];        // U8 at faces: extrapolation
   double max_speed;          // m/s, of the last sub-step; saved
   double max_sum;            // of the speeds along the axes, of any cell
+  double n_released;         // cells that were let go and are not water again yet
   kp_space *state;           // GLOBAL: the two
 } kp_flow;
 
@@ -96,6 +97,8 @@ typedef struct kp_flow_projection {
   // release.h. Needs distance.
   bool releases;
   double suction;
+  bool is_near;          // the distance is known beside the surface alone: air is looked for
+  bool leaves_released;  // what was let go stays air until kp_release_finish
 } kp_flow_projection;
 
 // u -= dt/rho grad p with div u = source in every fluid cell; weak in cut cells: the flux through

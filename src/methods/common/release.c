@@ -5,16 +5,60 @@
 
 RELEASE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
-kp_result kp_release_mark(kp_flow *flow, kp_buffer *distance, double suction, double *count) {
+// Cells along the axes from air with no water beside it, one or two above the surface, to water
+// that may be let go.
+#define AIR_REACH 5
+
+static kp_result begin(kp_flow *flow, bool from_air) {
+  release_begin_args a = { .grid = flow->mac->view, .from_air = from_air };
+  kp_call call;
+  kp_call_init(&call, &release_begin_kernel, &a);
+  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, out, &flow->known[0], KP_ACCESS_WRITE);
+  KP_TRY(kp_mac_rows(flow->mac, KP_MAC_CELL, &call));
+  return kp_mac_fill_periodic(flow->mac, &flow->known[0]);
+}
+
+static kp_result spread(kp_flow *flow, int round) {
+  release_around_args a = { .grid = flow->mac->view };
+  kp_buffer *out = &flow->known[1 - round % 2];
+  kp_call call;
+  kp_call_init(&call, &release_around_kernel, &a);
+  KP_BIND(&call, &a, in, &flow->known[round % 2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, out, out, KP_ACCESS_WRITE);
+  KP_TRY(kp_mac_rows(flow->mac, KP_MAC_CELL, &call));
+  return kp_mac_fill_periodic(flow->mac, out);
+}
+
+// 1 in flow->known[reach % 2] within so many cells of those where it begins. Ghosts hold none of
+// them: behind walls they look like air.
+static kp_result find_around(kp_flow *flow, bool from_air, int reach) {
+  for (int k = 0; k < 2; ++k) {
+    void *memory;
+    KP_TRY(kp_buffer_get(&flow->known[k], KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &memory));
+    KP_TRY(kp_fill(flow->mac->backend, memory, 0, flow->known[k].used));
+  }
+  KP_TRY(begin(flow, from_air));
+  for (int round = 0; round < reach; ++round) {
+    KP_TRY(spread(flow, round));
+  }
+  return KP_OK;
+}
+
+kp_result kp_release_mark(kp_flow *flow, const kp_flow_projection *how, double *count) {
   kp_mac *mac = flow->mac;
   kp_buffer *flags = &flow->flags->buffers[0];
   release_mark_args a = { .grid = mac->view,
                           .sides = flow->solids.sides,
-                          .least = (kp_real)-suction };
+                          .least = (kp_real)-how->suction };
   kp_call call;
+  if (how->is_near) {
+    KP_TRY(find_around(flow, true, AIR_REACH));
+  }
   kp_call_init(&call, &release_mark_kernel, &a);
   KP_BIND(&call, &a, pressure, &flow->pressure->buffers[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, distance, distance, KP_ACCESS_READ);
+  KP_BIND(&call, &a, distance, how->distance, KP_ACCESS_READ);
+  KP_BIND(&call, &a, near, how->is_near ? &flow->known[AIR_REACH % 2] : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, fraction_x, &flow->solids.fraction[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, fraction_y, &flow->solids.fraction[1], KP_ACCESS_READ);
   KP_BIND(&call, &a, fraction_z, kp_grid_solids_part(&flow->solids.fraction[2]), KP_ACCESS_READ);
@@ -27,31 +71,17 @@ kp_result kp_release_mark(kp_flow *flow, kp_buffer *distance, double suction, do
   return KP_MAC_REDUCE(mac, &call, &c, count);
 }
 
-static kp_result spread(kp_flow *flow, int round) {
-  release_around_args a = { .grid = flow->mac->view, .is_first = round == 0 };
-  kp_buffer *out = &flow->known[round % 2];
-  kp_call call;
-  kp_call_init(&call, &release_around_kernel, &a);
-  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, in, &flow->known[1 - round % 2], KP_ACCESS_READ);
-  KP_BIND(&call, &a, out, out, KP_ACCESS_WRITE);
-  KP_TRY(kp_mac_rows(flow->mac, KP_MAC_CELL, &call));
-  return kp_mac_fill_periodic(flow->mac, out);
-}
-
 kp_result kp_release_finish(kp_flow *flow) {
   kp_mac *mac = flow->mac;
-  for (int k = 0; k < 2; ++k) {
-    void *memory;
-    KP_TRY(kp_buffer_get(&flow->known[k], KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &memory));
-    KP_TRY(kp_fill(mac->backend, memory, 0, flow->known[k].used));
+  if (flow->n_released == 0.0) {
+    return KP_OK;
   }
-  KP_TRY(spread(flow, 0));
-  KP_TRY(spread(flow, 1));
+  flow->n_released = 0.0;
+  KP_TRY(find_around(flow, false, 2));
   release_finish_args a = { .grid = mac->view };
   kp_call call;
   kp_call_init(&call, &release_finish_kernel, &a);
-  KP_BIND(&call, &a, near, &flow->known[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, near, &flow->known[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_WRITE);
   KP_TRY(kp_mac_rows(mac, KP_MAC_CELL, &call));
   return kp_mac_fill_periodic(mac, &flow->flags->buffers[0]);

@@ -12,8 +12,7 @@
 
 // Marks what is pulled off by the pressure as it is, and tells how many cells: air until
 // kp_release_finish.
-KP_NODISCARD kp_result kp_release_mark(kp_flow *flow, kp_buffer *distance, double suction,
-                                       double *count);
-// The marked cells are water again. KP_CELL_RELEASED stays on them and on the cells up to two cells
-// around, until the next kp_release_mark.
+KP_NODISCARD kp_result kp_release_mark(kp_flow *flow, const kp_flow_projection *how, double *count);
+// The cells marked last, if any, are water again. KP_CELL_RELEASED stays on them and on the cells
+// up to two cells around, until the next kp_release_mark.
 KP_NODISCARD kp_result kp_release_finish(kp_flow *flow);

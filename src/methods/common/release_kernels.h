@@ -7,6 +7,7 @@
 
 #define RELEASE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
   ROW(release, mark)                                                                               \
+  ROW(release, begin)                                                                              \
   ROW(release, around)                                                                             \
   ROW(release, finish)                                                                             \
   REDUCE(release, count, KP_REDUCE_SUM)
@@ -19,7 +20,8 @@ typedef struct release_mark_args {
   flow_sides sides;
   kp_real least;  // Pa: with less the water is pulled off
   const kp_real *pressure;
-  const kp_real *distance;
+  const kp_real *distance;  // m
+  const uint8_t *near;      // 1: near the air; NULL: the distance tells
   const kp_real *fraction_x, *fraction_y, *fraction_z;
   uint8_t *flags;
 } release_mark_args;
@@ -44,17 +46,48 @@ KP_FN void release_mark(int64_t j, int64_t k, int64_t i0, int64_t i1, const rele
   for (int64_t i = i0; i < i1; ++i) {
     int64_t at = kp_mac_at(g, i, j, k);
     int old = a->flags[at] & ~KP_CELL_RELEASED;
+    int is_near = a->near != NULL ? a->near[at] : a->distance[at] > -RELEASE_DEPTH * g->h;
     int is_pulled = (old & KP_CELL_KIND) == KP_CELL_FLUID && a->pressure[at] < a->least &&
-                    a->distance[at] > -RELEASE_DEPTH * g->h && release_touches(a, i, j, k, at);
+                    is_near && release_touches(a, i, j, k, at);
     int released = (old & ~KP_CELL_KIND) | KP_CELL_AIR | KP_CELL_RELEASED;
     a->flags[at] = (uint8_t)(is_pulled ? released : old);
   }
 }
 
+// Where the spreading begins: cells that were let go, or those of the air. Of the air only what has
+// no water beside it: a solid that moves uncovers cells, which are empty at first, deep below the
+// surface too.
+typedef struct release_begin_args {
+  kp_mac_view grid;
+  int32_t from_air;
+  const uint8_t *flags;
+  uint8_t *out;
+} release_begin_args;
+
+KP_FN int release_is_water(uint8_t flag) {
+  return (flag & KP_CELL_KIND) == KP_CELL_FLUID;
+}
+
+KP_FN void release_begin(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                         const release_begin_args *a) {
+  const kp_mac_view *g = &a->grid;
+  const uint8_t *f = a->flags;
+  int64_t slab = g->dimension == 3 ? g->slab : 0;
+  int64_t first = kp_mac_at(g, 0, j, k);
+  int from_air = a->from_air;
+  KP_INDEPENDENT
+  for (int64_t at = first + i0; at < first + i1; ++at) {
+    int is_wet = release_is_water(f[at - 1]) | release_is_water(f[at + 1]) |
+                 release_is_water(f[at - g->row]) | release_is_water(f[at + g->row]) |
+                 release_is_water(f[at - slab]) | release_is_water(f[at + slab]);
+    int is_air = ((f[at] & KP_CELL_KIND) == KP_CELL_AIR) & !is_wet;
+    int is_released = (f[at] & KP_CELL_RELEASED) != 0;
+    a->out[at] = (uint8_t)(from_air ? is_air : is_released);
+  }
+}
+
 typedef struct release_around_args {
   kp_mac_view grid;
-  int32_t is_first;  // 1: from the flags
-  const uint8_t *flags;
   const uint8_t *in;
   uint8_t *out;
 } release_around_args;
@@ -63,15 +96,13 @@ typedef struct release_around_args {
 KP_FN void release_around(int64_t j, int64_t k, int64_t i0, int64_t i1,
                           const release_around_args *a) {
   const kp_mac_view *g = &a->grid;
-  const uint8_t *from = a->is_first ? a->flags : a->in;
-  uint8_t bit = a->is_first ? KP_CELL_RELEASED : 1;
+  const uint8_t *in = a->in;
   int64_t slab = g->dimension == 3 ? g->slab : 0;
   int64_t first = kp_mac_at(g, 0, j, k);
   KP_INDEPENDENT
   for (int64_t at = first + i0; at < first + i1; ++at) {
-    uint8_t any = from[at] | from[at - 1] | from[at + 1] | from[at - g->row] | from[at + g->row] |
-                  from[at - slab] | from[at + slab];
-    a->out[at] = (uint8_t)((any & bit) != 0);
+    a->out[at] = in[at] | in[at - 1] | in[at + 1] | in[at - g->row] | in[at + g->row] |
+                 in[at - slab] | in[at + slab];
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/timer.h"
 #include "data/call.h"
+#include "methods/common/release.h"
 #include "methods/flip/flip_kernels.h"
 #include "par/kernel_define.h"
 
@@ -311,7 +312,11 @@ static kp_result flip_solve(void *self, kp_env *env) {
     KP_TRY(kp_flow_viscosity(flow, env, viscosity, NULL));
   }
   double start = kp_time_now();
-  kp_flow_projection how = { .distance = &flip->distance };
+  kp_flow_projection how = { .distance = &flip->distance,
+                             .releases = flip->def.lets_go,
+                             .suction = flip->def.suction,
+                             .is_near = true,
+                             .leaves_released = true };
   if (flip->tension.is_there) {
     KP_TRY(kp_flip_tension_write(flip));
     how.surface_pressure = &flip->tension.jump;
@@ -324,6 +329,8 @@ static kp_result flip_solve(void *self, kp_env *env) {
   if (flip->def.volume > 0.0) {
     KP_TRY(kp_flip_spread(flip));
   }
+  // the solve for the volume had the same cells
+  KP_TRY(kp_release_finish(flow));
   return kp_flow_extrapolate(flow, layers(flip, env));
 }
 

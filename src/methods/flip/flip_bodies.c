@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "data/call.h"
+#include "methods/common/release.h"
 #include "methods/flip/flip.h"
 #include "methods/flip/flip_kernels.h"
 #include "par/kernel_define.h"
@@ -153,6 +154,7 @@ kp_result kp_flip_project(kp_flip *flip, kp_env *env, const kp_flow_projection *
       for (int c = 0; c < flow->mac->view.dimension; ++c) {
         KP_TRY(kp_buffer_copy(&flow->velocity->buffers[c], &flip->shift[c]));
       }
+      KP_TRY(kp_release_finish(flow));
       KP_TRY(kp_grid_solids_speeds(&flow->solids, env));
     }
     KP_TRY(kp_flow_project(flow, env, how));

@@ -22,6 +22,10 @@ static const kp_param rows[] = {
   ROW(band, REAL, "cells", 0, 1000,
       "Narrow band: only liquid within so many cells of the surface is particles, below it is the "
       "grid; 0: all of it is particles."),
+  ROW(lets_go, BOOL, "", 0, 0,
+      "Water leaves solids that pull at it near its surface; without, it follows a plate that is "
+      "lifted off it."),
+  ROW(suction, REAL, "Pa", 0, 1e12, "What a solid may pull with before water leaves it."),
 };
 
 static void set_default(void *def) {
