@@ -555,6 +555,7 @@ KP_FN void cast_pixel(int64_t i, const cast_pixel_args *a) {
   frame.sun = f->sun;
   frame.sun_color = f->sun_color;
   frame.ambient_up = f->ambient_up;
+  frame.least = f->count > 1 ? KP_WALK_LEAST : KP_WALK_PREVIEW;
   frame.fresnel = f->fresnel;
   frame.is_transparent = f->is_transparent;
   kp_f3 d = kp_f3_madd(f->forward, ((float)world.x + 0.5f - f->axis_x) / f->scale, f->right);

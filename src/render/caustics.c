@@ -25,9 +25,10 @@
 #define TURNS_MOST 8     // clear surfaces on the way of one ray
 #define SIDE_LEAST 64.0  // rays along the lattice, and those by the size of the picture
 #define SIDE_SHARE 0.25
-#define MARGIN 0.25f     // of the lattice around it, for light that lands beside
-#define PARTS_MOST 12    // of a beam along one side
-#define BEAM_MOST 24.0f  // texels between neighbours: farther apart they are no beam
+#define SIDE_PREVIEW 0.6  // of it in a picture of one pass, which has no time for more
+#define MARGIN 0.25f      // of the lattice around it, for light that lands beside
+#define PARTS_MOST 12     // of a beam along one side
+#define BEAM_MOST 24.0f   // texels between neighbours: farther apart they are no beam
 #define ROWS 4
 
 typedef struct landing {
@@ -132,6 +133,7 @@ static bool set_lattice(kp_pass *pass, kp_vec3 sun) {
   }
   double pixels = (double)pass->def->width * (double)pass->def->height;
   double side = SIDE_LEAST + SIDE_SHARE * sqrt(pixels);
+  side *= pass->count == 1 ? SIDE_PREVIEW : 1.0;
   float shorter = kp_maxf(kp_minf(across, along), 0.1f * kp_maxf(across, along));
   c->map.scale = (float)side / sqrtf(shorter * kp_maxf(across, along));
   c->map.n_x = (int)(across * c->map.scale) + 3;

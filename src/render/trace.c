@@ -349,6 +349,7 @@ static kp_walk_frame make_frame(const kp_pass *pass) {
                           .sun = pass->sun,
                           .sun_color = pass->light.sun_color,
                           .ambient_up = pass->light.ambient_up,
+                          .least = pass->count > 1 ? KP_WALK_LEAST : KP_WALK_PREVIEW,
                           .fresnel = (int32_t)pass->def->fresnel,
                           .is_transparent = pass->def->transparent };
 }

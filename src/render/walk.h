@@ -35,9 +35,10 @@
 #define KP_WALK_TURNS 14  // surfaces that one ray meets
 #define KP_WALK_SPLITS 4  // of them, at which it may become two
 #define KP_WALK_STACK 7
-#define KP_WALK_SPRITES 512   // that a ray sees between two surfaces, those it leaves counted again
-#define KP_WALK_LEAST 0.03f   // share of a pixel that is worth a ray of its own
-#define KP_WALK_FIRST 0.004f  // the same at the first surface: what it mirrors is its gloss
+#define KP_WALK_SPRITES 512  // that a ray sees between two surfaces, those it leaves counted again
+#define KP_WALK_LEAST 0.03f  // share of a pixel that is worth a ray of its own,
+#define KP_WALK_PREVIEW 0.06f     // in a picture of one pass
+#define KP_WALK_FIRST 0.004f      // the same at the first surface: what it mirrors is its gloss
 #define KP_WALK_SUN_LOBE 900.0f   // exponent of the mirrored sun
 #define KP_WALK_SUN_BRIGHT 30.0f  // and its light
 #define KP_WALK_GREY 0.5f         // of water in the grey variant (Lyes 2010, indoor splash)
@@ -47,6 +48,7 @@ typedef struct kp_walk_frame {
   float size;  // of the scene [m]
   kp_f3 sun;
   kp_rgb sun_color, ambient_up;
+  float least;      // share of a pixel that is worth a ray
   int32_t fresnel;  // kp_fresnel
   int32_t is_transparent;
 } kp_walk_frame;
@@ -334,12 +336,12 @@ KP_WALK_FN void kp_walk_clear(kp_walk *w, const kp_walk_path *from, const kp_wal
   // a share that does not pay for a ray goes to the other
   float most = kp_walk_largest(ray.weight);
   bool may_split = w->splits < KP_WALK_SPLITS && w->n + 2 <= KP_WALK_STACK;
-  float least = ray.turns == 0 ? KP_WALK_FIRST : KP_WALK_LEAST;
+  float least = ray.turns == 0 ? KP_WALK_FIRST : w->frame->least;
   if (!(kp_f3_dot(in.direction, in.direction) > 0.0f)) {
     share = 1.0f;
   } else if (share * most < least || (!may_split && share < 0.5f)) {
     share = 0.0f;
-  } else if ((1.0f - share) * most < KP_WALK_LEAST || !may_split) {
+  } else if ((1.0f - share) * most < w->frame->least || !may_split) {
     share = 1.0f;
   }
   w->splits += share > 0.0f && share < 1.0f ? 1 : 0;
