@@ -149,19 +149,24 @@ static void transfers_cost_energy_in_their_order(void **state) {
   double affine = energy_left(small, KP_FLIP_AFFINE, 0.0);
   double long_steps = energy_left((vortex_def){ n, 2, 1.0 }, KP_FLIP_BLEND, 1.0);
   double flip = energy_left((vortex_def){ n, 3, 0.25 }, KP_FLIP_BLEND, 1.0);
+  double plain = energy_left((vortex_def){ n, 2, kp_default_grid_def().cfl }, KP_FLIP_BLEND,
+                             kp_default_flip_def().ratio);
   double sl = energy_left_semi_lagrangian(n);
-  print_message("energy left: FLIP %.4f (CFL 1/4, 9 particles), %.4f (CFL 1, 4); SL %.4f\n", flip,
-                long_steps, sl);
+  print_message("energy left: FLIP %.4f (CFL 1/4, 9 particles), %.4f (CFL 1, 4), %.4f by default; "
+                "SL %.4f\n",
+                flip, long_steps, plain, sl);
   assert_true(pic < half && half < usual && usual < coarse);
   assert_true(affine > usual);
   assert_between(long_steps, 0.85, 1.02);
   assert_between(long_steps - sl, 0.1, 1.0);
+  assert_between(plain, 0.88, 1.02);
+  assert_between(plain - sl, 0.09, 1.0);
   assert_between(flip, 0.95, 1.02);
   kp_claim claim = { .id = "hong-16-energy",
                      .text = "FLIP loses less energy than semi-Lagrangian advection: share left "
                              "after two turnovers of a closed box, 10 points more, and above 95 %",
-                     .size = "64 x 64 cells, 9 particles per cell, CFL 1/4 (CFL 1 and 4 particles: "
-                             "0.90; semi-Lagrangian 0.80)",
+                     .size = "64 x 64 cells, 9 particles per cell, CFL 1/4, ratio 1 (by default "
+                             "0.896; semi-Lagrangian 0.795)",
                      .test = "test_flip_flows",
                      .figure = flip,
                      .threshold = 0.95 };
