@@ -31,6 +31,7 @@
 #include "methods/common/vorticity_kernels.h"
 #include "methods/deform/deform_bodies_kernels.h"
 #include "methods/deform/deform_kernels.h"
+#include "methods/deform/deform_levels_kernels.h"
 #include "methods/deform/deform_sweep_kernels.h"
 #include "methods/deform/deform_tets_kernels.h"
 #include "methods/deform/fabric_kernels.h"
@@ -106,6 +107,7 @@
   DEFORM_BODIES_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
   FABRIC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
+  DEFORM_LEVELS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
   DEFORM_SWEEP_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   DEFORM_TETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "methods/deform/deform_sweep.h"
+#include "methods/deform/deform_sweep_kernels.h"
 
 #include "support/deform.h"
 #include "support/media.h"
@@ -269,6 +270,169 @@ static void test_second_guess(void **state) {
   kp_world_destroy(&world);
 }
 
+// ---- levels of the sweeps
+
+// What the cells of a level are on the rows: phi[row * cells + cell], from those of the level
+// below.
+static double *functions_of(kp_levels *levels, int k, const double *below) {
+  kp_level *l = &levels->list.data[k];
+  const int32_t *start = kp_buffer_host(&l->down_start, KP_ACCESS_READ);
+  const int32_t *item = kp_buffer_host(&l->down, KP_ACCESS_READ);
+  const kp_real *weight = kp_buffer_host(&l->down_w, KP_ACCESS_READ);
+  double *phi = calloc((size_t)(levels->rows * l->n), sizeof *phi);
+  assert_non_null(phi);
+  for (int64_t c = 0; c < l->n; ++c) {
+    for (int32_t e = start[c]; e < start[c + 1]; ++e) {
+      for (int64_t r = 0; r < levels->rows; ++r) {
+        double one =
+            k == 0 ? (double)(item[e] == r) : below[r * levels->list.data[k - 1].n + item[e]];
+        phi[r * l->n + c] += (double)weight[e] * one;
+      }
+    }
+  }
+  return phi;
+}
+
+static void times(const kp_real *m, int64_t rows, int64_t r, const double v[3], double out[3]) {
+  const int at[9] = { 0, 3, 4, 3, 1, 5, 4, 5, 2 };
+  for (int c = 0; c < 3; ++c) {
+    out[c] = 0.0;
+    for (int b = 0; b < 3; ++b) {
+      out[c] += (double)m[at[3 * c + b] * rows + r] * v[b];
+    }
+  }
+}
+
+// u += H phi E^-1 phi^T H r of one level, with E summed up from the rows.
+static void add_level(kp_sweep *s, int k, const double *phi, const double *r, double *u) {
+  const kp_real *half = kp_buffer_host(&s->half, KP_ACCESS_READ);
+  const kp_real *block = kp_buffer_host(&s->block, KP_ACCESS_READ);
+  const kp_real *own = kp_buffer_host(&s->own, KP_ACCESS_READ);
+  const kp_level *l = &s->levels.list.data[k];
+  for (int64_t c = 0; c < l->n; ++c) {
+    double e[6] = { 0 }, f[6] = { 0 }, inverse[6], less[6], sum[3] = { 0 };
+    for (int64_t i = 0; i < s->rows; ++i) {
+      double w = phi[i * l->n + c], v[3] = { r[i], r[s->rows + i], r[2 * s->rows + i] }, h[3];
+      times(half, s->rows, i, v, h);
+      for (int b = 0; b < 6; ++b) {
+        double mass = b < 3 ? (double)own[i] : 0.0, stiff = (double)block[b * s->rows + i];
+        e[b] += w * (mass + l->share * stiff);
+        f[b] += w * (mass + stiff);
+      }
+      for (int b = 0; b < 3; ++b) {
+        sum[b] += w * h[b];
+      }
+    }
+    sweep_invert(e, inverse);
+    sweep_invert(f, less);
+    for (int b = 0; b < 6; ++b) {
+      inverse[b] -= less[b];
+    }
+    double z[3] = { inverse[0] * sum[0] + inverse[3] * sum[1] + inverse[4] * sum[2],
+                    inverse[3] * sum[0] + inverse[1] * sum[1] + inverse[5] * sum[2],
+                    inverse[4] * sum[0] + inverse[5] * sum[1] + inverse[2] * sum[2] };
+    for (int64_t i = 0; i < s->rows; ++i) {
+      double h[3];
+      times(half, s->rows, i, z, h);
+      for (int b = 0; b < 3; ++b) {
+        u[b * s->rows + i] += phi[i * l->n + c] * h[b];
+      }
+    }
+  }
+}
+
+// Levels against the sums they stand for, cell by cell over all rows.
+static void check_levels(kp_deform *d, kp_sweep *s) {
+  int64_t n = 3 * s->rows;
+  double *r = malloc((size_t)n * sizeof *r), *u = malloc((size_t)n * sizeof *u), *below = NULL;
+  kp_real *right = kp_buffer_host(&s->right, KP_ACCESS_WRITE);
+  const int32_t *node = kp_buffer_host(&s->node, KP_ACCESS_READ);
+  const kp_real *block = kp_buffer_host(&s->block, KP_ACCESS_READ);
+  assert_true(r != NULL && u != NULL);
+  for (int64_t i = 0; i < n; ++i) {
+    right[i] = (kp_real)(node[i % s->rows] < 0 ? 0.0 : sin((double)(i * i % 1013)));
+    r[i] = (double)right[i];
+  }
+  for (int64_t i = 0; i < s->rows; ++i) {
+    double v[3] = { r[i], r[s->rows + i], r[2 * s->rows + i] }, out[3];
+    times(block, s->rows, i, v, out);
+    for (int b = 0; b < 3; ++b) {
+      u[b * s->rows + i] = out[b];
+    }
+  }
+  for (int k = 0; k < s->levels.n_used; ++k) {
+    double *phi = functions_of(&s->levels, k, below);
+    add_level(s, k, phi, r, u);
+    free(below);
+    below = phi;
+  }
+  free(below);
+  assert_ok(kp_levels_weigh(&s->levels, d->set->space->backend, &s->block, &s->half, &s->right,
+                            &s->change));
+  const kp_real *got = kp_buffer_host(&s->change, KP_ACCESS_READ);
+  double most = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    most = fmax(most, fabs(u[i]));
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    assert_near((double)got[i], u[i], (sizeof(kp_real) == 4 ? 1e-5 : 1e-13) * most);
+  }
+  free(r);
+  free(u);
+}
+
+// The answer with levels against that of the sweeps alone, which take more iterations.
+static void test_levels(void **state) {
+  (void)state;
+  kp_test_settings s = space(true);
+  kp_solids_def solids = kp_default_solids_def();
+  solids.tolerance = sizeof(kp_real) == 4 ? 1e-5 : 1e-10;
+  kp_cloth_def def = sheet_def(48);
+  def.scheme = KP_SCHEME_BACKWARD_EULER;
+  kp_pin_def pin = pin_def("edge", kp_vec3_make(-1, -1, -0.51), kp_vec3_make(1, 1, -0.49));
+  kp_world *world = make_world(&s, &solids, &def, &pin);
+  kp_test_steps(world, 3);
+  kp_deform *d = kp_test_deform(world);
+  const kp_deform_group *group = &d->groups.data[0];
+  kp_sweep *sweep = d->sweeps[group->scheme];
+  double h = 64.0 * group->limit;
+  kp_deform_stage stage = { .x = d->set->position->buffers,
+                            .v = d->set->velocity->buffers,
+                            .out = d->moving.c,
+                            .h = h,
+                            .implicit = h };
+  assert_ok(kp_deform_weather(d, &world->env));
+  int iterations[2];
+  double *answer = malloc((size_t)group->nodes.n * sizeof *answer), most = 0.0;
+  assert_non_null(answer);
+  for (int with = 1; with >= 0; --with) {
+    size_t n_levels = sweep->levels.list.count;
+    for (int c = 0; c < 3; ++c) {
+      assert_ok(kp_vector_fill(d->set->space->n, 0.0, &d->answer[0]->buffers[c]));
+    }
+    sweep->levels.list.count = with ? n_levels : 0;
+    assert_ok(kp_deform_solve(d, &world->env, group, &stage));
+    sweep->levels.list.count = n_levels;
+    iterations[with] = d->pcg.report.iterations;
+    assert_true(with ? sweep->levels.n_used >= 2 : sweep->levels.n_used == 0);
+    const kp_real *w = kp_buffer_host(&d->moving.c[1], KP_ACCESS_READ);
+    for (int64_t i = 0; i < group->nodes.n; ++i) {
+      most = fmax(most, fabs((double)w[i]));
+      answer[i] = with ? (double)w[i] : answer[i] - (double)w[i];
+    }
+    if (with) {
+      check_levels(d, sweep);
+    }
+  }
+  for (int64_t i = 0; i < group->nodes.n; ++i) {
+    assert_near(answer[i], 0.0, (sizeof(kp_real) == 4 ? 1e-2 : 1e-6) * most);
+  }
+  print_message("  %d iterations with levels, %d without\n", iterations[1], iterations[0]);
+  assert_true(iterations[1] < iterations[0]);
+  free(answer);
+  kp_world_destroy(&world);
+}
+
 // Forces summed by the rows of the solver, and spring by spring.
 static void test_push(void **state) {
   (void)state;
@@ -341,7 +505,8 @@ int main(void) {
     cmocka_unit_test(test_rest),         cmocka_unit_test(test_momentum),
     cmocka_unit_test(test_pin_leads),    cmocka_unit_test(test_hanging),
     cmocka_unit_test(test_bits),         cmocka_unit_test(test_solve),
-    cmocka_unit_test(test_second_guess), cmocka_unit_test(test_push),
+    cmocka_unit_test(test_second_guess), cmocka_unit_test(test_levels),
+    cmocka_unit_test(test_push),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

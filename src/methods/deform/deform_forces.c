@@ -436,7 +436,7 @@ static kp_result solve_elements(system_of *s, const kp_deform_stage *stage) {
   KP_TRY(kp_deform_impulse(d, s->env, s->group, stage->v, s->h, false));
   KP_TRY(is_mild ? guess(s, stage->which) : kp_vector_fill(3 * s->group->nodes.n, 0.0, &d->change));
   if (sweep != NULL) {
-    KP_TRY(kp_sweep_factor(d, sweep, s->h));
+    KP_TRY(kp_sweep_factor(d, sweep, s->h, 2.0 * s->h / s->group->limit));
     kp_result result = kp_sweep_solve(d, sweep);
     bool is_lost = result == KP_ERROR_PHYSICS ||
                    (!d->pcg.report.is_converged && d->pcg.report.residual > LOST);

@@ -138,7 +138,7 @@ kp_result kp_sweep_pull(kp_deform *d, kp_sweep *s, kp_buffer v[3]) {
   return KP_OK;
 }
 
-kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h) {
+kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h, double reach) {
   sweep_block_args a = { .rows = s->rows, .h = (kp_real)h };
   kp_call call;
   kp_call_init(&call, &sweep_block_kernel, &a);
@@ -153,11 +153,12 @@ kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h) {
   KP_BIND(&call, &a, block, &s->block, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, inverse, &s->inverse, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, own, &s->own, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, half, &s->half, KP_ACCESS_WRITE);
   for (size_t c = 0; c < s->colours.count; ++c) {
     KP_TRY(kp_call_rows(d->set->space->backend, &call, &s->colours.data[c].segments,
                         s->colours.data[c].n));
   }
-  return KP_OK;
+  return kp_levels_factor(&s->levels, d->set->space->backend, reach, &s->block, &s->own);
 }
 
 // ---- sweeps -------------------------------------------------------------------------------------
@@ -211,13 +212,17 @@ static kp_result apply_inner(void *self, kp_buffer *x, kp_buffer *y) {
 
 static kp_result weigh(void *self, kp_buffer *r, kp_buffer *u) {
   const job *j = self;
-  sweep_weigh_args a = { .rows = j->sweep->rows };
+  kp_sweep *s = j->sweep;
+  if (s->levels.n_used > 0) {
+    return kp_levels_weigh(&s->levels, j->backend, &s->block, &s->half, r, u);
+  }
+  sweep_weigh_args a = { .rows = s->rows };
   kp_call call;
   kp_call_init(&call, &sweep_weigh_kernel, &a);
-  KP_BIND(&call, &a, block, &j->sweep->block, KP_ACCESS_READ);
+  KP_BIND(&call, &a, block, &s->block, KP_ACCESS_READ);
   KP_BIND(&call, &a, r, r, KP_ACCESS_READ);
   KP_BIND(&call, &a, u, u, KP_ACCESS_OVERWRITE);
-  return kp_call_run(j->backend, &call, j->sweep->rows);
+  return kp_call_run(j->backend, &call, s->rows);
 }
 
 // A vector of nodes as one of rows.

@@ -8,7 +8,7 @@
 // another one until that residual is small.
 #pragma once
 
-#include "methods/deform/deform.h"
+#include "methods/deform/deform_levels.h"
 
 typedef struct kp_sweep_colour {
   kp_buffer segments;  // kp_row_segment: a slice each
@@ -33,6 +33,8 @@ struct kp_sweep {
   kp_buffer side;
   kp_buffer blocks;  // of entries
   kp_buffer block, inverse, own;
+  kp_buffer half;  // blocks of rows with earlier colours alone, for the levels
+  kp_levels levels;
   kp_buffer t, w;                  // records of rows
   kp_buffer minus, right, change;  // vectors of rows
   kp_buffer wanted, guess, product;
@@ -50,8 +52,9 @@ KP_NODISCARD kp_result kp_sweep_evaluate(kp_deform *deform, const kp_deform_part
                                          kp_buffer x[3], double implicit);
 // Entries of the system (M - h D), after evaluate.
 KP_NODISCARD kp_result kp_sweep_fill(kp_deform *deform, kp_sweep *sweep, double h);
-// Its blocks, as far as nodes are free to move.
-KP_NODISCARD kp_result kp_sweep_factor(kp_deform *deform, kp_sweep *sweep, double h);
+// Its blocks, as far as nodes are free to move; `reach`: the step in those an explicit scheme could
+// take.
+KP_NODISCARD kp_result kp_sweep_factor(kp_deform *deform, kp_sweep *sweep, double h, double reach);
 
 // product = what the springs of the entries give to the rows in their step at velocities v.
 KP_NODISCARD kp_result kp_sweep_pull(kp_deform *deform, kp_sweep *sweep, kp_buffer v[3]);

@@ -245,7 +245,8 @@ typedef struct sweep_block_args {
   const uint8_t *hold;
   const kp_real *cx, *cy, *cz;  // contact normals
   kp_real *block, *inverse;
-  kp_real *own;  // mass and what slows a node, then the root of its drag along x, y, z
+  kp_real *own;   // mass and what slows a node, then the root of its drag along x, y, z
+  kp_real *half;  // D_i without the springs to later colours
 } sweep_block_args;
 
 // m = u m u of symmetric matrices, (xx yy zz xy xz yz)
@@ -295,12 +296,14 @@ KP_FN void sweep_freedom(uint8_t hold, const double normal[3], double p[6]) {
 }
 
 // D_i and its inverse, both on what the node is free to do and nothing elsewhere: sweeps then stay
-// there by themselves. `springs` is the sum over its entries, (xx yy zz xy xz yz).
-KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const sweep_block_args *g) {
+// there by themselves. `springs` is the sum over its entries, (xx yy zz xy xz yz), `early` that
+// over those of earlier colours.
+KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const kp_real *early,
+                          const sweep_block_args *g) {
   int64_t i = g->node[r], rows = g->rows;
   if (i < 0) {
     for (int k = 0; k < SWEEP_BLOCK; ++k) {
-      g->block[k * rows + r] = g->inverse[k * rows + r] = 0;
+      g->block[k * rows + r] = g->inverse[k * rows + r] = g->half[k * rows + r] = 0;
     }
     for (int k = 0; k < SWEEP_OWN; ++k) {
       g->own[k * rows + r] = 0;
@@ -315,13 +318,17 @@ KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const sweep_block_a
     m + (double)springs[2] + drag * n[2] * n[2], (double)springs[3] + drag * n[0] * n[1],
     (double)springs[4] + drag * n[0] * n[2],     (double)springs[5] + drag * n[1] * n[2]
   };
-  double inverse[6];
+  double inverse[6], half[6];
+  for (int k = 0; k < SWEEP_BLOCK; ++k) {
+    half[k] = d[k] - ((double)springs[k] - (double)early[k]);
+  }
   bool is_bound = g->hold[i] != 0 || g->cx[i] != 0 || g->cy[i] != 0 || g->cz[i] != 0;
   if (is_bound) {
     double normal[3] = { (double)g->cx[i], (double)g->cy[i], (double)g->cz[i] };
     double p[6], filled[6], size = d[0] + d[1] + d[2];
     sweep_freedom(g->hold[i], normal, p);
     sweep_sandwich(p, d);
+    sweep_sandwich(p, half);
     for (int k = 0; k < 6; ++k) {
       filled[k] = d[k] + size * ((k < 3 ? 1.0 : 0.0) - p[k]);
     }
@@ -333,6 +340,7 @@ KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const sweep_block_a
   for (int k = 0; k < SWEEP_BLOCK; ++k) {
     g->block[k * rows + r] = (kp_real)d[k];
     g->inverse[k * rows + r] = (kp_real)inverse[k];
+    g->half[k * rows + r] = (kp_real)half[k];
   }
   double root = sqrt(drag);
   g->own[r] = (kp_real)m;
@@ -341,11 +349,11 @@ KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const sweep_block_a
   }
 }
 
-// Sums over the entries of n rows from i on.
-KP_FN void sweep_block_lanes(const sweep_entries *s, int64_t slice, int64_t i, int n,
+// Sums over the entries of one side of n rows from i on.
+KP_FN void sweep_block_lanes(const sweep_entries *s, int64_t side, int64_t i, int n,
                              kp_real sum[SWEEP_BLOCK][SWEEP_LANES]) {
-  int64_t e = s->start[2 * slice] + i % SWEEP_SLICE;
-  for (; s->block != NULL && e < s->start[2 * slice + 2]; e += SWEEP_SLICE) {
+  int64_t e = s->start[side] + i % SWEEP_SLICE;
+  for (; s->block != NULL && e < s->start[side + 1]; e += SWEEP_SLICE) {
     const kp_real *b = sweep_blocks_at(s, e, i);
     KP_INDEPENDENT
     for (int l = 0; l < n; ++l) {
@@ -358,13 +366,13 @@ KP_FN void sweep_block_lanes(const sweep_entries *s, int64_t slice, int64_t i, i
       sum[5][l] += (at[5 * SWEEP_SLICE] + at[7 * SWEEP_SLICE]) / 2;
     }
   }
-  for (; e < s->start[2 * slice + 2]; e += SWEEP_SLICE) {
+  for (; e < s->start[side + 1]; e += SWEEP_SLICE) {
     KP_INDEPENDENT
     for (int l = 0; l < n; ++l) {
-      kp_real x = s->qx[e + l], y = s->qy[e + l], z = s->qz[e + l], side = s->qs[e + l];
-      sum[0][l] += x * x + side;
-      sum[1][l] += y * y + side;
-      sum[2][l] += z * z + side;
+      kp_real x = s->qx[e + l], y = s->qy[e + l], z = s->qz[e + l], turn = s->qs[e + l];
+      sum[0][l] += x * x + turn;
+      sum[1][l] += y * y + turn;
+      sum[2][l] += z * z + turn;
       sum[3][l] += x * y;
       sum[4][l] += x * z;
       sum[5][l] += y * z;
@@ -372,8 +380,19 @@ KP_FN void sweep_block_lanes(const sweep_entries *s, int64_t slice, int64_t i, i
   }
 }
 
+// The sums of a wide row, which lie in all lanes, onto the first one.
+KP_FN void sweep_block_fold(kp_real sum[SWEEP_BLOCK][SWEEP_LANES]) {
+  for (int half = SWEEP_LANES / 2; half > 0; half /= 2) {
+    for (int k = 0; k < SWEEP_BLOCK; ++k) {
+      for (int l = 0; l < half; ++l) {
+        sum[k][l] += sum[k][l + half];
+      }
+    }
+  }
+}
+
 KP_FN void sweep_block_some(int64_t slice, int64_t i, int n, const sweep_block_args *g) {
-  kp_real sum[SWEEP_BLOCK][SWEEP_LANES];
+  kp_real sum[SWEEP_BLOCK][SWEEP_LANES], early[SWEEP_BLOCK][SWEEP_LANES];
   const sweep_entries *s = &g->entries;
   for (int l = 0; l < SWEEP_LANES; ++l) {
     for (int k = 0; k < SWEEP_BLOCK; ++k) {
@@ -381,22 +400,25 @@ KP_FN void sweep_block_some(int64_t slice, int64_t i, int n, const sweep_block_a
     }
   }
   bool is_wide = sweep_is_wide(s, slice), is_first = i % SWEEP_SLICE == 0;
-  for (int v = 0; v < sweep_visits(s, slice, i); ++v) {
-    sweep_block_lanes(s, slice, i + v, !is_wide ? n : is_first ? SWEEP_LANES : 0, sum);
-  }
-  for (int half = SWEEP_LANES / 2; is_wide && half > 0; half /= 2) {
-    for (int k = 0; k < SWEEP_BLOCK; ++k) {
-      for (int l = 0; l < half; ++l) {
-        sum[k][l] += sum[k][l + half];
-      }
+  for (int side = 0; side < 2; ++side) {
+    for (int v = 0; v < sweep_visits(s, slice, i); ++v) {
+      sweep_block_lanes(s, 2 * slice + side, i + v, !is_wide ? n : is_first ? SWEEP_LANES : 0, sum);
     }
+    for (int l = 0; l < SWEEP_LANES * SWEEP_BLOCK && side == 0; ++l) {
+      early[l / SWEEP_LANES][l % SWEEP_LANES] = sum[l / SWEEP_LANES][l % SWEEP_LANES];
+    }
+  }
+  if (is_wide) {
+    sweep_block_fold(sum);
+    sweep_block_fold(early);
   }
   for (int l = 0; l < n; ++l) {
-    kp_real springs[SWEEP_BLOCK];
+    kp_real springs[SWEEP_BLOCK], before[SWEEP_BLOCK];
     for (int k = 0; k < SWEEP_BLOCK; ++k) {
       springs[k] = sum[k][l];
+      before[k] = early[k][l];
     }
-    sweep_block_of(i + l, springs, g);
+    sweep_block_of(i + l, springs, before, g);
   }
 }
 

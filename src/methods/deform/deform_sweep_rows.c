@@ -16,7 +16,7 @@ static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend 
     &s->inverse,   &s->minus,     &s->pair_springs, &s->right,     &s->w,          &s->change,
     &s->product,   &s->own,       &s->guess,        &s->wanted,    &s->pull.c[0],  &s->pull.c[1],
     &s->pull.c[2], &s->low,       &s->high,         &s->begins,    &s->part_start, &s->parts,
-    &s->corner,    &s->blocks,    &s->corner_start, &s->wide
+    &s->corner,    &s->blocks,    &s->corner_start, &s->wide,      &s->half
   };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     each(all[k], backend);
@@ -38,6 +38,7 @@ void kp_sweep_destroy(kp_sweep **sweep) {
     return;
   }
   each_buffer(s, free_one, NULL);
+  kp_levels_free(&s->levels);
   for (size_t c = 0; c < s->colours.count; ++c) {
     kp_buffer_free(&s->colours.data[c].segments);
   }
@@ -467,6 +468,7 @@ static kp_result make_vectors(kp_sweep *s) {
   }
   KP_TRY(kp_vector_resize(&s->block, SWEEP_BLOCK * s->rows));
   KP_TRY(kp_vector_resize(&s->inverse, SWEEP_BLOCK * s->rows));
+  KP_TRY(kp_vector_resize(&s->half, SWEEP_BLOCK * s->rows));
   KP_TRY(kp_vector_resize(&s->own, SWEEP_OWN * s->rows));
   if (!s->has_blocks) {
     KP_TRY(kp_vector3_resize(&s->root, KP_TYPE_REAL, s->n_entries));
@@ -477,6 +479,50 @@ static kp_result make_vectors(kp_sweep *s) {
     KP_TRY(kp_vector_fill(s->n_entries, 0.0, &s->pull.c[c]));
   }
   return KP_OK;
+}
+
+typedef KP_ARRAY(double) numbers;
+
+// The mean square of the lengths of links, by part.
+static kp_result measure_links(kp_deform *d, const kp_sweep *s, const draft *m, numbers *mean2,
+                               numbers *count) {
+  const double *x[3];
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(
+        kp_buffer_get(&d->set->position->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&x[c]));
+  }
+  KP_TRY(kp_array_resize(mean2, d->parts.count));
+  KP_TRY(kp_array_resize(count, d->parts.count));
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    mean2->data[p] = count->data[p] = 0.0;
+    kp_range nodes = d->parts.data[p].nodes;
+    for (int64_t k = 0; k < s->n_pairs; ++k) {
+      int64_t a = m->first + m->ends.data[k].low, b = m->first + m->ends.data[k].high;
+      if (a >= nodes.first && a < nodes.first + nodes.n) {
+        double v[3] = { x[0][a] - x[0][b], x[1][a] - x[1][b], x[2][a] - x[2][b] };
+        mean2->data[p] += v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+        count->data[p] += 1.0;
+      }
+    }
+    mean2->data[p] /= count->data[p] > 0.0 ? count->data[p] : 1.0;
+  }
+  return KP_OK;
+}
+
+static kp_result make_levels(kp_deform *d, kp_backend *backend, kp_sweep *s, const draft *m) {
+  numbers mean2 = { 0 }, count = { 0 };
+  kp_levels_rows rows = { .rows = s->rows };
+  kp_result result = kp_buffer_get(&s->node, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&rows.node);
+  if (result == KP_OK) {
+    result = measure_links(d, s, m, &mean2, &count);
+  }
+  if (result == KP_OK) {
+    rows.mean2 = mean2.data;
+    result = kp_levels_make(d, &rows, backend, &s->levels);
+  }
+  kp_array_free(&mean2);
+  kp_array_free(&count);
+  return result;
 }
 
 static bool has_hair(const kp_deform *d, const kp_deform_group *group) {
@@ -497,6 +543,9 @@ static kp_result make(kp_deform *d, const kp_deform_group *group, kp_backend *ba
   KP_TRY(fill_entries(s, m));
   if (s->has_blocks) {
     KP_TRY(make_blocks(d, group, s, m));
+  }
+  if (!s->has_blocks) {
+    KP_TRY(make_levels(d, backend, s, m));
   }
   return make_vectors(s);
 }

@@ -9,6 +9,7 @@ kp_sources(
   deform_pins.c
   deform_schemes.c
   deform_setup.c
+  deform_levels.c
   deform_sweep.c
   deform_sweep_rows.c
   deform_tets.c
@@ -26,12 +27,14 @@ kp_sources(
 kp_isa_sources(
   deform_bodies_cpu.c
   deform_cpu.c
+  deform_levels_cpu.c
   deform_sweep_cpu.c
   hair_cpu.c
 )
 kp_cuda_sources(
   deform_bodies_cuda.cu
   deform_cuda.cu
+  deform_levels_cuda.cu
   deform_sweep_cuda.cu
   hair_cuda.cu
 )

@@ -1,0 +1,177 @@
+// Coarser levels of the sweeps' preconditioner (deform_levels.h): cells of nodes, cells of cells.
+//
+// What a cell holds of a vector is a record (math/records.h). Lists of a level: the items of the
+// level below that a cell takes from, and the cells of the level above that it is given by, which
+// is the transpose.
+#pragma once
+
+#include "methods/deform/deform_sweep_kernels.h"
+
+#define LEVELS_BLOCK 8  // of a cell: a symmetric block as in the sweeps, its mass, and one not used
+
+// ---- blocks of cells
+
+// Of the first level, from its rows.
+typedef struct levels_join_args {
+  int64_t rows;
+  const int32_t *start, *item;
+  const kp_real *block, *own;
+  kp_real *sum;
+} levels_join_args;
+
+KP_FN void levels_join(int64_t c, const levels_join_args *g) {
+  kp_real sum[LEVELS_BLOCK] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+  for (int32_t k = g->start[c]; k < g->start[c + 1]; ++k) {
+    int64_t r = g->item[k];
+    for (int b = 0; b < SWEEP_BLOCK; ++b) {
+      sum[b] += g->block[b * g->rows + r];
+    }
+    sum[SWEEP_BLOCK] += g->own[r];
+  }
+  for (int b = 0; b < LEVELS_BLOCK; ++b) {
+    g->sum[LEVELS_BLOCK * c + b] = sum[b];
+  }
+}
+
+// Of the others, from the cells below.
+typedef struct levels_merge_args {
+  const int32_t *start, *item;
+  const kp_real *weight;
+  const kp_real *below;
+  kp_real *sum;
+} levels_merge_args;
+
+KP_FN void levels_merge(int64_t c, const levels_merge_args *g) {
+  kp_real sum[LEVELS_BLOCK] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+  for (int32_t k = g->start[c]; k < g->start[c + 1]; ++k) {
+    const kp_real *from = g->below + LEVELS_BLOCK * (int64_t)g->item[k];
+    for (int b = 0; b < LEVELS_BLOCK; ++b) {
+      sum[b] += g->weight[k] * from[b];
+    }
+  }
+  for (int b = 0; b < LEVELS_BLOCK; ++b) {
+    g->sum[LEVELS_BLOCK * c + b] = sum[b];
+  }
+}
+
+// inverse = (mass + share block)^-1 - (mass + block)^-1: what is nearly free D solves already.
+typedef struct levels_invert_args {
+  kp_real share;  // below 1
+  const kp_real *sum;
+  kp_real *inverse;
+} levels_invert_args;
+
+KP_FN void levels_invert(int64_t c, const levels_invert_args *g) {
+  const kp_real *sum = g->sum + LEVELS_BLOCK * c;
+  double soft[6], stiff[6], out[6], less[6];
+  for (int b = 0; b < SWEEP_BLOCK; ++b) {
+    double mass = b < 3 ? (double)sum[SWEEP_BLOCK] : 0.0;
+    soft[b] = mass + (double)g->share * (double)sum[b];
+    stiff[b] = mass + (double)sum[b];
+  }
+  sweep_invert(soft, out);
+  sweep_invert(stiff, less);
+  for (int b = 0; b < SWEEP_BLOCK; ++b) {
+    g->inverse[LEVELS_BLOCK * c + b] = (kp_real)(out[b] - less[b]);
+  }
+}
+
+// ---- vectors
+
+// y = H r as records, H the half block of a row.
+typedef struct levels_halve_args {
+  int64_t rows;
+  const kp_real *half, *r;
+  kp_real *y;
+} levels_halve_args;
+
+KP_FN void levels_halve(int64_t i, const levels_halve_args *g) {
+  kp_real v[3] = { g->r[i], g->r[g->rows + i], g->r[2 * g->rows + i] }, out[3];
+  sweep_times(g->half, g->rows, i, v, out);
+  g->y[KP_RECORD * i] = out[0];
+  g->y[KP_RECORD * i + 1] = out[1];
+  g->y[KP_RECORD * i + 2] = out[2];
+  g->y[KP_RECORD * i + 3] = 0;
+}
+
+// sum = what a cell takes from records below; weight NULL: 1.
+typedef struct levels_down_args {
+  const int32_t *start, *item;
+  const kp_real *weight;
+  const kp_real *below;
+  kp_real *sum;
+} levels_down_args;
+
+KP_FN void levels_down(int64_t c, const levels_down_args *g) {
+  kp_real sum[KP_RECORD] = { 0, 0, 0, 0 };
+  for (int32_t k = g->start[c]; k < g->start[c + 1]; ++k) {
+    const kp_real *from = g->below + KP_RECORD * (int64_t)g->item[k];
+    kp_real w = g->weight != NULL ? g->weight[k] : (kp_real)1;
+    for (int b = 0; b < KP_RECORD; ++b) {
+      sum[b] += w * from[b];
+    }
+  }
+  for (int b = 0; b < KP_RECORD; ++b) {
+    g->sum[KP_RECORD * c + b] = sum[b];
+  }
+}
+
+// change = inverse sum + what the cells above give
+typedef struct levels_up_args {
+  const int32_t *start, *item;  // of cells above; NULL: there are none
+  const kp_real *weight;
+  const kp_real *above;
+  const kp_real *inverse, *sum;
+  kp_real *change;
+} levels_up_args;
+
+KP_FN void levels_up(int64_t c, const levels_up_args *g) {
+  const kp_real *m = g->inverse + LEVELS_BLOCK * c, *v = g->sum + KP_RECORD * c;
+  kp_real out[KP_RECORD] = { m[0] * v[0] + m[3] * v[1] + m[4] * v[2],
+                             m[3] * v[0] + m[1] * v[1] + m[5] * v[2],
+                             m[4] * v[0] + m[5] * v[1] + m[2] * v[2], 0 };
+  if (g->start == NULL) {
+    for (int b = 0; b < KP_RECORD; ++b) {
+      g->change[KP_RECORD * c + b] = out[b];
+    }
+    return;
+  }
+  for (int32_t k = g->start[c]; k < g->start[c + 1]; ++k) {
+    const kp_real *from = g->above + KP_RECORD * (int64_t)g->item[k];
+    for (int b = 0; b < KP_RECORD; ++b) {
+      out[b] += g->weight[k] * from[b];
+    }
+  }
+  for (int b = 0; b < KP_RECORD; ++b) {
+    g->change[KP_RECORD * c + b] = out[b];
+  }
+}
+
+// u = D r + H e, e the change of the row's cell.
+typedef struct levels_weigh_args {
+  int64_t rows;
+  const int32_t *cell;
+  const kp_real *block, *half, *r, *e;
+  kp_real *u;
+} levels_weigh_args;
+
+KP_FN void levels_weigh(int64_t i, const levels_weigh_args *g) {
+  int64_t n = g->rows;
+  const kp_real *from = g->e + KP_RECORD * (int64_t)g->cell[i];
+  kp_real v[3] = { g->r[i], g->r[n + i], g->r[2 * n + i] }, e[3] = { from[0], from[1], from[2] };
+  kp_real own[3], coarse[3];
+  sweep_times(g->block, n, i, v, own);
+  sweep_times(g->half, n, i, e, coarse);
+  g->u[i] = own[0] + coarse[0];
+  g->u[n + i] = own[1] + coarse[1];
+  g->u[2 * n + i] = own[2] + coarse[2];
+}
+
+#define DEFORM_LEVELS_KERNELS(POINT, REDUCE, ROW, PAIR)                                            \
+  POINT(levels, join)                                                                              \
+  POINT(levels, merge)                                                                             \
+  POINT(levels, invert)                                                                            \
+  POINT(levels, halve)                                                                             \
+  POINT(levels, down)                                                                              \
+  POINT(levels, up)                                                                                \
+  POINT(levels, weigh)
