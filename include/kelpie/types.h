@@ -325,7 +325,7 @@ typedef struct kp_level_set_def {
   int extrapolation;     // kp_level_set_extrapolation
   bool lets_go;          // solids do not hold water near its surface by suction
   double suction;        // Pa that they may pull with, with lets_go
-  double volume;         // share of an error of the volume that a step corrects
+  double volume;         // share of an error of the volume that a full step corrects
 } kp_level_set_def;
 typedef enum kp_flip_transfer {
   KP_FLIP_BLEND,  // changes of velocity and velocity, blended (Zhu & Bridson 2005)

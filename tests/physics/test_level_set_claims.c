@@ -35,10 +35,12 @@ static void add_water(kp_world *world, const char *name, kp_shape_def shape, dou
 
 // ---- C9: a drop into a pool
 
-#define LAST 18  // frame
+#define LAST 18   // frame
+#define IMPACT 7  // frame by which the drop is in the pool
 
 typedef struct splash {
-  double energy;   // J, kinetic, at 18/24 s
+  double energy;   // J, kinetic, mean from the impact to 18/24 s
+  double last;     // J, at 18/24 s
   double fastest;  // m/s, of any frame
   double volume;   // share lost at most
   bool is_finite;
@@ -57,8 +59,9 @@ static splash run_splash(const pool *in, int variant) {
   kp_splash_def def = { "cpu", in->dimension, in->cells, variant, LAST };
   int64_t reached;
   assert_ok(kp_splash_run(&def, frames, &reached));
-  splash out = { .is_finite = reached == LAST, .energy = frames[reached].kinetic };
+  splash out = { .is_finite = reached == LAST, .last = frames[reached].kinetic };
   for (int64_t f = 1; f <= reached; ++f) {
+    out.energy += f >= IMPACT ? frames[f].kinetic / (LAST - IMPACT + 1) : 0.0;
     out.fastest = fmax(out.fastest, frames[f].fastest);
     out.volume = fmax(out.volume, fabs(frames[f].volume / frames[0].volume - 1.0));
   }
@@ -81,9 +84,10 @@ static void check_limiters(const pool *in) {
   splash wild = run_splash(in, KP_SPLASH_UNLIMITED);
   double gain = first.energy / revert.energy;
   double share = (near.energy - first.energy) / (revert.energy - first.energy);
-  write_c9(in, "revert", "kinetic energy at 18/24 s, first order over MacCormack with revert", gain,
+  write_c9(in, "revert",
+           "kinetic energy from 7/24 to 18/24 s, first order over MacCormack with revert", gain,
            1.0, gain < 1.0);
-  write_c9(in, "near", "share of the gain that is left with first order near the surface", share,
+  write_c9(in, "near", "share of that gain that is left with first order near the surface", share,
            0.5, share < 0.5);
   write_c9(in, "volume", "largest drift of the volume of the run with revert", revert.volume, 0.03,
            revert.volume < 0.03);
@@ -96,6 +100,16 @@ static void check_limiters(const pool *in) {
   assert_true(gain < 1.0);
   assert_true(share < 0.5);
   assert_true(revert.volume < 0.03);
+  // The pool sloshes, so that at one instant of the flat run the phase says more than the
+  // advection: that instant is compared where the dissertation has it, in 3D.
+  if (in->dimension == 3) {
+    double last = first.last / revert.last;
+    double left = (near.last - first.last) / (revert.last - first.last);
+    write_c9(in, "last", "kinetic energy at 18/24 s, first order over MacCormack with revert", last,
+             1.0, last < 1.0);
+    assert_true(last < 1.0);
+    assert_true(left < 0.5);
+  }
 }
 
 static void test_limiters(void **state) {

@@ -1,6 +1,6 @@
 # Water with a particle level set at the sizes of its sources; needs the static float build of README.md.
 #   drop    Selle 2008, Figs 2.12-2.14 and claim C9: five advections at 100 x 150 x 100 cells, 18 frames of 1/24 s
-#   dam     Hong 2009, Fig. 4: 64^3 cells to its last frame (2 s)
+#   dam     Hong 2009, Fig. 4: 64 x 112 x 64 cells to its last frame (2 s)
 #   ball    Selle 2008, Figs 2.15-2.17: 450 x 300 x 300 cells, 12 frames of 1/24 s, with pictures
 # Expected: kinetic energy at frame 18 first < near < revert, with near nearer to first than to revert;
 # volumes within 3 % (drop), 2 % (dam, ball); the ball dry behind at frame 1, a cavity at 2 and 3, a crown after.

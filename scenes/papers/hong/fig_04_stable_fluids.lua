@@ -1,5 +1,6 @@
--- Hong 2009, Fig. 4: a liquid by stable fluids with a particle level set (no sizes are given: a dam on 64^3 cells).
-domain { min = {0, 0, 0}, max = {1, 1, 1} }
+-- Hong 2009, Fig. 4: a liquid by stable fluids with a particle level set (no sizes are given: a dam, 64 cells across).
+-- There is room above: water that reaches the top of the domain is held there by suction.
+domain { min = {0, 0, 0}, max = {1, 1.75, 1} }
 grid { cell = 1/64, cfl = 1, advection = "semi_lagrangian" }
 level_set { air_particles = true }
 liquid "water" { method = "level_set", viscosity = 8.9e-4,

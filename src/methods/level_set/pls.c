@@ -282,6 +282,21 @@ static kp_result write_jump(kp_pls *pls) {
   return kp_mac_fill_cells(pls->flow.mac, &pls->jump, NAN);
 }
 
+// Time for `cfl` cells. What gravity adds in a step counts too: water that is let go is not seen to
+// move yet. So do bodies, whose way must not be longer than phi is known into them: one that hits
+// water at rest would be deep in it before the first step that sees it.
+static double courant_dt(const kp_pls *pls, kp_env *env) {
+  double h = pls->flow.mac->view.cell;
+  double speed = pls->flow.max_sum + sqrt(h * kp_vec3_length(env->simulation.gravity));
+  speed = fmax(speed, kp_medium_fastest_body(env));
+  for (size_t e = 0; e < pls->emitters.count; ++e) {
+    double jet;
+    kp_curve_at(&pls->emitters.data[e].speed, env->time, &jet, NULL);
+    speed = fmax(speed, fabs(jet));
+  }
+  return pls->flow.grid.cfl * h / fmax(speed, 1e-30);
+}
+
 static kp_result pls_solve(void *self, kp_env *env) {
   kp_pls *pls = self;
   kp_flow_projection how = { .distance = phi_of(pls),
@@ -295,7 +310,9 @@ static kp_result pls_solve(void *self, kp_env *env) {
     KP_TRY(write_jump(pls));
     how.surface_pressure = &pls->jump;
   }
-  KP_TRY(kp_pls_volume_source(pls, env->dt, &how.source));
+  // steps that tension or the end of a frame make short correct less
+  double time = fmax(env->dt, courant_dt(pls, env));
+  KP_TRY(kp_pls_volume_source(pls, time, &how.source));
   return kp_flow_project(&pls->flow, env, &how);
 }
 
@@ -322,23 +339,12 @@ static kp_result pls_check(void *self, kp_env *env) {
 
 // ---- limits and sums
 
-// What gravity adds in a step counts too: water that is let go is not seen to move yet. So do
-// bodies, whose way must not be longer than phi is known into them: one that hits water at rest
-// would be deep in it before the first step that sees it. Tension: Brackbill, Kothe & Zemach 1992
-// with one fluid.
 static double pls_max_dt(void *self, kp_env *env) {
   const kp_pls *pls = self;
-  double h = pls->flow.mac->view.cell;
-  double cfl = pls->flow.grid.cfl;
-  double speed = pls->flow.max_sum + sqrt(h * kp_vec3_length(env->simulation.gravity));
-  speed = fmax(speed, kp_medium_fastest_body(env));
-  for (size_t e = 0; e < pls->emitters.count; ++e) {
-    double jet;
-    kp_curve_at(&pls->emitters.data[e].speed, env->time, &jet, NULL);
-    speed = fmax(speed, fabs(jet));
-  }
-  double dt = cfl * h / fmax(speed, 1e-30);
+  double dt = courant_dt(pls, env);
   if (pls->surface_tension > 0.0) {
+    // Brackbill, Kothe & Zemach 1992 with one fluid
+    double h = pls->flow.mac->view.cell;
     double waves = pls->flow.density * h * h * h / (4.0 * PI * pls->surface_tension);
     dt = fmin(dt, sqrt(waves));
   }

@@ -80,8 +80,8 @@ KP_NODISCARD kp_result kp_pls_store(kp_pls *pls);
 KP_NODISCARD kp_result kp_pls_volume(kp_pls *pls, double *cells);
 // What there should be from here on: what is there. Not known where sides let water through.
 KP_NODISCARD kp_result kp_pls_volume_begin(kp_pls *pls);
-// The divergence of a step that corrects a share of what is missing or too much; *out is NULL where
-// nothing is.
-KP_NODISCARD kp_result kp_pls_volume_source(kp_pls *pls, double dt, kp_buffer **out);
+// The divergence that corrects a share of what is missing or too much within a time [s]; *out is
+// NULL where nothing is.
+KP_NODISCARD kp_result kp_pls_volume_source(kp_pls *pls, double time, kp_buffer **out);
 // Volume, area and centre of the liquid outside solids.
 KP_NODISCARD kp_result kp_pls_measure(kp_pls *pls, kp_level_set_sums *out);

@@ -41,8 +41,8 @@ static const kp_param rows[] = {
       "it "
       "around."),
   ROW(volume, REAL, "", 0, 1,
-      "Share of what the water has gained or lost that a step takes back, all over it; 0 lets the "
-      "volume drift, and so do open sides of the domain."),
+      "Share of what the water has gained or lost that a step of full length takes back, all over "
+      "it; 0 lets the volume drift, and so do open sides of the domain."),
   ROW(suction, REAL, "Pa", 0, 1e12, "What a solid may pull with before water leaves it."),
 };
 

@@ -9,9 +9,8 @@
 
 PLS_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 
-// At most this share of the volume in a step: water a hundred cells deep then rises by a fifth of a
-// cell.
-#define PLS_SWELL_MOST 0.002
+// At most this share of the volume in a step: water a hundred cells deep then rises by half a cell.
+#define PLS_SWELL_MOST 0.005
 
 kp_result kp_pls_volume(kp_pls *pls, double *cells) {
   pls_volume_args a = { .grid = pls->flow.mac->view };
@@ -37,7 +36,7 @@ kp_result kp_pls_volume_begin(kp_pls *pls) {
   return is_closed && pls->def.volume > 0.0 ? kp_pls_volume(pls, &pls->volume) : KP_OK;
 }
 
-kp_result kp_pls_volume_source(kp_pls *pls, double dt, kp_buffer **out) {
+kp_result kp_pls_volume_source(kp_pls *pls, double time, kp_buffer **out) {
   double cells = 0.0;
   *out = NULL;
   if (pls->volume < 0.0) {
@@ -49,7 +48,7 @@ kp_result kp_pls_volume_source(kp_pls *pls, double dt, kp_buffer **out) {
     return KP_OK;
   }
   double share = pls->def.volume * (pls->volume / cells - 1.0);
-  double rate = fmin(fmax(share, -PLS_SWELL_MOST), PLS_SWELL_MOST) / dt;
+  double rate = fmin(fmax(share, -PLS_SWELL_MOST), PLS_SWELL_MOST) / time;
   if (pls->source.used == 0) {
     KP_TRY(kp_mac_scratch(pls->flow.mac, KP_TYPE_REAL, &pls->source));
   }
