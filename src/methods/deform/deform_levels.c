@@ -34,6 +34,7 @@ void kp_levels_free(kp_levels *levels) {
   kp_array_free(&levels->list);
   kp_buffer_free(&levels->cell);
   kp_buffer_free(&levels->record);
+  kp_buffer_free(&levels->slices);
 }
 
 // ---- cells --------------------------------------------------------------------------------------
@@ -258,6 +259,19 @@ static kp_result make_next(cell_list *cells, transfers *t, kp_levels *levels, kp
   return write_lists(t, false, below, &l[-1].up_start, &l[-1].up, &l[-1].up_w);
 }
 
+static kp_result list_slices(kp_levels *levels) {
+  int64_t n = levels->rows / SWEEP_SLICE;
+  kp_row_segment *runs;
+  KP_TRY(kp_buffer_resize(&levels->slices, (size_t)n * sizeof *runs));
+  KP_TRY(kp_buffer_get(&levels->slices, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&runs));
+  for (int64_t j = 0; j < n; ++j) {
+    runs[j] = (kp_row_segment){ .j = (int32_t)j,
+                                .i0 = (int32_t)(j * SWEEP_SLICE),
+                                .i1 = (int32_t)((j + 1) * SWEEP_SLICE) };
+  }
+  return KP_OK;
+}
+
 typedef struct draft {
   cell_list of, cells;
   transfers links;
@@ -275,7 +289,7 @@ static kp_result make(kp_deform *d, const kp_levels_rows *rows, kp_backend *back
     }
   }
   KP_TRY(kp_vector_resize(&levels->record, KP_RECORD * levels->rows));
-  return KP_OK;
+  return list_slices(levels);
 }
 
 kp_result kp_levels_make(kp_deform *d, const kp_levels_rows *rows, kp_backend *backend,
@@ -283,6 +297,7 @@ kp_result kp_levels_make(kp_deform *d, const kp_levels_rows *rows, kp_backend *b
   *levels = (kp_levels){ .rows = rows->rows };
   kp_buffer_init(&levels->cell, backend);
   kp_buffer_init(&levels->record, backend);
+  kp_buffer_init(&levels->slices, backend);
   draft m = { 0 };
   kp_result result = make(d, rows, backend, levels, &m);
   kp_array_free(&m.of.list);
@@ -393,6 +408,6 @@ kp_result kp_levels_weigh(kp_levels *levels, kp_backend *backend, kp_buffer *blo
   KP_BIND(&call, &a, half, half, KP_ACCESS_READ);
   KP_BIND(&call, &a, r, r, KP_ACCESS_READ);
   KP_BIND(&call, &a, e, &l[0].change, KP_ACCESS_READ);
-  KP_BIND(&call, &a, u, u, KP_ACCESS_OVERWRITE);
-  return kp_call_run(backend, &call, levels->rows);
+  KP_BIND(&call, &a, u, u, KP_ACCESS_WRITE);
+  return kp_call_rows(backend, &call, &levels->slices, levels->rows / SWEEP_SLICE);
 }

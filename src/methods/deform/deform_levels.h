@@ -34,6 +34,7 @@ typedef struct kp_levels {
   KP_ARRAY(kp_level) list;
   kp_buffer cell;    // I32, of rows
   kp_buffer record;  // of rows
+  kp_buffer slices;  // kp_row_segment: all rows
 } kp_levels;
 
 // Rows of the nodes `node` (-1: none), whose links are `mean2` long on average, squared, in each

@@ -155,16 +155,30 @@ typedef struct levels_weigh_args {
   kp_real *u;
 } levels_weigh_args;
 
-KP_FN void levels_weigh(int64_t i, const levels_weigh_args *g) {
-  int64_t n = g->rows;
-  const kp_real *from = g->e + KP_RECORD * (int64_t)g->cell[i];
-  kp_real v[3] = { g->r[i], g->r[n + i], g->r[2 * n + i] }, e[3] = { from[0], from[1], from[2] };
-  kp_real own[3], coarse[3];
-  sweep_times(g->block, n, i, v, own);
-  sweep_times(g->half, n, i, e, coarse);
-  g->u[i] = own[0] + coarse[0];
-  g->u[n + i] = own[1] + coarse[1];
-  g->u[2 * n + i] = own[2] + coarse[2];
+// y = M v of the rows from i on.
+KP_FN void levels_times(const kp_real *m, int64_t rows, int64_t i, const kp_lanes v[3],
+                        kp_lanes y[3]) {
+  const kp_real *b = m + i;
+  kp_lanes xy = KP_LANES_LOAD(b + 3 * rows), xz = KP_LANES_LOAD(b + 4 * rows);
+  kp_lanes yz = KP_LANES_LOAD(b + 5 * rows);
+  y[0] = KP_LANES_LOAD(b) * v[0] + xy * v[1] + xz * v[2];
+  y[1] = xy * v[0] + KP_LANES_LOAD(b + rows) * v[1] + yz * v[2];
+  y[2] = xz * v[0] + yz * v[1] + KP_LANES_LOAD(b + 2 * rows) * v[2];
+}
+
+KP_FN void levels_weigh(int64_t j, int64_t k, int64_t i0, int64_t i1, const levels_weigh_args *g) {
+  (void)k;
+  int64_t i = sweep_first(j, i0), n = g->rows;
+  kp_lanes e[3], own[3], coarse[3];
+  kp_lanes v[3] = { KP_LANES_LOAD(g->r + i), KP_LANES_LOAD(g->r + n + i),
+                    KP_LANES_LOAD(g->r + 2 * n + i) };
+  kp_records_gather(g->e, g->cell + i, e);
+  levels_times(g->block, n, i, v, own);
+  levels_times(g->half, n, i, e, coarse);
+  for (int c = 0; c < 3; ++c) {
+    own[c] += coarse[c];
+  }
+  sweep_put(g->u, n, i, i0, i1, own);
 }
 
 #define DEFORM_LEVELS_KERNELS(POINT, REDUCE, ROW, PAIR)                                            \
@@ -174,4 +188,4 @@ KP_FN void levels_weigh(int64_t i, const levels_weigh_args *g) {
   POINT(levels, halve)                                                                             \
   POINT(levels, down)                                                                              \
   POINT(levels, up)                                                                                \
-  POINT(levels, weigh)
+  ROW(levels, weigh)
