@@ -272,6 +272,38 @@ static void test_couette(void **state) {
   }
 }
 
+// Faces of an open side are sought too; what couples them with the outside is nothing, whatever
+// the array of couplings held before.
+static void test_viscous_top(void **state) {
+  (void)state;
+  for (int dimension = 2; dimension <= 3; ++dimension) {
+    kp_real *answers[2] = { NULL, NULL };
+    size_t size = 0;
+    for (int turn = 0; turn < 2; ++turn) {
+      flow_case c = default_case(dimension);
+      c.open_top = c.has_ball = true;
+      flow_world f = make(&c);
+      kp_env *env = &f.world->env;
+      env->dt = 0.01;
+      stir(&f);
+      assert_ok(kp_flow_solids(&f.flow, env, KP_CELL_FLUID));
+      for (int axis = 0; axis < dimension; ++axis) {
+        kp_buffer *couple = &f.flow.coefficient[axis];
+        assert_ok(kp_vector_fill(f.flow.mac->view.count, turn == 0 ? 0.0 : -3.0, couple));
+      }
+      assert_ok(kp_flow_viscosity(&f.flow, env, 0.05, NULL));
+      kp_buffer *v = &f.flow.velocity->buffers[1];
+      size = v->used;
+      answers[turn] = kp_alloc(size, KP_MEMORY_TEST);
+      memcpy(answers[turn], kp_buffer_host(v, KP_ACCESS_READ), size);
+      done(&f);
+    }
+    assert_memory_equal(answers[0], answers[1], size);
+    kp_free(answers[0]);
+    kp_free(answers[1]);
+  }
+}
+
 // ---- flows
 
 static void step(flow_world *f, double dt, double viscosity) {
@@ -356,7 +388,7 @@ int main(void) {
     cmocka_unit_test(test_divergence),       cmocka_unit_test(test_idempotent),
     cmocka_unit_test(test_moving_ball_flux), cmocka_unit_test(test_fractions),
     cmocka_unit_test(test_constrained),      cmocka_unit_test(test_couette),
-    cmocka_unit_test(test_taylor_green),
+    cmocka_unit_test(test_viscous_top),      cmocka_unit_test(test_taylor_green),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

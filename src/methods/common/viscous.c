@@ -1,6 +1,7 @@
 // Implicit viscosity of a flow (kp_flow_viscosity).
 #include <math.h>
 
+#include "linalg/vector.h"
 #include "methods/common/flow.h"
 #include "methods/common/viscous_kernels.h"
 #include "par/kernel_define.h"
@@ -50,6 +51,8 @@ static bool does_stick(const kp_mac_side *side) {
 }
 
 static kp_result couple(kp_flow *flow, int axis, double nu, kp_buffer *per_cell) {
+  // beyond the last face of an open side is nothing, and rows of corners end with that face
+  KP_TRY(kp_vector_fill(flow->mac->view.count, 0.0, &flow->coefficient[axis]));
   for (int along = 0; along < flow->mac->view.dimension; ++along) {
     viscous_couple_args a = { .grid = flow->mac->view,
                               .axis = axis,
