@@ -391,8 +391,11 @@ static kp_result flip_correct(void *self, kp_env *env) {
 
 static kp_result flip_check(void *self, kp_env *env) {
   kp_flip *flip = self;
+  const kp_mac_view *g = &flip->flow.mac->view;
+  // a jet on a fine grid crosses many cells in a long step, but not the domain
+  double cells = fmax(50.0, fmax(g->n[0], fmax(g->n[1], g->n[2])));
+  double longest = g->cell * fmax(cells, 5.0 * flip->flow.grid.cfl);
   EACH(liquid, flip) {
-    double longest = 0.5 * flip->flow.mac->view.cell * fmax(100.0, flip->flow.grid.cfl * 10.0);
     KP_TRY(kp_medium_check(&liquid->medium, env, longest));
   }
   if (flip->band.is_there) {
