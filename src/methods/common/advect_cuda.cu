@@ -3,7 +3,7 @@
 
 // Sweeps wait for gathers, so a card has to have many of them under way, and registers say how many
 // that may be. A kernel that knows of images, shells, flat grids and stages of a trace asks for up
-// to 128 registers, the plain case for 40: 14 and 38 thousand million values per second on an H200.
+// to 128 registers, the plain case for 40: 14 and 36 thousand million values per second on an H200.
 #define ADVECT_BLOCKS (sizeof(kp_real) == 4 ? 4 : 2)
 #define ADVECT_PLAIN_BLOCKS (sizeof(kp_real) == 4 ? 6 : 3)
 
