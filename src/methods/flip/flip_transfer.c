@@ -141,9 +141,6 @@ static kp_result mark_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n,
 static kp_result part_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n,
                              const kp_flip_going *going, uint32_t *n_marked) {
   KP_TRY(mark_crowds(sorted, mac, n, going, n_marked));
-  if (*n_marked == 0) {
-    return KP_OK;
-  }
   KP_TRY(kp_buffer_resize(&sorted->spare[0], (size_t)n * sizeof(uint32_t)));
   KP_TRY(kp_buffer_resize(&sorted->spare[1], (size_t)n * sizeof(uint32_t)));
   flip_part_args a = { .grid = mac->view, .n = n, .n_kept = n - (int64_t)*n_marked };
