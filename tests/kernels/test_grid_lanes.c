@@ -185,7 +185,7 @@ static void spreading_is_that_of_single_faces(void **state) {
   }
 }
 
-// The flow of the arrays, slow or fast, backwards.
+// The flow of the arrays, slow or fast, backwards, and a shift before it.
 static void cells_go_back_as_single_ones_do(void **state) {
   (void)state;
   for (int way = 0; way < 6; ++way) {
@@ -196,7 +196,9 @@ static void cells_go_back_as_single_ones_do(void **state) {
     flip_band_trace_args a = { .carry = { .grid = *g,
                                           .dt = -dt[way / 2],
                                           .trace = 1,
-                                          .carrier = { s->a[0], s->a[1], s->a[2] } },
+                                          .velocity = { s->a[0], s->a[1], s->a[2] },
+                                          .shift = { s->a[1], s->a[2], s->a[0] },
+                                          .per_shift = (kp_real)0.1 },
                                .in = s->d,
                                .flags = s->flags };
     for (int has_lanes = 0; has_lanes < 2; ++has_lanes) {
