@@ -210,6 +210,7 @@ static void sprites_are_seen_through_glass(void **state) {
   plate.look.refraction = 1.5;
   plate.look.color = kp_vec3_make(1.0, 1.0, 1.0);
   kp_render_def def = sprite_def();
+  def.samples = 4;  // a picture of one pass leaves out what the second face mirrors
   double x = 0.0, y = 0.0, z = -1.0;
   kp_render_points points = { .n = 1, .positions = { &x, &y, &z, 1 }, .radius = 0.4 };
   points.look = kp_default_look_def();

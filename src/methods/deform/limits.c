@@ -499,6 +499,12 @@ static void write_order(kp_limited *l) {
   }
 }
 
+static void renew_order(kp_limited *l) {
+  if (l->order_of != l->active || l->order_version != l->maps.data[l->active].rebuilds) {
+    write_order(l);
+  }
+}
+
 // Frames hold the order of the list that is used.
 static kp_result show_order(kp_limited *l, kp_env *env, const char *of) {
   KP_TRY(kp_array_resize(&l->order, (size_t)l->nodes.n));
@@ -757,6 +763,7 @@ kp_result kp_fabric_watch(kp_deform *d, kp_env *env) {
         KP_TRY(watch_event(&l->maps.data[m], d, l->nodes));
       }
     }
+    renew_order(l);
   }
   return KP_OK;
 }
@@ -773,9 +780,7 @@ kp_result kp_fabric_limit(kp_deform *d, kp_env *env, const kp_deform_group *grou
     if (m->seen != NULL && m->seen_revision != m->seen->revision) {
       KP_TRY(make_anew(m, d, env, l->nodes));  // the world was rewound or loaded
     }
-    if (l->order_of != l->active || l->order_version != m->rebuilds) {
-      write_order(l);
-    }
+    renew_order(l);
     KP_TRY(propose(d, l->nodes));
     KP_TRY(m->def.method == KP_LIMIT_DIRECT ? tighten_all(m, d, l->nodes) : provot(m, d, l->nodes));
     KP_TRY(settle(m, d, l->nodes));
