@@ -186,18 +186,9 @@ kp_result kp_fire_light(kp_world *world, double middle, double low, double high,
 
 // ---- what a local gather misses -----------------------------------------------------------------
 
-static kp_vortex_fire *vortex_fire_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_vortex_fire_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  return NULL;
-}
-
 // The velocity of the samples where vortons are, gathered in a way and with a reach.
 static kp_result gather(kp_world *world, int how, double reach, double *u, double *seconds) {
-  kp_vortex_fire *fire = vortex_fire_of(world);
+  kp_vortex_fire *fire = kp_world_system(world, &kp_vortex_fire_method);
   kp_vortex_flame *flame = &fire->flames.data[0];
   fire->def.gather = how;
   fire->def.reach = how == KP_VORTEX_LOCAL ? reach : fire->def.reach;
@@ -219,7 +210,8 @@ static kp_result gather(kp_world *world, int how, double reach, double *u, doubl
 // Against the sum over all vortons, which on the grid are as wide as they are there.
 static kp_result compare_gather(kp_world *world, double *all, double *some,
                                 kp_fire_gather_row *row) {
-  kp_vortex_flame *flame = &vortex_fire_of(world)->flames.data[0];
+  kp_vortex_fire *fire = kp_world_system(world, &kp_vortex_fire_method);
+  kp_vortex_flame *flame = &fire->flames.data[0];
   int64_t count = 3 * flame->grid.nodes->space->n;
   bool is_local = row->reach > 0.0;
   double core = flame->core;
@@ -245,7 +237,7 @@ static kp_result compare_gather(kp_world *world, double *all, double *some,
 }
 
 kp_result kp_fire_gather(kp_world *world, const double *reaches, int n, kp_fire_gather_row *out) {
-  kp_vortex_fire *fire = vortex_fire_of(world);
+  kp_vortex_fire *fire = kp_world_system(world, &kp_vortex_fire_method);
   kp_vortex_fire_def before = fire->def;
   KP_TRY(kp_vortex_fire_induce(fire, &fire->flames.data[0], &world->env));
   int64_t count = 3 * fire->flames.data[0].grid.nodes->space->n;

@@ -134,14 +134,10 @@ static kp_result measure(kp_world *world, const kp_plasma_def *def, int64_t step
   KP_TRY(way(before, after, &out->moved));
   out->moved /= EDGE;
   out->peak = spectral_peak(after, def->cell);
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_plasma_method) {
-      kp_medium *medium = &((kp_plasma *)world->systems.data[s].self)->clouds.data[0].medium;
-      KP_TRY(kp_cells_build(medium->cells, NULL));
-      KP_TRY(kp_pair_count(medium->cells, medium->cells, def->influence, &out->pairs));
-    }
-  }
-  return KP_OK;
+  kp_plasma *plasma = kp_world_system(world, &kp_plasma_method);
+  kp_cells *cells = plasma->clouds.data[0].medium.cells;
+  KP_TRY(kp_cells_build(cells, NULL));
+  return kp_pair_count(cells, cells, def->influence, &out->pairs);
 }
 
 kp_result kp_plasma_run(int which, int64_t particles, int64_t steps, kp_plasma_result *out) {

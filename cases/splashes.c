@@ -65,12 +65,8 @@ static kp_result fill_world(kp_world *world, const kp_splash_def *def) {
 
 static kp_result look(kp_world *world, kp_splash_frame *out) {
   kp_population_stats stats;
-  kp_level_set_sums sums = { 0 };
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_pls_method) {
-      KP_TRY(kp_pls_measure(world->systems.data[s].self, &sums));
-    }
-  }
+  kp_level_set_sums sums;
+  KP_TRY(kp_pls_measure(kp_world_system(world, &kp_pls_method), &sums));
   KP_TRY(kp_world_stats(world, 0, &stats));
   out->kinetic = stats.kinetic_energy;
   out->potential = stats.potential_energy;

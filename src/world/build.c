@@ -545,19 +545,10 @@ static kp_result build_grains(kp_world *world) {
   return add_system(world, &kp_grains_method, grains);
 }
 
-static void *find_system(const kp_world *world, const kp_method *method) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == method) {
-      return world->systems.data[s].self;
-    }
-  }
-  return NULL;
-}
-
 // Grains in liquids, where the world has both.
 static kp_result build_fluid_grains(kp_world *world) {
-  kp_sph *sph = find_system(world, &kp_sph_method);
-  kp_grains *grains = find_system(world, &kp_grains_method);
+  kp_sph *sph = kp_world_system(world, &kp_sph_method);
+  kp_grains *grains = kp_world_system(world, &kp_grains_method);
   if (sph == NULL || grains == NULL) {
     return KP_OK;
   }

@@ -232,6 +232,15 @@ static kp_result schedule_group(const kp_world *world, int group, kp_text *out) 
   return KP_OK;
 }
 
+void *kp_world_system(const kp_world *world, const kp_method *method) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    if (world->systems.data[s].method == method) {
+      return world->systems.data[s].self;
+    }
+  }
+  return NULL;
+}
+
 kp_result kp_world_schedule(const kp_world *world, kp_text *out) {
   for (int group = 0; group < world->n_groups; ++group) {
     if (world->n_groups > 1) {

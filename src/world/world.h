@@ -49,6 +49,9 @@ struct kp_world {
 // copied.
 KP_NODISCARD kp_result kp_world_set_spec(kp_world *world, const kp_spec *spec);
 
+// What a method keeps of a world; NULL where the world has nothing for it to do.
+void *kp_world_system(const kp_world *world, const kp_method *method);
+
 // Stages x systems as text, for `kelpie info --schedule`.
 KP_NODISCARD kp_result kp_world_schedule(const kp_world *world, kp_text *out);
 

@@ -43,13 +43,7 @@ static const char *resized(const char *folder, const kp_cloth_scene *run) {
 }
 
 static kp_deform *deform_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_deform_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("no deformables in this world");
-  return NULL;
+  return kp_test_system(world, &kp_deform_method);
 }
 
 // set: a value of the scene that is changed, or NULL.

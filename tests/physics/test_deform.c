@@ -72,18 +72,14 @@ static kp_vec3 angular_momentum(kp_world *world, double *size) {
   kp_vec3 sum = { 0, 0, 0 };
   *size = 0.0;
   // corners and rims weigh less, as the cloth shares its mass
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_deform_method) {
-      kp_deform *d = world->systems.data[s].self;
-      const kp_real *mass = kp_buffer_host(&d->mass, KP_ACCESS_READ);
-      for (int64_t i = 0; i < d->set->space->n; ++i) {
-        kp_vec3 p = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
-        kp_vec3 u = kp_vec3_make(v[0][i], v[1][i], v[2][i]);
-        kp_vec3 l = kp_vec3_scale(kp_vec3_cross(p, u), (double)mass[i]);
-        sum = kp_vec3_add(sum, l);
-        *size += kp_vec3_length(l);
-      }
-    }
+  kp_deform *d = kp_test_deform(world);
+  const kp_real *mass = kp_buffer_host(&d->mass, KP_ACCESS_READ);
+  for (int64_t i = 0; i < d->set->space->n; ++i) {
+    kp_vec3 p = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
+    kp_vec3 u = kp_vec3_make(v[0][i], v[1][i], v[2][i]);
+    kp_vec3 l = kp_vec3_scale(kp_vec3_cross(p, u), (double)mass[i]);
+    sum = kp_vec3_add(sum, l);
+    *size += kp_vec3_length(l);
   }
   for (int c = 0; c < 3; ++c) {
     kp_free(x[c]);

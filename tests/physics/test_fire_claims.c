@@ -57,13 +57,7 @@ static void test_conservation(void **state) {
   (void)state;
   kp_world *world = make_fire(KP_FIRE_VORTEX, 4096, 1.0);
   assert_ok(kp_world_advance(world, 1.0, NULL));
-  kp_vortex_fire *fire = NULL;
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_vortex_fire_method) {
-      fire = world->systems.data[s].self;
-    }
-  }
-  assert_non_null(fire);
+  kp_vortex_fire *fire = kp_test_system(world, &kp_vortex_fire_method);
   fire->def.exchange = 2.0;
   world->env.dt = 0.01;
   assert_ok(kp_vortex_fire_induce(fire, &fire->flames.data[0], &world->env));

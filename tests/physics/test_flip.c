@@ -11,13 +11,7 @@
 #define GRAVITY 9.81
 
 static kp_flip *flip_of(const kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_flip_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no flip liquid");
-  return NULL;
+  return kp_test_system(world, &kp_flip_method);
 }
 
 static kp_liquid_def flip_liquid(const char *name, kp_vec3 lo, kp_vec3 hi, double spacing) {

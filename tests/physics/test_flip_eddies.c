@@ -62,16 +62,8 @@ static kp_world *make_tank(const tank *t, const char *backend) {
 static const kp_aabb corner = { { 0.2, 0.2, 0.2 }, { 0.4, 0.4, 0.4 } };
 
 static kp_flow *flow_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_flip_method) {
-      return &((kp_flip *)world->systems.data[s].self)->flow;
-    }
-    if (world->systems.data[s].method == &kp_pls_method) {
-      return &((kp_pls *)world->systems.data[s].self)->flow;
-    }
-  }
-  fail_msg("the world has no water");
-  return NULL;
+  kp_flip *flip = kp_world_system(world, &kp_flip_method);
+  return flip != NULL ? &flip->flow : &((kp_pls *)kp_test_system(world, &kp_pls_method))->flow;
 }
 
 // A box full of water at rest without weight: one step of either method is the same push and the

@@ -14,13 +14,7 @@
 #define PI 3.14159265358979323846
 
 static kp_flip *flip_of(const kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_flip_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no flip liquid");
-  return NULL;
+  return kp_test_system(world, &kp_flip_method);
 }
 
 static kp_world *world_with(const kp_test_settings *s, const kp_flip_def *flip, double cfl,
@@ -356,12 +350,7 @@ static void boxes_float_as_deep_as_they_weigh(void **state) {
 // ---- the price of a pressure --------------------------------------------------------------------
 
 static kp_mps *mps_of(const kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_mps_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  return NULL;
+  return kp_test_system(world, &kp_mps_method);
 }
 
 static kp_world *block(int method) {

@@ -13,13 +13,7 @@
 #define LEVEL 0.4
 
 static kp_flip *flip_of(const kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_flip_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no flip liquid");
-  return NULL;
+  return kp_test_system(world, &kp_flip_method);
 }
 
 // A pool in a box of 0.8 x 0.8 m and something that goes along a line through it.

@@ -29,13 +29,7 @@ static const variant variants[] = {
 #define N_VARIANTS (sizeof variants / sizeof variants[0])
 
 static kp_flip *flip_of(const kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_flip_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no flip liquid");
-  return NULL;
+  return kp_test_system(world, &kp_flip_method);
 }
 
 // How far a flat surface is when a tent sees this much of the liquid below it [cells].

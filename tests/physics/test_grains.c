@@ -14,13 +14,7 @@
 #define R 0.01
 
 static kp_grains *grains_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_grains_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no grains");
-  return NULL;
+  return kp_test_system(world, &kp_grains_method);
 }
 
 static kp_grains_def sand(const char *name, kp_vec3 lo, kp_vec3 hi) {

@@ -93,20 +93,15 @@ static void test_everything_happens(void **state) {
     removed += report.n_removed;
   }
   assert_true(emitted > 10 && removed > 5);
-  int64_t n_builds = 0;
+  kp_grains *grains = kp_test_system(world, &kp_grains_method);
+  assert_int_equal(grains->sets.count, 3);
+  int64_t n_builds = grains->links.data[0].rows->n_builds;
   int64_t n_touches = 0;
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_grains_method) {
-      kp_grains *grains = world->systems.data[s].self;
-      assert_int_equal(grains->sets.count, 3);
-      n_builds = grains->links.data[0].rows->n_builds;
-      for (size_t t = 0; t < grains->touches.count; ++t) {
-        const kp_real *slide =
-            kp_buffer_host(&grains->touches.data[t].slide->buffers[0], KP_ACCESS_READ);
-        for (int64_t e = 0; e < grains->touches.data[t].rows->space->n; ++e) {
-          n_touches += slide[e] != 0;
-        }
-      }
+  for (size_t t = 0; t < grains->touches.count; ++t) {
+    const kp_real *slide =
+        kp_buffer_host(&grains->touches.data[t].slide->buffers[0], KP_ACCESS_READ);
+    for (int64_t e = 0; e < grains->touches.data[t].rows->space->n; ++e) {
+      n_touches += slide[e] != 0;
     }
   }
   print_message("  %lld emitted, %lld removed, %lld builds, %lld contacts with solids\n",

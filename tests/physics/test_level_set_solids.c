@@ -45,13 +45,7 @@ static kp_world *throw(const char *backend, double cell, bool lets_go) {
 }
 
 static kp_pls *pls_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_pls_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no level set");
-  return NULL;
+  return kp_test_system(world, &kp_pls_method);
 }
 
 // Water behind the ball, within 45 degrees of its way back, of the area of the ball.

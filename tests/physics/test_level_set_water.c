@@ -56,13 +56,7 @@ static kp_shape_def pool(double height) {
 }
 
 static kp_pls *pls_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_pls_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no level set");
-  return NULL;
+  return kp_test_system(world, &kp_pls_method);
 }
 
 static double volume_of(kp_world *world) {

@@ -39,13 +39,7 @@ static kp_world *box_world(const char *backend, int scheme, int solver, kp_shape
 }
 
 static kp_marker *marker_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_marker_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no markers");
-  return NULL;
+  return kp_test_system(world, &kp_marker_method);
 }
 
 static kp_shape_def block(double x, double y) {

@@ -50,13 +50,7 @@ static void add(kp_world *world, const kp_body_def *body) {
 }
 
 static kp_rigid *rigid_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_rigid_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("no rigid bodies");
-  return NULL;
+  return kp_test_system(world, &kp_rigid_method);
 }
 
 static kp_index find(kp_world *world, const char *name) {

@@ -26,13 +26,7 @@ static kp_liquid_def spheres(const char *name, kp_vec3 lo, kp_vec3 hi) {
 }
 
 static kp_springs *springs_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_springs_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no springs");
-  return NULL;
+  return kp_test_system(world, &kp_springs_method);
 }
 
 // ---- two spheres --------------------------------------------------------------------------------

@@ -15,13 +15,7 @@
 #define MOST 600
 
 static kp_stf *stf_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_stf_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no shear-thickening fluid");
-  return NULL;
+  return kp_test_system(world, &kp_stf_method);
 }
 
 typedef struct setting {

@@ -12,13 +12,7 @@
 #include "support/worlds.h"
 
 static kp_stf *stf_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_stf_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no shear-thickening fluid");
-  return NULL;
+  return kp_test_system(world, &kp_stf_method);
 }
 
 static kp_world *make_pool(const kp_stf_def *def, double spacing, const int cells[3], double dt) {

@@ -9,6 +9,7 @@
 #include "methods/vortex_fire/vortex_fire.h"
 
 #include "support/media.h"
+#include "support/vortons.h"
 
 #define PI 3.14159265358979323846
 #define EXACT (sizeof(kp_real) == 4 ? 1e-5 : 1e-12)
@@ -48,34 +49,8 @@ static kp_world *make_world(const kp_test_settings *s, const kp_vortex_fire_def 
   return world;
 }
 
-static kp_vortex_fire *fire_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_vortex_fire_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail();
-  return NULL;
-}
-
-static kp_vortex_flame *flame_of(kp_world *world) {
-  return &fire_of(world)->flames.data[0];
-}
-
-// Vorton i, counted in the present order, to a place and a vorticity.
-static void place(kp_world *world, int64_t i, kp_vec3 x, kp_vec3 w) {
-  kp_vortex_flame *f = flame_of(world);
-  const double values[3] = { w.x, w.y, w.z };
-  kp_test_place(world, "flame", i, x, kp_vec3_make(0, 0, 0));
-  for (int c = 0; c < 3; ++c) {
-    kp_real *to = kp_buffer_host(&f->vorticity->buffers[c], KP_ACCESS_WRITE);
-    to[i] = (kp_real)values[c];
-  }
-  f->flame.medium.bounds_known = false;
-}
-
 static void induce(kp_world *world) {
-  assert_ok(kp_vortex_fire_induce(fire_of(world), flame_of(world), &world->env));
+  assert_ok(kp_vortex_fire_induce(kp_test_vortex_fire(world), kp_test_flame(world), &world->env));
 }
 
 typedef struct vortons {
@@ -122,7 +97,7 @@ typedef struct samples {
 } samples;
 
 static samples samples_of(kp_world *world) {
-  kp_set *nodes = flame_of(world)->grid.nodes;
+  kp_set *nodes = kp_test_flame(world)->grid.nodes;
   samples s = { .n = nodes->space->n };
   for (int c = 0; c < 3; ++c) {
     s.x[c] = kp_buffer_host(&nodes->position->buffers[c], KP_ACCESS_READ);
@@ -133,7 +108,7 @@ static samples samples_of(kp_world *world) {
 
 // Largest difference between the grid and brute force over the largest velocity.
 static double worst_sample(kp_world *world, double reach) {
-  kp_vortex_flame *f = flame_of(world);
+  kp_vortex_flame *f = kp_test_flame(world);
   vortons a = read_vortons(world);
   samples s = samples_of(world);
   double worst = 0.0;
@@ -160,7 +135,7 @@ static void test_single_vorton(void **state) {
   kp_fire_def def = still_fire(1);
   kp_world *world = make_world(&s, &settings, &def);
   kp_vec3 at = kp_vec3_make(0.07, 0.03, -0.02);
-  place(world, 0, at, kp_vec3_make(0, 0, 5));
+  kp_test_vorton(world, 0, at, kp_vec3_make(0, 0, 5));
   induce(world);
   samples g = samples_of(world);
   assert_true(g.n >= 125);
@@ -193,7 +168,7 @@ static void test_uniform(void **state) {
   for (int64_t i = 0; i < 729; ++i) {
     kp_vec3 x = kp_vec3_make(0.1 * (double)(i % 9) + 0.05, 0.1 * (double)(i / 9 % 9) + 0.05,
                              0.1 * (double)(i / 81) + 0.05);
-    place(world, i, x, kp_vec3_make(1, 2, 3));
+    kp_test_vorton(world, i, x, kp_vec3_make(1, 2, 3));
   }
   induce(world);
   samples g = samples_of(world);
@@ -248,8 +223,8 @@ static kp_world *make_cloud(int64_t n, const kp_vortex_fire_def *settings) {
     for (int c = 0; c < 6; ++c) {
       u[c] = kp_rng_uniform(7, KP_RNG_TEST, (uint64_t)i, (uint64_t)c);
     }
-    place(world, i, kp_vec3_make(u[0] - 0.5, 1.5 * u[1] - 0.2, u[2] - 0.5),
-          kp_vec3_make(10 * u[3] - 5, 10 * u[4] - 5, 10 * u[5] - 5));
+    kp_test_vorton(world, i, kp_vec3_make(u[0] - 0.5, 1.5 * u[1] - 0.2, u[2] - 0.5),
+                   kp_vec3_make(10 * u[3] - 5, 10 * u[4] - 5, 10 * u[5] - 5));
   }
   return world;
 }
@@ -299,11 +274,11 @@ static void test_ring(void **state) {
     kp_fire_def def = still_fire(n);
     kp_world *world = make_world(&s, &settings, &def);
     // w V = Gamma dl
-    double w = gamma * length / flame_of(world)->volume;
+    double w = gamma * length / kp_test_flame(world)->volume;
     for (int64_t i = 0; i < n; ++i) {
       double t = 2.0 * PI * (double)i / (double)n;
-      place(world, i, kp_vec3_make(radius * cos(t) + 0.013, 0.027, radius * sin(t)),
-            kp_vec3_make(w * sin(t), 0.0, -w * cos(t)));
+      kp_test_vorton(world, i, kp_vec3_make(radius * cos(t) + 0.013, 0.027, radius * sin(t)),
+                     kp_vec3_make(w * sin(t), 0.0, -w * cos(t)));
     }
     assert_ok(kp_world_advance(world, 0.02, NULL));
     vortons a = read_vortons(world);
@@ -431,7 +406,7 @@ static void test_exchange(void **state) {
   induce(world);  // sorts
   vortons before = read_vortons(world);
   world->env.dt = 0.01;
-  assert_ok(kp_vortex_fire_exchange(fire_of(world), flame_of(world), &world->env));
+  assert_ok(kp_vortex_fire_exchange(kp_test_vortex_fire(world), kp_test_flame(world), &world->env));
   vortons after = read_vortons(world);
   double sum[2][3] = { { 0 } };
   double square[2] = { 0 };
@@ -553,7 +528,7 @@ static void test_flame(void **state) {
   free_vortons(&start);
   assert_ok(kp_world_advance(world, 2.5, NULL));
   vortons a = read_vortons(world);
-  kp_vortex_flame *f = flame_of(world);
+  kp_vortex_flame *f = kp_test_flame(world);
   double *births = kp_test_field(world, "flame", "births", 0);
   double *density = kp_test_field(world, "flame", "density", 0);
   double *red = kp_test_field(world, "flame", "color", 0);
@@ -648,7 +623,7 @@ static void test_shapes(void **state) {
   assert_ok(kp_world_build(world));
   assert_ok(kp_world_advance(world, 1.2, NULL));
   vortons a = read_vortons(world);
-  double cell = flame_of(world)->cell;
+  double cell = kp_test_flame(world)->cell;
   double turn = 24.0 * PI / 180.0;
   int64_t on_log = 0;
   double w2 = 0.0;
@@ -680,7 +655,7 @@ static void test_wind(void **state) {
   kp_fire_def def = still_fire(1);
   def.wind = kp_curve_constant(3.0);
   kp_world *world = make_world(&s, &settings, &def);
-  place(world, 0, kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0));
+  kp_test_vorton(world, 0, kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0));
   assert_ok(kp_world_advance(world, 0.4, NULL));
   vortons a = read_vortons(world);
   const double periods[2] = { 0.5, 0.6 };
@@ -701,15 +676,15 @@ static void test_grids(void **state) {
   int64_t cells[2];
   for (int grid = 0; grid < 2; ++grid) {
     kp_world *world = make_flame("cpu", 1000, 60.0);
-    fire_of(world)->def.grid = grid;
+    kp_test_vortex_fire(world)->def.grid = grid;
     int64_t most = 0;
     for (int k = 0; k < 40; ++k) {
       kp_test_steps(world, 2);
-      int64_t n = flame_of(world)->grid.nodes->space->n;
+      int64_t n = kp_test_flame(world)->grid.nodes->space->n;
       assert_true(grid == KP_VORTEX_FOLLOW || n >= most);
       most = n > most ? n : most;
     }
-    cells[grid] = flame_of(world)->grid.nodes->space->n;
+    cells[grid] = kp_test_flame(world)->grid.nodes->space->n;
     x[grid] = kp_test_field(world, "flame", "position", 0);
     kp_world_destroy(&world);
   }
@@ -731,7 +706,7 @@ static void test_stray(void **state) {
   kp_vortex_fire_def settings = kp_default_vortex_fire_def();
   kp_fire_def def = still_fire(2000);
   kp_world *world = make_world(&s, &settings, &def);
-  place(world, 17, kp_vec3_make(9e4, -8e4, 3e4), kp_vec3_make(1, 0, 0));
+  kp_test_vorton(world, 17, kp_vec3_make(9e4, -8e4, 3e4), kp_vec3_make(1, 0, 0));
   kp_test_steps(world, 2);
   vortons a = read_vortons(world);
   double *births = kp_test_field(world, "flame", "births", 0);
@@ -741,7 +716,7 @@ static void test_stray(void **state) {
     born += births[i];
   }
   assert_true(born == 1.0);
-  assert_true(flame_of(world)->grid.nodes->space->n <= 64 * 2000);
+  assert_true(kp_test_flame(world)->grid.nodes->space->n <= 64 * 2000);
   free_vortons(&a);
   kp_free(births);
   kp_world_destroy(&world);

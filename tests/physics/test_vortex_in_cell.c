@@ -13,25 +13,12 @@
 
 #include "support/claims.h"
 #include "support/media.h"
+#include "support/vortons.h"
 
 #define PI 3.14159265358979323846
 #define CELL 0.1
 #define BALL (1.2909944487 * CELL)    // radius
 #define SPREAD (0.5773502692 * CELL)  // of the Gaussian
-
-static kp_vortex_fire *fire_of(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_vortex_fire_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail();
-  return NULL;
-}
-
-static kp_vortex_flame *flame_of(kp_world *world) {
-  return &fire_of(world)->flames.data[0];
-}
 
 // n vortons in a wide room that only do what a test asks for: nobody dies, rises or shares.
 static kp_world *make_world(int64_t n, const char *backend) {
@@ -57,22 +44,11 @@ static kp_world *make_world(int64_t n, const char *backend) {
   return world;
 }
 
-static void place(kp_world *world, int64_t i, kp_vec3 x, kp_vec3 w) {
-  kp_vortex_flame *f = flame_of(world);
-  const double values[3] = { w.x, w.y, w.z };
-  kp_test_place(world, "flame", i, x, kp_vec3_make(0, 0, 0));
-  for (int c = 0; c < 3; ++c) {
-    kp_real *to = kp_buffer_host(&f->vorticity->buffers[c], KP_ACCESS_WRITE);
-    to[i] = (kp_real)values[c];
-  }
-  f->flame.medium.bounds_known = false;
-}
-
 static void place_ring(kp_world *world, int64_t n, double radius) {
   for (int64_t i = 0; i < n; ++i) {
     double t = 2.0 * PI * (double)i / (double)n;
-    place(world, i, kp_vec3_make(radius * cos(t) + 0.013, 0.027, radius * sin(t)),
-          kp_vec3_make(5.0 * sin(t), 0.0, -5.0 * cos(t)));
+    kp_test_vorton(world, i, kp_vec3_make(radius * cos(t) + 0.013, 0.027, radius * sin(t)),
+                   kp_vec3_make(5.0 * sin(t), 0.0, -5.0 * cos(t)));
   }
 }
 
@@ -82,8 +58,9 @@ static void place_cloud(kp_world *world, int64_t n, double size) {
     for (int c = 0; c < 6; ++c) {
       u[c] = kp_rng_uniform(7, KP_RNG_TEST, (uint64_t)i, (uint64_t)c);
     }
-    place(world, i, kp_vec3_make(size * (u[0] - 0.5), size * (u[1] - 0.2), size * (u[2] - 0.5)),
-          kp_vec3_make(10 * u[3] - 5, 10 * u[4] - 5, 10 * u[5] - 5));
+    kp_test_vorton(world, i,
+                   kp_vec3_make(size * (u[0] - 0.5), size * (u[1] - 0.2), size * (u[2] - 0.5)),
+                   kp_vec3_make(10 * u[3] - 5, 10 * u[4] - 5, 10 * u[5] - 5));
   }
 }
 
@@ -142,7 +119,7 @@ static kp_vec3 sum_at(const vortons *a, kp_vec3 p, double volume, bool is_gauss,
 }
 
 static errors compare(kp_world *world, const cut *of) {
-  kp_vortex_flame *f = flame_of(world);
+  kp_vortex_flame *f = kp_test_flame(world);
   vortons a = read_vortons(world);
   const kp_pos *at[3];
   const kp_real *got[3];
@@ -180,7 +157,7 @@ static void check(kp_world *world, const char *id, const char *text) {
   const char *const words[4] = { "farther than two cores", "farther than four cells",
                                  "within a cell of one", "from there to two cores" };
   const double limits[4] = { 0.01, 0.003, 0.2, 0.08 };
-  const kp_vortex_flame *f = flame_of(world);
+  const kp_vortex_flame *f = kp_test_flame(world);
   print_message("  %s: %lld samples, %d iterations\n", text, (long long)f->grid.nodes->space->n,
                 f->solved.iterations);
   assert_true(f->solved.is_converged);
@@ -205,7 +182,7 @@ static void check(kp_world *world, const char *id, const char *text) {
 }
 
 static void induce(kp_world *world) {
-  assert_ok(kp_vortex_fire_induce(fire_of(world), flame_of(world), &world->env));
+  assert_ok(kp_vortex_fire_induce(kp_test_vortex_fire(world), kp_test_flame(world), &world->env));
 }
 
 static void test_ring(void **state) {
@@ -240,7 +217,7 @@ static void test_moving_ring(void **state) {
   double nearest;
   for (int64_t i = 0; i < n; ++i) {
     kp_vec3 p = kp_vec3_make(a.x[0][i], a.x[1][i], a.x[2][i]);
-    speed += sum_at(&a, p, flame_of(world)->volume, true, &nearest).y / (double)n;
+    speed += sum_at(&a, p, kp_test_flame(world)->volume, true, &nearest).y / (double)n;
   }
   free_vortons(&a);
   assert_ok(kp_world_advance(world, 0.02, NULL));

@@ -66,13 +66,7 @@ kp_pin_def kp_test_pin(const char *name, kp_vec3 lo, kp_vec3 hi) {
 }
 
 kp_deform *kp_test_deform(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_deform_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no deformables");
-  return NULL;
+  return kp_test_system(world, &kp_deform_method);
 }
 
 kp_vec3 *kp_test_nodes(kp_world *world) {

@@ -8,13 +8,7 @@
 #include "support/media.h"
 
 static inline kp_deform *kp_test_deform(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_deform_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("no deformables in this world");
-  return NULL;
+  return kp_test_system(world, &kp_deform_method);
 }
 
 // How far a solve is from Newton's law: mass times the change from v to d->moving against the

@@ -5,12 +5,8 @@
 #include "data/mac_sample.h"
 
 kp_gas *kp_test_gas(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_smoke_method) {
-      return &((kp_smoke *)world->systems.data[s].self)->gases.data[0];
-    }
-  }
-  return NULL;
+  kp_smoke *smoke = kp_world_system(world, &kp_smoke_method);
+  return smoke != NULL ? &smoke->gases.data[0] : NULL;
 }
 
 static void add_cell(const kp_mac_view *g, kp_mac_velocity f, int64_t at, kp_test_swirl *sum) {

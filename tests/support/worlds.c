@@ -77,14 +77,14 @@ void kp_test_particles_free(kp_test_particles *particles) {
   *particles = (kp_test_particles){ 0 };
 }
 
+void *kp_test_system(const kp_world *world, const kp_method *method) {
+  void *self = kp_world_system(world, method);
+  assert_non_null(self);
+  return self;
+}
+
 kp_sph *kp_test_sph(kp_world *world) {
-  for (size_t s = 0; s < world->systems.count; ++s) {
-    if (world->systems.data[s].method == &kp_sph_method) {
-      return world->systems.data[s].self;
-    }
-  }
-  fail_msg("the world has no SPH");
-  return NULL;
+  return kp_test_system(world, &kp_sph_method);
 }
 
 kp_sph_fluid *kp_test_fluid(kp_world *world, const char *name) {

@@ -38,6 +38,9 @@ typedef struct kp_test_particles {
 kp_test_particles kp_test_particles_read(kp_world *world, const char *set);
 void kp_test_particles_free(kp_test_particles *particles);
 
+// What a method keeps of a world.
+void *kp_test_system(const kp_world *world, const kp_method *method);
+
 // The SPH object of a world, and one of its liquids.
 kp_sph *kp_test_sph(kp_world *world);
 kp_sph_fluid *kp_test_fluid(kp_world *world, const char *name);
