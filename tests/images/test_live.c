@@ -1,5 +1,6 @@
 // Pictures of particles where they lie (render/live.h): against a plain loop over all particles and
-// pixels, several sets, on cpu and mirror with the same bits, and nothing but pixels copied.
+// pixels, several sets, on cpu and mirror with the same bits, and nothing but pixels copied, also
+// from worlds that are stepped and shown.
 #include "support/test.h"
 
 #include <math.h>
@@ -8,6 +9,9 @@
 #include "base/memory.h"
 #include "par/parallel.h"
 #include "render/live.h"
+
+#include "support/claims.h"
+#include "support/worlds.h"
 
 #define N 4000
 #define WIDE 96
@@ -197,6 +201,66 @@ static void test_device(void **state) {
   kp_parallel_set_threads(0);
 }
 
+// Bytes that cross between host and device in a sub-step of a column of water that is shown, less
+// the picture; the mean of those after the first ones, in which memory grows.
+static double traffic_of_column(double spacing, int64_t *n) {
+  kp_test_settings settings =
+      kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 0.5));
+  settings.backend = "mirror";
+  kp_world *world = kp_test_world(&settings);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.4, 0.6, 0.5), spacing);
+  assert_ok(kp_world_add_liquid(world, &water));
+  assert_ok(kp_world_build(world));
+  kp_test_steps(world, 4);
+  kp_space *space = kp_registry_find(world->registry, "water");
+  kp_live_points points = { .n = space->n, .radius = 0.5 * spacing, .speed = 1.0 };
+  for (int c = 0; c < 3; ++c) {
+    points.position[c] = &kp_space_find(space, "position")->buffers[c];
+    points.velocity[c] = &kp_space_find(space, "velocity")->buffers[c];
+  }
+  kp_live live;
+  kp_live_init(&live, world->backend);
+  int64_t bytes = 0;
+  for (int k = 0; k < 8; ++k) {
+    const uint32_t *pixels;
+    kp_camera from = camera();
+    int64_t before = world->backend->counters.bytes_in + world->backend->counters.bytes_out;
+    kp_test_steps(world, 1);
+    assert_ok(kp_live_begin(&live, &from, WIDE, HIGH));
+    assert_ok(kp_live_add(&live, &points));
+    assert_ok(kp_live_read(&live, &pixels));
+    bytes += world->backend->counters.bytes_in + world->backend->counters.bytes_out - before -
+             (int64_t)sizeof(uint32_t) * WIDE * HIGH;
+  }
+  *n = space->n;
+  kp_live_free(&live);
+  kp_world_destroy(&world);
+  return (double)bytes / 8.0;
+}
+
+// Lyes's claim 23. Nothing is copied; what comes back besides are the few numbers each of the
+// reductions gives by which a step is chosen and checked.
+static void test_traffic(void **state) {
+  (void)state;
+  int64_t n[2];
+  double few = traffic_of_column(0.05, &n[0]);
+  double many = traffic_of_column(0.025, &n[1]);
+  print_message("  %g bytes per step of %lld particles, %g of %lld\n", few, (long long)n[0], many,
+                (long long)n[1]);
+  assert_true(n[1] > 7 * n[0]);
+  assert_true(few == 0.0 && many == 0.0);
+  kp_claim claim = { .id = "lyes-23",
+                     .text = "no copies between host and device in the loop of frames: bytes per "
+                             "step besides the picture",
+                     .size = "column of 7,680 particles of SPH water shown each step, mirror "
+                             "backend; numbers that reductions return are not counted",
+                     .test = "test_live",
+                     .figure = many,
+                     .threshold = 0.0 };
+  kp_claim_at_most(&claim);
+}
+
 // Nothing there: a picture of nothing.
 static void test_empty(void **state) {
   (void)state;
@@ -221,6 +285,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_twin),
     cmocka_unit_test(test_device),
+    cmocka_unit_test(test_traffic),
     cmocka_unit_test(test_empty),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
