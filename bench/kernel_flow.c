@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "geom/grid_surface.h"
 #include "geom/level_set.h"
 #include "methods/common/flow.h"
 #include "world/world.h"
@@ -69,6 +70,25 @@ static kp_result measure(kp_mac *mac, kp_buffer *phi) {
   return result;
 }
 
+// Samples of the pressure as those of a level set, and the velocity at three places.
+static kp_result sample_surface(kp_flow *flow, kp_backend *backend) {
+  static const kp_vec3 places[3] = { { 0.1, 0.2, 0.3 }, { 0.7, 0.1, 0.2 }, { 0.4, 0.9, 0.6 } };
+  kp_grid_surface surface;
+  kp_buffer points;
+  float speeds[3][3], *const out[3] = { speeds[0], speeds[1], speeds[2] };
+  kp_grid_surface_init(&surface, backend);
+  kp_buffer_init(&points, backend);
+  points.type = KP_TYPE_F64;
+  kp_result result = kp_buffer_append(&points, places, sizeof places);
+  result = result == KP_OK ? kp_grid_surface_take(&surface, flow->mac, flow->pressure) : result;
+  if (result == KP_OK) {
+    result = kp_grid_surface_velocity(&surface, flow->mac, &points, 3, out);
+  }
+  kp_buffer_free(&points);
+  kp_grid_surface_free(&surface);
+  return result;
+}
+
 // The box around some particles.
 static kp_result surround(kp_flow *flow, kp_env *env) {
   static const kp_vec3 places[3] = { { 0.1, 0.2, 0.3 }, { 0.7, 0.1, 0.2 }, { 0.4, 0.9, 0.6 } };
@@ -111,6 +131,9 @@ kp_result kp_kernel_flow(kp_world *world, int64_t cells) {
   }
   if (result == KP_OK) {
     result = surround(&flow, env);
+  }
+  if (result == KP_OK) {
+    result = sample_surface(&flow, world->backend);
   }
   if (result == KP_OK) {
     result = measure(flow.mac, &flow.pressure->buffers[0]);

@@ -8,8 +8,10 @@
 #include "data/pair_lists_kernels.h"
 #include "data/pair_rows_kernels.h"
 #include "data/probe_kernels.h"
+#include "geom/grid_surface_kernels.h"
 #include "geom/level_set_kernels.h"
 #include "geom/marching_kernels.h"
+#include "geom/mesh_smooth_kernels.h"
 #include "geom/surface_kernels.h"
 #include "linalg/multigrid_kernels.h"
 #include "linalg/pockets_kernels.h"
@@ -123,6 +125,8 @@
   SPH_FRACTIONAL_KERNELS(POINT, REDUCE, ROW, PAIR)                                                 \
   SURFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   MARCHING_KERNELS(POINT, REDUCE, ROW, PAIR)                                                       \
+  MESH_SMOOTH_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
+  GRID_SURFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   CAST_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   LIVE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   RAY_KERNELS(POINT, REDUCE, ROW, PAIR)

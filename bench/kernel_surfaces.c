@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "geom/mesh_smooth_device.h"
 #include "geom/surface_device.h"
 
 #include "bench/kernels.h"
@@ -60,8 +61,8 @@ static kp_result make_surface(surface_job *job, kp_surface_kind field) {
   result = result == KP_OK && means == NULL ? KP_ERROR_MEMORY : result;
   if (result == KP_OK) {
     float *const out[1] = { means };
-    result = kp_device_surfacer_average(&job->surfacer, &cloud, mesh.vertices, mesh.n_vertices, 1,
-                                        values, out);
+    result = kp_device_surfacer_average(&job->surfacer, &cloud, &job->surfacer.mesh.vertices,
+                                        mesh.n_vertices, 1, values, out);
   }
   kp_free(means);
   kp_isosurface_free(&mesh);
@@ -83,6 +84,22 @@ static kp_result make_lattice(surface_job *job) {
   return kp_device_march_lattice(&job->surfacer.mesh, &l, &job->buffers[SAMPLES], 0.0f);
 }
 
+// The mesh of the lattice, smoothed in every way.
+static kp_result smooth_meshes(surface_job *job) {
+  kp_device_smoother smoother;
+  kp_device_smoother_init(&smoother, job->surfacer.backend);
+  kp_result result = KP_OK;
+  for (int kind = 0; kind < KP_MESH_SMOOTHING_COUNT && result == KP_OK; ++kind) {
+    kp_mesh_smoother_def how = { .kind = (kp_mesh_smoothing)kind,
+                                 .passes = 2,
+                                 .radius = 1.75 / cbrt((double)job->n),
+                                 .box = { { 0, 0, 0 }, { 1, 1, 1 } } };
+    result = kp_device_smoother_run(&smoother, &how, &job->surfacer.mesh);
+  }
+  kp_device_smoother_free(&smoother);
+  return result;
+}
+
 kp_result kp_kernel_surfaces(kp_backend *backend, int64_t n) {
   surface_job job = { .n = n };
   kp_device_surfacer_init(&job.surfacer, backend);
@@ -95,6 +112,9 @@ kp_result kp_kernel_surfaces(kp_backend *backend, int64_t n) {
   }
   if (result == KP_OK) {
     result = make_lattice(&job);
+  }
+  if (result == KP_OK) {
+    result = smooth_meshes(&job);
   }
   for (int k = 0; k < N_BUFFERS; ++k) {
     kp_buffer_free(&job.buffers[k]);

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "geom/mesh_smooth_points.h"
 #include "par/parallel.h"
 
-#define LAMBDA 0.5
-#define MU (-0.53)  // waves with 1/LAMBDA + 1/MU = 0.11 of the highest frequency pass
 #define VERTICES_PER_CHUNK 256
 
 const char *const kp_mesh_smoothing_names[] = { "none", "hong", "normal", "taubin", NULL };
@@ -28,18 +27,6 @@ static void *make_room(void *block, int64_t count, size_t size) {
   return kp_alloc(bytes + bytes / 4, KP_MEMORY_MESH);
 }
 
-// A vertex on a face of the box moves along it.
-static double keep_on(double from, double to, double lo, double hi, double near) {
-  return fabs(from - lo) < near || fabs(from - hi) < near ? from : fmin(fmax(to, lo), hi);
-}
-
-static kp_vec3 keep_in_box(const kp_mesh_smoother_def *how, kp_vec3 from, kp_vec3 to) {
-  const kp_aabb *b = &how->box;
-  return kp_vec3_make(keep_on(from.x, to.x, b->min.x, b->max.x, how->near),
-                      keep_on(from.y, to.y, b->min.y, b->max.y, how->near),
-                      keep_on(from.z, to.z, b->min.z, b->max.z, how->near));
-}
-
 // ---- means within a radius
 
 // Vertices sorted into cells as wide as the radius.
@@ -58,7 +45,8 @@ static kp_result sort_vertices(kp_mesh_smoother *s, const kp_mesh_smoother_def *
     s->places[2 * n + i] = mesh->vertices[i].z;
   }
   const double *const places[3] = { s->places, s->places + n, s->places + 2 * n };
-  const int64_t lo[3] = { -1000000, -1000000, -1000000 }, hi[3] = { 1000000, 1000000, 1000000 };
+  const int64_t lo[3] = { -KP_SMOOTH_REACH, -KP_SMOOTH_REACH, -KP_SMOOTH_REACH };
+  const int64_t hi[3] = { KP_SMOOTH_REACH, KP_SMOOTH_REACH, KP_SMOOTH_REACH };
   s->cells.edge = s->cells.depth = KP_BLOCK_LEAST;
   s->cells.spacing = how->radius / KP_BLOCK_LEAST;
   KP_TRY(kp_blocks_cover(&s->cells, n, places, lo, hi, s->cell_of));
@@ -93,32 +81,16 @@ static void find_means(int64_t begin, int64_t end, void *context) {
   double square = w->how->radius * w->how->radius;
   for (int64_t i = begin; i < end; ++i) {
     const int32_t *around = s->cells.around[s->cell_of[i]];
-    kp_vec3 p = mesh->vertices[i], sum = kp_vec3_make(0, 0, 0), normal = sum;
-    double count = 0.0;
+    kp_vec3 p = mesh->vertices[i];
+    kp_smooth_sum sum = { .count = 0.0 };
     for (int near = 0; near < KP_BLOCK_AROUND; ++near) {
       uint32_t last = around[near] < 0 ? 0 : s->starts[around[near] + 1];
       for (uint32_t k = around[near] < 0 ? 0 : s->starts[around[near]]; k < last; ++k) {
         uint32_t j = s->order[k];
-        kp_vec3 d = kp_vec3_sub(mesh->vertices[j], p);
-        if (kp_vec3_dot(d, d) <= square) {
-          const float *m = &mesh->normals[3 * (int64_t)j];
-          sum = kp_vec3_add(sum, d);
-          normal = kp_vec3_add(normal, kp_vec3_make((double)m[0], (double)m[1], (double)m[2]));
-          count += 1.0;
-        }
+        kp_smooth_add(&sum, square, p, mesh->vertices[j], &mesh->normals[3 * (int64_t)j]);
       }
     }
-    double length = kp_vec3_length(normal);
-    if (w->how->kind == KP_MESH_SMOOTHING_NORMAL) {
-      double along = length > 0.0 ? kp_vec3_dot(sum, normal) / (length * length) : 0.0;
-      sum = kp_vec3_scale(normal, along);
-    }
-    s->moved[i] = keep_in_box(w->how, p, kp_vec3_madd(p, 1.0 / count, sum));
-    const float *own = &mesh->normals[3 * i];
-    const double n[3] = { normal.x, normal.y, normal.z };
-    for (int c = 0; c < 3; ++c) {
-      s->normals[3 * i + c] = length > 1e-6 * count ? (float)(n[c] / length) : own[c];
-    }
+    s->moved[i] = kp_smooth_mean(w->how, &sum, p, &mesh->normals[3 * i], &s->normals[3 * i]);
   }
 }
 
@@ -141,8 +113,7 @@ static kp_result list_neighbors(kp_mesh_smoother *s, const kp_isosurface *mesh) 
     s->first[i + 1] += s->first[i];
   }
   for (int64_t i = 0; i < n_sides; ++i) {
-    uint32_t next = mesh->triangles[i % 3 == 2 ? i - 2 : i + 1];
-    s->beside[s->first[mesh->triangles[i]]++] = next;
+    s->beside[s->first[mesh->triangles[i]]++] = kp_smooth_next(mesh->triangles, i);
   }
   memmove(s->first + 1, s->first, (size_t)n * sizeof *s->first);
   s->first[0] = 0;
@@ -159,37 +130,19 @@ static void take_steps(int64_t begin, int64_t end, void *context) {
       sum = kp_vec3_add(sum, kp_vec3_sub(w->mesh->vertices[s->beside[k]], p));
     }
     double share = count > 0 ? w->step / (double)count : 0.0;
-    s->moved[i] = keep_in_box(w->how, p, kp_vec3_madd(p, share, sum));
+    s->moved[i] = kp_smooth_keep(w->how, p, kp_vec3_madd(p, share, sum));
   }
-}
-
-static kp_vec3 triangle_normal(const kp_isosurface *mesh, const uint32_t *t) {
-  kp_vec3 a = mesh->vertices[t[0]];
-  return kp_vec3_cross(kp_vec3_sub(mesh->vertices[t[1]], a), kp_vec3_sub(mesh->vertices[t[2]], a));
 }
 
 // Normals of the triangles around, by area: those of the field belong to the old places.
 static void sum_normals(kp_isosurface *mesh) {
   memset(mesh->normals, 0, (size_t)mesh->n_vertices * 3 * sizeof *mesh->normals);
-  for (int64_t t = 0; t < mesh->n_triangles; ++t) {
-    const uint32_t *v = &mesh->triangles[3 * t];
-    kp_vec3 n = triangle_normal(mesh, v);
-    double square = kp_vec3_dot(n, n);
-    // in units of the mesh, so that small triangles do not vanish in floats
-    double scale = square > 0.0 ? 1.0 / sqrt(sqrt(square)) : 0.0;
-    for (int c = 0; c < 3; ++c) {
-      float *m = &mesh->normals[3 * (int64_t)v[c]];
-      m[0] += (float)(n.x * scale);
-      m[1] += (float)(n.y * scale);
-      m[2] += (float)(n.z * scale);
-    }
+  for (int64_t i = 0; i < 3 * mesh->n_triangles; ++i) {
+    kp_smooth_add_normal(mesh->vertices, &mesh->triangles[i - i % 3],
+                         &mesh->normals[3 * (int64_t)mesh->triangles[i]]);
   }
   for (int64_t i = 0; i < mesh->n_vertices; ++i) {
-    float *m = &mesh->normals[3 * i];
-    float length = sqrtf(m[0] * m[0] + m[1] * m[1] + m[2] * m[2]);
-    for (int c = 0; c < 3; ++c) {
-      m[c] = length > 0.0f ? m[c] / length : (c == 2 ? 1.0f : 0.0f);
-    }
+    kp_smooth_unit_normal(&mesh->normals[3 * i]);
   }
 }
 
@@ -228,7 +181,7 @@ kp_result kp_mesh_smoother_run(kp_mesh_smoother *s, const kp_mesh_smoother_def *
       continue;
     }
     for (int way = 0; way < 2; ++way) {
-      w.step = way == 0 ? LAMBDA : MU;
+      w.step = way == 0 ? KP_SMOOTH_LAMBDA : KP_SMOOTH_MU;
       kp_parallel_for(n, VERTICES_PER_CHUNK, take_steps, &w);
       swap_places(s, mesh);
     }

@@ -9,6 +9,7 @@ kp_sources(
   marching_cubes_table.c
   marching_device.c
   marching_squares.c
+  grid_surface.c
   level_set.c
   level_set_keys.c
   distance_grid.c
@@ -16,6 +17,7 @@ kp_sources(
   mesh_make.c
   mesh_query.c
   mesh_smooth.c
+  mesh_smooth_device.c
   outline.c
   particle_surface.c
   sampler.c
@@ -34,9 +36,17 @@ kp_sources(
   thinning.c
   triangle_triangle.c
 )
-kp_isa_sources(box_tree_cpu.c level_set_cpu.c marching_cpu.c particle_surface_cpu.c surface_cpu.c)
+kp_isa_sources(
+  box_tree_cpu.c
+  grid_surface_cpu.c
+  level_set_cpu.c
+  marching_cpu.c
+  mesh_smooth_cpu.c
+  particle_surface_cpu.c
+  surface_cpu.c
+)
 kp_cuda_sources(level_set_cuda.cu)
 
 # surfaces have the bits of the CPU on a card too: a mesh that differs in its last bits could differ
 # in its triangles
-kp_exact_cuda_sources(marching_cuda.cu surface_cuda.cu)
+kp_exact_cuda_sources(grid_surface_cuda.cu marching_cuda.cu mesh_smooth_cuda.cu surface_cuda.cu)

@@ -9,13 +9,13 @@
 
 SURFACE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
-#define N_BUFFERS 16
+#define N_BUFFERS 15
 
 static void list_buffers(kp_device_surfacer *s, kp_buffer *out[N_BUFFERS]) {
-  kp_buffer *const all[N_BUFFERS] = { &s->keys,  &s->order,   &s->counts,   &s->candidates,
-                                      &s->ranks, &s->numbers, &s->starts,   &s->near,
-                                      &s->moved, &s->home,    &s->drops,    &s->attributes,
-                                      &s->other, &s->points,  &s->averages, NULL };
+  kp_buffer *const all[N_BUFFERS] = { &s->keys,  &s->order,    &s->counts, &s->candidates,
+                                      &s->ranks, &s->numbers,  &s->starts, &s->near,
+                                      &s->moved, &s->home,     &s->drops,  &s->attributes,
+                                      &s->other, &s->averages, NULL };
   memcpy(out, all, sizeof all);
 }
 
@@ -431,17 +431,13 @@ kp_result kp_device_surfacer_march(kp_device_surfacer *s) {
 }
 
 kp_result kp_device_surfacer_average(kp_device_surfacer *s, const kp_device_cloud *cloud,
-                                     const kp_vec3 *points, int64_t n, int n_values,
+                                     kp_buffer *points, int64_t n, int n_values,
                                      kp_buffer *const *values, float *const *out) {
   KP_ASSERT(n_values <= SURFACE_VALUES);
   if (n == 0 || n_values == 0) {
     return KP_OK;
   }
   size_t size = (size_t)n * sizeof(float);
-  KP_TRY(kp_device_resize(&s->points, KP_TYPE_F64, 3 * n, sizeof(double)));
-  void *device;
-  KP_TRY(kp_buffer_get(&s->points, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &device));
-  KP_TRY(kp_copy_in(s->backend, device, points, (size_t)n * sizeof *points));
   KP_TRY(kp_device_resize(&s->averages, kp_device_float_type(), n * n_values, sizeof(float)));
   surface_average_args a = { .b = s->blocks.shape,
                              .scale = inverse_reach(s),
@@ -455,12 +451,13 @@ kp_result kp_device_surfacer_average(kp_device_surfacer *s, const kp_device_clou
   KP_BIND(&call, &a, starts, &s->starts, KP_ACCESS_READ);
   KP_BIND(&call, &a, order, &s->order, KP_ACCESS_READ);
   BIND_PLACES(&call, &a, cloud);
-  KP_BIND(&call, &a, points, &s->points, KP_ACCESS_READ);
+  KP_BIND(&call, &a, points, points, KP_ACCESS_READ);
   for (int v = 0; v < n_values; ++v) {
     KP_BIND(&call, &a, values[v], values[v], KP_ACCESS_READ);
   }
   KP_BIND(&call, &a, out, &s->averages, KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(s->backend, &call, n));
+  void *device;
   KP_TRY(kp_buffer_get(&s->averages, KP_SIDE_DEVICE, KP_ACCESS_READ, &device));
   for (int v = 0; v < n_values; ++v) {
     KP_TRY(kp_copy_out(s->backend, out[v], (const char *)device + (size_t)v * size, size));

@@ -24,7 +24,7 @@ typedef struct kp_device_surfacer {
   kp_buffer numbers, starts;    // of blocks
   kp_buffer near, moved, home;  // of particles by block
   kp_buffer attributes, drops, other;
-  kp_buffer points, averages;
+  kp_buffer averages;
 } kp_device_surfacer;
 
 void kp_device_surfacer_init(kp_device_surfacer *s, kp_backend *backend);
@@ -35,8 +35,8 @@ KP_NODISCARD kp_result kp_device_surfacer_fill(kp_device_surfacer *s, const kp_s
                                                const kp_device_cloud *cloud);
 // The mesh s->mesh where the field is zero.
 KP_NODISCARD kp_result kp_device_surfacer_march(kp_device_surfacer *s);
-// As kp_surfacer_average for points of the host: only they and the means are copied.
+// As kp_surfacer_average for points (kp_vec3) of a buffer; the means alone are copied.
 KP_NODISCARD kp_result kp_device_surfacer_average(kp_device_surfacer *s,
-                                                  const kp_device_cloud *cloud,
-                                                  const kp_vec3 *points, int64_t n, int n_values,
-                                                  kp_buffer *const *values, float *const *out);
+                                                  const kp_device_cloud *cloud, kp_buffer *points,
+                                                  int64_t n, int n_values, kp_buffer *const *values,
+                                                  float *const *out);

@@ -4,13 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/mac_sample.h"
-#include "par/parallel.h"
-
-#define FINEST 0.35     // spacings between samples; with the largest reach this is what fits
-#define FARTHEST 2.8    // spacings
-#define SOLID_LAYERS 2  // cells that a surface is continued into solids
-#define ROWS_PER_CHUNK 16
+#define FINEST 0.35   // spacings between samples; with the largest reach this is what fits
+#define FARTHEST 2.8  // spacings
 
 #define ROW(member, kind, unit, lowest, highest, text)                                             \
   KP_PARAM(kp_surface_out, member, kind, unit, lowest, highest, text)
@@ -145,6 +140,9 @@ static kp_result join_items(kp_surfaces *s) {
 kp_result kp_surfaces_begin(kp_surfaces *surfaces, const kp_surface_out *how, kp_world *world) {
   *surfaces = (kp_surfaces){ .how = *how };
   kp_device_surfacer_init(&surfaces->device, world->backend);
+  kp_device_smoother_init(&surfaces->device_smoother, world->backend);
+  kp_grid_surface_init(&surfaces->grid, world->backend);
+  kp_buffer_init(&surfaces->points, world->backend);
   kp_surface_depth_init(&surfaces->depth, world->backend);
   for (int a = 0; a < KP_SURFACE_ARRAYS; ++a) {
     kp_buffer_init(&surfaces->joined[a], world->backend);
@@ -176,217 +174,15 @@ void kp_surfaces_free(kp_surfaces *surfaces) {
   kp_isosurface_free(&surfaces->mesh);
   kp_mesh_smoother_free(&surfaces->smoother);
   kp_band_points_free(&surfaces->below);
-  kp_free(surfaces->values);
-  kp_free(surfaces->other);
-  surfaces->values = surfaces->other = NULL;
+  kp_grid_surface_free(&surfaces->grid);
+  kp_buffer_free(&surfaces->points);
   kp_device_surfacer_free(&surfaces->device);
+  kp_device_smoother_free(&surfaces->device_smoother);
   for (int a = 0; a < KP_SURFACE_ARRAYS; ++a) {
     kp_free(surfaces->gathered[a]);
     surfaces->gathered[a] = NULL;
     kp_buffer_free(&surfaces->joined[a]);
   }
-}
-
-// ---- level sets
-
-typedef struct window_copy {
-  const kp_mac *mac;
-  const kp_real *from;
-  const kp_lattice *lattice;
-  float *to;
-  const uint8_t *flags;  // of cells
-} window_copy;
-
-static int32_t clamp_index(int32_t i, int32_t lo, int32_t hi) {
-  return i < lo ? lo : i >= hi ? hi - 1 : i;
-}
-
-// The window and one layer around it, which repeats the nearest cell where the domain ends and is
-// air where only the window does.
-static void copy_window(int64_t begin, int64_t end, void *context) {
-  const window_copy *w = context;
-  const kp_mac *mac = w->mac;
-  const int32_t *lo = mac->window_lo, *hi = mac->window_hi;
-  for (int64_t row = begin; row < end; ++row) {
-    int32_t j = lo[1] - 1 + (int32_t)(row % w->lattice->n[1]);
-    int32_t k = lo[2] - 1 + (int32_t)(row / w->lattice->n[1]);
-    float *to = w->to + row * w->lattice->row;
-    for (int32_t n = 0; n < w->lattice->n[0]; ++n) {
-      const int32_t at[3] = { lo[0] - 1 + n, j, k };
-      int32_t cell[3];
-      bool is_air = false;
-      for (int c = 0; c < 3; ++c) {
-        cell[c] = clamp_index(at[c], lo[c], hi[c]);
-        bool ends_here = at[c] < lo[c] ? lo[c] == 0 : at[c] >= hi[c] && hi[c] == mac->view.n[c];
-        is_air = is_air || (cell[c] != at[c] && !ends_here);
-      }
-      float value = (float)w->from[kp_mac_at(&mac->view, cell[0], cell[1], cell[2])];
-      to[n] = is_air ? fmaxf(value, (float)mac->view.cell) : value;
-    }
-  }
-}
-
-// One layer of liquid into solids: there a level set is what the solid left of it, and its own
-// surface around the solid would be seen through the water.
-static void grow_rows(int64_t begin, int64_t end, void *context) {
-  const window_copy *w = context;
-  const kp_lattice *l = w->lattice;
-  for (int64_t row = begin; row < end; ++row) {
-    int64_t j = row % l->n[1], k = row / l->n[1];
-    const float *from = l->values + row * l->row;
-    float *to = w->to + row * l->row;
-    memcpy(to, from, (size_t)l->n[0] * sizeof *to);
-    if (j == 0 || k == 0 || j == l->n[1] - 1 || k == l->n[2] - 1) {
-      continue;
-    }
-    int64_t cell = kp_mac_at(&w->mac->view, w->mac->window_lo[0] - 1, w->mac->window_lo[1] + j - 1,
-                             w->mac->window_lo[2] + k - 1);
-    const int64_t steps[3] = { 1, l->row, l->slab };
-    for (int32_t i = 1; i + 1 < l->n[0]; ++i) {
-      if ((w->flags[cell + i] & KP_CELL_KIND) == KP_CELL_SOLID) {
-        for (int c = 0; c < 3; ++c) {
-          float beside = fminf(from[i - steps[c]], from[i + steps[c]]);
-          to[i] = fminf(to[i], beside);
-        }
-      }
-    }
-  }
-}
-
-static kp_result grow_into_solids(kp_surfaces *room, const kp_mac *mac) {
-  kp_field *flags = kp_space_find(mac->space, "flags");
-  kp_lattice *l = &room->lattice;
-  if (flags == NULL || flags->type != KP_TYPE_U8) {
-    return KP_OK;
-  }
-  void *memory;
-  KP_TRY(kp_buffer_get(&flags->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ, &memory));
-  for (int layer = 0; layer < SOLID_LAYERS; ++layer) {
-    window_copy grow = { .mac = mac, .lattice = l, .to = room->other, .flags = memory };
-    kp_parallel_for((int64_t)l->n[1] * l->n[2], ROWS_PER_CHUNK, grow_rows, &grow);
-    room->other = room->values;
-    room->values = grow.to;
-    l->values = grow.to;
-  }
-  return KP_OK;
-}
-
-typedef struct box_clip {
-  const kp_lattice *lattice;
-  float *to;
-  const kp_aabb *box;
-} box_clip;
-
-static double outside_by(double x, double lo, double hi) {
-  return fmax(lo - x, x - hi);
-}
-
-static void clip_rows(int64_t begin, int64_t end, void *context) {
-  const box_clip *f = context;
-  const kp_lattice *l = f->lattice;
-  for (int64_t row = begin; row < end; ++row) {
-    int64_t j = row % l->n[1], k = row / l->n[1];
-    double d = outside_by(l->origin.y + l->spacing * (double)j, f->box->min.y, f->box->max.y);
-    d = fmax(d, outside_by(l->origin.z + l->spacing * (double)k, f->box->min.z, f->box->max.z));
-    float *to = f->to + j * l->row + k * l->slab;
-    for (int64_t i = 0; i < l->n[0]; ++i) {
-      double x = l->origin.x + l->spacing * (double)i;
-      float distance = (float)fmax(d, outside_by(x, f->box->min.x, f->box->max.x));
-      to[i] = to[i] > distance ? to[i] : distance;
-    }
-  }
-}
-
-// A surface that goes on beyond the box ends at its faces: max(value, signed distance to the box).
-static void clip_to_box(const kp_lattice *lattice, float *values, const kp_aabb *box) {
-  box_clip f = { .lattice = lattice, .to = values, .box = box };
-  kp_parallel_for((int64_t)lattice->n[1] * lattice->n[2], ROWS_PER_CHUNK, clip_rows, &f);
-}
-
-// The box of the grid: where the liquid ends.
-static kp_aabb grid_box(const kp_mac_view *g) {
-  kp_aabb box;
-  box.min = kp_vec3_make(g->lo[0], g->lo[1], g->lo[2]);
-  box.max = kp_vec3_madd(box.min, g->cell, kp_vec3_make(g->n[0], g->n[1], g->n[2]));
-  return box;
-}
-
-// The distance at cell centres as a lattice.
-static kp_result take_level_set(kp_surfaces *room, const kp_liquid_surface *item) {
-  const kp_mac *mac = item->mac;
-  const kp_mac_view *g = &mac->view;
-  kp_lattice *l = &room->lattice;
-  for (int c = 0; c < 3; ++c) {
-    l->n[c] = mac->window_hi[c] - mac->window_lo[c] + 2;
-  }
-  l->row = l->n[0];
-  l->slab = (int64_t)l->n[0] * l->n[1];
-  l->spacing = g->cell;
-  // centres lie half a cell inside, and there is a layer more
-  l->origin = kp_vec3_make(g->lo[0] + (mac->window_lo[0] - 0.5) * g->cell,
-                           g->lo[1] + (mac->window_lo[1] - 0.5) * g->cell,
-                           g->lo[2] + (mac->window_lo[2] - 0.5) * g->cell);
-  size_t size = (size_t)(l->slab * l->n[2]) * sizeof(float);
-  float **blocks[2] = { &room->values, &room->other };
-  for (int b = 0; b < 2; ++b) {
-    if (*blocks[b] == NULL || kp_alloc_size(*blocks[b]) < size) {
-      kp_free(*blocks[b]);
-      *blocks[b] = kp_alloc(size, KP_MEMORY_MESH);
-    }
-  }
-  if (room->values == NULL || room->other == NULL) {
-    return KP_ERROR_MEMORY;
-  }
-  l->values = room->values;
-  window_copy copy = { .mac = mac, .lattice = l, .to = room->values };
-  void *memory;
-  KP_TRY(kp_buffer_get(&item->distance->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ, &memory));
-  copy.from = memory;
-  kp_parallel_for((int64_t)l->n[1] * l->n[2], ROWS_PER_CHUNK, copy_window, &copy);
-  KP_TRY(grow_into_solids(room, mac));
-  kp_aabb box = grid_box(g);
-  clip_to_box(l, room->values, &box);
-  return KP_OK;
-}
-
-typedef struct grid_velocity {
-  const kp_mac_view *grid;
-  kp_mac_velocity faces;
-  const kp_vec3 *points;
-  float *const *out;
-} grid_velocity;
-
-static void sample_grid(int64_t begin, int64_t end, void *context) {
-  const grid_velocity *w = context;
-  for (int64_t i = begin; i < end; ++i) {
-    kp_real v[3];
-    kp_vec3 p = w->points[i];
-    kp_mac_velocity_at(w->grid, w->faces, p.x, p.y, p.z, v);
-    for (int c = 0; c < 3; ++c) {
-      w->out[c][i] = (float)v[c];
-    }
-  }
-}
-
-static kp_result take_grid_velocity(const kp_surfaces *s, const kp_liquid_surface *item,
-                                    float *const out[3]) {
-  kp_field *velocity = kp_space_find(item->mac->space, "velocity");
-  if (velocity == NULL || velocity->components != 3) {
-    for (int c = 0; c < 3; ++c) {
-      memset(out[c], 0, (size_t)s->mesh.n_vertices * sizeof *out[c]);
-    }
-    return KP_OK;
-  }
-  void *faces[3];
-  for (int c = 0; c < 3; ++c) {
-    KP_TRY(kp_buffer_get(&velocity->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, &faces[c]));
-  }
-  grid_velocity work = { .grid = &item->mac->view,
-                         .faces = { faces[0], faces[1], faces[2] },
-                         .points = s->mesh.vertices,
-                         .out = out };
-  kp_parallel_for(s->mesh.n_vertices, 1024, sample_grid, &work);
-  return KP_OK;
 }
 
 // ---- particles
@@ -537,13 +333,24 @@ static kp_result get_device_cloud(kp_surfaces *s, const kp_liquid_surface *item,
 
 // ---- meshes
 
-static kp_result smooth_mesh(kp_surfaces *s, double voxel, const kp_aabb *box) {
+// Whether meshes are made on a device; the host gets them when they are finished.
+static bool is_on_device(const kp_world *world) {
+  return !world->backend->vt->shares_host_memory;
+}
+
+// Smooths the mesh where it lies and brings it to the host.
+static kp_result finish_mesh(kp_surfaces *s, const kp_world *world, double voxel,
+                             const kp_aabb *box) {
   kp_mesh_smoother_def how = { .kind = (kp_mesh_smoothing)s->how.mesh_smoothing,
                                .passes = (int)s->how.mesh_passes,
                                .radius = s->how.mesh_radius * voxel,
                                .box = *box,
                                .near = 0.01 * voxel };
-  return kp_mesh_smoother_run(&s->smoother, &how, &s->mesh);
+  if (!is_on_device(world)) {
+    return kp_mesh_smoother_run(&s->smoother, &how, &s->mesh);
+  }
+  KP_TRY(kp_device_smoother_run(&s->device_smoother, &how, &s->device.mesh));
+  return kp_device_mesh_fetch(&s->device.mesh, &s->mesh);
 }
 
 // Room for a field of the vertices in the frame, by component.
@@ -634,7 +441,7 @@ static kp_result add_carried(kp_surfaces *s, const kp_liquid_surface *item,
     n += field->components;
   }
   if (cloud->is_on_device) {
-    return kp_device_surfacer_average(&s->device, &cloud->device, s->mesh.vertices,
+    return kp_device_surfacer_average(&s->device, &cloud->device, &s->device.mesh.vertices,
                                       s->mesh.n_vertices, n, buffers, out);
   }
   kp_surfacer_average(&s->surfacer, &cloud->host, s->mesh.vertices, s->mesh.n_vertices, n, values,
@@ -646,13 +453,12 @@ static kp_result add_carried(kp_surfaces *s, const kp_liquid_surface *item,
 static kp_result make_mesh(kp_surfaces *s, const kp_world *world, const kp_liquid_surface *item,
                            liquid_cloud *cloud) {
   kp_surfacing how = settings_of(s, world, item);
-  cloud->is_on_device = !world->backend->vt->shares_host_memory;
+  cloud->is_on_device = is_on_device(world);
   KP_TRY(find_below(s, world, item));
   if (cloud->is_on_device) {
     KP_TRY(get_device_cloud(s, item, &cloud->device));
     KP_TRY(kp_device_surfacer_fill(&s->device, &how, &cloud->device));
-    KP_TRY(kp_device_surfacer_march(&s->device));
-    return kp_device_mesh_fetch(&s->device.mesh, &s->mesh);
+    return kp_device_surfacer_march(&s->device);
   }
   KP_TRY(get_cloud(s, item, &cloud->host));
   KP_TRY(kp_surfacer_fill(&s->surfacer, &how, &cloud->host));
@@ -684,17 +490,54 @@ static kp_result add_depth(kp_surfaces *s, const kp_world *world, const kp_liqui
   return KP_OK;
 }
 
+// The mesh of a level set, made where the grid is.
+static kp_result make_grid_mesh(kp_surfaces *s, const kp_world *world,
+                                const kp_liquid_surface *item) {
+  kp_grid_surface *grid = &s->grid;
+  KP_TRY(kp_grid_surface_take(grid, item->mac, item->distance));
+  if (is_on_device(world)) {
+    return kp_device_march_lattice(&s->device.mesh, &grid->lattice, &grid->values, 0.0f);
+  }
+  void *values;
+  KP_TRY(kp_buffer_get(&grid->values, KP_SIDE_HOST, KP_ACCESS_READ, &values));
+  grid->lattice.values = values;
+  return kp_marching_cubes(&grid->lattice, 0.0f, &s->mesh);
+}
+
+// Where the vertices of the finished mesh are for kernels.
+static kp_result get_points(kp_surfaces *s, const kp_world *world, kp_buffer **out) {
+  *out = &s->device.mesh.vertices;
+  if (is_on_device(world)) {
+    return KP_OK;
+  }
+  size_t size = (size_t)s->mesh.n_vertices * sizeof *s->mesh.vertices;
+  void *to;
+  *out = &s->points;
+  KP_TRY(kp_buffer_resize(&s->points, size));
+  KP_TRY(kp_buffer_get(&s->points, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, &to));
+  if (size > 0) {
+    memcpy(to, s->mesh.vertices, size);
+  }
+  return KP_OK;
+}
+
+static kp_result add_grid_surface(kp_surfaces *s, const kp_world *world,
+                                  const kp_liquid_surface *item, kp_batch *batch) {
+  float *v[3];
+  kp_buffer *points;
+  kp_aabb box = kp_grid_surface_box(item->mac);
+  KP_TRY(make_grid_mesh(s, world, item));
+  KP_TRY(finish_mesh(s, world, s->grid.lattice.spacing, &box));
+  KP_TRY(add_mesh(s, item->name, batch));
+  KP_TRY(add_field(batch, item->name, "velocity", "m/s", 3, s->mesh.n_vertices, v));
+  KP_TRY(get_points(s, world, &points));
+  return kp_grid_surface_velocity(&s->grid, item->mac, points, s->mesh.n_vertices, v);
+}
+
 static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_surface *item,
                              kp_batch *batch) {
   if (item->mac != NULL) {
-    float *v[3];
-    KP_TRY(take_level_set(s, item));
-    KP_TRY(kp_marching_cubes(&s->lattice, 0.0f, &s->mesh));
-    kp_aabb box = grid_box(&item->mac->view);
-    KP_TRY(smooth_mesh(s, s->lattice.spacing, &box));
-    KP_TRY(add_mesh(s, item->name, batch));
-    KP_TRY(add_field(batch, item->name, "velocity", "m/s", 3, s->mesh.n_vertices, v));
-    return take_grid_velocity(s, item, v);
+    return add_grid_surface(s, world, item, batch);
   }
   liquid_cloud cloud;
   KP_TRY(make_mesh(s, world, item, &cloud));
@@ -704,7 +547,7 @@ static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_su
     box.min.z = -0.5 * voxel;  // of the sheet
     box.max.z = 0.5 * voxel;
   }
-  KP_TRY(smooth_mesh(s, voxel, &box));
+  KP_TRY(finish_mesh(s, world, voxel, &box));
   KP_TRY(add_mesh(s, item->name, batch));
   KP_TRY(add_carried(s, item, &cloud, batch));
   return s->how.depth ? add_depth(s, world, item, &cloud, batch) : KP_OK;

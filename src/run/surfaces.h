@@ -4,7 +4,8 @@
 #pragma once
 
 #include "base/param.h"
-#include "geom/mesh_smooth.h"
+#include "geom/grid_surface.h"
+#include "geom/mesh_smooth_device.h"
 #include "geom/surface_depth.h"
 #include "geom/surface_device.h"
 #include "run/band_points.h"
@@ -47,14 +48,15 @@ typedef struct kp_surfaces {
   KP_ARRAY(kp_liquid_surface) items;
   kp_surfacer surfacer;  // memory for one liquid at a time
   kp_surface_depth depth;
-  kp_lattice lattice;  // of a level set
-  float *values, *other;
+  kp_grid_surface grid;               // of a level set
   void *gathered[KP_SURFACE_ARRAYS];  // of liquids that are joined, one after the other
-  kp_device_surfacer device;          // the same where particles lie on a device
+  kp_device_surfacer device;          // the same where particles lie on a device, and its mesh
+  kp_device_smoother device_smoother;
   kp_buffer joined[KP_SURFACE_ARRAYS];
   kp_band_points below;  // of the liquid at hand
   kp_isosurface mesh;
   kp_mesh_smoother smoother;
+  kp_buffer points;  // the vertices of a mesh of the host
 } kp_surfaces;
 
 // Which liquids of a built world have one. Refuses a name that no liquid has.

@@ -1,6 +1,6 @@
 // Surfaces made on the device of a backend against those of the loops of the host: the same meshes
 // to the last bit, for every field, in space and in flat worlds, without the particles being
-// copied.
+// copied. Smoothing of meshes as well.
 #include "support/test.h"
 
 #include <math.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "geom/mesh_smooth_device.h"
 #include "geom/surface_device.h"
 
 #define D 0.05
@@ -111,8 +112,8 @@ static void check_averages(maker *m, const liquid *l, const kp_device_cloud *clo
     wanted[k] = kp_alloc(size, KP_MEMORY_TEST);
   }
   kp_surfacer_average(&m->host, &host_cloud, m->wanted.vertices, n, N_VALUES, values, wanted);
-  assert_ok(kp_device_surfacer_average(&m->device, cloud, m->found.vertices, n, N_VALUES, buffers,
-                                       found));
+  assert_ok(kp_device_surfacer_average(&m->device, cloud, &m->device.mesh.vertices, n, N_VALUES,
+                                       buffers, found));
   for (int k = 0; k < N_VALUES; ++k) {
     assert_memory_equal(found[k], wanted[k], size);
     kp_free(found[k]);
@@ -231,6 +232,59 @@ static void check_lattice(kp_backend *backend) {
   kp_isosurface_free(&wanted);
 }
 
+// A pool with a drop, smoothed in every way: the same bits, and none of the mesh is copied.
+static void check_smoothing(kp_backend *backend) {
+  maker m = { 0 };
+  kp_device_smoother device;
+  kp_mesh_smoother host = { 0 };
+  liquid *l = make_liquid(3);
+  kp_device_surfacer_init(&m.device, backend);
+  kp_device_smoother_init(&device, backend);
+  for (int c = 0; c < 3; ++c) {
+    kp_buffer_init(&m.x[c], backend);
+    upload(&m.x[c], l->x[c], (size_t)l->n * sizeof(double));
+  }
+  kp_surfacing how = settings(KP_SURFACE_ANISOTROPIC, 3);
+  kp_cloud host_cloud = { l->n, l->x[0], l->x[1], l->x[2] };
+  kp_device_cloud cloud = { l->n, &m.x[0], &m.x[1], &m.x[2] };
+  for (int kind = 0; kind < KP_MESH_SMOOTHING_COUNT; ++kind) {
+    for (int passes = 0; passes < 4; ++passes) {
+      kp_mesh_smoother_def def = { .kind = (kp_mesh_smoothing)kind,
+                                   .passes = passes,
+                                   .radius = 1.75 * how.voxel,
+                                   .box = how.box,
+                                   .near = 0.01 * how.voxel };
+      assert_ok(kp_surfacer_fill(&m.host, &how, &host_cloud));
+      assert_ok(kp_marching_blocks(&m.host.blocks, 0.0f, &m.wanted));
+      assert_ok(kp_device_surfacer_fill(&m.device, &how, &cloud));
+      assert_ok(kp_device_surfacer_march(&m.device));
+      kp_vec3 first = m.wanted.vertices[0];
+      assert_ok(kp_mesh_smoother_run(&host, &def, &m.wanted));
+      int64_t before = backend->counters.bytes_out;
+      assert_ok(kp_device_smoother_run(&device, &def, &m.device.mesh));
+      assert_true(backend->counters.bytes_out - before < 64);
+      assert_ok(kp_device_mesh_fetch(&m.device.mesh, &m.found));
+      check_equal(&m.found, &m.wanted);
+      bool is_moved = memcmp(&first, &m.wanted.vertices[0], sizeof first) != 0;
+      assert_true(is_moved == (kind != KP_MESH_SMOOTHING_NONE && passes > 0));
+    }
+  }
+  // cells so small that they cannot be numbered
+  kp_mesh_smoother_def tiny = { .kind = KP_MESH_SMOOTHING_HONG, .passes = 1, .radius = 1e-9 };
+  assert_fails(KP_ERROR_ARGUMENT, "cannot be smoothed",
+               kp_device_smoother_run(&device, &tiny, &m.device.mesh));
+  for (int c = 0; c < 3; ++c) {
+    kp_buffer_free(&m.x[c]);
+  }
+  kp_free(l);
+  kp_isosurface_free(&m.found);
+  kp_isosurface_free(&m.wanted);
+  kp_mesh_smoother_free(&host);
+  kp_surfacer_free(&m.host);
+  kp_device_smoother_free(&device);
+  kp_device_surfacer_free(&m.device);
+}
+
 static void test_fields(void **state) {
   (void)state;
   on_backends(check_all_fields);
@@ -246,11 +300,17 @@ static void test_lattice(void **state) {
   on_backends(check_lattice);
 }
 
+static void test_smoothing(void **state) {
+  (void)state;
+  on_backends(check_smoothing);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_fields),
     cmocka_unit_test(test_nothing),
     cmocka_unit_test(test_lattice),
+    cmocka_unit_test(test_smoothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

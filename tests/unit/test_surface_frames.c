@@ -157,6 +157,16 @@ static void test_apart(void **state) {
   kp_world_destroy(&world);
 }
 
+static void check_same(const kp_batch *x, const kp_batch *y) {
+  assert_int_equal(x->sections.count, y->sections.count);
+  for (size_t k = 0; k < x->sections.count; ++k) {
+    const kp_section *a = &x->sections.data[k], *b = &y->sections.data[k];
+    assert_string_equal(a->name, b->name);
+    assert_int_equal(a->count, b->count);
+    assert_memory_equal(a->data, b->data, (size_t)a->count * kp_item_size(a->type));
+  }
+}
+
 // A world on a device makes the same meshes there, with the same velocities and concentrations, and
 // its particles stay there.
 static void test_device(void **state) {
@@ -180,19 +190,67 @@ static void test_device(void **state) {
       }
       kp_surfaces_free(&surfaces);
     }
-    assert_int_equal(batches[0].sections.count, batches[1].sections.count);
-    for (size_t k = 0; k < batches[0].sections.count; ++k) {
-      const kp_section *a = &batches[0].sections.data[k], *b = &batches[1].sections.data[k];
-      size_t size = (size_t)a->count * kp_item_size(a->type);
-      assert_string_equal(a->name, b->name);
-      assert_int_equal(a->count, b->count);
-      assert_memory_equal(a->data, b->data, size);
-    }
+    check_same(&batches[0], &batches[1]);
     for (int w = 0; w < 2; ++w) {
       kp_batch_free(&batches[w]);
       kp_world_destroy(&worlds[w]);
     }
   }
+}
+
+// A block of level-set water beside a ball that it closes around.
+static kp_world *make_grid_water(const char *backend) {
+  kp_test_settings settings =
+      kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.6, 0.5));
+  settings.backend = backend;
+  settings.simulation.gravity = kp_vec3_make(0, -9.81, 0);
+  kp_world *world = kp_test_world(&settings);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.4, 0.4, 0.5), D);
+  water.method = KP_LIQUID_LEVEL_SET;
+  assert_ok(kp_world_add_liquid(world, &water));
+  kp_collider_def ball = kp_default_collider_def();
+  kp_text_copy(ball.name, sizeof ball.name, "ball");
+  ball.shape = kp_default_shape_def(KP_SHAPE_SPHERE);
+  ball.shape.center = kp_vec3_make(0.35, 0.15, 0.25);
+  ball.shape.radius = 0.12;
+  assert_ok(kp_world_add_collider(world, &ball));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+// The surface of a level set is made on a device with the same bits, whatever smooths it, and
+// nothing of the grid comes back: the finished mesh and its velocities alone.
+static void test_grid_device(void **state) {
+  (void)state;
+  kp_world *worlds[2] = { make_grid_water("cpu"), make_grid_water("mirror") };
+  for (int w = 0; w < 2; ++w) {
+    kp_test_steps(worlds[w], 3);
+  }
+  for (int kind = 0; kind < KP_MESH_SMOOTHING_COUNT; ++kind) {
+    kp_surface_out how = kp_default_surface_out();
+    how.mesh_smoothing = kind;
+    kp_batch batches[2];
+    memset(batches, 0, sizeof batches);
+    for (int w = 0; w < 2; ++w) {
+      kp_surfaces surfaces;
+      assert_ok(kp_surfaces_begin(&surfaces, &how, worlds[w]));
+      kp_batch_begin(&batches[w], worlds[w], 0, 3);
+      int64_t before = worlds[w]->backend->counters.bytes_out;
+      assert_ok(kp_surfaces_add(&surfaces, worlds[w], &batches[w]));
+      int64_t copied = worlds[w]->backend->counters.bytes_out - before;
+      int64_t n = surfaces.mesh.n_vertices;
+      assert_true(n > 500);
+      // vertices, normals, velocities and triangles, and counts
+      assert_true(copied <= n * (24 + 12 + 12) + 12 * surfaces.mesh.n_triangles + 64);
+      kp_surfaces_free(&surfaces);
+    }
+    check_same(&batches[0], &batches[1]);
+    kp_batch_free(&batches[0]);
+    kp_batch_free(&batches[1]);
+  }
+  kp_world_destroy(&worlds[0]);
+  kp_world_destroy(&worlds[1]);
 }
 
 // A deep pool whose particles are a band under its surface.
@@ -264,6 +322,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_joined, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_apart, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test(test_device),
+    cmocka_unit_test(test_grid_device),
     cmocka_unit_test_setup_teardown(test_band, kp_test_folder_make, kp_test_folder_remove),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
