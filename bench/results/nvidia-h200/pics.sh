@@ -23,7 +23,7 @@ PY
 }
 one campfire campfire 24
 one torch torch 12
-one glass_ball glass_ball 20
+one glass_ball glass_ball 10
 one flip_dam flip_dam 20
 one hair hair 2
 one soft_hare soft_hare 4
