@@ -15,6 +15,7 @@ typedef struct kp_flip_sorted {
   kp_buffer marks, spare[2];  // u32: of crowds
   kp_buffer start;            // u32, items and three more: beyond the grid, and what was to go
   kp_buffer runs;             // kp_row_segment: runs of particles
+  bool is_settled;            // the particles lie in this order
 } kp_flip_sorted;
 
 typedef struct kp_flip_liquid {
@@ -66,11 +67,20 @@ typedef struct kp_flip_band {
 #define KP_FLIP_LONG_CROWD 1.25  // after a step in which particles went more than KP_FLIP_LONG_WAY
 #define KP_FLIP_LONG_WAY 3.0     // cells
 
+#define KP_FLIP_NO_WAY (-1)
+
+typedef struct kp_flip_stop {
+  int64_t at;
+  int32_t cell[3];
+} kp_flip_stop;
+
 // What parting crowds on the host works with (flip_crowd.c).
 typedef struct kp_flip_crowds {
   KP_ARRAY(uint32_t) counts;  // particles of each item as they go
+  KP_ARRAY(int32_t) room;     // those that can still come, or KP_FLIP_NO_WAY
   KP_ARRAY(uint32_t) seen;    // the search that came by last
-  KP_ARRAY(int32_t) queue;    // items
+  KP_ARRAY(kp_flip_stop) queue;
+  uint32_t mark;  // of the search
 } kp_flip_crowds;
 
 // Pressure at the surface (flip_tension.c).
@@ -144,6 +154,10 @@ typedef struct kp_flip_going {
 } kp_flip_going;
 KP_NODISCARD kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
                                     kp_field *fraction, const kp_flip_going *going);
+// The same in two parts: who is in which cell, without order among those of a cell, while the
+// particles stay where they are; and then the order by id, and the particles in it.
+KP_NODISCARD kp_result kp_flip_rank(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set);
+KP_NODISCARD kp_result kp_flip_settle(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set);
 
 typedef struct kp_flip_gathering {
   kp_set *set;
@@ -196,8 +210,8 @@ KP_NODISCARD kp_result kp_flip_mark(kp_flip *flip);
 // matrix.
 KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip);
 
-// Sorts the particles; then what cells have beyond `share` times those of a full one goes to others
-// and is out of order.
+// What cells have beyond `share` times those of a full one goes to others. Without any such, the
+// particles are sorted; otherwise they are as they lay, since the next step has to sort them anyway.
 KP_NODISCARD kp_result kp_flip_part_crowds(kp_flip *flip, double share);
 void kp_flip_crowds_free(kp_flip_crowds *crowds);
 // The narrow band, in the order of a step: sort without what is deep; what must come; its share of

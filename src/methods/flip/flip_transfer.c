@@ -66,36 +66,49 @@ static kp_result count_unsorted(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set
   return set->space->n > 1 ? kp_call_reduce(mac->backend, &call, set->space->n - 1, count) : KP_OK;
 }
 
-// Tells how many were not in order.
+static kp_result reserve(kp_flip_sorted *sorted, kp_mac *mac, int64_t n) {
+  KP_TRY(kp_buffer_resize(&sorted->keys, (size_t)n * sizeof(uint32_t)));
+  KP_TRY(kp_buffer_resize(&sorted->order, (size_t)n * sizeof(uint32_t)));
+  return kp_buffer_resize(&sorted->start, (size_t)(mac->view.count + 3) * sizeof(uint32_t));
+}
+
+// By cells alone; tells whether they are in order already, with their ids.
 static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
-                           const kp_flip_going *going, double *n_unsorted) {
+                           const kp_flip_going *going) {
+  int64_t n = set->space->n;
   kp_call call;
   flip_keys_args a = { .grid = mac->view };
+  KP_TRY(reserve(sorted, mac, n));
   kp_call_init(&call, &flip_keys_kernel, &a);
   KP_BIND(&call, &a, deep, going != NULL ? going->deep : NULL, KP_ACCESS_READ);
   KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
   KP_BIND(&call, &a, keys, &sorted->keys, KP_ACCESS_OVERWRITE);
   KP_BIND(&call, &a, order, &sorted->order, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(mac->backend, &call, set->space->n));
+  KP_TRY(kp_call_run(mac->backend, &call, n));
   if (going != NULL) {
     KP_TRY(thin(sorted, mac, set, going));
   }
-  KP_TRY(count_unsorted(sorted, mac, set, n_unsorted));
-  if (*n_unsorted == 0.0) {
+  double n_unsorted;
+  KP_TRY(count_unsorted(sorted, mac, set, &n_unsorted));
+  sorted->is_settled = n_unsorted == 0.0;
+  if (sorted->is_settled) {
     return KP_OK;
   }
   void *keys;
   void *order;
   KP_TRY(kp_buffer_get(&sorted->keys, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &keys));
   KP_TRY(kp_buffer_get(&sorted->order, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &order));
-  KP_TRY(
-      kp_sort32(mac->backend, keys, order, set->space->n, bits_of((uint64_t)mac->view.count + 1)));
+  return kp_sort32(mac->backend, keys, order, n, bits_of((uint64_t)mac->view.count + 1));
+}
+
+static kp_result sort_ties(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
   cells_ties_args ties = { .n = set->space->n };
+  kp_call call;
   kp_call_init(&call, &cells_ties_kernel, &ties);
   KP_BIND(&call, &ties, keys, &sorted->keys, KP_ACCESS_READ);
   KP_BIND(&call, &ties, id, &set->id->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &ties, order, &sorted->order, KP_ACCESS_WRITE);
-  return kp_call_run(mac->backend, &call, set->space->n);
+  return sorted->is_settled ? KP_OK : kp_call_run(mac->backend, &call, set->space->n);
 }
 
 // What was to go lies behind all others.
@@ -157,22 +170,27 @@ static kp_result part_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n,
   return find_starts(sorted, mac, n);
 }
 
+kp_result kp_flip_rank(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
+  KP_TRY(sort_keys(sorted, mac, set, NULL));
+  return find_starts(sorted, mac, set->space->n);
+}
+
+kp_result kp_flip_settle(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
+  KP_TRY(sort_ties(sorted, mac, set));
+  return sorted->is_settled ? KP_OK : kp_space_permute(set->space, &sorted->order);
+}
+
 kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_field *fraction,
                        const kp_flip_going *going) {
   int64_t n = set->space->n;
-  double n_unsorted = 0.0;
   uint32_t n_marked = 0;
-  KP_TRY(kp_buffer_resize(&sorted->keys, (size_t)n * sizeof(uint32_t)));
-  KP_TRY(kp_buffer_resize(&sorted->order, (size_t)n * sizeof(uint32_t)));
-  KP_TRY(kp_buffer_resize(&sorted->start, (size_t)(mac->view.count + 3) * sizeof(uint32_t)));
-  if (n > 0) {
-    KP_TRY(sort_keys(sorted, mac, set, going, &n_unsorted));
-  }
+  KP_TRY(sort_keys(sorted, mac, set, going));
+  KP_TRY(sort_ties(sorted, mac, set));
   KP_TRY(find_starts(sorted, mac, n));
   if (going != NULL && n > 0) {
     KP_TRY(part_crowds(sorted, mac, n, going, &n_marked));
   }
-  if (n_unsorted > 0.0 || n_marked > 0) {
+  if (!sorted->is_settled || n_marked > 0) {
     KP_TRY(kp_space_permute(set->space, &sorted->order));
   }
   if (going != NULL) {
