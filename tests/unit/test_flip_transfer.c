@@ -497,8 +497,7 @@ static void carry_once(int is_periodic, double dt, bool has_lanes, particle out[
                                   .gravity = { 0.0, -9.81, 0.3 },
                                   .velocity = f.velocity,
                                   .taken = taken,
-                                  .state = has_lanes ? &f.liquids[l].fraction->buffers[0] : NULL,
-                                  .runs = &f.liquids[l].sorted.runs };
+                                  .runs = has_lanes ? &f.liquids[l].sorted.runs : NULL };
     assert_ok(kp_flip_carry(f.mac, &carrying));
     for (int64_t i = 0; i < 200; ++i) {
       out[l][i] = particle_of(&f.liquids[l], i);

@@ -373,7 +373,6 @@ static kp_result flip_correct(void *self, kp_env *env) {
       .velocity = flow->velocity,
       .taken = flip->before,
       .shift = flip->def.volume > 0.0 ? flip->shift : NULL,
-      .state = &liquid->fraction->buffers[0],
       .runs = &liquid->sorted.runs,
     };
     KP_TRY(kp_flip_carry(flow->mac, &carrying));

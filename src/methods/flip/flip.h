@@ -186,8 +186,7 @@ typedef struct kp_flip_carrying {
   kp_field *velocity;  // of the faces; its ghosts are filled
   kp_buffer *taken;    // three: what kp_flip_blend made
   kp_buffer *shift;    // three, m: first of all; NULL: none
-  kp_buffer *state;    // REAL of the set, scratch; NULL: one particle at a time
-  kp_buffer *runs;     // scratch beside it
+  kp_buffer *runs;     // scratch; NULL: one particle at a time
 } kp_flip_carrying;
 
 // before = velocity - ratio before
@@ -211,7 +210,7 @@ KP_NODISCARD kp_result kp_flip_mark(kp_flip *flip);
 KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip);
 
 // What cells have beyond `share` times those of a full one goes to others. Without any such, the
-// particles are sorted; otherwise they are as they lay, since the next step has to sort them anyway.
+// particles are sorted; otherwise they lie as they lay: the next step has to sort them anyway.
 KP_NODISCARD kp_result kp_flip_part_crowds(kp_flip *flip, double share);
 void kp_flip_crowds_free(kp_flip_crowds *crowds);
 // The narrow band, in the order of a step: sort without what is deep; what must come; its share of

@@ -439,7 +439,7 @@ KP_MAC_READER void flip_band_trace_far(int64_t j, int64_t k, int64_t i0, int n,
   for (int i = 0; i < n; ++i) {
     if (a->out[first + i] < 0) {
       const int32_t item[3] = { (int32_t)i0 + i, (int32_t)j, (int32_t)k };
-      kp_real way[3] = { w.way[0][i], w.way[1][i], w.way[2][i] };
+      kp_real way[3] = { w.way.c[0][i], w.way.c[1][i], w.way.c[2][i] };
       flip_band_unshift(&plain, &a->carry, first + i, way);
       kp_real depth = kp_mac_linear(
           &plain, a->in, kp_mac_move(&plain, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
@@ -453,8 +453,8 @@ KP_FN void flip_band_trace(int64_t j, int64_t k, int64_t i0, int64_t i1,
   const int64_t run[2] = { i0, i1 };
   if (a->has_lanes && a->carry.grid.dimension == 3 && a->carry.grid.occluded == NULL) {
     flip_band_trace_near(j, k, run, a);
-    for (int64_t i = i0; i < i1; i += FLIP_GROUP) {
-      flip_band_trace_far(j, k, i, (int)(i1 - i < FLIP_GROUP ? i1 - i : FLIP_GROUP), a);
+    for (int64_t i = i0; i < i1; i += KP_MAC_GROUP) {
+      flip_band_trace_far(j, k, i, (int)(i1 - i < KP_MAC_GROUP ? i1 - i : KP_MAC_GROUP), a);
     }
     return;
   }

@@ -2,6 +2,7 @@
 // one at a time, or side by side in lanes.
 #pragma once
 
+#include "data/mac_lanes.h"
 #include "data/mac_spot.h"
 #include "math/rounding.h"
 #include "par/kernel.h"
@@ -60,7 +61,6 @@ typedef struct flip_carry_args {
   kp_real *c[9];             // affine
   kp_pos *x, *y, *z;
   kp_real *vx, *vy, *vz;
-  kp_real *state;  // of each particle after flip_carry; NULL: that was not called
 } flip_carry_args;
 
 // Velocity of faces at f cells from the lowest corner of a cell.
@@ -180,23 +180,15 @@ KP_MAC_READER void flip_way(const kp_mac_view *g, const flip_carry_args *a, cons
   }
 }
 
-// Those of a group that are on such a way, side by side. A card has one at a time.
-#ifdef __CUDACC__
-#define FLIP_GROUP 1
-#define FLIP_LANES 1
-#else
-#define FLIP_GROUP 64
-#define FLIP_LANES 16  // those that have arrived are filled up to whole registers
-#endif
-
+// Those of a group that are on such a way, side by side.
 typedef struct flip_walkers {
-  int32_t who[FLIP_GROUP];  // of the group
-  int32_t item[3][FLIP_GROUP];
-  kp_real from[3][FLIP_GROUP];  // cells from its lowest corner
-  kp_real gone[3][FLIP_GROUP];
-  kp_real left[FLIP_GROUP];    // cells per m/s
-  kp_real reach[FLIP_GROUP];   // cells; less than 0: the next stretch is taken as it comes
-  kp_real way[3][FLIP_GROUP];  // of who has arrived
+  int32_t who[KP_MAC_GROUP];  // of the group
+  kp_mac_items item;
+  kp_mac_vectors from;  // cells from its lowest corner
+  kp_mac_vectors gone;
+  kp_real left[KP_MAC_GROUP];   // cells per m/s
+  kp_real reach[KP_MAC_GROUP];  // cells; less than 0: the next stretch is taken as it comes
+  kp_mac_vectors way;           // of who has arrived
 } flip_walkers;
 
 KP_MAC_READER void flip_walkers_add(flip_walkers *w, int n, int who, const int32_t item[3],
@@ -204,40 +196,51 @@ KP_MAC_READER void flip_walkers_add(flip_walkers *w, int n, int who, const int32
   w->who[n] = who;
   w->reach[n] = reach;
   for (int c = 0; c < 3; ++c) {
-    w->item[c][n] = item[c];
-    w->from[c][n] = f[c];
-    w->gone[c][n] = gone[c];
+    w->item.c[c][n] = item[c];
+    w->from.c[c][n] = f[c];
+    w->gone.c[c][n] = gone[c];
   }
 }
 
 // One stretch of each, or a shorter one the next time.
-KP_MAC_READER void flip_walkers_step(flip_walkers *w, int n, const kp_mac_view *g,
-                                     kp_mac_velocity velocity, kp_real turn) {
+KP_FN void flip_walkers_step(flip_walkers *w, int n, const kp_mac_view *g, kp_mac_velocity velocity,
+                             kp_real turn) {
   const kp_real half = (kp_real)0.5;
+  kp_mac_spots spots;
+  kp_mac_vectors at;
+  kp_mac_vectors k1;
+  kp_mac_vectors k2;
+  kp_real stretch[KP_MAC_GROUP];
+  for (int c = 0; c < 3; ++c) {
+    for (int i = 0; i < n; ++i) {
+      at.c[c][i] = w->from.c[c][i] + w->gone.c[c][i];
+    }
+  }
+  kp_mac_lanes_near(g, n, &w->item, &at, &spots);
+  kp_mac_lanes_velocity(g, velocity, n, &spots, &k1);
   KP_INDEPENDENT
   for (int i = 0; i < n; ++i) {
-    const int32_t item[3] = { w->item[0][i], w->item[1][i], w->item[2][i] };
-    const kp_real at[3] = { w->from[0][i] + w->gone[0][i], w->from[1][i] + w->gone[1][i],
-                            w->from[2][i] + w->gone[2][i] };
-    kp_real k1[3];
-    kp_real k2[3];
-    kp_mac_velocity_near(g, velocity, KP_MAC_NODE, item, at, k1);
-    kp_real fastest = flip_largest(k1);
+    const kp_real v[3] = { k1.c[0][i], k1.c[1][i], k1.c[2][i] };
     kp_real reach = w->reach[i];
-    kp_real left = w->left[i];
-    kp_real stretch = flip_cut(left, fastest, reach < 0 ? -reach : reach);
-    const kp_real mid[3] = { at[0] + half * (turn * stretch) * k1[0],
-                             at[1] + half * (turn * stretch) * k1[1],
-                             at[2] + half * (turn * stretch) * k1[2] };
-    kp_mac_velocity_near(g, velocity, KP_MAC_NODE, item, mid, k2);
-    const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
-    kp_real next = flip_reach(stretch * fastest, stretch * flip_largest(bend));
-    int is_far = flip_is_far(stretch, fastest, flip_largest(bend)) & (reach >= 0);
-    kp_real goes = is_far ? (kp_real)0 : stretch;
-    w->gone[0][i] += turn * goes * k2[0];
-    w->gone[1][i] += turn * goes * k2[1];
-    w->gone[2][i] += turn * goes * k2[2];
-    w->left[i] = left - goes;
+    stretch[i] = flip_cut(w->left[i], flip_largest(v), reach < 0 ? -reach : reach);
+    at.c[0][i] += half * (turn * stretch[i]) * v[0];
+    at.c[1][i] += half * (turn * stretch[i]) * v[1];
+    at.c[2][i] += half * (turn * stretch[i]) * v[2];
+  }
+  kp_mac_lanes_near(g, n, &w->item, &at, &spots);
+  kp_mac_lanes_velocity(g, velocity, n, &spots, &k2);
+  KP_INDEPENDENT
+  for (int i = 0; i < n; ++i) {
+    const kp_real v[3] = { k1.c[0][i], k1.c[1][i], k1.c[2][i] };
+    const kp_real bend[3] = { k2.c[0][i] - v[0], k2.c[1][i] - v[1], k2.c[2][i] - v[2] };
+    kp_real fastest = flip_largest(v);
+    kp_real next = flip_reach(stretch[i] * fastest, stretch[i] * flip_largest(bend));
+    int is_far = flip_is_far(stretch[i], fastest, flip_largest(bend)) & (w->reach[i] >= 0);
+    kp_real goes = is_far ? (kp_real)0 : stretch[i];
+    w->gone.c[0][i] += turn * goes * k2.c[0][i];
+    w->gone.c[1][i] += turn * goes * k2.c[1][i];
+    w->gone.c[2][i] += turn * goes * k2.c[2][i];
+    w->left[i] -= goes;
     w->reach[i] = is_far ? -next : next;
   }
 }
@@ -251,14 +254,14 @@ KP_MAC_READER int flip_walkers_leave(flip_walkers *w, int n) {
       w->left[n_left] = w->left[i];
       w->reach[n_left] = w->reach[i];
       for (int c = 0; c < 3; ++c) {
-        w->item[c][n_left] = w->item[c][i];
-        w->from[c][n_left] = w->from[c][i];
-        w->gone[c][n_left] = w->gone[c][i];
+        w->item.c[c][n_left] = w->item.c[c][i];
+        w->from.c[c][n_left] = w->from.c[c][i];
+        w->gone.c[c][n_left] = w->gone.c[c][i];
       }
       ++n_left;
     } else {
       for (int c = 0; c < 3; ++c) {
-        w->way[c][w->who[i]] = w->gone[c][i];
+        w->way.c[c][w->who[i]] = w->gone.c[c][i];
       }
     }
   }
@@ -275,11 +278,11 @@ KP_MAC_READER void flip_walk(flip_walkers *w, int n, const kp_mac_view *g,
   }
   // a stretch that is found too long comes again
   for (int round = 0; n > 0; ++round) {
-    int n_lanes = (n + FLIP_LANES - 1) / FLIP_LANES * FLIP_LANES;
+    int n_lanes = kp_mac_n_lanes(n);
     for (int i = n; i < n_lanes; ++i) {
       for (int c = 0; c < 3; ++c) {
-        w->item[c][i] = w->item[c][0];
-        w->from[c][i] = w->gone[c][i] = 0;
+        w->item.c[c][i] = w->item.c[c][0];
+        w->from.c[c][i] = w->gone.c[c][i] = 0;
       }
       w->left[i] = 0;
       w->reach[i] = (kp_real)FLIP_LONG;
@@ -334,101 +337,135 @@ KP_MAC_READER kp_mac_view flip_plain_view(const kp_mac_view *g) {
   return plain;
 }
 
-// What most particles do: the midpoint rule once, by lanes. Those that must look again on their way
-// are left to flip_carry_far, those beyond the grid too. The state of those is less than 0: minus
-// the cells of their first stretch.
-enum { FLIP_THERE, FLIP_BEYOND };
+// Particles of a group on their way.
+typedef struct flip_group {
+  int32_t is_out[KP_MAC_GROUP];  // beyond the grid
+  kp_mac_items item;
+  kp_mac_vectors f;      // cells from its lowest corner
+  kp_mac_vectors shift;  // cells
+  kp_mac_vectors taken;
+  kp_mac_vectors k1, k2;        // m/s, at the start and in the middle of the way
+  kp_real first[KP_MAC_GROUP];  // minus the cells of the first stretch; 0: the way is done in one
+} flip_group;
 
-KP_MAC_READER void flip_carry(int64_t p, const flip_carry_args *a) {
-  kp_mac_view plain = flip_plain_view(&a->grid);
-  const kp_mac_view *g = &plain;
-  const double old[3] = { a->x[p], a->y[p], a->z[p] };
-  int32_t item[3];
-  kp_real f[3];
-  int is_out = 0;
-  for (int c = 0; c < 3; ++c) {
-    item[c] = flip_locate_axis(g, c, old[c], &f[c], &is_out);
+// Where they are; the last register is filled up with a place that exists.
+KP_FN void flip_group_locate(flip_group *s, int64_t p, int n, const kp_mac_view *g,
+                             const flip_carry_args *a) {
+  const kp_pos *x[3] = { a->x + p, a->y + p, a->z + p };
+  for (int i = 0; i < n; ++i) {
+    s->is_out[i] = 0;
   }
-  kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
-  kp_real taken[3];
-  kp_real shift[3];
-  kp_real k1[3];
-  kp_real k2[3];
-  kp_mac_velocity_near(g, a->taken, KP_MAC_NODE, item, f, taken);
-  kp_mac_velocity_near(g, a->shift, KP_MAC_NODE, item, f, shift);
-  kp_real at[3];
   for (int c = 0; c < 3; ++c) {
-    shift[c] *= a->per_shift;
-    at[c] = f[c] + shift[c];
+    const kp_pos *along = x[c];
+    KP_INDEPENDENT
+    for (int i = 0; i < n; ++i) {
+      int is_out = 0;
+      s->item.c[c][i] = flip_locate_axis(g, c, along[i], &s->f.c[c][i], &is_out);
+      s->is_out[i] |= is_out;
+    }
+    for (int i = n; i < kp_mac_n_lanes(n); ++i) {
+      s->item.c[c][i] = 0;
+      s->f.c[c][i] = 0;
+    }
   }
-  kp_mac_velocity_near(g, a->velocity, KP_MAC_NODE, item, at, k1);
-  for (int c = 0; c < 3; ++c) {
-    at[c] = at[c] + (kp_real)0.5 * left * k1[c];
-  }
-  kp_mac_velocity_near(g, a->velocity, KP_MAC_NODE, item, at, k2);
-  const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
-  kp_real fastest = flip_largest(k1);
-  int is_far = flip_is_far(left, fastest, flip_largest(bend)) | is_out;
-  kp_real reach = flip_reach(left * fastest, left * flip_largest(bend));
-  kp_real takes = is_out ? (kp_real)0 : (kp_real)1;
-  kp_real ratio = is_out ? (kp_real)1 : a->ratio;
-  a->vx[p] = ratio * a->vx[p] + takes * taken[0];
-  a->vy[p] = ratio * a->vy[p] + takes * taken[1];
-  a->vz[p] = ratio * a->vz[p] + takes * taken[2];
-  double to_x = flip_around(a, 0, old[0] + (double)((shift[0] + left * k2[0]) * g->h));
-  a->x[p] = is_far ? old[0] : to_x;
-  double to_y = flip_around(a, 1, old[1] + (double)((shift[1] + left * k2[1]) * g->h));
-  a->y[p] = is_far ? old[1] : to_y;
-  double to_z = flip_around(a, 2, old[2] + (double)((shift[2] + left * k2[2]) * g->h));
-  a->z[p] = is_far ? old[2] : to_z;
-  kp_real state = is_far ? -reach : (kp_real)FLIP_THERE;
-  a->state[p] = is_out ? (kp_real)FLIP_BEYOND : state;
 }
 
-typedef flip_carry_args flip_carry_far_args;
+// What they read: what they take over, the shift, and the velocity at the start and in the middle.
+KP_FN void flip_group_read(flip_group *s, int n, const kp_mac_view *g, const flip_carry_args *a) {
+  const kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
+  const kp_real per_shift = a->per_shift;
+  kp_mac_vectors at;
+  kp_mac_spots spots;
+  kp_mac_lanes_near(g, n, &s->item, &s->f, &spots);
+  kp_mac_lanes_velocity(g, a->taken, n, &spots, &s->taken);
+  kp_mac_lanes_velocity(g, a->shift, n, &spots, &s->shift);
+  for (int c = 0; c < 3; ++c) {
+    for (int i = 0; i < n; ++i) {
+      s->shift.c[c][i] *= per_shift;
+      at.c[c][i] = s->f.c[c][i] + s->shift.c[c][i];
+    }
+  }
+  kp_mac_lanes_near(g, n, &s->item, &at, &spots);
+  kp_mac_lanes_velocity(g, a->velocity, n, &spots, &s->k1);
+  for (int c = 0; c < 3; ++c) {
+    for (int i = 0; i < n; ++i) {
+      at.c[c][i] = at.c[c][i] + (kp_real)0.5 * left * s->k1.c[c][i];
+    }
+  }
+  kp_mac_lanes_near(g, n, &s->item, &at, &spots);
+  kp_mac_lanes_velocity(g, a->velocity, n, &spots, &s->k2);
+}
 
-// The ways of a group of particles that begins at p.
-KP_MAC_READER void flip_carry_group(int64_t p, int n, const flip_carry_args *args) {
-  const flip_carry_args copy = *args;
-  const flip_carry_args *a = &copy;
-  kp_mac_view plain = flip_plain_view(&a->grid);
+// Those for whom the midpoint rule once will do move; of the others the first stretch is known.
+KP_FN void flip_group_move(flip_group *s, int64_t p, int n, const kp_mac_view *g,
+                           const flip_carry_args *a) {
+  const kp_real left = (kp_real)a->dt * g->inverse_h;
+  KP_INDEPENDENT
+  for (int i = 0; i < n; ++i) {
+    const kp_real v[3] = { s->k1.c[0][i], s->k1.c[1][i], s->k1.c[2][i] };
+    const kp_real bend[3] = { s->k2.c[0][i] - v[0], s->k2.c[1][i] - v[1], s->k2.c[2][i] - v[2] };
+    kp_real fastest = flip_largest(v);
+    int is_far = flip_is_far(left, fastest, flip_largest(bend));
+    kp_real reach = flip_reach(left * fastest, left * flip_largest(bend));
+    s->first[i] = is_far & !s->is_out[i] ? -reach : (kp_real)0;
+  }
+  kp_pos *x[3] = { a->x + p, a->y + p, a->z + p };
+  kp_real *v[3] = { a->vx + p, a->vy + p, a->vz + p };
+  for (int c = 0; c < 3; ++c) {
+    KP_INDEPENDENT
+    for (int i = 0; i < n; ++i) {
+      kp_real takes = s->is_out[i] ? (kp_real)0 : (kp_real)1;
+      kp_real ratio = s->is_out[i] ? (kp_real)1 : a->ratio;
+      v[c][i] = ratio * v[c][i] + takes * s->taken.c[c][i];
+      double old = x[c][i];
+      double to =
+          flip_around(a, c, old + (double)((s->shift.c[c][i] + left * s->k2.c[c][i]) * g->h));
+      x[c][i] = (s->first[i] < 0) | s->is_out[i] ? old : to;
+    }
+  }
+}
+
+// The others, in stretches; beyond the grid they fly.
+KP_FN void flip_group_walk(flip_group *s, int64_t p, int n, const kp_mac_view *g,
+                           const flip_carry_args *a) {
   flip_walkers w;
   int n_far = 0;
   for (int i = 0; i < n; ++i) {
-    kp_real state = a->state[p + i];
-    if (state == (kp_real)FLIP_BEYOND) {
+    if (s->is_out[i]) {
       flip_fly(p + i, a);
-    } else if (state < 0) {
-      int32_t item[3];
-      kp_real f[3];
-      (void)flip_locate(&plain, a->x[p + i], a->y[p + i], a->z[p + i], item, f);
-      kp_mac_spot spot;
-      kp_real shift[3];
-      kp_mac_spot_near(&plain, item, f, &spot);
-      flip_shift_of(&plain, a, &spot, shift);
-      flip_walkers_add(&w, n_far++, i, item, f, shift, state);
+    } else if (s->first[i] < 0) {
+      const int32_t item[3] = { s->item.c[0][i], s->item.c[1][i], s->item.c[2][i] };
+      const kp_real f[3] = { s->f.c[0][i], s->f.c[1][i], s->f.c[2][i] };
+      const kp_real shift[3] = { s->shift.c[0][i], s->shift.c[1][i], s->shift.c[2][i] };
+      flip_walkers_add(&w, n_far++, i, item, f, shift, s->first[i]);
     }
   }
   if (n_far == 0) {
     return;
   }
-  flip_walk(&w, n_far, &plain, a);
+  flip_walk(&w, n_far, g, a);
   for (int i = 0; i < n; ++i) {
-    if (a->state[p + i] < 0) {
-      const kp_real way[3] = { w.way[0][i] * plain.h, w.way[1][i] * plain.h,
-                               w.way[2][i] * plain.h };
+    if (s->first[i] < 0) {
+      const kp_real way[3] = { w.way.c[0][i] * g->h, w.way.c[1][i] * g->h, w.way.c[2][i] * g->h };
       flip_move(p + i, a, way);
     }
   }
 }
 
-// A run of particles.
-KP_FN void flip_carry_far(int64_t j, int64_t k, int64_t i0, int64_t i1,
-                          const flip_carry_far_args *a) {
+// A run of particles, by groups.
+KP_FN void flip_carry(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_carry_args *args) {
+  const flip_carry_args copy = *args;
+  const flip_carry_args *a = &copy;
+  kp_mac_view plain = flip_plain_view(&a->grid);
   (void)j;
   (void)k;
-  for (int64_t p = i0; p < i1; p += FLIP_GROUP) {
-    flip_carry_group(p, (int)(i1 - p < FLIP_GROUP ? i1 - p : FLIP_GROUP), a);
+  for (int64_t p = i0; p < i1; p += KP_MAC_GROUP) {
+    flip_group s;
+    int n = (int)(i1 - p < KP_MAC_GROUP ? i1 - p : KP_MAC_GROUP);
+    flip_group_locate(&s, p, n, &plain, a);
+    flip_group_read(&s, kp_mac_n_lanes(n), &plain, a);
+    flip_group_move(&s, p, n, &plain, a);
+    flip_group_walk(&s, p, n, &plain, a);
   }
 }
 

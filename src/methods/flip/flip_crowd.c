@@ -91,7 +91,7 @@ static kp_result part_cell(parting *p, int64_t at) {
   for (size_t q = 0; q < crowds->queue.count && s < end; ++q) {
     const kp_flip_stop to = crowds->queue.data[q];
     int32_t *room = &crowds->room.data[to.at];
-    for (; s < end && *room > 0; ++s, --*room) {
+    for (; s<end && * room> 0; ++s, --*room) {
       shift(p, p->slots.order[s], from.cell, to.cell);
       ++counts[to.at];
       --counts[at];
@@ -109,8 +109,7 @@ static kp_result part_liquid(parting *p, kp_flip_liquid *liquid) {
   KP_TRY(kp_buffer_get(&sorted->start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&p->start));
   KP_TRY(kp_buffer_get(&sorted->keys, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&p->slots.keys));
   KP_TRY(kp_buffer_get(&sorted->order, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&p->slots.order));
-  KP_TRY(
-      kp_buffer_get(&set->id->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&p->slots.id));
+  KP_TRY(kp_buffer_get(&set->id->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&p->slots.id));
   for (int c = 0; c < p->g->dimension; ++c) {
     KP_TRY(kp_buffer_get(&set->position->buffers[c], KP_SIDE_HOST, KP_ACCESS_WRITE,
                          (void **)&p->x[c]));

@@ -20,12 +20,11 @@
   POINT(flip, crowd)                                                                               \
   POINT(flip, part)                                                                                \
   POINT(flip, place)                                                                               \
-  POINT(flip, carry)                                                                               \
   POINT(flip, carry_single)                                                                        \
   POINT(flip, carry_affine)                                                                        \
   POINT(flip, leave_solids)                                                                        \
   POINT(flip, blend)                                                                               \
-  ROW(flip, carry_far)                                                                             \
+  ROW(flip, carry)                                                                                 \
   ROW(flip, gather)                                                                                \
   ROW(flip, gather_affine)                                                                         \
   ROW(flip, open)                                                                                  \

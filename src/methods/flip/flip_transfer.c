@@ -272,7 +272,7 @@ kp_result kp_flip_blend(kp_mac *mac, kp_field *velocity, kp_buffer before[3], do
 
 // Lanes go the midpoint rule on solid grids alone.
 static bool has_lanes(const kp_mac *mac, const kp_flip_carrying *c) {
-  return c->state != NULL && c->affine == NULL && c->trace == KP_ADVECT_RK2 &&
+  return c->runs != NULL && c->affine == NULL && c->trace == KP_ADVECT_RK2 &&
          mac->view.dimension == 3 && mac->view.occluded == NULL;
 }
 
@@ -304,9 +304,6 @@ static kp_result carry(kp_mac *mac, const kp_flip_carrying *c, flip_carry_args *
   }
   KP_BIND3(&call, a, , c->set->position, KP_ACCESS_WRITE);
   KP_BIND3(&call, a, v, c->set->velocity, KP_ACCESS_WRITE);
-  bool is_first = kernel == &flip_carry_kernel;
-  KP_BIND(&call, a, state, has_lanes(mac, c) ? c->state : NULL,
-          is_first ? KP_ACCESS_OVERWRITE : KP_ACCESS_READ);
   int64_t n = c->set->space->n;
   return kernel->kind == KP_KERNEL_ROW ? kp_call_rows(mac->backend, &call, c->runs, n_runs(n))
                                        : kp_call_run(mac->backend, &call, n);
@@ -333,8 +330,7 @@ kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c) {
   }
   if (has_lanes(mac, c)) {
     KP_TRY(list_runs(c->runs, c->set->space->n));
-    KP_TRY(carry(mac, c, &a, &flip_carry_kernel));
-    return carry(mac, c, &a, &flip_carry_far_kernel);
+    return carry(mac, c, &a, &flip_carry_kernel);
   }
   return carry(mac, c, &a, &flip_carry_single_kernel);
 }
