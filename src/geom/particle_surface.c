@@ -332,6 +332,7 @@ static void place_samples(const kp_surfacer *s, block_samples *b) {
       layer->x[i] = (float)(i % e) * step;
       layer->y[i] = (float)(i / e) * step;
       layer->weight[i] = layer->mx[i] = layer->my[i] = layer->mz[i] = 0.0f;
+      layer->spread[i] = layer->e[0][i] = layer->e[1][i] = layer->e[2][i] = 0.0f;
       layer->nearest[i] = 1.0f;
     }
   }
@@ -404,10 +405,14 @@ static void set_values(kp_surfacer *s, const block_samples *b, int64_t slot) {
     const kp_surface_layer *l = &b->layers[k];
     for (int32_t i = 0; i < layer_size; ++i) {
       if (b->kind == KP_SURFACE_ZHU_BRIDSON) {
-        kp_surface_gathered g = { l->weight[i], l->mx[i], l->my[i], l->mz[i], l->nearest[i] };
-        float phi = kp_surface_distance(&s->numbers, &g);
-        blocks->values[first + i] = phi;
-        s->drops[first + i] = kp_surface_drop(&s->numbers, &g, phi);
+        kp_surface_gathered g = { l->weight[i],
+                                  l->mx[i],
+                                  l->my[i],
+                                  l->mz[i],
+                                  l->nearest[i],
+                                  l->spread[i],
+                                  { l->e[0][i], l->e[1][i], l->e[2][i] } };
+        blocks->values[first + i] = kp_surface_zhu_bridson(&s->numbers, &g, &s->drops[first + i]);
       } else {
         float f = field->value(s->numbers.unit * l->weight[i], l->mx[i]);
         blocks->values[first + i] = kp_surface_value(&s->numbers, f);

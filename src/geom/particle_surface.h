@@ -5,9 +5,9 @@
 //   phi(x) = |x - sum w_i x_i| - r,   w_i = k(|x - x_i| / R) / sum k,   k(s) = (1 - s^2)^3,
 //
 // smoothed. r is chosen so that a flat surface comes out where the liquid ends: half a spacing
-// beyond the outermost particles. Between bodies of liquid that nearly touch, where the mean of the
-// particles lies in the gap, the distance to the nearest one counts instead; a particle that is
-// alone becomes a drop.
+// beyond the outermost particles; it is larger where faces meet. Between bodies of liquid that
+// nearly touch, where the mean of the particles lies in the gap, the distance to the nearest one
+// counts instead; a particle that is alone becomes a drop.
 //
 // Particles are sorted into the blocks of the lattice and every sample gathers from those around it
 // in that order: the result is the same for any number of threads. Memory follows the particles and

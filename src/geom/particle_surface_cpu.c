@@ -76,9 +76,14 @@ static inline wide kp_surface_exponential(wide x) {
   static void gather_##field(const kp_surface_particles *p, kp_surface_layer *layer) {             \
     for (int first = 0; first < layer->n; first += LANES) {                                        \
       wide x = load(layer->x + first), y = load(layer->y + first);                                 \
-      kp_surface_sums s = { load(layer->weight + first), load(layer->mx + first),                  \
-                            load(layer->my + first), load(layer->mz + first),                      \
-                            load(layer->nearest + first) };                                        \
+      kp_surface_sums s = { load(layer->weight + first),                                           \
+                            load(layer->mx + first),                                               \
+                            load(layer->my + first),                                               \
+                            load(layer->mz + first),                                               \
+                            load(layer->nearest + first),                                          \
+                            load(layer->spread + first),                                           \
+                            { load(layer->e[0] + first), load(layer->e[1] + first),                \
+                              load(layer->e[2] + first) } };                                       \
       for (int64_t i = 0; i < p->n; ++i) {                                                         \
         float dz = p->z[i] - layer->z;                                                             \
         if (!(p->away[i] + dz * dz < 1.0f)) {                                                      \
@@ -96,6 +101,10 @@ static inline wide kp_surface_exponential(wide x) {
       store(layer->my + first, s.c);                                                               \
       store(layer->mz + first, s.d);                                                               \
       store(layer->nearest + first, s.nearest);                                                    \
+      store(layer->spread + first, s.spread);                                                      \
+      for (int c = 0; c < 3; ++c) {                                                                \
+        store(layer->e[c] + first, s.e[c]);                                                        \
+      }                                                                                            \
     }                                                                                              \
   }
 

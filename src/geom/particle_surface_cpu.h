@@ -17,6 +17,7 @@ typedef struct kp_surface_layer {
   float weight[KP_SURFACE_LAYER];  // the first sum of a field
   float mx[KP_SURFACE_LAYER], my[KP_SURFACE_LAYER], mz[KP_SURFACE_LAYER];  // mx: its second
   float nearest[KP_SURFACE_LAYER];                                         // square of the distance
+  float spread[KP_SURFACE_LAYER], e[3][KP_SURFACE_LAYER];  // of the slope of the mean
 } kp_surface_layer;
 
 typedef struct kp_surface_particles {

@@ -436,10 +436,10 @@ KP_FN void surface_finish(const surface_fill_args *a, int64_t i, const kp_surfac
     a->b.values[i] = kp_surface_value(&a->numbers, field);
     return;
   }
-  kp_surface_gathered g = { s->a, s->b, s->c, s->d, s->nearest };
-  float phi = kp_surface_distance(&a->numbers, &g);
-  a->b.values[i] = phi;
-  a->drops[i] = kp_surface_drop(&a->numbers, &g, phi);
+  kp_surface_gathered g = {
+    s->a, s->b, s->c, s->d, s->nearest, s->spread, { s->e[0], s->e[1], s->e[2] }
+  };
+  a->b.values[i] = kp_surface_zhu_bridson(&a->numbers, &g, &a->drops[i]);
 }
 
 #define SURFACE_FILL(POINT, field, n_attributes, form)                                             \
@@ -452,7 +452,7 @@ KP_FN void surface_finish(const surface_fill_args *a, int64_t i, const kp_surfac
     }                                                                                              \
     float x = (float)p.local[0] * a->step, y = (float)p.local[1] * a->step;                        \
     float z = a->numbers.dimension == 2 ? a->step : (float)p.local[2] * a->step;                   \
-    kp_surface_sums s = { 0.0f, 0.0f, 0.0f, 0.0f, 1.0f };                                          \
+    kp_surface_sums s = { 0.0f, 0.0f, 0.0f, 0.0f, 1.0f, 0.0f, { 0.0f, 0.0f, 0.0f } };              \
     for (int near = 0; near < KP_BLOCK_AROUND; ++near) {                                           \
       surface_run run = surface_take_run(&a->c, &a->b, p.block, near);                             \
       for (uint32_t j = run.begin; j < run.end; ++j) {                                             \

@@ -106,29 +106,53 @@ KP_FN bool kp_surface_is_close(const kp_blocks *b, int64_t block) {
 #define KP_SURFACE_GAP 0.95f     // spacings: no liquid farther from the nearest, where few are
 #define KP_SURFACE_THIN 0.25f    // share of the weight inside a liquid, below which few are
 #define KP_SURFACE_THICK 0.40f   // and above which there are enough
-#define KP_SURFACE_DROP 0.58f    // spacings: radius of a particle that is alone
+#define KP_SURFACE_DROP 0.65f    // spacings: radius of a particle that is alone
 #define KP_SURFACE_ALONE 0.05f   // share of the weight that others may have where one is alone
 #define KP_SURFACE_AMONG 0.14f   // and where it must not show
 #define KP_SURFACE_OUTSIDE 0.7   // spacings: no value is larger, so that smoothing spares the small
 #define KP_SURFACE_FLAT 0.42f    // share of the weight up to which few particles are
 #define KP_SURFACE_CROWDED 5.0f  // spacings that phi is raised by, per share beyond that
+#define KP_SURFACE_FACE 0.71f    // what the mean stays behind by beside a flat surface, per way
+#define KP_SURFACE_BENT 1.55f    // faces up to which a surface counts as flat, or as a sheet
+#define KP_SURFACE_BEND 1.4f     // faces that are counted for each beyond these
+#define KP_SURFACE_FACES 3.0f    // and counted at most: those of a corner
+#define KP_SURFACE_SOME 0.1f     // share of the weight of others with which faces count in full
 
 typedef struct kp_surface_gathered {
   float weight, x, y, z, nearest;  // in R; nearest: square, at most 1
+  float spread, e[3];              // sums of (1 - s^2)^2 s^2 and (1 - s^2)^2 d
 } kp_surface_gathered;
 
 KP_FN float kp_surface_clamp01(float t) {
   return t > 0.0f ? (t < 1.0f ? t : 1.0f) : 0.0f;
 }
 
-// In metres, from what a sample has gathered.
-KP_FN float kp_surface_distance(const kp_surface_numbers *n, const kp_surface_gathered *g) {
+// Share of the weight inside a liquid that all but the nearest particle have.
+KP_FN float kp_surface_others(const kp_surface_numbers *n, const kp_surface_gathered *g) {
+  float own = 1.0f - g->nearest;
+  return (g->weight - (own > 0.0f ? own * own * own : 0.0f)) / n->full;
+}
+
+// r at edges, corners and clumps. Deep inside the mean m moves with the sample, so the trace of its
+// gradient (the quantity of which Solenthaler et al. 2007 look at the largest eigenvalue) is the
+// dimension; with each face of a corner it is less by about KP_SURFACE_FACE. With f faces that meet
+// at right angles, m lies sqrt(f) times as far from where they meet as from one face alone.
+KP_FN float kp_surface_radius(const kp_surface_numbers *n, const kp_surface_gathered *g) {
+  float along = (g->x * g->e[0] + g->y * g->e[1] + g->z * g->e[2]) / g->weight;
+  float trace = 6.0f * (g->spread - along) / g->weight;
+  float beyond = ((float)n->dimension - trace) / KP_SURFACE_FACE - KP_SURFACE_BENT;
+  float faces = 1.0f + (beyond > 0.0f ? KP_SURFACE_BEND * beyond : 0.0f);
+  faces = faces < KP_SURFACE_FACES ? faces : KP_SURFACE_FACES;
+  float t = kp_surface_clamp01(kp_surface_others(n, g) / KP_SURFACE_SOME);
+  return n->radius * (1.0f + t * (sqrtf(faces) - 1.0f));
+}
+
+// |x - m| - radius in metres, from what a sample has gathered.
+KP_FN float kp_surface_distance(const kp_surface_numbers *n, const kp_surface_gathered *g,
+                                float radius) {
   float most = (float)KP_SURFACE_OUTSIDE * n->spacing;
-  if (!(g->weight > 1e-6f)) {
-    return most;
-  }
   float x = g->x / g->weight, y = g->y / g->weight, z = g->z / g->weight;
-  float phi = n->reach * sqrtf(x * x + y * y + z * z) - n->radius;
+  float phi = n->reach * sqrtf(x * x + y * y + z * z) - radius;
   float share = g->weight / n->full - KP_SURFACE_THIN;
   float t = kp_surface_clamp01(share / (KP_SURFACE_THICK - KP_SURFACE_THIN));
   if (t < 1.0f) {
@@ -140,19 +164,26 @@ KP_FN float kp_surface_distance(const kp_surface_numbers *n, const kp_surface_ga
 }
 
 // What smoothing would lose: a drop around a particle that is alone, and phi itself where fewer
-// particles are than at a flat surface.
-KP_FN float kp_surface_drop(const kp_surface_numbers *n, const kp_surface_gathered *g, float phi) {
-  if (!(g->weight > 1e-6f)) {
-    return phi;
-  }
-  float own = 1.0f - g->nearest;
-  float others = g->weight - (own > 0.0f ? own * own * own : 0.0f);
-  float share = others / n->full - KP_SURFACE_ALONE;
+// particles are than at a flat surface, with the r of one: with that of edges they would swell.
+KP_FN float kp_surface_drop(const kp_surface_numbers *n, const kp_surface_gathered *g) {
+  float phi = kp_surface_distance(n, g, n->radius);
+  float share = kp_surface_others(n, g) - KP_SURFACE_ALONE;
   float t = kp_surface_clamp01(share / (KP_SURFACE_AMONG - KP_SURFACE_ALONE));
   float drop = n->reach * sqrtf(g->nearest) - (1.0f - t) * KP_SURFACE_DROP * n->spacing;
   float crowd = g->weight / n->full - KP_SURFACE_FLAT;
   float few = phi + (crowd > 0.0f ? KP_SURFACE_CROWDED * crowd * n->spacing : 0.0f);
   return drop < few ? drop : few;
+}
+
+// The value of a sample, which is smoothed, and what is joined with it then.
+KP_FN float kp_surface_zhu_bridson(const kp_surface_numbers *n, const kp_surface_gathered *g,
+                                   float *drop) {
+  if (!(g->weight > 1e-6f)) {
+    *drop = (float)KP_SURFACE_OUTSIDE * n->spacing;
+    return *drop;
+  }
+  *drop = kp_surface_drop(n, g);
+  return kp_surface_distance(n, g, kp_surface_radius(n, g));
 }
 
 // ---- the other fields

@@ -51,9 +51,10 @@ typedef KP_SURFACE_V kp_surface_v;
 
 // ---- samples
 
-// What samples have gathered; a is the first sum of a field, b its second.
+// What samples have gathered; a is the first sum of a field, b its second. `spread` and e are those
+// of the slope of Zhu and Bridson's mean.
 typedef struct kp_surface_sums {
-  kp_surface_v a, b, c, d, nearest;
+  kp_surface_v a, b, c, d, nearest, spread, e[3];
 } kp_surface_sums;
 
 // A particle as seen from samples: d / R, its square, and what it carries.
@@ -65,11 +66,15 @@ typedef struct kp_surface_seen {
 
 KP_FN void kp_surface_add_zhu_bridson(kp_surface_sums *s, const kp_surface_seen *q) {
   kp_surface_v t = kp_surface_positive(1.0f - q->square);
-  kp_surface_v w = t * t * t;
+  kp_surface_v slope = t * t, w = slope * t;
   s->a += w;
   s->b += w * q->dx;
   s->c += w * q->dy;
   s->d += w * q->dz;
+  s->spread += slope * q->square;
+  s->e[0] += slope * q->dx;
+  s->e[1] += slope * q->dy;
+  s->e[2] += slope * q->dz;
   s->nearest = kp_surface_smaller(q->square, s->nearest);
 }
 

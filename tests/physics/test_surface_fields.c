@@ -719,6 +719,63 @@ static void test_without_smoothing(void **state) {
                    .threshold = 0.2 });
 }
 
+// ---- one piece
+
+// Blocks of n^3 particles, or squares of n^2 in a flat world, turned and shifted against the
+// lattice: the most pieces one of them falls into, and the volume farthest from its own.
+static int64_t most_pieces(const kp_surfacing *how, int n, double jitter, double *volume) {
+  kp_test_random random = kp_test_random_begin(8);
+  bool is_flat = how->dimension == 2;
+  // a flat world is one voxel thick
+  double own = is_flat ? D * D * how->voxel : D * D * D;
+  int64_t most = 0;
+  *volume = 1.0;
+  for (int turn = 0; turn < 10; ++turn) {
+    kp_test_surface s = { 0 };
+    kp_test_cloud block = { 0 }, c = { 0 };
+    kp_vec3 to = kp_vec3_make(n * D, n * D, is_flat ? D : n * D);
+    kp_test_cloud_fill(&block, (kp_aabb){ { 0, 0, 0 }, to }, D, NULL, jitter);
+    kp_vec3 axis = kp_vec3_normalize(kp_test_vec3(&random, -1.0, 1.0));
+    axis = is_flat ? kp_vec3_make(0, 0, 1) : axis;
+    kp_quat q = kp_quat_from_axis_angle(axis, turn < 4 ? 0.0 : 0.4 * turn);
+    kp_vec3 at = kp_test_vec3(&random, 0.0, D);
+    for (int64_t i = 0; i < block.n; ++i) {
+      kp_vec3 p = kp_vec3_make(block.x[0][i], block.x[1][i], block.x[2][i]);
+      p = kp_vec3_add(at, kp_quat_rotate(q, p));
+      kp_test_cloud_add(&c, kp_vec3_make(p.x, p.y, is_flat ? 0.0 : p.z));
+    }
+    kp_test_surface_make(&s, how, &c);
+    int64_t pieces = kp_test_surface_pieces(&s.mesh);
+    double share = kp_test_surface_volume(&s.mesh) / ((double)c.n * own);
+    most = pieces > most ? pieces : most;
+    *volume = fabs(share - 1.0) > fabs(*volume - 1.0) ? share : *volume;
+    kp_test_surface_free(&s);
+    kp_test_cloud_free(&c);
+    kp_test_cloud_free(&block);
+  }
+  return most;
+}
+
+// Blocks with sharp edges and corners stay in one piece, and small ones keep most of their volume:
+// Zhu and Bridson's mean lies far inside where faces meet, and what smoothing takes away there was
+// given back in crumbs.
+static void test_crumbs(void **state) {
+  (void)state;
+  static const int sizes[] = { 2, 3, 4, 8 };
+  for (int k = 0; k < 16; ++k) {
+    int n = sizes[k % 4], dimension = k < 12 ? 3 : 2;
+    double jitter = k / 4 == 1 ? 0.2 : 0.0, volume;
+    kp_surfacing how = settings(KP_SURFACE_ZHU_BRIDSON);
+    how.voxel = (k / 4 == 2 ? 0.6 : 0.5) * D;
+    how.dimension = dimension;
+    int64_t pieces = most_pieces(&how, n, jitter, &volume);
+    print_message("%d^%d particles, voxel %.1f, jitter %.1f: pieces %lld, volume %.3f at worst\n",
+                  n, dimension, how.voxel / D, jitter, (long long)pieces, volume);
+    assert_int_equal(pieces, 1);
+    assert_between(volume, dimension == 2 ? 0.5 : how.voxel > 0.55 * D ? 0.7 : 0.8, 1.1);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bodies),
@@ -729,6 +786,7 @@ int main(void) {
     cmocka_unit_test(test_smoothness),
     cmocka_unit_test(test_smoothing),
     cmocka_unit_test(test_without_smoothing),
+    cmocka_unit_test(test_crumbs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

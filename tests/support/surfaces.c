@@ -92,6 +92,30 @@ int64_t kp_test_surface_euler(const kp_isosurface *s) {
   return s->n_vertices - s->n_triangles / 2;
 }
 
+static uint32_t root_of(uint32_t *parent, uint32_t i) {
+  while (parent[i] != i) {
+    parent[i] = parent[parent[i]];
+    i = parent[i];
+  }
+  return i;
+}
+
+int64_t kp_test_surface_pieces(const kp_isosurface *s) {
+  uint32_t *parent = kp_alloc((size_t)(s->n_vertices + 1) * sizeof *parent, KP_MEMORY_TEST);
+  assert_non_null(parent);
+  int64_t n = s->n_vertices;
+  for (int64_t i = 0; i < s->n_vertices; ++i) {
+    parent[i] = (uint32_t)i;
+  }
+  for (int64_t i = 0; i < 3 * s->n_triangles; ++i) {
+    uint32_t a = root_of(parent, s->triangles[i]), b = root_of(parent, s->triangles[i - i % 3]);
+    parent[a] = b;
+    n -= a != b ? 1 : 0;
+  }
+  kp_free(parent);
+  return n;
+}
+
 void kp_test_surface_make(kp_test_surface *s, const kp_surfacing *how, const kp_test_cloud *cloud) {
   kp_cloud view = kp_test_cloud_get(cloud);
   assert_ok(kp_surfacer_fill(&s->surfacer, how, &view));

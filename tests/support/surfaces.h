@@ -33,6 +33,8 @@ void kp_test_surface_free(kp_test_surface *s);
 void kp_test_check_closed(const kp_isosurface *mesh);
 double kp_test_surface_volume(const kp_isosurface *mesh);
 int64_t kp_test_surface_euler(const kp_isosurface *mesh);
+// Pieces that hang together by triangles, bubbles inside a liquid included.
+int64_t kp_test_surface_pieces(const kp_isosurface *mesh);
 // RMS angle [rad] between the triangles on either side of an edge whose middle lies in the box;
 // infinite where there are next to none.
 double kp_test_surface_dihedral(const kp_isosurface *mesh, const kp_aabb *box);
