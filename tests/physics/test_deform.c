@@ -289,12 +289,12 @@ static double *functions_of(kp_levels *levels, int k, const double *below) {
   return phi;
 }
 
-static void times(const kp_real *m, int64_t rows, int64_t r, const double v[3], double out[3]) {
+static void times(const kp_real *m, int64_t r, const double v[3], double out[3]) {
   const int at[9] = { 0, 3, 4, 3, 1, 5, 4, 5, 2 };
   for (int c = 0; c < 3; ++c) {
     out[c] = 0.0;
     for (int b = 0; b < 3; ++b) {
-      out[c] += (double)m[at[3 * c + b] * rows + r] * v[b];
+      out[c] += (double)m[sweep_at(SWEEP_BLOCK, r) + SWEEP_SLICE * at[3 * c + b]] * v[b];
     }
   }
 }
@@ -309,9 +309,10 @@ static void add_level(kp_sweep *s, int k, const double *phi, const double *r, do
     double e[6] = { 0 }, f[6] = { 0 }, inverse[6], less[6], sum[3] = { 0 };
     for (int64_t i = 0; i < s->rows; ++i) {
       double w = phi[i * l->n + c], v[3] = { r[i], r[s->rows + i], r[2 * s->rows + i] }, h[3];
-      times(half, s->rows, i, v, h);
+      times(half, i, v, h);
       for (int b = 0; b < 6; ++b) {
-        double mass = b < 3 ? (double)own[i] : 0.0, stiff = (double)block[b * s->rows + i];
+        double mass = b < 3 ? (double)own[sweep_at(SWEEP_OWN, i)] : 0.0;
+        double stiff = (double)block[sweep_at(SWEEP_BLOCK, i) + SWEEP_SLICE * b];
         e[b] += w * (mass + l->share * stiff);
         f[b] += w * (mass + stiff);
       }
@@ -329,7 +330,7 @@ static void add_level(kp_sweep *s, int k, const double *phi, const double *r, do
                     inverse[4] * sum[0] + inverse[5] * sum[1] + inverse[2] * sum[2] };
     for (int64_t i = 0; i < s->rows; ++i) {
       double h[3];
-      times(half, s->rows, i, z, h);
+      times(half, i, z, h);
       for (int b = 0; b < 3; ++b) {
         u[b * s->rows + i] += phi[i * l->n + c] * h[b];
       }
@@ -346,12 +347,13 @@ static void check_levels(kp_deform *d, kp_sweep *s) {
   const kp_real *block = kp_buffer_host(&s->block, KP_ACCESS_READ);
   assert_true(r != NULL && u != NULL);
   for (int64_t i = 0; i < n; ++i) {
-    right[i] = (kp_real)(node[i % s->rows] < 0 ? 0.0 : sin((double)(i * i % 1013)));
-    r[i] = (double)right[i];
+    int64_t row = i % s->rows, at = sweep_at(SWEEP_VECTOR, row) + SWEEP_SLICE * (i / s->rows);
+    right[at] = (kp_real)(node[row] < 0 ? 0.0 : sin((double)(i * i % 1013)));
+    r[i] = (double)right[at];
   }
   for (int64_t i = 0; i < s->rows; ++i) {
     double v[3] = { r[i], r[s->rows + i], r[2 * s->rows + i] }, out[3];
-    times(block, s->rows, i, v, out);
+    times(block, i, v, out);
     for (int b = 0; b < 3; ++b) {
       u[b * s->rows + i] = out[b];
     }
@@ -371,7 +373,8 @@ static void check_levels(kp_deform *d, kp_sweep *s) {
     most = fmax(most, fabs(u[i]));
   }
   for (int64_t i = 0; i < n; ++i) {
-    assert_near((double)got[i], u[i], (sizeof(kp_real) == 4 ? 1e-5 : 1e-13) * most);
+    int64_t at = sweep_at(SWEEP_VECTOR, i % s->rows) + SWEEP_SLICE * (i / s->rows);
+    assert_near((double)got[at], u[i], (sizeof(kp_real) == 4 ? 1e-5 : 1e-13) * most);
   }
   free(r);
   free(u);

@@ -179,11 +179,9 @@ static kp_result impulse_by_rows(kp_deform *d, kp_env *env, const kp_deform_grou
                                  kp_buffer v[3], bool whole) {
   kp_sweep *s = d->sweeps[group->scheme];
   KP_TRY(kp_sweep_pull(d, s, v));
-  sweep_push_args a = { .first = group->nodes.first,
-                        .rows = s->rows,
-                        .h = (kp_real)s->h,
-                        .whole = whole,
-                        .b = solver_out(group) };
+  sweep_push_args a = {
+    .first = group->nodes.first, .h = (kp_real)s->h, .whole = whole, .b = solver_out(group)
+  };
   kp_call call;
   kp_call_init(&call, &sweep_push_kernel, &a);
   bind_outer(&call, &a.outer, d, env);

@@ -289,6 +289,7 @@ static kp_result make(kp_deform *d, const kp_levels_rows *rows, kp_backend *back
     }
   }
   KP_TRY(kp_vector_resize(&levels->record, KP_RECORD * levels->rows));
+  KP_TRY(kp_vector_fill(KP_RECORD * levels->rows, 0.0, &levels->record));
   return list_slices(levels);
 }
 
@@ -310,7 +311,7 @@ kp_result kp_levels_make(kp_deform *d, const kp_levels_rows *rows, kp_backend *b
 
 static kp_result join(kp_levels *levels, kp_backend *backend, kp_buffer *block, kp_buffer *own) {
   kp_level *l = &levels->list.data[0];
-  levels_join_args a = { .rows = levels->rows };
+  levels_join_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &levels_join_kernel, &a);
   KP_BIND(&call, &a, start, &l->down_start, KP_ACCESS_READ);
@@ -387,13 +388,13 @@ static kp_result up(kp_level *l, kp_backend *backend, bool is_last) {
 
 kp_result kp_levels_weigh(kp_levels *levels, kp_backend *backend, kp_buffer *block, kp_buffer *half,
                           kp_buffer *r, kp_buffer *u) {
-  levels_halve_args h = { .rows = levels->rows };
+  levels_halve_args h = { 0 };
   kp_call call;
   kp_call_init(&call, &levels_halve_kernel, &h);
   KP_BIND(&call, &h, half, half, KP_ACCESS_READ);
   KP_BIND(&call, &h, r, r, KP_ACCESS_READ);
-  KP_BIND(&call, &h, y, &levels->record, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(backend, &call, levels->rows));
+  KP_BIND(&call, &h, y, &levels->record, KP_ACCESS_WRITE);
+  KP_TRY(kp_call_rows(backend, &call, &levels->slices, levels->rows / SWEEP_SLICE));
   kp_level *l = levels->list.data;
   for (int k = 0; k < levels->n_used; ++k) {
     KP_TRY(down(&l[k], backend, k == 0, k == 0 ? &levels->record : &l[k - 1].residual));
@@ -401,7 +402,7 @@ kp_result kp_levels_weigh(kp_levels *levels, kp_backend *backend, kp_buffer *blo
   for (int k = levels->n_used - 1; k >= 0; --k) {
     KP_TRY(up(&l[k], backend, k == levels->n_used - 1));
   }
-  levels_weigh_args a = { .rows = levels->rows };
+  levels_weigh_args a = { 0 };
   kp_call_init(&call, &levels_weigh_kernel, &a);
   KP_BIND(&call, &a, cell, &levels->cell, KP_ACCESS_READ);
   KP_BIND(&call, &a, block, block, KP_ACCESS_READ);

@@ -13,7 +13,6 @@
 
 // Of the first level, from its rows.
 typedef struct levels_join_args {
-  int64_t rows;
   const int32_t *start, *item;
   const kp_real *block, *own;
   kp_real *sum;
@@ -23,10 +22,11 @@ KP_FN void levels_join(int64_t c, const levels_join_args *g) {
   kp_real sum[LEVELS_BLOCK] = { 0, 0, 0, 0, 0, 0, 0, 0 };
   for (int32_t k = g->start[c]; k < g->start[c + 1]; ++k) {
     int64_t r = g->item[k];
+    const kp_real *block = g->block + sweep_at(SWEEP_BLOCK, r);
     for (int b = 0; b < SWEEP_BLOCK; ++b) {
-      sum[b] += g->block[b * g->rows + r];
+      sum[b] += block[b * SWEEP_SLICE];
     }
-    sum[SWEEP_BLOCK] += g->own[r];
+    sum[SWEEP_BLOCK] += g->own[sweep_at(SWEEP_OWN, r)];
   }
   for (int b = 0; b < LEVELS_BLOCK; ++b) {
     g->sum[LEVELS_BLOCK * c + b] = sum[b];
@@ -80,18 +80,17 @@ KP_FN void levels_invert(int64_t c, const levels_invert_args *g) {
 
 // y = H r as records, H the half block of a row.
 typedef struct levels_halve_args {
-  int64_t rows;
   const kp_real *half, *r;
   kp_real *y;
 } levels_halve_args;
 
-KP_FN void levels_halve(int64_t i, const levels_halve_args *g) {
-  kp_real v[3] = { g->r[i], g->r[g->rows + i], g->r[2 * g->rows + i] }, out[3];
-  sweep_times(g->half, g->rows, i, v, out);
-  g->y[KP_RECORD * i] = out[0];
-  g->y[KP_RECORD * i + 1] = out[1];
-  g->y[KP_RECORD * i + 2] = out[2];
-  g->y[KP_RECORD * i + 3] = 0;
+KP_FN void levels_halve(int64_t j, int64_t k, int64_t i0, int64_t i1, const levels_halve_args *g) {
+  (void)k;
+  int64_t i = sweep_first(j, i0);
+  kp_lanes v[3], out[3];
+  sweep_get(g->r, i, v);
+  sweep_times(g->half, i, v, out);
+  sweep_put_records(g->y, i, i0, i1, out);
 }
 
 // sum = what a cell takes from records below; weight NULL: 1.
@@ -149,43 +148,30 @@ KP_FN void levels_up(int64_t c, const levels_up_args *g) {
 
 // u = D r + H e, e the change of the row's cell.
 typedef struct levels_weigh_args {
-  int64_t rows;
   const int32_t *cell;
   const kp_real *block, *half, *r, *e;
   kp_real *u;
 } levels_weigh_args;
 
-// y = M v of the rows from i on.
-KP_FN void levels_times(const kp_real *m, int64_t rows, int64_t i, const kp_lanes v[3],
-                        kp_lanes y[3]) {
-  const kp_real *b = m + i;
-  kp_lanes xy = KP_LANES_LOAD(b + 3 * rows), xz = KP_LANES_LOAD(b + 4 * rows);
-  kp_lanes yz = KP_LANES_LOAD(b + 5 * rows);
-  y[0] = KP_LANES_LOAD(b) * v[0] + xy * v[1] + xz * v[2];
-  y[1] = xy * v[0] + KP_LANES_LOAD(b + rows) * v[1] + yz * v[2];
-  y[2] = xz * v[0] + yz * v[1] + KP_LANES_LOAD(b + 2 * rows) * v[2];
-}
-
 KP_FN void levels_weigh(int64_t j, int64_t k, int64_t i0, int64_t i1, const levels_weigh_args *g) {
   (void)k;
-  int64_t i = sweep_first(j, i0), n = g->rows;
-  kp_lanes e[3], own[3], coarse[3];
-  kp_lanes v[3] = { KP_LANES_LOAD(g->r + i), KP_LANES_LOAD(g->r + n + i),
-                    KP_LANES_LOAD(g->r + 2 * n + i) };
+  int64_t i = sweep_first(j, i0);
+  kp_lanes v[3], e[3], own[3], coarse[3];
+  sweep_get(g->r, i, v);
   kp_records_gather(g->e, g->cell + i, e);
-  levels_times(g->block, n, i, v, own);
-  levels_times(g->half, n, i, e, coarse);
+  sweep_times(g->block, i, v, own);
+  sweep_times(g->half, i, e, coarse);
   for (int c = 0; c < 3; ++c) {
     own[c] += coarse[c];
   }
-  sweep_put(g->u, n, i, i0, i1, own);
+  sweep_put(g->u, i, i0, i1, own);
 }
 
 #define DEFORM_LEVELS_KERNELS(POINT, REDUCE, ROW, PAIR)                                            \
   POINT(levels, join)                                                                              \
   POINT(levels, merge)                                                                             \
   POINT(levels, invert)                                                                            \
-  POINT(levels, halve)                                                                             \
+  ROW(levels, halve)                                                                               \
   POINT(levels, down)                                                                              \
   POINT(levels, up)                                                                                \
   ROW(levels, weigh)

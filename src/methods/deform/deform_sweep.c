@@ -67,9 +67,7 @@ static kp_result join_blocks(kp_deform *d, kp_sweep *s, double h) {
   KP_BIND(&call, &a, rate, &d->springs.rate, KP_ACCESS_READ);
   KP_BIND(&call, &a, side, &d->springs.side, KP_ACCESS_READ);
   KP_BIND(&call, &a, block, &s->blocks, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, fx, s->has_springs ? &s->pull.c[0] : NULL, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, fy, s->has_springs ? &s->pull.c[1] : NULL, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, fz, s->has_springs ? &s->pull.c[2] : NULL, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, f, s->has_springs ? &s->pull : NULL, KP_ACCESS_WRITE);
   s->h = h;
   return kp_call_run(d->set->space->backend, &call, s->n_pairs);
 }
@@ -88,23 +86,21 @@ kp_result kp_sweep_fill(kp_deform *d, kp_sweep *s, double h) {
   KP_BIND(&call, &a, force, &d->springs.force, KP_ACCESS_READ);
   KP_BIND(&call, &a, rate, &d->springs.rate, KP_ACCESS_READ);
   KP_BIND(&call, &a, side, &d->springs.side, KP_ACCESS_READ);
-  KP_BIND_VECTOR3(&call, &a, q, &s->root, KP_ACCESS_OVERWRITE);
-  KP_BIND(&call, &a, qs, &s->side, KP_ACCESS_OVERWRITE);
-  KP_BIND_VECTOR3(&call, &a, f, &s->pull, KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, q, &s->springs, KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, f, &s->pull, KP_ACCESS_OVERWRITE);
   s->h = h;
   return kp_call_run(d->set->space->backend, &call, s->n_entries);
 }
 
 static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
   size_t base = (size_t)((char *)e - (char *)call->args);
+  e->slices = s->rows / SWEEP_SLICE;
 #define BIND_IN(member, buffer)                                                                    \
   kp_call_bind(call, base + offsetof(sweep_entries, member), (buffer), KP_ACCESS_READ)
   BIND_IN(start, &s->start);
   BIND_IN(other, &s->other);
-  BIND_IN(qx, s->has_blocks ? NULL : &s->root.c[0]);
-  BIND_IN(qy, s->has_blocks ? NULL : &s->root.c[1]);
-  BIND_IN(qz, s->has_blocks ? NULL : &s->root.c[2]);
-  BIND_IN(qs, s->has_blocks ? NULL : &s->side);
+  BIND_IN(run, &s->run);
+  BIND_IN(q, s->has_blocks ? NULL : &s->springs);
   BIND_IN(block, s->has_blocks ? &s->blocks : NULL);
   BIND_IN(wide, s->has_wide ? &s->wide : NULL);
 #undef BIND_IN
@@ -121,12 +117,10 @@ kp_result kp_sweep_pull(kp_deform *d, kp_sweep *s, kp_buffer v[3]) {
   KP_BIND(&call, &p, z, &v[2], KP_ACCESS_READ);
   KP_BIND(&call, &p, to, &s->t, KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(backend, &call, s->rows));
-  sweep_pull_args a = { .rows = s->rows, .h = (kp_real)s->h };
+  sweep_pull_args a = { .h = (kp_real)s->h };
   kp_call_init(&call, &sweep_pull_kernel, &a);
   bind_entries(&call, &a.entries, s);
-  KP_BIND(&call, &a, fx, s->has_springs ? &s->pull.c[0] : NULL, KP_ACCESS_READ);
-  KP_BIND(&call, &a, fy, s->has_springs ? &s->pull.c[1] : NULL, KP_ACCESS_READ);
-  KP_BIND(&call, &a, fz, s->has_springs ? &s->pull.c[2] : NULL, KP_ACCESS_READ);
+  KP_BIND(&call, &a, f, s->has_springs ? &s->pull : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, corner_start, s->has_blocks ? &s->corner_start : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, corner, s->has_blocks ? &s->corner : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, force, s->has_blocks ? &d->tets.pull : NULL, KP_ACCESS_READ);
@@ -139,7 +133,7 @@ kp_result kp_sweep_pull(kp_deform *d, kp_sweep *s, kp_buffer v[3]) {
 }
 
 kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h, double reach) {
-  sweep_block_args a = { .rows = s->rows, .h = (kp_real)h };
+  sweep_block_args a = { .h = (kp_real)h };
   kp_call call;
   kp_call_init(&call, &sweep_block_kernel, &a);
   bind_entries(&call, &a.entries, s);
@@ -169,10 +163,18 @@ typedef struct job {
   kp_backend *backend;
 } job;
 
+static kp_result over_colours(const job *j, kp_call *call) {
+  kp_sweep *s = j->sweep;
+  for (size_t c = 0; c < s->colours.count; ++c) {
+    KP_TRY(kp_call_rows(j->backend, call, &s->colours.data[c].segments, s->colours.data[c].n));
+  }
+  return KP_OK;
+}
+
 // t = (D + L^T)^-1 x; `minus` may be NULL.
 static kp_result back(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *minus) {
   kp_sweep *s = j->sweep;
-  sweep_back_args a = { .rows = s->rows };
+  sweep_back_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &sweep_back_kernel, &a);
   bind_entries(&call, &a.entries, s);
@@ -189,7 +191,7 @@ static kp_result back(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *minus
 // y = t + (D + L)^-1 x; t may be NULL.
 static kp_result forth(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *y) {
   kp_sweep *s = j->sweep;
-  sweep_forth_args a = { .rows = s->rows };
+  sweep_forth_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &sweep_forth_kernel, &a);
   bind_entries(&call, &a.entries, s);
@@ -198,10 +200,7 @@ static kp_result forth(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *y) {
   KP_BIND(&call, &a, t, t, KP_ACCESS_READ);
   KP_BIND(&call, &a, w, &s->w, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y, y, KP_ACCESS_WRITE);
-  for (size_t c = 0; c < s->colours.count; ++c) {
-    KP_TRY(kp_call_rows(j->backend, &call, &s->colours.data[c].segments, s->colours.data[c].n));
-  }
-  return KP_OK;
+  return over_colours(j, &call);
 }
 
 static kp_result apply_inner(void *self, kp_buffer *x, kp_buffer *y) {
@@ -216,21 +215,20 @@ static kp_result weigh(void *self, kp_buffer *r, kp_buffer *u) {
   if (s->levels.n_used > 0) {
     return kp_levels_weigh(&s->levels, j->backend, &s->block, &s->half, r, u);
   }
-  sweep_weigh_args a = { .rows = s->rows };
+  sweep_weigh_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &sweep_weigh_kernel, &a);
   KP_BIND(&call, &a, block, &s->block, KP_ACCESS_READ);
   KP_BIND(&call, &a, r, r, KP_ACCESS_READ);
-  KP_BIND(&call, &a, u, u, KP_ACCESS_OVERWRITE);
-  return kp_call_run(j->backend, &call, s->rows);
+  KP_BIND(&call, &a, u, u, KP_ACCESS_WRITE);
+  return over_colours(j, &call);
 }
 
 // A vector of nodes as one of rows.
 static kp_result gather(const job *j, kp_buffer *from, kp_buffer *to) {
   kp_sweep *s = j->sweep;
   int64_t n = s->nodes.n, first = s->nodes.first;
-  sweep_gather_args a = { .rows = s->rows,
-                          .from = { .o = -first, .p = n - first, .q = 2 * n - first } };
+  sweep_gather_args a = { .from = { .o = -first, .p = n - first, .q = 2 * n - first } };
   kp_call call;
   kp_call_init(&call, &sweep_gather_kernel, &a);
   KP_BIND(&call, &a, node, &s->node, KP_ACCESS_READ);
@@ -252,22 +250,19 @@ static kp_result enter(const job *j, kp_buffer *x, kp_buffer *out, double *lengt
 // product = A u
 static kp_result multiply(const job *j, kp_buffer *u) {
   kp_sweep *s = j->sweep;
-  sweep_pack_args p = { .rows = s->rows };
+  sweep_pack_args p = { 0 };
   kp_call call;
   kp_call_init(&call, &sweep_pack_kernel, &p);
   KP_BIND(&call, &p, from, u, KP_ACCESS_READ);
   KP_BIND(&call, &p, to, &s->t, KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(j->backend, &call, s->rows));
-  sweep_product_args a = { .rows = s->rows };
+  sweep_product_args a = { 0 };
   kp_call_init(&call, &sweep_product_kernel, &a);
   bind_entries(&call, &a.entries, s);
   KP_BIND(&call, &a, own, &s->own, KP_ACCESS_READ);
   KP_BIND(&call, &a, u, &s->t, KP_ACCESS_READ);
   KP_BIND(&call, &a, y, &s->product, KP_ACCESS_WRITE);
-  for (size_t c = 0; c < s->colours.count; ++c) {
-    KP_TRY(kp_call_rows(j->backend, &call, &s->colours.data[c].segments, s->colours.data[c].n));
-  }
-  return KP_OK;
+  return over_colours(j, &call);
 }
 
 // deform->change += (D + L^T)^-1 x

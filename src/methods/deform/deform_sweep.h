@@ -22,16 +22,14 @@ struct kp_sweep {
   KP_ARRAY(kp_sweep_colour) colours;
   // constant, I32
   kp_buffer node, row;  // of a row; of a node of the group
-  kp_buffer start, other, pair;
+  kp_buffer start, other, run, pair;
   kp_buffer wide;  // U8, of slices
   kp_buffer pair_start, pair_springs;
   kp_buffer low, high, begins, part_start, parts;  // of blocks, see sweep_join_args
   kp_buffer corner_start, corner;
   // of a system
   double h;  // s, in the entries; 0: they are not those of the springs as evaluated last
-  kp_vector3 root, pull;
-  kp_buffer side;
-  kp_buffer blocks;  // of entries
+  kp_buffer springs, pull, blocks;  // of entries
   kp_buffer block, inverse, own;
   kp_buffer half;  // blocks of rows with earlier colours alone, for the levels
   kp_levels levels;

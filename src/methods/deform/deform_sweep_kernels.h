@@ -16,8 +16,11 @@
 // Nodes of one colour share no spring: they are swept at once, in any order, on any backend.
 //
 // A row is a node; rows of a colour lie side by side, in slices of SWEEP_SLICE that are filled up
-// with rows that hold nothing. Row r of a vector is x[r], y[R + r], z[2 R + r], R rows in all; what
-// is asked of other rows, t and w, lies in records (math/records.h).
+// with rows that hold nothing. What a slice has of n items, its three components of a vector or the
+// six numbers of its blocks, lies side by side too: item k of row r, the l-th of its slice, is at
+// [n (r - l) + SWEEP_SLICE k + l]. A sweep then reads a few long streams, which processors fetch
+// ahead, where an array per item would make some thirty short ones. What is asked of other rows, t
+// and w, lies in records (math/records.h).
 #pragma once
 
 #include "math/records.h"
@@ -30,21 +33,30 @@
 #define SWEEP_LANES SWEEP_SLICE
 #endif
 #define SWEEP_OWN 4
-#define SWEEP_BLOCK 6  // of a symmetric 3x3 block: xx yy zz xy xz yz, item k of row r at [k R + r]
+#define SWEEP_VECTOR 3
+#define SWEEP_BLOCK 6    // of a symmetric 3x3 block: xx yy zz xy xz yz
+#define SWEEP_SPRING 4   // of an entry of springs: q and s
+#define SWEEP_ELEMENT 9  // of an entry of elements
+
+// Where the items of row or entry r begin; they are SWEEP_SLICE apart.
+KP_FN int64_t sweep_at(int items, int64_t r) {
+  int64_t lane = r % SWEEP_SLICE;
+  return items * (r - lane) + lane;
+}
 
 // Springs between two nodes lie on one line, so they are one entry: what they do to a velocity u of
 // the other node is q (q.u) + s u, and f what they do at rest, with the step in all of them. Where
 // elements of four nodes take part an entry is a 3x3 block instead, B u, that of the other end
-// being its transpose; blocks of a row sum to what the row does to itself. Item k of entry e, the
-// l-th of its slice, is at [9 (e - l) + SWEEP_SLICE k + l].
+// being its transpose; blocks of a row sum to what the row does to itself. Items of entries lie as
+// those of rows do.
 typedef struct sweep_fill_args {
   kp_real h;
   const int32_t
       *pair;  // of an entry: 2 pair + (0: its first spring begins here, 1: ends); -1: none
   const int32_t *pair_start, *pair_springs;
   const kp_real *dx, *dy, *dz, *force, *rate, *side;
-  kp_real *qx, *qy, *qz, *qs;
-  kp_real *fx, *fy, *fz;
+  kp_real *q;  // q and s
+  kp_real *f;
 } sweep_fill_args;
 
 KP_FN void sweep_fill(int64_t e, const sweep_fill_args *g) {
@@ -66,13 +78,12 @@ KP_FN void sweep_fill(int64_t e, const sweep_fill_args *g) {
   }
   kp_real pull = code & 1 ? -(g->h * force) : g->h * force;
   kp_real root = (kp_real)sqrt((double)(g->h * along));
-  g->qx[e] = root * d[0];
-  g->qy[e] = root * d[1];
-  g->qz[e] = root * d[2];
-  g->qs[e] = g->h * side;
-  g->fx[e] = pull * d[0];
-  g->fy[e] = pull * d[1];
-  g->fz[e] = pull * d[2];
+  kp_real *q = g->q + sweep_at(SWEEP_SPRING, e), *f = g->f + sweep_at(SWEEP_VECTOR, e);
+  for (int c = 0; c < 3; ++c) {
+    q[c * SWEEP_SLICE] = root * d[c];
+    f[c * SWEEP_SLICE] = pull * d[c];
+  }
+  q[3 * SWEEP_SLICE] = g->h * side;
 }
 
 // Blocks of a pair of nodes: what its elements have for it, and its springs. The other end sees the
@@ -87,7 +98,7 @@ typedef struct sweep_join_args {
   const kp_real *item;        // blocks of elements, BLOCKS_ITEM numbers each
   const kp_real *dx, *dy, *dz, *force, *rate, *side;
   kp_real *block;
-  kp_real *fx, *fy, *fz;
+  kp_real *f;  // NULL: there are no springs
 } sweep_join_args;
 
 #ifndef __CUDACC__
@@ -139,8 +150,8 @@ KP_FN void sweep_join(int64_t p, const sweep_join_args *g) {
     force += g->force[s];
   }
   int64_t low = g->low[p], high = g->high[p];
-  int64_t l = low % SWEEP_SLICE, m = high % SWEEP_SLICE;
-  kp_real *lower = g->block + 9 * (low - l) + l, *higher = g->block + 9 * (high - m) + m;
+  kp_real *lower = g->block + sweep_at(SWEEP_ELEMENT, low);
+  kp_real *higher = g->block + sweep_at(SWEEP_ELEMENT, high);
   for (int r = 0; r < 3; ++r) {
     for (int c = 0; c < 3; ++c) {
       kp_real b = there[3 * r + c] + back[3 * c + r] + along * d[r] * d[c];
@@ -149,12 +160,12 @@ KP_FN void sweep_join(int64_t p, const sweep_join_args *g) {
       higher[(3 * c + r) * SWEEP_SLICE] = b;
     }
   }
-  if (g->fx != NULL) {
+  if (g->f != NULL) {
     kp_real pull = g->begins[p] ? g->h * force : -(g->h * force);
-    kp_real *const f[3] = { g->fx, g->fy, g->fz };
+    kp_real *f = g->f + sweep_at(SWEEP_VECTOR, low), *o = g->f + sweep_at(SWEEP_VECTOR, high);
     for (int c = 0; c < 3; ++c) {
-      f[c][low] = pull * d[c];
-      f[c][high] = -(pull * d[c]);
+      f[c * SWEEP_SLICE] = pull * d[c];
+      o[c * SWEEP_SLICE] = -(pull * d[c]);
     }
   }
 }
@@ -162,9 +173,11 @@ KP_FN void sweep_join(int64_t p, const sweep_join_args *g) {
 // ---- blocks of nodes
 
 typedef struct sweep_entries {
-  const int32_t *start;  // of slices: earlier colours of slice s at 2 s, later ones at 2 s + 1
+  int64_t slices;
+  const int32_t *start;  // of slices: entries of earlier colours; `slices` further, of later ones
   const int32_t *other;  // row
-  const kp_real *qx, *qy, *qz, *qs;
+  const int32_t *run;    // of slices of entries: `other` counts up from here; -1: it does not
+  const kp_real *q;      // q and s
   const kp_real *block;  // NULL: springs
   const uint8_t *wide;   // of slices, see sweep_visits; NULL: none is
 } sweep_entries;
@@ -221,10 +234,26 @@ KP_FN void sweep_spread(const sweep_entries *g, int64_t slice, kp_lanes u[3]) {
 #endif
 }
 
-// Where the blocks of entry e begin, of row i.
-KP_FN const kp_real *sweep_blocks_at(const sweep_entries *g, int64_t e, int64_t i) {
-  int64_t lane = i % SWEEP_SLICE;
-  return g->block + 9 * (e - lane) + lane;
+// Records of the other ends of the entries from e on.
+KP_FN void sweep_others(const sweep_entries *g, int64_t e, const kp_real *x, kp_lanes u[3]) {
+#ifndef __CUDACC__
+  int64_t run = g->run[e / SWEEP_SLICE];
+  if (run >= 0) {
+    kp_records_load(x + KP_RECORD * run, u);
+    return;
+  }
+#endif
+  kp_records_gather(x, g->other + e, u);
+}
+
+// What an entry of springs does at a velocity u.
+KP_FN void sweep_add_spring(const kp_real *q, const kp_lanes u[3], kp_lanes y[3]) {
+  kp_lanes qx = KP_LANES_LOAD(q), qy = KP_LANES_LOAD(q + SWEEP_SLICE);
+  kp_lanes qz = KP_LANES_LOAD(q + 2 * SWEEP_SLICE), qs = KP_LANES_LOAD(q + 3 * SWEEP_SLICE);
+  kp_lanes along = qx * u[0] + qy * u[1] + qz * u[2];
+  y[0] += along * qx + qs * u[0];
+  y[1] += along * qy + qs * u[1];
+  y[2] += along * qz + qs * u[2];
 }
 
 // y += B u
@@ -237,7 +266,6 @@ KP_FN void sweep_add_block(const kp_real *b, const kp_lanes u[3], kp_lanes y[3])
 }
 
 typedef struct sweep_block_args {
-  int64_t rows;
   kp_real h;
   sweep_entries entries;
   const int32_t *node;  // of a row; -1: none
@@ -300,13 +328,15 @@ KP_FN void sweep_freedom(uint8_t hold, const double normal[3], double p[6]) {
 // over those of earlier colours.
 KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const kp_real *early,
                           const sweep_block_args *g) {
-  int64_t i = g->node[r], rows = g->rows;
+  int64_t i = g->node[r], at = sweep_at(SWEEP_BLOCK, r);
+  kp_real *block = g->block + at, *out = g->inverse + at, *first = g->half + at;
+  kp_real *own = g->own + sweep_at(SWEEP_OWN, r);
   if (i < 0) {
     for (int k = 0; k < SWEEP_BLOCK; ++k) {
-      g->block[k * rows + r] = g->inverse[k * rows + r] = g->half[k * rows + r] = 0;
+      block[k * SWEEP_SLICE] = out[k * SWEEP_SLICE] = first[k * SWEEP_SLICE] = 0;
     }
     for (int k = 0; k < SWEEP_OWN; ++k) {
-      g->own[k * rows + r] = 0;
+      own[k * SWEEP_SLICE] = 0;
     }
     return;
   }
@@ -338,23 +368,23 @@ KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const kp_real *earl
     sweep_invert(d, inverse);
   }
   for (int k = 0; k < SWEEP_BLOCK; ++k) {
-    g->block[k * rows + r] = (kp_real)d[k];
-    g->inverse[k * rows + r] = (kp_real)inverse[k];
-    g->half[k * rows + r] = (kp_real)half[k];
+    block[k * SWEEP_SLICE] = (kp_real)d[k];
+    out[k * SWEEP_SLICE] = (kp_real)inverse[k];
+    first[k * SWEEP_SLICE] = (kp_real)half[k];
   }
   double root = sqrt(drag);
-  g->own[r] = (kp_real)m;
+  own[0] = (kp_real)m;
   for (int k = 0; k < 3; ++k) {
-    g->own[(k + 1) * rows + r] = (kp_real)(root * n[k]);
+    own[(k + 1) * SWEEP_SLICE] = (kp_real)(root * n[k]);
   }
 }
 
 // Sums over the entries of one side of n rows from i on.
-KP_FN void sweep_block_lanes(const sweep_entries *s, int64_t side, int64_t i, int n,
+KP_FN void sweep_block_lanes(const sweep_entries *s, int64_t part, int64_t i, int n,
                              kp_real sum[SWEEP_BLOCK][SWEEP_LANES]) {
-  int64_t e = s->start[side] + i % SWEEP_SLICE;
-  for (; s->block != NULL && e < s->start[side + 1]; e += SWEEP_SLICE) {
-    const kp_real *b = sweep_blocks_at(s, e, i);
+  int64_t e = s->start[part] + i % SWEEP_SLICE, end = s->start[part + 1];
+  for (; s->block != NULL && e < end; e += SWEEP_SLICE) {
+    const kp_real *b = s->block + sweep_at(SWEEP_ELEMENT, e);
     KP_INDEPENDENT
     for (int l = 0; l < n; ++l) {
       const kp_real *at = b + l;
@@ -366,10 +396,12 @@ KP_FN void sweep_block_lanes(const sweep_entries *s, int64_t side, int64_t i, in
       sum[5][l] += (at[5 * SWEEP_SLICE] + at[7 * SWEEP_SLICE]) / 2;
     }
   }
-  for (; e < s->start[side + 1]; e += SWEEP_SLICE) {
+  for (; e < end; e += SWEEP_SLICE) {
+    const kp_real *q = s->q + sweep_at(SWEEP_SPRING, e);
     KP_INDEPENDENT
     for (int l = 0; l < n; ++l) {
-      kp_real x = s->qx[e + l], y = s->qy[e + l], z = s->qz[e + l], turn = s->qs[e + l];
+      kp_real x = q[l], y = q[SWEEP_SLICE + l], z = q[2 * SWEEP_SLICE + l];
+      kp_real turn = q[3 * SWEEP_SLICE + l];
       sum[0][l] += x * x + turn;
       sum[1][l] += y * y + turn;
       sum[2][l] += z * z + turn;
@@ -402,7 +434,11 @@ KP_FN void sweep_block_some(int64_t slice, int64_t i, int n, const sweep_block_a
   bool is_wide = sweep_is_wide(s, slice), is_first = i % SWEEP_SLICE == 0;
   for (int side = 0; side < 2; ++side) {
     for (int v = 0; v < sweep_visits(s, slice, i); ++v) {
-      sweep_block_lanes(s, 2 * slice + side, i + v, !is_wide ? n : is_first ? SWEEP_LANES : 0, sum);
+      sweep_block_lanes(s, side * s->slices + slice, i + v,
+                        !is_wide   ? n
+                        : is_first ? SWEEP_LANES
+                                   : 0,
+                        sum);
     }
     for (int l = 0; l < SWEEP_LANES * SWEEP_BLOCK && side == 0; ++l) {
       early[l / SWEEP_LANES][l % SWEEP_LANES] = sum[l / SWEEP_LANES][l % SWEEP_LANES];
@@ -435,33 +471,31 @@ KP_FN void sweep_block(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep
 
 // u = D r
 typedef struct sweep_weigh_args {
-  int64_t rows;
   const kp_real *block, *r;
   kp_real *u;
 } sweep_weigh_args;
 
-KP_FN void sweep_times(const kp_real *block, int64_t rows, int64_t r, const kp_real v[3],
-                       kp_real out[3]) {
-  const kp_real *b = block + r;
-  kp_real xy = b[3 * rows], xz = b[4 * rows], yz = b[5 * rows];
-  out[0] = b[0] * v[0] + xy * v[1] + xz * v[2];
-  out[1] = xy * v[0] + b[rows] * v[1] + yz * v[2];
-  out[2] = xz * v[0] + yz * v[1] + b[2 * rows] * v[2];
+// y = M v of the rows from i on.
+KP_FN void sweep_times(const kp_real *blocks, int64_t i, const kp_lanes v[3], kp_lanes y[3]) {
+  const kp_real *b = blocks + sweep_at(SWEEP_BLOCK, i);
+  kp_lanes xy = KP_LANES_LOAD(b + 3 * SWEEP_SLICE), xz = KP_LANES_LOAD(b + 4 * SWEEP_SLICE);
+  kp_lanes yz = KP_LANES_LOAD(b + 5 * SWEEP_SLICE);
+  y[0] = KP_LANES_LOAD(b) * v[0] + xy * v[1] + xz * v[2];
+  y[1] = xy * v[0] + KP_LANES_LOAD(b + SWEEP_SLICE) * v[1] + yz * v[2];
+  y[2] = xz * v[0] + yz * v[1] + KP_LANES_LOAD(b + 2 * SWEEP_SLICE) * v[2];
 }
 
-KP_FN void sweep_weigh(int64_t r, const sweep_weigh_args *g) {
-  int64_t n = g->rows;
-  kp_real v[3] = { g->r[r], g->r[n + r], g->r[2 * n + r] }, out[3];
-  sweep_times(g->block, n, r, v, out);
-  g->u[r] = out[0];
-  g->u[n + r] = out[1];
-  g->u[2 * n + r] = out[2];
+// A vector's rows from i on.
+KP_FN void sweep_get(const kp_real *from, int64_t i, kp_lanes v[3]) {
+  const kp_real *at = from + sweep_at(SWEEP_VECTOR, i);
+  v[0] = KP_LANES_LOAD(at);
+  v[1] = KP_LANES_LOAD(at + SWEEP_SLICE);
+  v[2] = KP_LANES_LOAD(at + 2 * SWEEP_SLICE);
 }
 
 // ---- from nodes to rows and back
 
 typedef struct sweep_gather_args {
-  int64_t rows;
   const int32_t *node;
   deform_in from;
   kp_real *to;
@@ -470,22 +504,23 @@ typedef struct sweep_gather_args {
 KP_FN void sweep_gather(int64_t r, const sweep_gather_args *g) {
   bool is_node = g->node[r] >= 0;
   int64_t at = is_node ? g->node[r] : g->node[0];  // the first row is a node
-  g->to[r] = is_node ? g->from.x[g->from.o + at] : (kp_real)0;
-  g->to[g->rows + r] = is_node ? g->from.y[g->from.p + at] : (kp_real)0;
-  g->to[2 * g->rows + r] = is_node ? g->from.z[g->from.q + at] : (kp_real)0;
+  kp_real *to = g->to + sweep_at(SWEEP_VECTOR, r);
+  to[0] = is_node ? g->from.x[g->from.o + at] : (kp_real)0;
+  to[SWEEP_SLICE] = is_node ? g->from.y[g->from.p + at] : (kp_real)0;
+  to[2 * SWEEP_SLICE] = is_node ? g->from.z[g->from.q + at] : (kp_real)0;
 }
 
 // The same to records.
 typedef struct sweep_pack_args {
-  int64_t rows;
   const kp_real *from;
   kp_real *to;
 } sweep_pack_args;
 
 KP_FN void sweep_pack(int64_t r, const sweep_pack_args *g) {
-  g->to[KP_RECORD * r] = g->from[r];
-  g->to[KP_RECORD * r + 1] = g->from[g->rows + r];
-  g->to[KP_RECORD * r + 2] = g->from[2 * g->rows + r];
+  const kp_real *from = g->from + sweep_at(SWEEP_VECTOR, r);
+  g->to[KP_RECORD * r] = from[0];
+  g->to[KP_RECORD * r + 1] = from[SWEEP_SLICE];
+  g->to[KP_RECORD * r + 2] = from[2 * SWEEP_SLICE];
   g->to[KP_RECORD * r + 3] = 0;
 }
 
@@ -536,68 +571,59 @@ KP_FN int64_t sweep_first(int64_t slice, int64_t i0) {
 }
 
 // What the entries of one side do at the velocities x of the other rows to the rows from i on.
-KP_FN void sweep_sum_lanes(const sweep_entries *g, int64_t side, int64_t i, const kp_real *x,
+KP_FN void sweep_sum_lanes(const sweep_entries *g, int64_t part, int64_t i, const kp_real *x,
                            kp_lanes sum[3]) {
-  int64_t e = g->start[side] + i % SWEEP_SLICE;
-  for (; g->block != NULL && e < g->start[side + 1]; e += SWEEP_SLICE) {
+  int64_t e = g->start[part] + i % SWEEP_SLICE, end = g->start[part + 1];
+  for (; g->block != NULL && e < end; e += SWEEP_SLICE) {
     kp_lanes u[3];
-    kp_records_gather(x, g->other + e, u);
-    sweep_add_block(sweep_blocks_at(g, e, i), u, sum);
+    sweep_others(g, e, x, u);
+    sweep_add_block(g->block + sweep_at(SWEEP_ELEMENT, e), u, sum);
   }
-  for (; e < g->start[side + 1]; e += SWEEP_SLICE) {
+  for (; e < end; e += SWEEP_SLICE) {
     kp_lanes u[3];
-    kp_records_gather(x, g->other + e, u);
-    kp_lanes qx = KP_LANES_LOAD(g->qx + e), qy = KP_LANES_LOAD(g->qy + e);
-    kp_lanes qz = KP_LANES_LOAD(g->qz + e), qs = KP_LANES_LOAD(g->qs + e);
-    kp_lanes along = qx * u[0] + qy * u[1] + qz * u[2];
-    sum[0] += along * qx + qs * u[0];
-    sum[1] += along * qy + qs * u[1];
-    sum[2] += along * qz + qs * u[2];
+    sweep_others(g, e, x, u);
+    sweep_add_spring(g->q + sweep_at(SWEEP_SPRING, e), u, sum);
   }
 }
 
-KP_FN void sweep_sum(const sweep_entries *g, int64_t side, int64_t i, const kp_real *x,
-                     kp_lanes sum[3]) {
+KP_FN void sweep_sum(const sweep_entries *g, int64_t side, int64_t slice, int64_t i,
+                     const kp_real *x, kp_lanes sum[3]) {
   kp_lanes zero = { 0 };
   sum[0] = sum[1] = sum[2] = zero;
-  for (int v = 0; v < sweep_visits(g, side / 2, i); ++v) {
-    sweep_sum_lanes(g, side, i + v, x, sum);
+  for (int v = 0; v < sweep_visits(g, slice, i); ++v) {
+    sweep_sum_lanes(g, side * g->slices + slice, i + v, x, sum);
   }
-  sweep_fold(g, side / 2, sum);
+  sweep_fold(g, slice, sum);
 }
 
 // out = D^-1 (x + sum)
-KP_FN void sweep_solve(const kp_real *inverse, int64_t rows, int64_t i, const kp_real *x,
-                       const kp_lanes sum[3], kp_lanes out[3]) {
-  const kp_real *b = inverse + i;
-  kp_lanes vx = KP_LANES_LOAD(x + i) + sum[0];
-  kp_lanes vy = KP_LANES_LOAD(x + rows + i) + sum[1];
-  kp_lanes vz = KP_LANES_LOAD(x + 2 * rows + i) + sum[2];
-  kp_lanes xy = KP_LANES_LOAD(b + 3 * rows), xz = KP_LANES_LOAD(b + 4 * rows);
-  kp_lanes yz = KP_LANES_LOAD(b + 5 * rows);
-  out[0] = KP_LANES_LOAD(b) * vx + xy * vy + xz * vz;
-  out[1] = xy * vx + KP_LANES_LOAD(b + rows) * vy + yz * vz;
-  out[2] = xz * vx + yz * vy + KP_LANES_LOAD(b + 2 * rows) * vz;
+KP_FN void sweep_solve(const kp_real *inverse, int64_t i, const kp_real *x, const kp_lanes sum[3],
+                       kp_lanes out[3]) {
+  kp_lanes v[3];
+  sweep_get(x, i, v);
+  for (int c = 0; c < 3; ++c) {
+    v[c] += sum[c];
+  }
+  sweep_times(inverse, i, v, out);
 }
 
 // Rows i0 ... i1 - 1 of what was found for the rows from i on, to a vector or to records.
-KP_FN void sweep_put(kp_real *to, int64_t rows, int64_t i, int64_t i0, int64_t i1,
-                     const kp_lanes v[3]) {
+KP_FN void sweep_put(kp_real *to, int64_t i, int64_t i0, int64_t i1, const kp_lanes v[3]) {
 #ifndef __CUDACC__
   if (i1 - i0 < SWEEP_SLICE) {
     for (int64_t r = i0; r < i1; ++r) {
-      to[r] = v[0][r - i];
-      to[rows + r] = v[1][r - i];
-      to[2 * rows + r] = v[2][r - i];
+      for (int c = 0; c < 3; ++c) {
+        to[sweep_at(SWEEP_VECTOR, r) + c * SWEEP_SLICE] = v[c][r - i];
+      }
     }
     return;
   }
 #endif
   (void)i0;
   (void)i1;
-  KP_LANES_STORE(to + i, v[0]);
-  KP_LANES_STORE(to + rows + i, v[1]);
-  KP_LANES_STORE(to + 2 * rows + i, v[2]);
+  for (int c = 0; c < 3; ++c) {
+    KP_LANES_STORE(to + sweep_at(SWEEP_VECTOR, i) + c * SWEEP_SLICE, v[c]);
+  }
 }
 
 KP_FN void sweep_put_records(kp_real *to, int64_t i, int64_t i0, int64_t i1, const kp_lanes v[3]) {
@@ -616,10 +642,18 @@ KP_FN void sweep_put_records(kp_real *to, int64_t i, int64_t i0, int64_t i1, con
   kp_records_store(to + KP_RECORD * i, v);
 }
 
+KP_FN void sweep_weigh(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_weigh_args *g) {
+  (void)k;
+  int64_t i = sweep_first(j, i0);
+  kp_lanes v[3], u[3];
+  sweep_get(g->r, i, v);
+  sweep_times(g->block, i, v, u);
+  sweep_put(g->u, i, i0, i1, u);
+}
+
 // y = A u, by differences of velocities: what moves as a whole feels no spring, to the last bit.
 // What nodes are not free to do is left in; the sweeps take it out.
 typedef struct sweep_product_args {
-  int64_t rows;
   sweep_entries entries;
   const kp_real *own;
   const kp_real *u;  // records
@@ -627,60 +661,53 @@ typedef struct sweep_product_args {
 } sweep_product_args;
 
 // y += what entries do to the rows from i on, which move with u.
-KP_FN void sweep_product_lanes(const sweep_product_args *g, int64_t j, int64_t i,
+KP_FN void sweep_product_lanes(const sweep_product_args *g, int64_t part, int64_t i,
                                const kp_lanes u[3], kp_lanes y[3]) {
   const sweep_entries *s = &g->entries;
-  int64_t e = s->start[2 * j] + i % SWEEP_SLICE;
-  for (; s->block != NULL && e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
+  int64_t e = s->start[part] + i % SWEEP_SLICE, end = s->start[part + 1];
+  for (; e < end; e += SWEEP_SLICE) {
     kp_lanes v[3];
-    kp_records_gather(g->u, s->other + e, v);
+    sweep_others(s, e, g->u, v);
     kp_lanes d[3] = { u[0] - v[0], u[1] - v[1], u[2] - v[2] };
-    sweep_add_block(sweep_blocks_at(s, e, i), d, y);
-  }
-  for (; e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
-    kp_lanes v[3];
-    kp_records_gather(g->u, s->other + e, v);
-    kp_lanes qx = KP_LANES_LOAD(s->qx + e), qy = KP_LANES_LOAD(s->qy + e);
-    kp_lanes qz = KP_LANES_LOAD(s->qz + e), qs = KP_LANES_LOAD(s->qs + e);
-    kp_lanes dx = u[0] - v[0], dy = u[1] - v[1], dz = u[2] - v[2];
-    kp_lanes along = qx * dx + qy * dy + qz * dz;
-    y[0] += along * qx + qs * dx;
-    y[1] += along * qy + qs * dy;
-    y[2] += along * qz + qs * dz;
+    if (s->block != NULL) {
+      sweep_add_block(s->block + sweep_at(SWEEP_ELEMENT, e), d, y);
+    } else {
+      sweep_add_spring(s->q + sweep_at(SWEEP_SPRING, e), d, y);
+    }
   }
 }
 
 KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
                          const sweep_product_args *g) {
   (void)k;
-  int64_t i = sweep_first(j, i0), rows = g->rows;
+  int64_t i = sweep_first(j, i0);
   const sweep_entries *s = &g->entries;
+  const kp_real *own = g->own + sweep_at(SWEEP_OWN, i);
   kp_lanes u[3], y[3];
   kp_records_load(g->u + KP_RECORD * i, u);
-  kp_lanes m = KP_LANES_LOAD(g->own + i), nx = KP_LANES_LOAD(g->own + rows + i);
-  kp_lanes ny = KP_LANES_LOAD(g->own + 2 * rows + i), nz = KP_LANES_LOAD(g->own + 3 * rows + i);
+  kp_lanes m = KP_LANES_LOAD(own), nx = KP_LANES_LOAD(own + SWEEP_SLICE);
+  kp_lanes ny = KP_LANES_LOAD(own + 2 * SWEEP_SLICE), nz = KP_LANES_LOAD(own + 3 * SWEEP_SLICE);
   kp_lanes drag = nx * u[0] + ny * u[1] + nz * u[2];
   y[0] = drag * nx;
   y[1] = drag * ny;
   y[2] = drag * nz;
   sweep_spread(s, j, u);
-  for (int v = 0; v < sweep_visits(s, j, i); ++v) {
-    sweep_product_lanes(g, j, i + v, u, y);
+  for (int v = 0; v < 2 * sweep_visits(s, j, i); ++v) {
+    sweep_product_lanes(g, v % 2 * s->slices + j, i + v / 2, u, y);
   }
   sweep_fold(s, j, y);
   for (int c = 0; c < 3; ++c) {
     y[c] += m * u[c];
   }
-  sweep_put(g->y, rows, i, i0, i1, y);
+  sweep_put(g->y, i, i0, i1, y);
 }
 
 // What springs do to their rows at velocities v: y = sum of f + q (q.dv) + s dv. Elements of four
 // nodes add the forces on their corners.
 typedef struct sweep_pull_args {
-  int64_t rows;
   kp_real h;
   sweep_entries entries;
-  const kp_real *fx, *fy, *fz;  // NULL: there are no springs
+  const kp_real *f;             // NULL: there are no springs
   const int32_t *corner_start;  // of slices
   const int32_t *corner;        // records of `force`; the last of them is 0
   const kp_real *force;         // NULL: none
@@ -703,31 +730,26 @@ KP_FN void sweep_corners(const sweep_pull_args *g, int64_t slice, int64_t i, kp_
   }
 }
 
-KP_FN void sweep_pull_lanes(const sweep_pull_args *g, int64_t j, int64_t i, const kp_lanes v[3],
+KP_FN void sweep_pull_lanes(const sweep_pull_args *g, int64_t part, int64_t i, const kp_lanes v[3],
                             kp_lanes y[3]) {
   const sweep_entries *s = &g->entries;
-  int64_t e = s->start[2 * j] + i % SWEEP_SLICE;
-  for (; s->block != NULL && e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
+  int64_t e = s->start[part] + i % SWEEP_SLICE, end = s->start[part + 1];
+  for (; e < end; e += SWEEP_SLICE) {
     kp_lanes u[3];
-    kp_records_gather(g->v, s->other + e, u);
+    sweep_others(s, e, g->v, u);
     kp_lanes d[3] = { u[0] - v[0], u[1] - v[1], u[2] - v[2] };
-    if (g->fx != NULL) {
-      y[0] += KP_LANES_LOAD(g->fx + e);
-      y[1] += KP_LANES_LOAD(g->fy + e);
-      y[2] += KP_LANES_LOAD(g->fz + e);
+    if (g->f != NULL) {
+      kp_lanes f[3];
+      sweep_get(g->f, e, f);
+      for (int c = 0; c < 3; ++c) {
+        y[c] += f[c];
+      }
     }
-    sweep_add_block(sweep_blocks_at(s, e, i), d, y);
-  }
-  for (; e < s->start[2 * j + 2]; e += SWEEP_SLICE) {
-    kp_lanes u[3];
-    kp_records_gather(g->v, s->other + e, u);
-    kp_lanes qx = KP_LANES_LOAD(s->qx + e), qy = KP_LANES_LOAD(s->qy + e);
-    kp_lanes qz = KP_LANES_LOAD(s->qz + e), qs = KP_LANES_LOAD(s->qs + e);
-    kp_lanes dx = u[0] - v[0], dy = u[1] - v[1], dz = u[2] - v[2];
-    kp_lanes along = qx * dx + qy * dy + qz * dz;
-    y[0] += KP_LANES_LOAD(g->fx + e) + (along * qx + qs * dx);
-    y[1] += KP_LANES_LOAD(g->fy + e) + (along * qy + qs * dy);
-    y[2] += KP_LANES_LOAD(g->fz + e) + (along * qz + qs * dz);
+    if (s->block != NULL) {
+      sweep_add_block(s->block + sweep_at(SWEEP_ELEMENT, e), d, y);
+    } else {
+      sweep_add_spring(s->q + sweep_at(SWEEP_SPRING, e), d, y);
+    }
   }
 }
 
@@ -741,16 +763,16 @@ KP_FN void sweep_pull(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_
     sweep_corners(g, j, i, y);
   }
   sweep_spread(s, j, v);
-  for (int l = 0; l < sweep_visits(s, j, i); ++l) {
-    sweep_pull_lanes(g, j, i + l, v, y);
+  for (int l = 0; l < 2 * sweep_visits(s, j, i); ++l) {
+    sweep_pull_lanes(g, l % 2 * s->slices + j, i + l / 2, v, y);
   }
   sweep_fold(s, j, y);
-  sweep_put(g->y, g->rows, i, i0, i1, y);
+  sweep_put(g->y, i, i0, i1, y);
 }
 
 // deform_push with the springs summed by rows.
 typedef struct sweep_push_args {
-  int64_t first, rows;
+  int64_t first;
   kp_real h;  // s
   int32_t whole;
   const int32_t *row;      // of a node of the group
@@ -768,9 +790,10 @@ KP_FN void sweep_push(int64_t e, const sweep_push_args *g) {
   kp_real still[3] = { g->vx[i] - o->wx[i], g->vy[i] - o->wy[i], g->vz[i] - o->wz[i] };
   kp_real f[3] = { 0, 0, 0 };
   deform_resist(o, i, still, f);
-  f[0] = g->springs[r] + g->h * (f[0] + o->mass[i] * (o->gx + o->ex[i]));
-  f[1] = g->springs[g->rows + r] + g->h * (f[1] + o->mass[i] * (o->gy + o->ey[i]));
-  f[2] = g->springs[2 * g->rows + r] + g->h * (f[2] + o->mass[i] * (o->gz + o->ez[i]));
+  const kp_real *springs = g->springs + sweep_at(SWEEP_VECTOR, r);
+  f[0] = springs[0] + g->h * (f[0] + o->mass[i] * (o->gx + o->ex[i]));
+  f[1] = springs[SWEEP_SLICE] + g->h * (f[1] + o->mass[i] * (o->gy + o->ey[i]));
+  f[2] = springs[2 * SWEEP_SLICE] + g->h * (f[2] + o->mass[i] * (o->gz + o->ez[i]));
   if (!g->whole) {
     kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
     deform_free(g->hold[i], n, f);
@@ -782,7 +805,6 @@ KP_FN void sweep_push(int64_t e, const sweep_push_args *g) {
 
 // (D + L^T) t = x, and -S
 typedef struct sweep_back_args {
-  int64_t rows;
   sweep_entries entries;
   const kp_real *inverse, *x;
   kp_real *t;      // records
@@ -793,18 +815,17 @@ KP_FN void sweep_back(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_
   (void)k;
   int64_t i = sweep_first(j, i0);
   kp_lanes sum[3], t[3];
-  sweep_sum(&g->entries, 2 * j + 1, i, g->t, sum);
-  sweep_solve(g->inverse, g->rows, i, g->x, sum, t);
+  sweep_sum(&g->entries, 1, j, i, g->t, sum);
+  sweep_solve(g->inverse, i, g->x, sum, t);
   sweep_put_records(g->t, i, i0, i1, t);
   if (g->minus != NULL) {
     kp_lanes minus[3] = { -sum[0], -sum[1], -sum[2] };
-    sweep_put(g->minus, g->rows, i, i0, i1, minus);
+    sweep_put(g->minus, i, i0, i1, minus);
   }
 }
 
 // (D + L) w = x, and y = t + w
 typedef struct sweep_forth_args {
-  int64_t rows;
   sweep_entries entries;
   const kp_real *inverse, *x;
   const kp_real *t;  // records; NULL: none
@@ -816,8 +837,8 @@ KP_FN void sweep_forth(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep
   (void)k;
   int64_t i = sweep_first(j, i0);
   kp_lanes sum[3], w[3], t[3];
-  sweep_sum(&g->entries, 2 * j, i, g->w, sum);
-  sweep_solve(g->inverse, g->rows, i, g->x, sum, w);
+  sweep_sum(&g->entries, 0, j, i, g->w, sum);
+  sweep_solve(g->inverse, i, g->x, sum, w);
   sweep_put_records(g->w, i, i0, i1, w);
   if (g->t != NULL) {
     kp_records_load(g->t + KP_RECORD * i, t);
@@ -825,7 +846,7 @@ KP_FN void sweep_forth(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep
       w[c] += t[c];
     }
   }
-  sweep_put(g->y, g->rows, i, i0, i1, w);
+  sweep_put(g->y, i, i0, i1, w);
 }
 
 #define DEFORM_SWEEP_KERNELS(POINT, REDUCE, ROW, PAIR)                                             \
@@ -834,7 +855,7 @@ KP_FN void sweep_forth(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep
   ROW(blocks, solid)                                                                               \
   POINT(blocks, axis)                                                                              \
   ROW(sweep, block)                                                                                \
-  POINT(sweep, weigh)                                                                              \
+  ROW(sweep, weigh)                                                                                \
   POINT(sweep, gather)                                                                             \
   POINT(sweep, scatter)                                                                            \
   POINT(sweep, pack)                                                                               \

@@ -10,14 +10,13 @@
 
 static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend *backend),
                         kp_backend *backend) {
-  kp_buffer *all[] = {
-    &s->node,      &s->row,       &s->start,        &s->other,     &s->pair,       &s->pair_start,
-    &s->side,      &s->root.c[0], &s->root.c[1],    &s->root.c[2], &s->block,      &s->t,
-    &s->inverse,   &s->minus,     &s->pair_springs, &s->right,     &s->w,          &s->change,
-    &s->product,   &s->own,       &s->guess,        &s->wanted,    &s->pull.c[0],  &s->pull.c[1],
-    &s->pull.c[2], &s->low,       &s->high,         &s->begins,    &s->part_start, &s->parts,
-    &s->corner,    &s->blocks,    &s->corner_start, &s->wide,      &s->half
-  };
+  kp_buffer *all[] = { &s->node,         &s->row,     &s->start,  &s->other,      &s->run,
+                       &s->pair,         &s->low,     &s->high,   &s->begins,     &s->pair_start,
+                       &s->pair_springs, &s->parts,   &s->corner, &s->part_start, &s->corner_start,
+                       &s->wide,         &s->springs, &s->pull,   &s->blocks,     &s->block,
+                       &s->inverse,      &s->own,     &s->half,   &s->t,          &s->w,
+                       &s->minus,        &s->right,   &s->change, &s->product,    &s->guess,
+                       &s->wanted };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     each(all[k], backend);
   }
@@ -319,11 +318,12 @@ static int64_t write_side(const draft *m, int64_t i, int later, const entry_arra
     if (is_later(m, i, m->nodes.data[k]) == later) {
       int32_t pair = m->pairs.data[k];
       to->other[e] = to->row[m->nodes.data[k]];
+      to->pair[e] = 2 * pair;
       if (m->has_blocks) {
         (m->nodes.data[k] > i ? to->low : to->high)[pair] = (int32_t)e;
       } else {
         bool ends_here = m->a[to->springs[to->start[pair]]] != m->first + i;
-        to->pair[e] = 2 * pair + ends_here;
+        to->pair[e] += ends_here;
       }
       e += to->apart;
     }
@@ -331,8 +331,46 @@ static int64_t write_side(const draft *m, int64_t i, int later, const entry_arra
   return e;
 }
 
+// The row that the others of a slice of entries count up from, or -1. Entries that hold nothing
+// count with them, if what they would be is of the same colour.
+static int32_t run_of(const kp_sweep *s, const int32_t *pair, const int32_t *other) {
+  int64_t l = 0;
+  while (l < SWEEP_SLICE && pair[l] < 0) {
+    ++l;
+  }
+  if (l == SWEEP_SLICE || other[l] < l) {
+    return -1;
+  }
+  int64_t base = other[l] - l, first = 0;
+  for (int64_t k = l; k < SWEEP_SLICE; ++k) {
+    if (pair[k] >= 0 && other[k] != base + k) {
+      return -1;
+    }
+  }
+  for (size_t c = 0; c < s->colours.count; ++c) {
+    int64_t end = first + s->colours.data[c].n * SWEEP_SLICE;
+    if (base >= first && base + SWEEP_SLICE <= end) {
+      return (int32_t)base;
+    }
+    first = end;
+  }
+  return -1;
+}
+
+static kp_result find_runs(kp_sweep *s, const int32_t *pair, int32_t *other) {
+  int32_t *run;
+  KP_TRY(room(&s->run, KP_TYPE_I32, s->n_entries / SWEEP_SLICE, &run));
+  for (int64_t e = 0; e < s->n_entries; e += SWEEP_SLICE) {
+    run[e / SWEEP_SLICE] = run_of(s, pair + e, other + e);
+    for (int32_t l = 0; l < SWEEP_SLICE && run[e / SWEEP_SLICE] >= 0; ++l) {
+      other[e + l] = run[e / SWEEP_SLICE] + l;
+    }
+  }
+  return KP_OK;
+}
+
 static kp_result fill_entries(kp_sweep *s, const draft *m) {
-  int64_t n_sides = 2 * (s->rows / SWEEP_SLICE);
+  int64_t n_slices = s->rows / SWEEP_SLICE, n_sides = 2 * n_slices;
   int32_t *node, *row, *start, *other, *pair;
   KP_TRY(kp_buffer_get(&s->node, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&node));
   const uint8_t *wide;
@@ -342,11 +380,11 @@ static kp_result fill_entries(kp_sweep *s, const draft *m) {
   start[0] = 0;
   for (int64_t k = 0; k < n_sides; ++k) {
     int32_t width = 0;
-    for (int64_t r = k / 2 * SWEEP_SLICE; r < (k / 2 + 1) * SWEEP_SLICE; ++r) {
-      int32_t length = node[r] < 0 ? 0 : count_side(m, node[r] - m->first, (int)(k % 2));
+    for (int64_t r = k % n_slices * SWEEP_SLICE; r < (k % n_slices + 1) * SWEEP_SLICE; ++r) {
+      int32_t length = node[r] < 0 ? 0 : count_side(m, node[r] - m->first, (int)(k / n_slices));
       width = length > width ? length : width;
     }
-    width = wide[k / 2] ? (width + SWEEP_SLICE - 1) / SWEEP_SLICE : width;
+    width = wide[k % n_slices] ? (width + SWEEP_SLICE - 1) / SWEEP_SLICE : width;
     start[k + 1] = start[k] + width * SWEEP_SLICE;
   }
   s->n_entries = start[n_sides];
@@ -359,13 +397,13 @@ static kp_result fill_entries(kp_sweep *s, const draft *m) {
   KP_TRY(kp_buffer_get(&s->pair_start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.start));
   for (int64_t k = 0; k < n_sides; ++k) {
     for (int64_t l = 0; l < SWEEP_SLICE; ++l) {
-      int64_t r = k / 2 * SWEEP_SLICE + l, e = start[k] + l;
-      if (wide[k / 2] && l > 0) {
+      int64_t r = k % n_slices * SWEEP_SLICE + l, e = start[k] + l;
+      if (wide[k % n_slices] && l > 0) {
         break;  // the first row has all of them
       }
-      to.apart = wide[k / 2] ? 1 : SWEEP_SLICE;
+      to.apart = wide[k % n_slices] ? 1 : SWEEP_SLICE;
       if (node[r] >= 0) {
-        e = write_side(m, node[r] - m->first, (int)(k % 2), &to, e);
+        e = write_side(m, node[r] - m->first, (int)(k / n_slices), &to, e);
       }
       for (; e < start[k + 1]; e += to.apart) {
         other[e] = (int32_t)r;
@@ -373,7 +411,7 @@ static kp_result fill_entries(kp_sweep *s, const draft *m) {
       }
     }
   }
-  return KP_OK;
+  return find_runs(s, pair, other);
 }
 
 // Whether the first spring of a pair begins at its lower node.
@@ -471,12 +509,11 @@ static kp_result make_vectors(kp_sweep *s) {
   KP_TRY(kp_vector_resize(&s->half, SWEEP_BLOCK * s->rows));
   KP_TRY(kp_vector_resize(&s->own, SWEEP_OWN * s->rows));
   if (!s->has_blocks) {
-    KP_TRY(kp_vector3_resize(&s->root, KP_TYPE_REAL, s->n_entries));
-    KP_TRY(kp_vector_resize(&s->side, s->n_entries));
+    KP_TRY(kp_vector_resize(&s->springs, SWEEP_SPRING * s->n_entries));
   }
-  for (int c = 0; c < 3 && s->has_springs; ++c) {
-    KP_TRY(kp_vector_resize(&s->pull.c[c], s->n_entries));
-    KP_TRY(kp_vector_fill(s->n_entries, 0.0, &s->pull.c[c]));
+  if (s->has_springs) {
+    KP_TRY(kp_vector_resize(&s->pull, SWEEP_VECTOR * s->n_entries));
+    KP_TRY(kp_vector_fill(SWEEP_VECTOR * s->n_entries, 0.0, &s->pull));
   }
   return KP_OK;
 }
