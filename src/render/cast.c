@@ -28,28 +28,27 @@ enum {
   CAUSTICS,
   WATER,
   GLOW,
-  VOLUMES,
-  VOLUME_ARRAYS = 5,  // density, emission, scalar, light, warm
-  RGBA = VOLUMES + VOLUME_ARRAYS * KP_CAST_VOLUMES,
+  GRIDS,
+  VOLUME_RAYS,
+  RGBA,
   DEPTH,
   N_BUFFERS
 };
 
+enum { DENSITY, EMISSION, SCALAR, LIGHT, WARM, VOLUME_ARRAYS };
+
+#define RAY_BYTES ((int64_t)128 << 20)  // of rays through many volumes in one launch
+
 struct kp_cast {
   kp_backend *backend, *own;  // where it runs, and the one that was opened for it
   kp_buffer buffers[N_BUFFERS];
+  kp_buffer *volumes;  // VOLUME_ARRAYS of each
+  int n_volumes;
   double moment;  // of the trees that were sent
   bool has_trees;
 };
 
 const char *kp_cast_obstacle(const kp_render_scene *scene) {
-  int n_volumes = 0;
-  for (int k = 0; k < scene->n_volumes; ++k) {
-    n_volumes += scene->volumes[k].look.visible ? 1 : 0;
-  }
-  if (n_volumes > KP_CAST_VOLUMES) {
-    return "more than six volumes";
-  }
   for (int k = 0; k < scene->n_lines; ++k) {
     const kp_look_def *look = &scene->lines[k].look;
     if (look->visible && look->stroke == KP_STROKE_LUMISLICE) {
@@ -62,13 +61,13 @@ const char *kp_cast_obstacle(const kp_render_scene *scene) {
 // ---- what is sent
 
 // Room for n elements on the host side; at least one, so that no pointer is NULL for nothing.
-static void *fill(struct kp_cast *c, int buffer, int64_t n, size_t element, bool *ok) {
+static void *fill_buffer(kp_buffer *buffer, int64_t n, size_t element, bool *ok) {
   size_t size = (size_t)(n > 0 ? n : 1) * element;
-  if (!*ok || kp_buffer_resize(&c->buffers[buffer], size) != KP_OK) {
+  if (!*ok || kp_buffer_resize(buffer, size) != KP_OK) {
     *ok = false;
     return NULL;
   }
-  void *host = kp_buffer_host(&c->buffers[buffer], KP_ACCESS_OVERWRITE);
+  void *host = kp_buffer_host(buffer, KP_ACCESS_OVERWRITE);
   if (host == NULL) {
     *ok = false;
   } else {
@@ -77,12 +76,20 @@ static void *fill(struct kp_cast *c, int buffer, int64_t n, size_t element, bool
   return host;
 }
 
-static void send(struct kp_cast *c, int buffer, const void *bytes, int64_t n, size_t element,
-                 bool *ok) {
-  void *host = fill(c, buffer, n, element, ok);
+static void send_buffer(kp_buffer *buffer, const void *bytes, int64_t n, size_t element, bool *ok) {
+  void *host = fill_buffer(buffer, n, element, ok);
   if (*ok && n > 0) {
     memcpy(host, bytes, (size_t)n * element);
   }
+}
+
+static void *fill(struct kp_cast *c, int buffer, int64_t n, size_t element, bool *ok) {
+  return fill_buffer(&c->buffers[buffer], n, element, ok);
+}
+
+static void send(struct kp_cast *c, int buffer, const void *bytes, int64_t n, size_t element,
+                 bool *ok) {
+  send_buffer(&c->buffers[buffer], bytes, n, element, ok);
 }
 
 static void send_materials(struct kp_cast *c, const kp_pass *pass, bool *ok) {
@@ -203,7 +210,7 @@ static void send_volume_values(struct kp_cast *c, const kp_pass *pass, bool *ok)
     int64_t n = (int64_t)g->n[0] * g->n[1] * g->n[2];
     for (int f = 0; f < 3; ++f) {
       if (values[f] != NULL) {
-        send(c, VOLUMES + VOLUME_ARRAYS * k + f, values[f], n, sizeof(float), ok);
+        send_buffer(&c->volumes[VOLUME_ARRAYS * k + f], values[f], n, sizeof(float), ok);
       }
     }
   }
@@ -215,10 +222,10 @@ static void send_volumes(struct kp_cast *c, const kp_pass *pass, bool *ok) {
     const kp_volume_grid *g = &pass->grids[k];
     int64_t n = (int64_t)g->n[0] * g->n[1] * g->n[2];
     memcpy(glow + (int64_t)KP_EMISSION_STEPS * k, g->glow, KP_EMISSION_STEPS * sizeof *glow);
-    send(c, VOLUMES + VOLUME_ARRAYS * k + 3, g->light, n, sizeof *g->light, ok);
+    send_buffer(&c->volumes[VOLUME_ARRAYS * k + LIGHT], g->light, n, sizeof *g->light, ok);
     if (g->warm != NULL) {
       n = (int64_t)g->n_warm[0] * g->n_warm[1] * g->n_warm[2];
-      send(c, VOLUMES + VOLUME_ARRAYS * k + 4, g->warm, n, sizeof *g->warm, ok);
+      send_buffer(&c->volumes[VOLUME_ARRAYS * k + WARM], g->warm, n, sizeof *g->warm, ok);
     }
   }
 }
@@ -235,6 +242,15 @@ kp_result kp_cast_create(const kp_pass *pass, kp_backend *backend, struct kp_cas
   c->backend = backend != NULL ? backend : c->own;
   for (int k = 0; k < N_BUFFERS; ++k) {
     kp_buffer_init(&c->buffers[k], c->backend);
+  }
+  int n_arrays = VOLUME_ARRAYS * pass->n_volumes;
+  c->volumes = kp_alloc_zero((size_t)(n_arrays + 1) * sizeof *c->volumes, KP_MEMORY_RENDER);
+  if (c->volumes == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  c->n_volumes = pass->n_volumes;
+  for (int k = 0; k < n_arrays; ++k) {
+    kp_buffer_init(&c->volumes[k], c->backend);
   }
   // of 4 bytes: float where kp_real is
   c->buffers[RGBA].type = sizeof(kp_real) == sizeof(float) ? KP_TYPE_REAL : KP_TYPE_U32;
@@ -262,6 +278,10 @@ void kp_cast_destroy(struct kp_cast **cast) {
   for (int k = 0; c->backend != NULL && k < N_BUFFERS; ++k) {
     kp_buffer_free(&c->buffers[k]);
   }
+  for (int k = 0; k < VOLUME_ARRAYS * c->n_volumes; ++k) {
+    kp_buffer_free(&c->volumes[k]);
+  }
+  kp_free(c->volumes);
   kp_backend_destroy(&c->own);
   kp_free(c);
   *cast = NULL;
@@ -353,22 +373,56 @@ static void bind_tree(struct kp_cast *c, kp_call *call, cast_pixel_args *a,
   }
 }
 
-static void bind_volumes(struct kp_cast *c, kp_call *call, cast_pixel_args *a,
-                         const kp_pass *pass) {
-  KP_BIND(call, a, scene.fire, &c->buffers[FIRE], KP_ACCESS_READ);
+// Those of a scene with few volumes come with the arguments.
+static void bind_few_volumes(struct kp_cast *c, kp_call *call, cast_pixel_args *a,
+                             const kp_pass *pass) {
   for (int k = 0; k < pass->n_volumes; ++k) {
-    kp_buffer *b = &c->buffers[VOLUMES + VOLUME_ARRAYS * k];
-    kp_volume_grid *g = &a->scene.grids[k];
+    kp_buffer *b = &c->volumes[VOLUME_ARRAYS * k];
+    kp_volume_grid *g = &a->scene.few[k];
     *g = pass->grids[k];
     bool glows = g->emission != NULL, is_warm = g->warm != NULL, has_scalar = g->scalar != NULL;
     g->glow_first = KP_EMISSION_STEPS * k;
-    KP_BIND(call, a, scene.grids[k].density, &b[0], KP_ACCESS_READ);
-    KP_BIND(call, a, scene.grids[k].emission, glows ? &b[1] : NULL, KP_ACCESS_READ);
-    KP_BIND(call, a, scene.grids[k].scalar, has_scalar ? &b[2] : NULL, KP_ACCESS_READ);
-    KP_BIND(call, a, scene.grids[k].light, &b[3], KP_ACCESS_READ);
-    KP_BIND(call, a, scene.grids[k].warm, is_warm ? &b[4] : NULL, KP_ACCESS_READ);
-    KP_BIND(call, a, scene.grids[k].glow, &c->buffers[GLOW], KP_ACCESS_READ);
+    KP_BIND(call, a, scene.few[k].density, &b[DENSITY], KP_ACCESS_READ);
+    KP_BIND(call, a, scene.few[k].emission, glows ? &b[EMISSION] : NULL, KP_ACCESS_READ);
+    KP_BIND(call, a, scene.few[k].scalar, has_scalar ? &b[SCALAR] : NULL, KP_ACCESS_READ);
+    KP_BIND(call, a, scene.few[k].light, &b[LIGHT], KP_ACCESS_READ);
+    KP_BIND(call, a, scene.few[k].warm, is_warm ? &b[WARM] : NULL, KP_ACCESS_READ);
+    KP_BIND(call, a, scene.few[k].glow, &c->buffers[GLOW], KP_ACCESS_READ);
   }
+}
+
+// Any number of volumes: grids whose pointers are those of the device, and room for the rays of
+// `pixels`.
+static kp_result bind_many_volumes(struct kp_cast *c, kp_call *call, cast_pixel_args *a,
+                                   const kp_pass *pass, int64_t pixels) {
+  bool ok = true;
+  kp_volume_grid *grids = fill(c, GRIDS, pass->n_volumes, sizeof *grids, &ok);
+  kp_buffer *rays = &c->buffers[VOLUME_RAYS];
+  size_t size = (size_t)(pixels * pass->n_volumes) * sizeof(kp_volume_ray);
+  KP_TRY(ok ? kp_buffer_resize(rays, size) : KP_ERROR_MEMORY);
+  for (int k = 0; k < pass->n_volumes; ++k) {
+    kp_volume_grid *g = &grids[k];
+    *g = pass->grids[k];
+    g->glow_first = KP_EMISSION_STEPS * k;
+    void *of[VOLUME_ARRAYS + 1] = { NULL };
+    bool has[VOLUME_ARRAYS] = { true, g->emission != NULL, g->scalar != NULL, true,
+                                g->warm != NULL };
+    for (int f = 0; f < VOLUME_ARRAYS; ++f) {
+      kp_buffer *b = &c->volumes[VOLUME_ARRAYS * k + f];
+      KP_TRY(has[f] ? kp_buffer_get(b, KP_SIDE_DEVICE, KP_ACCESS_READ, &of[f]) : KP_OK);
+    }
+    KP_TRY(kp_buffer_get(&c->buffers[GLOW], KP_SIDE_DEVICE, KP_ACCESS_READ, &of[VOLUME_ARRAYS]));
+    g->density = of[DENSITY];
+    g->emission = of[EMISSION];
+    g->scalar = of[SCALAR];
+    g->light = of[LIGHT];
+    g->warm = of[WARM];
+    g->glow = of[VOLUME_ARRAYS];
+  }
+  KP_BIND(call, a, scene.many, &c->buffers[GRIDS], KP_ACCESS_READ);
+  KP_BIND(call, a, rays, rays, KP_ACCESS_OVERWRITE);
+  call->has_unbound = true;
+  return KP_OK;
 }
 
 // The map of this pass, from view space into that of the rays.
@@ -402,7 +456,15 @@ kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
   kp_call call;
   kp_call_init(&call, &cast_pixel_kernel, &a);
   bind_tree(c, &call, &a, pass->rays);
-  bind_volumes(c, &call, &a, pass);
+  int64_t pixels = pass->def->width * pass->def->height, launch = pixels;
+  KP_BIND(&call, &a, scene.fire, &c->buffers[FIRE], KP_ACCESS_READ);
+  if (pass->n_volumes <= KP_CAST_VOLUMES) {
+    bind_few_volumes(c, &call, &a, pass);
+  } else {
+    int64_t most = RAY_BYTES / (pass->n_volumes * (int64_t)sizeof(kp_volume_ray));
+    launch = most < pixels ? (most > 1024 ? most : 1024) : pixels;
+    KP_TRY(bind_many_volumes(c, &call, &a, pass, launch));
+  }
   KP_BIND(&call, &a, scene.triangles, &c->buffers[TRIANGLES], KP_ACCESS_READ);
   KP_BIND(&call, &a, scene.normals, &c->buffers[NORMALS], KP_ACCESS_READ);
   KP_BIND(&call, &a, scene.vertex_colors, &c->buffers[VERTEX_COLORS], KP_ACCESS_READ);
@@ -422,7 +484,11 @@ kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
   KP_BIND(&call, &a, scene.around, is_around ? &c->buffers[AROUND] : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, rgba, &c->buffers[RGBA], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, depth, &c->buffers[DEPTH], KP_ACCESS_WRITE);
-  return kp_call_run(c->backend, &call, pass->def->width * pass->def->height);
+  for (; a.first < pixels; a.first += launch) {
+    int64_t left = pixels - a.first;
+    KP_TRY(kp_call_run(c->backend, &call, left < launch ? left : launch));
+  }
+  return KP_OK;
 }
 
 kp_result kp_cast_read(struct kp_cast *c, kp_picture *picture) {

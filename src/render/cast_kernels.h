@@ -14,7 +14,7 @@
 #include "render/volume_march.h"
 
 #define KP_CAST_GROUND 1
-#define KP_CAST_VOLUMES 6     // at most, in one scene
+#define KP_CAST_VOLUMES 6     // that come with the arguments; more are read from memory
 #define KP_CAST_WIRES 256     // faces of wireframes that a ray passes
 #define KP_CAST_CLOSED 0.75f  // of the sky that a crevice misses; the rest comes from its walls
 
@@ -43,7 +43,8 @@ typedef struct kp_cast_scene {
   const kp_rgb *around;      // what lies around it, as kp_environment has it; or NULL
   kp_caustics_map caustics;  // without a width where there are none
   const kp_fire_light *fire;
-  kp_volume_grid grids[KP_CAST_VOLUMES];
+  kp_volume_grid few[KP_CAST_VOLUMES];
+  const kp_volume_grid *many;  // instead of them, or NULL
 } kp_cast_scene;
 
 // What is the same for all pixels of a pass.
@@ -534,21 +535,24 @@ KP_WALK_FN kp_rgb kp_walk_shade(kp_walk *w, const kp_walk_path *ray, const kp_ca
 typedef struct cast_pixel_args {
   kp_cast_scene scene;
   kp_cast_frame frame;
+  int64_t first;        // pixel of this launch
+  kp_volume_ray *rays;  // with many volumes, one for each of them and each pixel of the launch
   float *rgba;
   float *depth;  // along the view, of the first pass
 } cast_pixel_args;
 
-KP_FN void cast_pixel(int64_t i, const cast_pixel_args *a) {
+KP_FN void cast_pixel(int64_t at, const cast_pixel_args *a) {
   const kp_cast_frame *f = &a->frame;
+  int64_t i = a->first + at;
   kp_cast_world world;
   world.scene = &a->scene;
   world.frame = f;
   world.x = (int)(i % f->width);
   world.y = (int)(i / f->width);
   world.air = f->air;
-  world.air.grids = a->scene.grids;
-  kp_volume_ray volumes[KP_CAST_VOLUMES];
-  world.volumes = volumes;
+  world.air.grids = a->scene.many != NULL ? a->scene.many : a->scene.few;
+  kp_volume_ray few[KP_CAST_VOLUMES];
+  world.volumes = a->scene.many != NULL ? a->rays + at * f->air.n : few;
   world.noise = f->count > 1 ? kp_shading_spread(f->index, world.x, world.y, 5) : 0.5f;
   kp_walk_frame frame;
   frame.size = f->size;

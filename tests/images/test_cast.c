@@ -265,7 +265,7 @@ static void rays_march_through_smoke(void **state) {
   (void)state;
   static stage s;
   static cloud c;
-  kp_render_volume volumes[7];
+  kp_render_volume volumes[9];
   make_stage(&s, true);
   make_smoke(volumes, &c);
   s.scene.volumes = volumes;
@@ -283,13 +283,40 @@ static void rays_march_through_smoke(void **state) {
   s.scene.n_volumes = 2;
   def = make_def(32);
   assert_methods_agree(&s.scene, def, 0.02, 0.003);
-  for (int k = 2; k < 7; ++k) {
-    volumes[k] = volumes[1];
+  // any number of them, with and without flames, some within others
+  for (int k = 2; k < 9; ++k) {
+    volumes[k] = volumes[k % 2];
+    volumes[k].origin = kp_vec3_make(0.1 * k, 0.05 * k, 0.8 - 0.1 * k);
   }
-  s.scene.n_volumes = 6;
+  s.scene.n_volumes = 9;
   assert_null(kp_render_not_by_rays(&s.scene));
-  s.scene.n_volumes = 7;
-  assert_string_equal(kp_render_not_by_rays(&s.scene), "more than six volumes");
+  assert_mirror_draws_it(&s.scene, make_def(2));
+  assert_methods_agree(&s.scene, make_def(32), 0.02, 0.003);
+}
+
+// So many volumes that their rays take more than one launch.
+static void rays_march_through_a_hundred(void **state) {
+  (void)state;
+  enum { MANY = 100 };
+  static stage s;
+  static cloud c;
+  static kp_render_volume volumes[MANY];
+  make_stage(&s, false);
+  make_smoke(volumes, &c);
+  for (int k = 2; k < MANY; ++k) {
+    volumes[k] = volumes[1];
+    volumes[k].cell = 0.15 / CELLS;
+    volumes[k].origin = kp_vec3_make(0.1 * (k % 10), 0.1 * (k / 10), 0.3);
+  }
+  s.scene.volumes = volumes + 2;
+  s.scene.n_volumes = MANY - 2;
+  s.scene.n_meshes = s.scene.n_lines = s.scene.n_points = 0;
+  kp_render_def def = make_def(2);
+  def.width = 240;
+  def.height = 180;
+  def.occlusion = 0.0;
+  def.box = false;
+  assert_methods_agree(&s.scene, def, 0.005, 0.0005);
 }
 
 // In a world that is white all around nothing clear can be seen: no light is lost.
@@ -421,6 +448,7 @@ int main(void) {
     cmocka_unit_test(rays_show_what_the_rasteriser_shows),
     cmocka_unit_test(rays_see_what_lies_around),
     cmocka_unit_test(rays_march_through_smoke),
+    cmocka_unit_test(rays_march_through_a_hundred),
     cmocka_unit_test(rays_lay_sprites_over_each_other),
     cmocka_unit_test(rays_draw_wireframes),
     cmocka_unit_test(rays_light_fibres),
