@@ -26,3 +26,4 @@ collider "string" {
 }
 
 output { frames = 72, fps = 24 }
+render { background = "dark", box = false }

@@ -10,5 +10,6 @@ collider "ball" {
   position = {0, 0.35, 0}, rotation_deg = function(t) return {0, -90 * math.max(t - 1, 0), 0} end,
   color = {0.75, 0.72, 0.65},
 }
-render { camera_position = {1.5, 1.5, 2.2}, camera_target = {0, 0.35, 0}, box = false }
+look "sheet" { color = {0.16, 0.42, 0.68}, two_sided = true, color_back = {0.90, 0.72, 0.36}, gloss = 0.15 }
+render { camera_position = {1.15, 1.05, 1.75}, camera_target = {0, 0.26, 0}, box = false }
 output { frames = 72, fps = 24 }

@@ -19,11 +19,11 @@ for i = 1, n do
     position = {x, 0, z}, rotation_deg = {0, turn, 0}, density = 900, friction = 0.4,
     velocity = i == 1 and {0.25 * dx / length, 0, 0.25 * dz / length} or {0, 0, 0},
     angular_velocity = i == 1 and {5 * dz / length, 0, -5 * dx / length} or {0, 0, 0},
-    color = {0.75 - 0.55 * shade, 0.25 + 0.2 * shade, 0.15 + 0.45 * shade},
   }
+  look(string.format("d%02d", i)) { color = {0.92 - 0.80 * shade, 0.36 + 0.12 * shade, 0.14 + 0.48 * shade}, gloss = 0.5 }
   phi = phi + step / length
   r = r + slope * step / length
 end
 
 output { frames = 240, fps = 60 }
-render { camera_position = {1.1, 1.7, 2.1}, camera_target = {0, 0, 0.05}, box = false }
+render { camera_position = {-0.15, 1.0, 2.3}, camera_target = {0.02, -0.02, 0.1}, box = false, sun = {-0.7, 0.55, 0.1} }

@@ -27,3 +27,4 @@ vortices "rolls" {
 }
 
 output { frames = 84, fps = 24 }
+render { background = "dark", box = false, camera_zoom = 1.3 }

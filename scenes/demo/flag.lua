@@ -8,5 +8,7 @@ cloth "flag" {
 pin "mast" { of = "flag", shape = box { min = {-0.01, 1, -0.1}, max = {0.01, 3, 0.1} } }
 collider "pole" { shape = cylinder { a = {-0.03, 0, 0}, b = {-0.03, 2.6, 0}, radius = 0.02 }, color = {0.6, 0.6, 0.62} }
 wind "gusts" { velocity = function(t) return {5 + 2 * math.sin(1.7 * t), 0.3 * math.sin(3.1 * t), 1.5 * math.sin(2.3 * t)} end }
-render { camera_position = {1.2, 2.2, 3.8}, camera_target = {0.8, 1.6, 0}, box = false }
+look "flag" { color = {0.80, 0.16, 0.12}, two_sided = true, color_back = {0.93, 0.86, 0.70}, gloss = 0.1 }
+look "pole" { color = {0.72, 0.73, 0.76}, gloss = 0.6 }
+render { camera_position = {1.1, 1.7, 3.4}, camera_target = {0.72, 1.72, 0}, box = false, background = "sky" }
 output { frames = 72, fps = 24 }

@@ -18,6 +18,6 @@ collider "plate" {
   color = {0.35, 0.37, 0.42},
 }
 
-output { frames = 60, fps = 30 }
-look "starch" { color_by = "stiffening", color_map = "heat", range_max = 40, smooth = 0.6 }
-render { camera_azimuth_deg = 30, camera_elevation_deg = 22, camera_zoom = 1.2 }
+output { frames = 60, fps = 30, surface = { from = "starch" } }
+look "starch" { color_by = "stiffening", color_map = "heat", range_max = 40, smooth = 0.6, gloss = 0.5 }
+render { camera_position = {0.55, 0.42, 0.85}, camera_target = {0.25, 0.11, 0.25}, box = false }

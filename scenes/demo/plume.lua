@@ -12,3 +12,4 @@ source "vent" {
 }
 
 output { frames = 72, fps = 24 }
+render { background = "dark", box = false, camera_zoom = 1.4 }

@@ -15,18 +15,19 @@ local shapes = {
   function() return cylinder { a = {0, -0.1, 0}, b = {0, 0.1, 0}, radius = 0.1 } end,
   function() return capsule { a = {0, -0.1, 0}, b = {0, 0.1, 0}, radius = 0.08 } end,
 }
-local colors = { {0.80, 0.33, 0.16}, {0.93, 0.75, 0.25}, {0.20, 0.45, 0.60}, {0.35, 0.55, 0.30} }
+local colors = { {0.88, 0.33, 0.14}, {0.96, 0.74, 0.18}, {0.14, 0.44, 0.66}, {0.30, 0.58, 0.28} }
 
 for i = 0, 199 do
   local kind = i % 4 + 1
   local x, z, y = i % 5 - 2, i // 5 % 5 - 2, i // 25
   body(string.format("b%03d", i)) {
-    shape = shapes[kind](), color = colors[kind],
+    shape = shapes[kind](),
     density = 800, friction = 0.6, rolling_friction = 0.002,
     position = {0.3 * x + 0.02 * (i % 3), 0.3 + 0.34 * y, 0.3 * z + 0.02 * (i % 7 - 3)},
     rotation_deg = {17 * i, 31 * i, 7 * i},
   }
+  look(string.format("b%03d", i)) { color = colors[kind], gloss = 0.5 }
 end
 
 output { frames = 180, fps = 60 }
-render { camera_position = {2.3, 2.3, 3.6}, camera_target = {0, 0.5, 0}, box = false }
+render { camera_position = {1.9, 2.1, 3.3}, camera_target = {0, 0.42, 0.15}, box = false }

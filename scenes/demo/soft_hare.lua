@@ -8,4 +8,6 @@ soft "hare" {
   position = {0, 0.45, 0}, rotation_deg = {0, 30, 0}, self = false, color = {0.50, 0.28, 0.15},
 }
 collider "ground" { shape = plane { point = {0, 0.02, 0}, normal = {0, 1, 0} } }
+look "hare" { color = {0.80, 0.52, 0.30}, gloss = 0.4 }
+render { camera_position = {0.9, 0.6, 1.5}, camera_target = {0, 0.3, 0}, box = false }
 output { frames = 45, fps = 30 }

@@ -23,4 +23,5 @@ end
 collider "ball" { shape = sphere { center = {0, 0, 0}, radius = 0.35 }, position = place, friction = 0.3, color = {0.12, 0.12, 0.13} }
 
 output { frames = 150, fps = 60 }
-render { camera_position = {4.2, 2.2, 5.2}, camera_target = {0, 0.9, 0.4}, box = false }
+look "ball" { color = {0.20, 0.20, 0.22}, gloss = 0.7 }
+render { camera_position = {3.6, 1.5, 5.0}, camera_target = {0.05, 1.0, 0.3}, box = false, background = "sky", sun = {-0.5, 0.7, 0.5} }

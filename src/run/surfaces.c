@@ -391,7 +391,8 @@ static const struct {
   const char *name;
   const char *unit;
 } carried[] = {
-  { "velocity", "m/s" }, { "concentration", "" }, { "color", "" }, { "temperature", "K" }
+  { "velocity", "m/s" },  { "concentration", "" }, { "color", "" },
+  { "temperature", "K" }, { "stiffening", "" },
 };
 
 // The field if all parts have it in a form that means can be taken of.

@@ -1,6 +1,7 @@
 // Surfaces in frames: liquids that mix have one surface when they are joined, which carries their
 // concentration and velocity and takes after the look of the first.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "geom/mesh.h"
@@ -132,6 +133,44 @@ static void test_joined(void **state) {
   assert_non_null(drawn->meshes[0].scalar);
   assert_false(drawn->meshes[0].look.water);
   kp_frame_scene_destroy(&scene);
+  kp_frame_free(&frame);
+  kp_world_destroy(&world);
+}
+
+// What shear-thickening fluid remembers is on its surface too, and colours it.
+static void test_stiffening(void **state) {
+  kp_test_settings settings =
+      kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(0.4, 0.8, 0.4));
+  kp_world *world = kp_test_world(&settings);
+  kp_liquid_def starch =
+      kp_test_liquid("starch", kp_vec3_make(0, 0, 0), kp_vec3_make(0.4, 0.3, 0.4), D);
+  starch.method = KP_LIQUID_STF;
+  assert_ok(kp_world_add_liquid(world, &starch));
+  assert_ok(kp_world_build(world));
+  kp_test_steps(world, 40);
+  int64_t n = kp_world_count(world, "starch");
+  double *values = malloc((size_t)n * sizeof *values), most = 0.0;
+  assert_non_null(values);
+  assert_ok(kp_world_read(world, "starch", "stiffening", 0, values, n));
+  for (int64_t i = 0; i < n; ++i) {
+    most = fmax(most, values[i]);
+  }
+  free(values);
+  assert_true(most > 0.0);
+  kp_surface_out how = kp_default_surface_out();
+  kp_text_copy(how.from, sizeof how.from, "starch");
+  kp_frame *frame = load(world, &how, *state);
+  const kp_frame_mesh *mesh = kp_frame_find_mesh(frame, "surface of starch");
+  const kp_frame_field *field = kp_frame_find_field(&mesh->fields, "stiffening");
+  assert_non_null(field);
+  double shown = 0.0;
+  for (uint64_t i = 0; i < mesh->n_vertices; ++i) {
+    double value = kp_frame_value(field, 0, i);
+    assert_between(value, 0.0, 1.000001 * most);
+    shown = fmax(shown, value);
+  }
+  print_message("stiffening up to %g inside, %g on the surface\n", most, shown);
+  assert_true(shown > 0.1 * most);
   kp_frame_free(&frame);
   kp_world_destroy(&world);
 }
@@ -320,6 +359,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_depth, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_joined, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(test_stiffening, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_apart, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test(test_device),
     cmocka_unit_test(test_grid_device),

@@ -31,4 +31,4 @@ look "dragons" { color = {0.16, 0.42, 0.70}, smooth = 0.8, gloss = 0.5 }
 look "surface of dragons" { water = false, color = {0.16, 0.42, 0.70}, gloss = 0.5 }
 look "surface of red_dragon" { water = false, color = {0.72, 0.16, 0.12}, gloss = 0.5 }
 look "red_dragon" { color = {0.72, 0.16, 0.12}, smooth = 0.8, gloss = 0.5 }
-render { camera_position = {1.1, 0.75, 1.5}, camera_target = {0.0, -0.02, 0}, box = true, background = "sky" }
+render { camera_position = {1.25, 0.62, 1.75}, camera_target = {0.0, -0.06, 0}, box = false, background = "sky" }

@@ -30,4 +30,4 @@ collider "bowl" { shape = cylinder { a = {0, 0.22, 0}, b = {0, 0.26, 0}, radius 
 
 output { frames = 300, fps = 60, surface = { from = "water", field = "anisotropic" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.8, gloss = 0.6 }
-render { camera_position = {1.1, 0.95, 1.5}, camera_target = {0, 0.26, 0}, box = false, ground_height = 0.05, background = "sky" }
+render { camera_position = {1.0, 0.85, 1.45}, camera_target = {0, 0.27, 0}, box = false, ground_height = 0.05, background = "sky" }

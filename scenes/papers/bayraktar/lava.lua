@@ -23,8 +23,9 @@ collider "hill" {
   spacing = 0.0121, layers = 1, color = {0.16, 0.14, 0.13},
 }
 
-output { frames = 300, fps = 30 }
+output { frames = 300, fps = 30, surface = { from = "lava", reach = 2.8, smooth = 8 } }
 
 look "lava" { color = {1.0, 0.36, 0.06}, color_by = "velocity", color_map = "heat", range_min = -0.6, range_max = 1.4, smooth = 0.9, gloss = 0.3 }
+look "surface of lava" { water = false, color_by = "speed", color_map = "heat", range_min = -0.6, range_max = 1.4, gloss = 0.35 }
 look "hill" { color = {0.30, 0.27, 0.25}, gloss = 0.05 }
-render { camera_position = {3.1, 1.5, 2.0}, camera_target = {1.05, 0.42, 0}, box = false }
+render { camera_position = {3.3, 1.75, 2.05}, camera_target = {1.12, 0.4, 0.05}, box = false }

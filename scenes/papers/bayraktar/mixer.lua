@@ -40,8 +40,10 @@ turning("paddle_w", box { min = {-0.23, 0.01, -0.014}, max = {-0.09, 0.21, 0.014
 turning("paddle_n", box { min = {-0.014, 0.01, 0.09}, max = {0.014, 0.21, 0.23} })
 turning("paddle_s", box { min = {-0.014, 0.01, -0.23}, max = {0.014, 0.21, -0.09} })
 
-output { frames = 240, fps = 60 }
+output { frames = 240, fps = 60, surface = { from = "all" } }
 
+look "surface of heavy" { water = false, color = {0.72, 0.16, 0.14}, gloss = 0.6 }
+look "surface of light" { water = false, color = {0.95, 0.76, 0.24}, gloss = 0.6 }
 look "heavy" { color = {0.72, 0.16, 0.14}, smooth = 0.8, gloss = 0.5 }
 look "light" { color = {0.95, 0.76, 0.24}, smooth = 0.8, gloss = 0.5 }
-render { camera_position = {1.0, 0.85, 1.4}, camera_target = {0.3, 0.15, 0.3}, box = false }
+render { camera_position = {0.86, 0.86, 1.16}, camera_target = {0.3, 0.15, 0.3}, box = false, background = "sky" }

@@ -14,4 +14,4 @@ liquid "water" {
 
 output { frames = 180, fps = 60, surface = { from = "water", field = "anisotropic" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 12, camera_elevation_deg = 14, camera_zoom = 1.05, background = "sky" }
+render { camera_position = {1.15, 0.35, 1.75}, camera_target = {0, -0.12, 0}, box = false, background = "sky" }

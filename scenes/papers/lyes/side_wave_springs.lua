@@ -6,6 +6,6 @@ liquid "water" {
   shape = box { min = {-0.5, -0.45, -0.5}, max = {-0.2, 0.25, 0.5} },
 }
 
-output { frames = 180, fps = 60 }
+output { frames = 180, fps = 60, surface = { from = "water" } }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.5, gloss = 0.5 }
-render { camera_azimuth_deg = 12, camera_elevation_deg = 14, camera_zoom = 1.05, ground = "plain" }
+render { camera_position = {1.15, 0.35, 1.75}, camera_target = {0, -0.12, 0}, box = false, background = "sky" }

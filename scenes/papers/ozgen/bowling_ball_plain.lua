@@ -17,6 +17,7 @@ body "ball" {
   density = 1500, velocity = {1.2, 0, 0}, color = {0.05, 0.07, 0.20},
 }
 
-output { frames = 60, fps = 30 }
-look "starch" { color = {0.92, 0.90, 0.84}, smooth = 1 }
-render { camera_azimuth_deg = 25, camera_elevation_deg = 24, camera_zoom = 1 }
+output { frames = 60, fps = 30, surface = { from = "starch" } }
+look "surface of starch" { water = false, color = {0.92, 0.90, 0.84}, gloss = 0.5 }
+look "starch" { color = {0.92, 0.90, 0.84}, smooth = 1, gloss = 0.5 }
+render { camera_position = {1.9, 1.15, 1.75}, camera_target = {0.76, 0.16, 0.32}, box = false }

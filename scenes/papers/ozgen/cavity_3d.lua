@@ -27,6 +27,7 @@ probe "raster" {
   min = {1 / 12, 1 / 12, 1 / 8}, max = {11 / 12, 11 / 12, 7 / 8}, counts = {6, 6, 4}, radius = 1 / 12, every = 10,
 }
 
-output { frames = 20, fps = 20 }
+output { frames = 20, fps = 20, surface = { from = "water" } }
+look "surface of water" { water = false, color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.5, gloss = 0.4 }
 look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.5, smooth = 0.8 }
-render { ground = "none" }
+render { box = false, camera_azimuth_deg = 24, camera_elevation_deg = 22 }

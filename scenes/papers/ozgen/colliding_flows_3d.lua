@@ -35,5 +35,7 @@ probe "raster" {
   min = {1 / 16, 1 / 12, 1 / 16}, max = {15 / 16, 11 / 12, 7 / 16}, counts = {8, 6, 4}, radius = 1 / 16,
 }
 
-output { frames = 50, fps = 25 }
+output { frames = 50, fps = 25, surface = { from = "water" } }
+look "surface of water" { water = false, color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.6, gloss = 0.4 }
 look "water" { color_by = "speed", color_map = "viridis" }
+render { box = false, camera_azimuth_deg = 20 }

@@ -18,3 +18,5 @@ immersion "pool" {
   drag = 0.625, memory_drag = 6.25, memory = 1, samples = 128,
 }
 output { frames = 270, fps = 30 }
+look "towel" { color = {0.93, 0.58, 0.16}, two_sided = true, color_back = {0.20, 0.45, 0.62}, gloss = 0.1 }
+render { camera_position = {1.5, 0.05, 1.5}, camera_target = {0, -0.42, 0.02}, box = false, ground_height = 0.8 }

@@ -38,5 +38,6 @@ immersion "water" {
   of = "skirt", damping = 0.05, damping_shear = 0.025, damping_bend = 0.00125,
   drag = 0.625, memory_drag = 6.25, memory = 1, samples = 128,
 }
-render { camera_position = {1.8, 1.3, 3.0}, camera_target = {0, 0.9, 0}, box = false, background = "dark" }
+look "skirt" { color = {0.86, 0.40, 0.12}, two_sided = true, color_back = {0.62, 0.20, 0.08}, gloss = 0.1 }
+render { camera_position = {1.75, 1.2, 2.95}, camera_target = {0, 0.84, 0}, box = false }
 output { frames = 240, fps = 30 }

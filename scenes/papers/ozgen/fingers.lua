@@ -18,6 +18,6 @@ stf {
   vibration_lowest = 11, vibration_highest = 20, vibration_stop = 1.2,
 }
 
-output { frames = 48, fps = 30 }
-look "starch" { color_by = "stiffening", color_map = "heat", range_max = 600, smooth = 1 }
-render { camera_azimuth_deg = 30, camera_elevation_deg = 28, camera_zoom = 1.2 }
+output { frames = 48, fps = 30, surface = { from = "starch" } }
+look "starch" { color_by = "stiffening", color_map = "heat", range_max = 600, smooth = 1, gloss = 0.5 }
+render { camera_position = {0.72, 0.5, 1.0}, camera_target = {0.25, 0.03, 0.24}, box = false }

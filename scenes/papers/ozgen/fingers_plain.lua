@@ -14,6 +14,7 @@ stf {
   vibration_lowest = 11, vibration_highest = 20, vibration_stop = 1.2,
 }
 
-output { frames = 48, fps = 30 }
-look "starch" { color = {0.92, 0.90, 0.84}, smooth = 1 }
-render { camera_azimuth_deg = 30, camera_elevation_deg = 28, camera_zoom = 1.2 }
+output { frames = 48, fps = 30, surface = { from = "starch" } }
+look "surface of starch" { water = false, color = {0.92, 0.90, 0.84}, gloss = 0.5 }
+look "starch" { color = {0.92, 0.90, 0.84}, smooth = 1, gloss = 0.5 }
+render { camera_position = {0.72, 0.5, 1.0}, camera_target = {0.25, 0.03, 0.24}, box = false }

@@ -26,5 +26,8 @@ force "shake" { acceleration = function(t) return {amplitude * w * w * math.sin(
 probe "path" { of = "ball", kind = "track", every = 10 }
 probe "bulk" { of = "water", kind = "track", every = 10 }
 
-output { frames = 90, fps = 30 }
+output { frames = 90, fps = 30, surface = { from = "water" } }
+look "surface of water" { water = true, color = {0.16, 0.50, 0.66}, density = 0.7 }
+look "ball" { color = {0.86, 0.34, 0.12}, gloss = 0.5 }
 look "water" { color_by = "speed", color_map = "viridis", radius_scale = 0.3, smooth = 0 }
+render { background = "sky", camera_elevation_deg = 22 }

@@ -28,5 +28,7 @@ for k, name in ipairs { "fractional", "normal" } do
     color = {0.75, 0.72, 0.65},
   }
 end
-render { camera_position = {1.9, -0.1, 2.6}, camera_target = {0, -0.65, 0.1}, ground = "none", box = false }
+look "fractional" { color = {0.95, 0.62, 0.18}, gloss = 0.1 }
+look "normal" { color = {0.78, 0.18, 0.16}, gloss = 0.1 }
+render { camera_position = {2.3, 0.3, 2.5}, camera_target = {0.1, -0.62, 0.12}, box = false, ground_height = 0.6 }
 output { frames = 240, fps = 30 }

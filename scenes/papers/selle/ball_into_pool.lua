@@ -15,3 +15,4 @@ collider "ball" {
   end,
 }
 output { frames = 40, fps = 24 }
+render { background = "sky", box = false, camera_position = {2.3, 1.0, 2.15}, camera_target = {0.76, 0.44, 0.5} }

@@ -11,3 +11,5 @@ source "vent" {
 }
 
 output { frames = 72, fps = 24 }
+look "plume" { color = {0.92, 0.92, 0.94} }
+render { background = "dark", box = false, camera_zoom = 1.5 }

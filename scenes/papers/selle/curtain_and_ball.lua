@@ -23,5 +23,5 @@ local function path(t)
   return {0, 0.3 + 0.5 * a - 1.5 * b + 0.0 * c, -0.5 + a - 1.5 * c}
 end
 collider "ball" { shape = sphere { center = {0, 0, 0}, radius = 0.25 }, position = path, friction = 0, color = {0.75, 0.72, 0.65} }
-render { camera_position = {2.4, 1.6, 2.6}, camera_target = {0, 0.8, 0}, box = false }
+render { camera_position = {2.7, 1.5, 3.1}, camera_target = {0, 0.95, 0.1}, box = false }
 output { frames = 360, fps = 60 }

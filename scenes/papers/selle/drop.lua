@@ -10,3 +10,4 @@ liquid "pool" { method = "level_set", viscosity = 0,
 liquid "drop" { method = "level_set", viscosity = 0,
   shape = sphere { center = {0.5, 0.75, 0.5}, radius = 0.2 } }
 output { frames = 24, fps = 24 }
+render { background = "sky", box = false, camera_position = {1.6, 1.25, 2.1}, camera_target = {0.5, 0.42, 0.5} }

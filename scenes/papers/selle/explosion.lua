@@ -18,3 +18,4 @@ vortices "swarm" {
 look "swarm" { visible = false }
 
 output { frames = 96, fps = 24 }
+render { background = "dark", box = false, camera_zoom = 1.4 }

@@ -12,5 +12,6 @@ pin "left" { of = "locks", shape = box { min = {-0.6, -0.1, -0.1}, max = {-0.475
   position = function(t) return {0.45 * along(t), 0, 0} end }
 pin "right" { of = "locks", shape = box { min = {0.475, -0.1, -0.1}, max = {0.6, 0.1, 0.1} },
   position = function(t) return {-0.45 * along(t), 0, 0} end }
-render { camera_position = {0, 0.3, 1.6}, camera_target = {0, 0, 0}, box = false }
+look "locks" { color = {0.62, 0.34, 0.12}, radius_scale = 1.6 }
+render { camera_position = {-0.12, 0.28, 0.72}, camera_target = {-0.02, 0.03, 0}, box = false }
 output { frames = 72, fps = 24 }

@@ -9,5 +9,6 @@ for k = 0, 5 do
     bend_stiffness = 0.1, torsion_stiffness = 0.1, altitude_stiffness = 0.1, damping = 0.3, radius = 0.002,
   }
 end
-render { camera_position = {0, -0.4, 1.8}, camera_target = {0, -0.4, 0}, box = false }
+for k = 0, 5 do look("hair" .. k) { color = {0.70, 0.36, 0.10}, radius_scale = 1.8 } end
+render { camera_position = {0.25, -0.4, 2.0}, camera_target = {0, -0.48, 0}, box = false, ground_height = 0.1 }
 output { frames = 48, fps = 24 }

@@ -13,4 +13,6 @@ end
 vortices "eddies" { into = "stream", shape = box { min = {2.5, 0.05, 0.1}, max = {2.7, 0.42, 2.6} },
   rule = "upright", rate = 160, limit = 800, magnitude = 2e-3, radius = 0.04 }
 look "eddies" { visible = false }
+for n = 1, 9 do look("stone" .. n) { color = {0.50, 0.45, 0.38}, gloss = 0.1 } end
 output { frames = 120, fps = 24 }
+render { background = "sky", box = false, camera_position = {4.6, 2.0, 5.0}, camera_target = {1.36, 0.25, 1.3} }

@@ -14,11 +14,11 @@ return function(dispersion)
     }
     look(name) {
       color_by = "concentration", color_map = "two", range_min = 0.1, range_max = 1,
-      color = {0.97, 0.97, 0.95}, color_end = {0.93, 0.30, 0.55}, smooth = 0.9, gloss = 0,
+      color = {0.97, 0.97, 0.95}, color_end = {0.93, 0.30, 0.55}, smooth = 0.9, gloss = 0.4,
     }
   end
   half("pink", 0.5, 1.0, 0.05)
   half("white", 0.0, 0.1, -0.05)
-  output { frames = 200, fps = 20 }
-  render { camera_azimuth_deg = 12, camera_elevation_deg = 8, camera_zoom = 0.75, ground = "none" }
+  output { frames = 200, fps = 20, surface = { from = "all", join = true } }
+  render { camera_azimuth_deg = 18, camera_elevation_deg = 10, camera_zoom = 1.05, box = false }
 end

@@ -53,6 +53,7 @@ return function(limits, columns, rows)
       }
     end
   end
-  render { camera_position = {2.2, 1.25, 2.6}, camera_target = {0, 0.85, 0}, box = false }
+  look "skirt" { color = {0.72, 0.12, 0.20}, gloss = 0.1 }
+  render { camera_position = {2.15, 1.2, 2.6}, camera_target = {0, 0.83, 0.03}, box = false }
   output { frames = 120, fps = 30 }
 end
