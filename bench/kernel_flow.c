@@ -105,7 +105,8 @@ kp_result kp_kernel_flow(kp_world *world, int64_t cells) {
   KP_TRY(add_surroundings(world));
   kp_env *env = &world->env;
   kp_grid_def grid = kp_default_grid_def();
-  grid.cell = 1.0 / fmin(fmax(8.0, round(cbrt((double)cells))), 48.0);
+  // the window is made of blocks, and a grid of one block has nothing outside of it
+  grid.cell = 1.0 / fmin(fmax(KP_MAC_BLOCK + 4.0, round(cbrt((double)cells))), 48.0);
   grid.centering = 0.55;
   grid.no_slip = true;
   grid.follow = true;

@@ -1,8 +1,10 @@
 #include "data/call_check.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/timer.h"
 #include "data/pairs.h"
@@ -31,6 +33,10 @@ static kp_result shadow_of(kp_call_check *check, const kp_buffer *buffer, void *
   kp_call_shadow *shadow = &check->shadows.data[check->n_shadows];
   KP_TRY(provide(&shadow->memory, buffer->used));
   KP_TRY(kp_copy_out(check->backend, shadow->memory, buffer->device, buffer->used));
+  if (check->tolerance > 0.0) {
+    KP_TRY(provide(&shadow->before, buffer->used));
+    memcpy(shadow->before, shadow->memory, buffer->used);
+  }
   shadow->buffer = buffer;
   ++check->n_shadows;
   *out = shadow->memory;
@@ -134,26 +140,140 @@ static double item_at(const void *items, uint8_t type, size_t i) {
 // but such leftovers are compared with this.
 #define LEFTOVER 1e-30
 
+// Where two arrays differ most; most calls write the same bits, which one look tells. `terms` holds
+// the least size an element is compared with; NULL: that of the largest alone.
 static void compare(kp_call_difference *difference, const void *device, const void *cpu,
-                    uint8_t type, size_t n) {
+                    uint8_t type, size_t n, const double *terms) {
   size_t item = kp_type_size((kp_type)type);
-  double largest = 0.0;
-  double worst = 0.0;
+  if (memcmp(device, cpu, n * item) == 0) {
+    return;
+  }
+  double largest = LEFTOVER;
   for (size_t i = 0; i < n; ++i) {
+    double b = fabs(item_at(cpu, type, i));
+    largest = isfinite(b) && b > largest ? b : largest;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (memcmp((const char *)device + i * item, (const char *)cpu + i * item, item) == 0) {
+      continue;
+    }
     double a = item_at(device, type, i);
     double b = item_at(cpu, type, i);
-    bool is_equal =
-        memcmp((const char *)device + i * item, (const char *)cpu + i * item, item) == 0;
-    difference->n_different += is_equal ? 0 : 1;
-    double off = is_equal || (isnan(a) && isnan(b)) ? 0.0 : fabs(a - b);
-    worst = fmax(worst, isnan(off) ? HUGE_VAL : off);
-    largest = fmax(largest, isfinite(b) ? fabs(b) : 0.0);
+    double off = isnan(a) && isnan(b) ? 0.0 : fabs(a - b);
+    off = isnan(off) ? HUGE_VAL : off;
+    double size = terms != NULL ? fmax(terms[i], largest) : largest;
+    ++difference->n_different;
+    difference->absolute = fmax(difference->absolute, off);
+    if (off / size > difference->relative) {
+      difference->relative = off / size;
+      difference->worst = (kp_call_worst){ (int64_t)i, a, b, size };
+    }
   }
-  difference->n_items += (int64_t)n;
-  difference->absolute = fmax(difference->absolute, worst);
-  if (worst > 0.0) {
-    difference->relative = fmax(difference->relative, worst / fmax(largest, LEFTOVER));
+}
+
+// ---- the size of terms
+//
+// A difference of nearly equal numbers is as large as its rounding, and two machines that round
+// otherwise (a card keeps products that it adds unrounded) agree on nothing but that. A kernel is
+// right if what it gives is what nearly the same inputs give exactly, so an element is held against
+// the terms it consists of: f(x) with every input moved by a share d of itself moves by at most
+// d sum |x_k df/dx_k|, which is d times the sum of the magnitudes of its terms where f is a sum. So
+// the CPU runs the call again from inputs moved at random, a few times, and the farthest an element
+// got, over d, is its size. What a formula loses by itself does not show in that: one that rounds
+// more than its answer depends on its inputs stays off, and so does a wrong one.
+
+#define TRIALS 6
+#define MOVE 16.0       // units in the last place that inputs are moved by at most
+#define ROUNDINGS 16.0  // units in the last place of the terms that an element may be off
+
+static double last_place(uint8_t type) {
+  return type == KP_TYPE_REAL && sizeof(kp_real) == sizeof(float) ? (double)FLT_EPSILON
+                                                                  : DBL_EPSILON;
+}
+
+static bool is_real_type(uint8_t type) {
+  return type == KP_TYPE_REAL || type == KP_TYPE_POS || type == KP_TYPE_F64;
+}
+
+// The inputs of a call as they were, reals moved a little.
+static void restore(kp_call_check *check, uint64_t seed) {
+  for (size_t k = 0; k < check->n_shadows; ++k) {
+    const kp_call_shadow *shadow = &check->shadows.data[k];
+    uint8_t type = shadow->buffer->type;
+    memcpy(shadow->memory, shadow->before, shadow->buffer->used);
+    // what floats are computed from doubles is the rounding of differences, which moves with
+    // neither
+    bool is_moved = type == KP_TYPE_REAL || (sizeof(kp_real) == 8 && is_real_type(type));
+    if (!is_moved) {
+      continue;
+    }
+    size_t n = shadow->buffer->used / kp_type_size((kp_type)type);
+    double share = MOVE * last_place(type);
+    for (size_t i = 0; i < n; ++i) {
+      // anything from -1 to 1: equal moves would cancel in differences
+      double move = (double)(kp_hash_mix(seed ^ kp_hash_mix(k << 40 ^ i)) >> 11) * 0x1p-52 - 1.0;
+      double factor = 1.0 + share * move;
+      if (type == KP_TYPE_REAL) {
+        ((kp_real *)shadow->memory)[i] *= (kp_real)factor;
+      } else {
+        ((double *)shadow->memory)[i] *= factor;
+      }
+    }
   }
+}
+
+static kp_result provide_terms(kp_call_check *check) {
+  while (check->terms.count < check->n_shadows) {
+    KP_TRY(kp_array_push(&check->terms, (kp_call_terms){ 0 }));
+  }
+  for (size_t k = 0; k < check->n_shadows; ++k) {
+    const kp_buffer *buffer = check->shadows.data[k].buffer;
+    kp_call_terms *terms = &check->terms.data[k];
+    void *size = terms->size;
+    size_t n = is_real_type(buffer->type) ? buffer->used / kp_type_size((kp_type)buffer->type) : 0;
+    KP_TRY(provide(&terms->result, buffer->used));
+    kp_result result = provide(&size, (n + 1) * sizeof *terms->size);
+    terms->size = size;
+    KP_TRY(result);
+    memset(terms->size, 0, n * sizeof *terms->size);
+    memcpy(terms->result, check->shadows.data[k].memory, buffer->used);
+  }
+  return KP_OK;
+}
+
+static void widen_terms(const kp_call_shadow *shadow, const kp_call_terms *terms) {
+  uint8_t type = shadow->buffer->type;
+  size_t n = is_real_type(type) ? shadow->buffer->used / kp_type_size((kp_type)type) : 0;
+  double share = MOVE * last_place(KP_TYPE_REAL);
+  for (size_t i = 0; i < n; ++i) {
+    double off = fabs(item_at(shadow->memory, type, i) - item_at(terms->result, type, i));
+    terms->size[i] = isfinite(off) ? fmax(terms->size[i], off / share) : terms->size[i];
+  }
+}
+
+// Least sizes that the elements of this call are compared with, for the tolerance of the check.
+static kp_result find_terms(kp_call_check *check, const kp_call_event *second) {
+  double values[KP_REDUCE_VALUES];
+  kp_call_event again = *second;
+  again.values = values;
+  KP_TRY(provide_terms(check));
+  for (uint64_t trial = 1; trial <= TRIALS; ++trial) {
+    restore(check, trial);
+    KP_TRY(kp_call_perform(&again));
+    for (size_t k = 0; k < check->n_shadows; ++k) {
+      widen_terms(&check->shadows.data[k], &check->terms.data[k]);
+    }
+  }
+  double share = ROUNDINGS * last_place(KP_TYPE_REAL) / check->tolerance;
+  for (size_t k = 0; k < check->n_shadows; ++k) {
+    const kp_buffer *buffer = check->shadows.data[k].buffer;
+    size_t n = is_real_type(buffer->type) ? buffer->used / kp_type_size((kp_type)buffer->type) : 0;
+    memcpy(check->shadows.data[k].memory, check->terms.data[k].result, buffer->used);
+    for (size_t i = 0; i < n; ++i) {
+      check->terms.data[k].size[i] *= share;
+    }
+  }
+  return KP_OK;
 }
 
 // Results of a reduction. What is left of a sum that cancels is as large as its rounding, so a sum
@@ -209,22 +329,52 @@ static kp_result find_written(kp_call_row *row, const kp_bind *bind, kp_call_wri
   return KP_OK;
 }
 
-static kp_result compare_written(kp_call_check *check, kp_call_row *row, const kp_call *call) {
+static void join(kp_call_difference *all, const kp_call_difference *one) {
+  all->n_items += one->n_items;
+  all->n_different += one->n_different;
+  all->absolute = fmax(all->absolute, one->absolute);
+  if (one->relative > all->relative) {
+    all->relative = one->relative;
+    all->worst = one->worst;
+  }
+}
+
+// Which shadow an array has; there is one for every array that is bound.
+static size_t shadow_number(const kp_call_check *check, const kp_buffer *buffer) {
+  size_t k = 0;
+  while (check->shadows.data[k].buffer != buffer) {
+    ++k;
+  }
+  return k;
+}
+
+static kp_result compare_written(kp_call_check *check, kp_call_row *row, const kp_call *call,
+                                 const kp_call_event *second) {
+  bool has_terms = false;
   for (int k = 0; k < call->n_binds; ++k) {
     const kp_bind *bind = &call->binds[k];
     if (bind->buffer == NULL || bind->access == KP_ACCESS_READ) {
       continue;
     }
     const kp_buffer *buffer = bind->buffer;
-    void *cpu;
+    size_t shadow = shadow_number(check, buffer);
+    const void *cpu = check->shadows.data[shadow].memory;
     kp_call_written *written;
-    KP_TRY(shadow_of(check, buffer, &cpu));
     KP_TRY(find_written(row, bind, &written));
     KP_TRY(provide(&check->result, buffer->used));
     KP_TRY(kp_copy_out(check->backend, check->result, buffer->device, buffer->used));
     // a back buffer serves fields of several types: take the one it has now
-    compare(&written->difference, check->result, cpu, buffer->type,
-            buffer->used / kp_type_size((kp_type)buffer->type));
+    size_t n = buffer->used / kp_type_size((kp_type)buffer->type);
+    kp_call_difference difference = { .n_items = (int64_t)n };
+    compare(&difference, check->result, cpu, buffer->type, n, NULL);
+    if (check->tolerance > 0.0 && is_real_type(buffer->type) &&
+        difference.relative > check->tolerance) {
+      KP_TRY(has_terms ? KP_OK : find_terms(check, second));
+      has_terms = true;
+      difference = (kp_call_difference){ .n_items = (int64_t)n };
+      compare(&difference, check->result, cpu, buffer->type, n, check->terms.data[shadow].size);
+    }
+    join(&written->difference, &difference);
   }
   return KP_OK;
 }
@@ -238,9 +388,13 @@ static kp_result perform_timed(const kp_call_event *event, double *seconds) {
   return KP_OK;
 }
 
+static int64_t elements_of(const kp_call_event *event) {
+  return event->job != NULL ? event->job->i.n : event->n;
+}
+
 static void count(kp_call_row *row, const kp_call_event *event) {
   ++row->n_calls;
-  row->n_elements += event->job != NULL ? event->job->i.n : event->n;
+  row->n_elements += elements_of(event);
   for (int k = 0; k < event->call->n_binds; ++k) {
     const kp_buffer *buffer = event->call->binds[k].buffer;
     row->n_bytes += buffer != NULL ? (int64_t)buffer->used : 0;
@@ -256,8 +410,13 @@ static kp_result around(const kp_call_event *event, void *user) {
   count(row, event);
   if (call->has_unbound) {
     ++row->n_skipped;
-    return perform_timed(event, &row->seconds);
+    return kp_call_perform(event);
   }
+  if (check->every > 0 && row->n_calls > check->all && row->n_calls % check->every != 0) {
+    return kp_call_perform(event);
+  }
+  ++row->n_compared;
+  row->n_timed += elements_of(event);
 
   // the same call for the cpu, on copies of the bits the device is about to see
   check->n_shadows = 0;
@@ -281,7 +440,7 @@ static kp_result around(const kp_call_event *event, void *user) {
   if (event->values != NULL) {
     compare_values(&row->values, event->values, &twin, values, event->n);
   }
-  return compare_written(check, row, call);
+  return compare_written(check, row, call, &second);
 }
 
 kp_result kp_call_check_begin(kp_call_check *check, kp_backend *backend) {
@@ -299,7 +458,13 @@ void kp_call_check_end(kp_call_check *check) {
   }
   for (size_t k = 0; k < check->shadows.count; ++k) {
     kp_free(check->shadows.data[k].memory);
+    kp_free(check->shadows.data[k].before);
   }
+  for (size_t k = 0; k < check->terms.count; ++k) {
+    kp_free(check->terms.data[k].result);
+    kp_free(check->terms.data[k].size);
+  }
+  kp_array_free(&check->terms);
   kp_array_free(&check->rows);
   kp_array_free(&check->shadows);
   kp_free(check->args);

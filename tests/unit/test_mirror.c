@@ -2,6 +2,7 @@
 // the bits of the cpu, and dropping any declaration that matters changes them.
 #include "support/test.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -12,6 +13,7 @@
 
 #define N 500
 #define N_STEPS 4
+#define LAST_PLACE ((kp_real)KP_TOL(FLT_EPSILON, DBL_EPSILON))
 
 typedef struct kick_args {
   const kp_real *force;
@@ -85,6 +87,24 @@ static void unsteady(int64_t begin, int64_t end, const void *args) {
   }
 }
 
+// Nearly equal numbers, one from the other. The first of the elements it sees, which are those of
+// the device, are off by so many units in the last place of the numbers.
+typedef struct cancel_args {
+  const kp_real *force;
+  kp_real *v;
+} cancel_args;
+
+static int64_t n_cancelled;
+static kp_real cancel_fault;
+
+static void cancel(int64_t begin, int64_t end, const void *args) {
+  const cancel_args *a = args;
+  for (int64_t i = begin; i < end; ++i) {
+    kp_real fault = n_cancelled++ < N ? cancel_fault * LAST_PLACE : 0;
+    a->v[i] = a->force[i] - a->v[i] + fault * a->force[i];
+  }
+}
+
 #define POINT(fn)                                                                                  \
   {                                                                                                \
     .name = "test." #fn, .kind = KP_KERNEL_POINT, .args_size = sizeof(fn##_args), .point = {       \
@@ -97,6 +117,7 @@ static const kp_kernel kick_kernel = POINT(kick);
 static const kp_kernel drift_kernel = POINT(drift);
 static const kp_kernel energy_kernel = POINT(energy);
 static const kp_kernel reverse_kernel = POINT(reverse);
+static const kp_kernel cancel_kernel = POINT(cancel);
 static const kp_kernel unsteady_kernel = { .name = "test.unsteady",
                                            .kind = KP_KERNEL_POINT,
                                            .args_size = sizeof(energy_args),
@@ -349,6 +370,77 @@ static void test_call_check_finds_differences(void **state) {
   world_close(&w);
 }
 
+// What is left of numbers that cancel: off by a few units in the last place of them is rounding,
+// off by many is wrong.
+static double difference_of_cancelling(double fault, double tolerance) {
+  world w = { 0 };
+  kp_call_check check;
+  kp_call call;
+  cancel_args a = { 0 };
+  assert_ok(world_open(&w, KP_BACKEND_MIRROR));
+  assert_ok(kp_call_check_begin(&check, w.backend));
+  check.tolerance = tolerance;
+  kp_real *force = kp_buffer_host(&w.force->buffers[0], KP_ACCESS_OVERWRITE);
+  kp_real *v = kp_buffer_host(&w.v->buffers[0], KP_ACCESS_OVERWRITE);
+  for (int i = 0; i < N; ++i) {
+    force[i] = (kp_real)(1.0 + 0.001 * i);
+    v[i] = force[i] * (1 + 100 * LAST_PLACE);
+  }
+  n_cancelled = 0;
+  cancel_fault = (kp_real)fault;
+  kp_call_init(&call, &cancel_kernel, &a);
+  KP_BIND(&call, &a, force, &w.force->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, v, &w.v->buffers[0], KP_ACCESS_WRITE);
+  assert_ok(kp_call_run(w.backend, &call, N));
+  double relative = find_row(&check, "test.cancel")->written.data[0].difference.relative;
+  // the device's own numbers are left alone
+  v = kp_buffer_host(&w.v->buffers[0], KP_ACCESS_READ);
+  assert_near(v[0], (fault - 100.0) * (double)LAST_PLACE, 1e-6);
+  kp_call_check_end(&check);
+  world_close(&w);
+  return relative;
+}
+
+static void test_call_check_knows_terms(void **state) {
+  (void)state;
+  double tolerance = KP_TOL(2e-5, 1e-12);
+  assert_true(difference_of_cancelling(4.0, 0.0) > 0.02);
+  assert_true(difference_of_cancelling(4.0, tolerance) < tolerance);
+  assert_true(difference_of_cancelling(100.0, tolerance) > 2.0 * tolerance);
+}
+
+// Of many calls the first ones are compared and then some; all of them run.
+static void test_call_check_of_some(void **state) {
+  (void)state;
+  world w = { 0 };
+  kp_call_check check;
+  assert_ok(world_open(&w, KP_BACKEND_MIRROR));
+  assert_ok(kp_call_check_begin(&check, w.backend));
+  check.all = 2;
+  check.every = 5;
+  kick_args a = { .dt = 1.0 };
+  for (int k = 0; k < 12; ++k) {
+    kp_call call;
+    kp_call_init(&call, &kick_kernel, &a);
+    KP_BIND(&call, &a, force, &w.force->buffers[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, v, &w.v->buffers[0], KP_ACCESS_WRITE);
+    kp_real *force = kp_buffer_host(&w.force->buffers[0], KP_ACCESS_OVERWRITE);
+    for (int i = 0; i < N; ++i) {
+      force[i] = 1;
+    }
+    assert_ok(kp_call_run(w.backend, &call, N));
+  }
+  const kp_call_row *row = find_row(&check, "test.kick");
+  assert_int_equal(row->n_calls, 12);
+  assert_int_equal(row->n_compared, 4);
+  assert_int_equal(row->n_timed, 4 * N);
+  assert_int_equal(row->written.data[0].difference.n_items, 4 * N);
+  const kp_real *v = kp_buffer_host(&w.v->buffers[0], KP_ACCESS_READ);
+  assert_true(v[7] == (kp_real)12.5);
+  kp_call_check_end(&check);
+  world_close(&w);
+}
+
 typedef struct near_args {
   double *count;
 } near_args;
@@ -452,9 +544,14 @@ static void test_too_many_binds(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_same_bits_as_cpu),    cmocka_unit_test(test_each_dropped_event_shows),
-    cmocka_unit_test(test_call_check),          cmocka_unit_test(test_call_check_finds_differences),
-    cmocka_unit_test(test_call_check_of_pairs), cmocka_unit_test(test_too_many_binds),
+    cmocka_unit_test(test_same_bits_as_cpu),
+    cmocka_unit_test(test_each_dropped_event_shows),
+    cmocka_unit_test(test_call_check),
+    cmocka_unit_test(test_call_check_finds_differences),
+    cmocka_unit_test(test_call_check_of_pairs),
+    cmocka_unit_test(test_too_many_binds),
+    cmocka_unit_test(test_call_check_knows_terms),
+    cmocka_unit_test(test_call_check_of_some),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

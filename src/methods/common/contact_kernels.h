@@ -9,6 +9,7 @@
 // second branch of his elastic impulse overshoots by a factor of two, and is not copied.
 #pragma once
 
+#include "kelpie/vec.h"
 #include "math/rounding.h"
 
 typedef struct contact_pair {
@@ -63,10 +64,6 @@ KP_FN contact_vec contact_scaled(contact_vec a, kp_real s) {
   b.y = a.y * s;
   b.z = a.z * s;
   return b;
-}
-
-KP_FN kp_real contact_clamp01(kp_real s) {
-  return s < (kp_real)0 ? (kp_real)0 : (s > (kp_real)1 ? (kp_real)1 : s);
 }
 
 // n . W n: what an impulse along n changes along n, W the mobility of a pair along the axes.
@@ -175,73 +172,103 @@ KP_FN void contact_face(const contact_pair *p, const contact_repulse_args *a) {
   contact_apply(a, p, c, n, gap);
 }
 
-// Square of the sine below which edges count as parallel: 1.1 degrees. A float knows directions to
-// 1e-7, so that nearest points of lines a tenth of their length apart are known to 3e-5 of it then.
+// Square of the sine below which edges count as parallel: 1.1 degrees. Nearest points of lines that
+// are this far from parallel move fifty times as far as what moves them, so they are found in
+// double, as positions are known: in float they would be known to 3e-5 of an edge, which shows
+// where impulses are large.
 #define CONTACT_PARALLEL 4e-4
+
+KP_FN double contact_clamp01(double s) {
+  return s < 0.0 ? 0.0 : (s > 1.0 ? 1.0 : s);
+}
+
+KP_FN kp_vec3 contact_between_all(const contact_repulse_args *a, int32_t from, int32_t to) {
+  return kp_vec3_make(a->x[to] - a->x[from], a->y[to] - a->y[from], a->z[to] - a->z[from]);
+}
 
 // Weights s, t of the closest points of two segments with r from the second's start to the first's.
 // Of parallel segments they are not unique: the middle of what lies beside each other is taken, and
 // between that and where lines cross the weights change without a jump.
-KP_FN void contact_closest(contact_vec d1, contact_vec d2, contact_vec r, kp_real *s, kp_real *t) {
-  kp_real aa = contact_dot(d1, d1);
-  kp_real ee = contact_dot(d2, d2);
-  kp_real b = contact_dot(d1, d2);
-  kp_real c = contact_dot(d1, r);
-  kp_real f = contact_dot(d2, r);
-  if (!(aa > (kp_real)0) || !(ee > (kp_real)0)) {
-    *s = *t = (kp_real)0;
+KP_FN void contact_closest(kp_vec3 d1, kp_vec3 d2, kp_vec3 r, double *s, double *t) {
+  double aa = kp_vec3_dot(d1, d1);
+  double ee = kp_vec3_dot(d2, d2);
+  double b = kp_vec3_dot(d1, d2);
+  double c = kp_vec3_dot(d1, r);
+  double f = kp_vec3_dot(d2, r);
+  if (!(aa > 0.0) || !(ee > 0.0)) {
+    *s = *t = 0.0;
     return;
   }
-  kp_real s0 = contact_clamp01(-c / aa);
-  kp_real s1 = contact_clamp01((b - c) / aa);
-  *s = (kp_real)0.5 * (s0 + s1);
+  double s0 = contact_clamp01(-c / aa);
+  double s1 = contact_clamp01((b - c) / aa);
+  *s = 0.5 * (s0 + s1);
   // n.n = aa ee - b b and n.(d2 x r) = b f - c ee, without what cancels in them
-  contact_vec n = contact_cross(d1, d2);
-  kp_real area2 = contact_dot(n, n);
-  kp_real parallel = (kp_real)CONTACT_PARALLEL;
-  kp_real share = contact_clamp01((area2 / (aa * ee) - parallel) / ((kp_real)3 * parallel));
-  if (share > (kp_real)0) {
-    kp_real crossing = contact_clamp01(contact_dot(n, contact_cross(d2, r)) / area2);
+  kp_vec3 n = kp_vec3_cross(d1, d2);
+  double area2 = kp_vec3_dot(n, n);
+  double share = contact_clamp01((area2 / (aa * ee) - CONTACT_PARALLEL) / (3.0 * CONTACT_PARALLEL));
+  if (share > 0.0) {
+    double crossing = contact_clamp01(kp_vec3_dot(n, kp_vec3_cross(d2, r)) / area2);
     *s += share * (crossing - *s);
   }
   *t = (b * *s + f) / ee;
-  if (*t < (kp_real)0 || *t > (kp_real)1) {
+  if (*t < 0.0 || *t > 1.0) {
     *t = contact_clamp01(*t);
     *s = contact_clamp01((b * *t - c) / aa);
   }
+}
+
+// Of the longer edge: what of a gap between edges tells no direction. The ends of the vector across
+// it are known to a few units in the last place of the edges, so that a vector shorter than that
+// may point anywhere; from this size on two machines agree on it as well as on velocities.
+#define CONTACT_BLUR 5e-3
+
+// The direction from the first edge to the second. Where they all but meet it is the one of the
+// collision-free state, and further apart that of the vector n across the gap, which is not zero
+// then; between the two it turns from one to the other.
+KP_FN contact_vec contact_across(contact_vec n, kp_real gap, contact_vec side, kp_real blur) {
+  kp_real share = gap < blur ? blur - gap : (kp_real)0;
+  contact_vec sum;
+  sum.x = n.x + share * side.x;
+  sum.y = n.y + share * side.y;
+  sum.z = n.z + share * side.z;
+  kp_real length = kp_root(contact_dot(sum, sum));
+  // opposite ways, half and half
+  return length > (kp_real)1e-3 * blur ? contact_scaled(sum, (kp_real)1 / length) : side;
 }
 
 // Edge and edge: along the shortest vector between them, turned round where it has come to point
 // against the one of the collision-free state. (As printed, L1065, it is turned when s0 . s < eps;
 // that eps = 0 is aggressive and 0.9 conservative makes sense for s0 . s < -eps only.)
 KP_FN void contact_edge(const contact_pair *p, const contact_repulse_args *a) {
-  contact_vec d1 = contact_between(a, p->node[0], p->node[1]);
-  contact_vec d2 = contact_between(a, p->node[2], p->node[3]);
-  contact_vec r = contact_between(a, p->node[2], p->node[0]);
-  kp_real s;
-  kp_real t;
-  contact_closest(d1, d2, r, &s, &t);
+  kp_vec3 d1 = contact_between_all(a, p->node[0], p->node[1]);
+  kp_vec3 d2 = contact_between_all(a, p->node[2], p->node[3]);
+  kp_vec3 r = contact_between_all(a, p->node[2], p->node[0]);
+  double s_exact;
+  double t_exact;
+  contact_closest(d1, d2, r, &s_exact, &t_exact);
   contact_vec n;  // from the first edge to the second
-  n.x = t * d2.x - r.x - s * d1.x;
-  n.y = t * d2.y - r.y - s * d1.y;
-  n.z = t * d2.z - r.z - s * d1.z;
+  n.x = (kp_real)(t_exact * d2.x - r.x - s_exact * d1.x);
+  n.y = (kp_real)(t_exact * d2.y - r.y - s_exact * d1.y);
+  n.z = (kp_real)(t_exact * d2.z - r.z - s_exact * d1.z);
   contact_vec side;
   side.x = p->side[0];
   side.y = p->side[1];
   side.z = p->side[2];
   kp_real gap = kp_root(contact_dot(n, n));
-  if (gap > (kp_real)1e-6 * p->h) {
-    n = contact_scaled(n, (kp_real)1 / gap);
-    if (a->has_history && contact_dot(side, n) < -a->flip) {
-      n = contact_scaled(n, (kp_real)-1);
-      gap = -gap;
-    }
-  } else {
-    n = side;
-  }
+  double longest2 = fmax(kp_vec3_dot(d1, d1), kp_vec3_dot(d2, d2));
+  kp_real blur = (kp_real)CONTACT_BLUR * kp_root((kp_real)longest2);
+  blur = blur < (kp_real)0.25 * p->h ? blur : (kp_real)0.25 * p->h;
+  kp_real along = contact_dot(side, n);
+  kp_real toward = a->has_history && along < -a->flip * gap ? (kp_real)-1 : (kp_real)1;
+  // without a memory the side counts as an axis alone
+  side = contact_scaled(side, !a->has_history && along < (kp_real)0 ? (kp_real)-1 : (kp_real)1);
+  n = contact_across(contact_scaled(n, toward), gap, side, blur);
+  gap *= toward;
   if (gap >= p->h || gap < -a->reach * p->h) {
     return;
   }
+  kp_real s = (kp_real)s_exact;
+  kp_real t = (kp_real)t_exact;
   kp_real c[4] = { s - (kp_real)1, -s, (kp_real)1 - t, t };
   contact_apply(a, p, c, n, gap);
 }
