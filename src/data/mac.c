@@ -261,13 +261,15 @@ kp_result kp_mac_fill_cells(kp_mac *mac, kp_buffer *values, double outside) {
   for (int axis = 0; axis < mac->view.dimension; ++axis) {
     mac_fill_cells_args a = { .grid = mac->view,
                               .axis = axis,
-                              .outside = (kp_real)(isnan(outside) ? 0.0 : outside) };
+                              .outside = (kp_real)(isfinite(outside) ? outside : 0.0) };
     for (int s = 0; s < 2; ++s) {
       kp_mac_side_kind kind = mac->sides[axis][s].kind;
-      a.is_given[s] = !isnan(outside) && (kind == KP_MAC_OPEN || kind == KP_MAC_INFLOW);
+      a.is_given[s] = isfinite(outside) && (kind == KP_MAC_OPEN || kind == KP_MAC_INFLOW);
+      a.is_wall[s] = kind == KP_MAC_WALL;
     }
     kp_call call;
     kp_call_init(&call, &mac_fill_cells_kernel, &a);
+    KP_BIND(&call, &a, loose, isinf(outside) ? mac->loose : NULL, KP_ACCESS_READ);
     KP_BIND(&call, &a, values, values, KP_ACCESS_WRITE);
     KP_TRY(kp_call_run(mac->backend, &call, n_lines(&mac->view, axis)));
   }
@@ -312,9 +314,11 @@ kp_result kp_mac_fill_velocity(kp_mac *mac, kp_field *velocity) {
       mac_fill_faces_args a = { .grid = mac->view, .axis = axis, .is_normal = c == axis };
       for (int s = 0; s < 2; ++s) {
         set_rule(&mac->sides[axis][s], axis, c, &a, s);
+        a.is_wall[s] = mac->sides[axis][s].kind == KP_MAC_WALL;
       }
       kp_call call;
       kp_call_init(&call, &mac_fill_faces_kernel, &a);
+      KP_BIND(&call, &a, loose, c == axis ? mac->loose : NULL, KP_ACCESS_READ);
       KP_BIND(&call, &a, values, &velocity->buffers[c], KP_ACCESS_WRITE);
       KP_TRY(kp_call_run(mac->backend, &call, n_lines(&mac->view, axis)));
     }

@@ -15,6 +15,8 @@
 // data/mac_sample.h alone; tools/check-sampler holds everyone to it.
 #pragma once
 
+#include <math.h>
+
 #include "data/call.h"
 #include "data/field.h"
 #include "data/mac_view.h"
@@ -47,6 +49,7 @@ typedef struct kp_mac {
   kp_space *state;  // GLOBAL: the window
   kp_mac_view view;
   kp_mac_side sides[3][2];
+  kp_buffer *loose;  // flags: what lies in cells with KP_CELL_LOOSE may leave walls; NULL: nothing
   int32_t window_lo[3], window_hi[3];  // cells, hi exclusive
   uint64_t window_revision;            // grows when the window changes
   kp_buffer segments[KP_MAC_KIND_COUNT];
@@ -86,7 +89,10 @@ KP_NODISCARD kp_result kp_mac_reduce(kp_mac *mac, kp_call *call, size_t first_of
 void kp_mac_range(const kp_mac *mac, int64_t *first, int64_t *n);
 
 // Ghost layers of an array of cell centres: images across periodic sides, the nearest cell's value
-// at walls and open sides, or `outside` at those of open sides and inflows when it is not NaN.
+// at walls and open sides, or `outside` at those of open sides and inflows when it is a number.
+// With KP_MAC_DISTANCE the array is a distance [m], negative in water, and water that lets go of a
+// wall ends there: the cell beside the wall is no deeper than that, and from it the distance grows.
+#define KP_MAC_DISTANCE HUGE_VAL
 KP_NODISCARD kp_result kp_mac_fill_cells(kp_mac *mac, kp_buffer *values, double outside);
 // Images across periodic axes alone, of any array of kp_real or bytes: the first and last items of
 // whatever kind of place.
@@ -94,5 +100,5 @@ KP_NODISCARD kp_result kp_mac_fill_periodic(kp_mac *mac, kp_buffer *values);
 // Ghost layers of a face velocity, and the faces in the sides themselves: zero normal speed (or
 // that of the side) at walls and inflows, images across periodic sides, the nearest value at open
 // ones; beside walls the tangential speed is copied (free slip) or mirrored about the wall's
-// (no-slip).
+// (no-slip). Where water lets go of a wall, its face keeps a speed that leaves it.
 KP_NODISCARD kp_result kp_mac_fill_velocity(kp_mac *mac, kp_field *velocity);

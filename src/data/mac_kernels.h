@@ -61,15 +61,28 @@ typedef struct mac_fill_cells_args {
   kp_mac_view grid;
   int32_t axis;
   int32_t is_given[2];  // the ghosts of that side are `outside`
+  int32_t is_wall[2];
   kp_real outside;
+  const uint8_t *loose;  // flags; NULL: the values are no distance
   kp_real *values;
 } mac_fill_cells_args;
+
+// Ghosts beyond a wall that water lets go of: `first` is the cell beside it, which has the wall
+// half a cell away, `step` leads outwards.
+KP_FN void mac_end_at_wall(kp_real *first, int64_t step, kp_real h) {
+  kp_real least = (kp_real)-0.5 * h;
+  first[0] = first[0] > least ? first[0] : least;
+  for (int64_t l = 1; l <= KP_MAC_GHOSTS; ++l) {
+    first[l * step] = first[0] + (kp_real)l * h;
+  }
+}
 
 KP_FN void mac_fill_cells(int64_t t, const mac_fill_cells_args *a) {
   const kp_mac_view *g = &a->grid;
   int64_t up = kp_mac_stride(g, a->axis);
   int64_t n = g->n[a->axis];
-  kp_real *line = a->values + mac_line(g, a->axis, t);
+  int64_t at = mac_line(g, a->axis, t);
+  kp_real *line = a->values + at;
   if (g->is_periodic[a->axis]) {
     MAC_WRAP(g, a->axis, line);
     return;
@@ -77,6 +90,12 @@ KP_FN void mac_fill_cells(int64_t t, const mac_fill_cells_args *a) {
   for (int64_t l = 1; l <= KP_MAC_GHOSTS; ++l) {
     line[-l * up] = a->is_given[0] ? a->outside : line[0];
     line[(n - 1 + l) * up] = a->is_given[1] ? a->outside : line[(n - 1) * up];
+  }
+  if (a->loose != NULL && a->is_wall[0] && a->loose[at] & KP_CELL_LOOSE) {
+    mac_end_at_wall(line, -up, g->h);
+  }
+  if (a->loose != NULL && a->is_wall[1] && a->loose[at + (n - 1) * up] & KP_CELL_LOOSE) {
+    mac_end_at_wall(line + (n - 1) * up, up, g->h);
   }
 }
 
@@ -91,7 +110,9 @@ typedef struct mac_fill_faces_args {
   int32_t axis;
   int32_t is_normal;  // the component runs along the axis: its items are faces 0..n
   int32_t rule[2];    // mac_face_rule of the lower and the upper side
+  int32_t is_wall[2];
   kp_real value[2];
+  const uint8_t *loose;  // flags, of a normal component; NULL: walls hold
   kp_real *values;
 } mac_fill_faces_args;
 
@@ -113,15 +134,39 @@ KP_FN void mac_fill_side(kp_real *first, int64_t step, int64_t n, int side,
   }
 }
 
+// The same where water lets go of a wall: `first` may leave it, and goes on beyond.
+KP_FN void mac_loosen_side(kp_real *first, int64_t step, int side) {
+  kp_real inwards = side == 0 ? first[0] : -first[0];
+  first[0] = inwards > 0 ? first[0] : (kp_real)0;
+  int64_t n_layers = side == 1 ? KP_MAC_GHOSTS - 1 : KP_MAC_GHOSTS;
+  for (int64_t l = 1; l <= n_layers; ++l) {
+    first[l * step] = first[0];
+  }
+}
+
+KP_FN int mac_is_loose(const mac_fill_faces_args *a, int side, int64_t cell) {
+  return a->loose != NULL && a->is_wall[side] && (a->loose[cell] & KP_CELL_LOOSE) != 0;
+}
+
 KP_FN void mac_fill_faces(int64_t t, const mac_fill_faces_args *a) {
   const kp_mac_view *g = &a->grid;
   int64_t up = kp_mac_stride(g, a->axis);
   int64_t n = g->n[a->axis];
-  kp_real *line = a->values + mac_line(g, a->axis, t);
+  int64_t at = mac_line(g, a->axis, t);
+  kp_real *line = a->values + at;
   if (g->is_periodic[a->axis]) {
     MAC_WRAP(g, a->axis, line);
     return;
   }
-  mac_fill_side(line, -up, a->is_normal ? n + 1 : n, 0, a);
-  mac_fill_side(line + (a->is_normal ? n : n - 1) * up, up, a->is_normal ? n + 1 : n, 1, a);
+  int64_t last = a->is_normal ? n : n - 1;
+  if (mac_is_loose(a, 0, at)) {
+    mac_loosen_side(line, -up, 0);
+  } else {
+    mac_fill_side(line, -up, last + 1, 0, a);
+  }
+  if (mac_is_loose(a, 1, at + (n - 1) * up)) {
+    mac_loosen_side(line + last * up, up, 1);
+  } else {
+    mac_fill_side(line + last * up, up, last + 1, 1, a);
+  }
 }

@@ -28,7 +28,8 @@ enum {
   KP_CELL_KIND = 3,
   KP_CELL_OCCLUDED = 4,    // a thin shell cuts what is visible from here: see mac_sample.h
   KP_CELL_NEAR_SOLID = 8,  // a solid or a wall is within reach of a trace
-  KP_CELL_RELEASED = 16    // water lets go of a solid near here: see methods/common/release.h
+  KP_CELL_RELEASED = 16,   // water lets go of a solid near here: see methods/common/release.h
+  KP_CELL_LOOSE = 32       // water in this cell lets go of the walls of the domain beside it
 };
 
 typedef struct kp_mac_view {

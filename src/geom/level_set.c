@@ -67,7 +67,7 @@ kp_result kp_level_set_shape(kp_level_set *set, const kp_shape *shape, kp_buffer
   shape_job job = { .grid = &set->mac->view, .shape = shape };
   KP_TRY(kp_buffer_get(phi, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&job.phi));
   kp_parallel_for(kp_mac_n_all(set->mac), SHAPE_CHUNK, measure_shape, &job);
-  return kp_mac_fill_cells(set->mac, phi, NAN);
+  return kp_mac_fill_cells(set->mac, phi, KP_MAC_DISTANCE);
 }
 
 kp_result kp_level_set_unite(kp_level_set *set, kp_buffer *phi, kp_buffer *other) {
@@ -77,7 +77,7 @@ kp_result kp_level_set_unite(kp_level_set *set, kp_buffer *phi, kp_buffer *other
   KP_BIND(&call, &a, other, other, KP_ACCESS_READ);
   KP_BIND(&call, &a, phi, phi, KP_ACCESS_WRITE);
   KP_TRY(kp_mac_rows(set->mac, KP_MAC_CELL, &call));
-  return kp_mac_fill_cells(set->mac, phi, NAN);
+  return kp_mac_fill_cells(set->mac, phi, KP_MAC_DISTANCE);
 }
 
 // ---- distances
@@ -101,7 +101,7 @@ static kp_result clear_outside(kp_level_set *set) {
 // First values beside the zero set; both arrays far beyond it, ghosts too.
 static kp_result begin(kp_level_set *set, kp_buffer *phi) {
   KP_TRY(clear_outside(set));
-  KP_TRY(kp_mac_fill_cells(set->mac, phi, NAN));
+  KP_TRY(kp_mac_fill_cells(set->mac, phi, KP_MAC_DISTANCE));
   level_set_begin_args a = { .grid = set->mac->view,
                              .crossings = set->start == KP_LEVEL_SET_CROSSINGS };
   kp_call call;
@@ -123,7 +123,7 @@ static kp_result finish(kp_level_set *set, kp_buffer *phi, double band) {
   KP_BIND(&call, &a, distance, &set->distance[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, phi, phi, KP_ACCESS_WRITE);
   KP_TRY(kp_mac_rows(set->mac, KP_MAC_CELL, &call));
-  return kp_mac_fill_cells(set->mac, phi, NAN);
+  return kp_mac_fill_cells(set->mac, phi, KP_MAC_DISTANCE);
 }
 
 static kp_result relax(kp_level_set *set, int from, double band) {

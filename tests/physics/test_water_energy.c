@@ -117,17 +117,21 @@ static double volume_of(kp_world *world) {
   return 0.0;
 }
 
-// What a breaking dam has gained after a second.
+// What a breaking dam has gained in frames of 1/24 s: the largest change in a second.
 static double gain(const tank *t) {
   double depth = t->method == KP_LIQUID_FLIP ? 0.0 : 1.0;
   kp_world *world = make(t, kp_vec3_make(0.35, 0.6, depth), 0.0);
   // cells of FLIP are marked by a step
   assert_ok(kp_world_step(world, 1e-4, NULL));
   double before = volume_of(world);
-  assert_ok(kp_world_advance(world, 1.0, NULL));
-  double after = volume_of(world);
+  double worst = 0.0;
+  for (int frame = 0; frame < 24; ++frame) {
+    assert_ok(kp_world_advance(world, 1.0 / 24, NULL));
+    double change = volume_of(world) / before - 1.0;
+    worst = fabs(change) > fabs(worst) ? change : worst;
+  }
   kp_world_destroy(&world);
-  return after / before - 1.0;
+  return worst;
 }
 
 static void test_volume(void **state) {

@@ -47,6 +47,7 @@ kp_test(test_level_set_water SOURCES test_level_set_water.c ${media_support} LAB
 kp_test(test_level_set_volume SOURCES test_level_set_volume.c ${media_support} LABELS full)
 kp_test(test_water_energy SOURCES test_water_energy.c ${media_support} LABELS full)
 kp_test(test_level_set_solids SOURCES test_level_set_solids.c ${media_support} LABELS full)
+kp_test(test_water_walls SOURCES test_water_walls.c ${media_support} LABELS full)
 kp_test(test_liquid_window SOURCES test_liquid_window.c ${media_support} LABELS full)
 kp_test(test_flip_eddies SOURCES test_flip_eddies.c ${media_support} LABELS full)
 kp_test(test_flip SOURCES test_flip.c ${media_support} LABELS full)

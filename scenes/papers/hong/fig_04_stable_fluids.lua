@@ -1,5 +1,5 @@
 -- Hong 2009, Fig. 4: a liquid by stable fluids with a particle level set (no sizes are given: a dam, 64 cells across).
--- There is room above: water that reaches the top of the domain is held there by suction.
+-- There is room above, so that the splash is not cut off by the top of the domain.
 domain { min = {0, 0, 0}, max = {1, 1.75, 1} }
 grid { cell = 1/64, cfl = 1, advection = "semi_lagrangian" }
 level_set { air_particles = true }

@@ -144,6 +144,7 @@ kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   kp_text_copy(flow->name, sizeof flow->name, def->name);
   KP_TRY(make_grid(flow, env, def));
   KP_TRY(add_fields(flow));
+  flow->mac->loose = def->lets_go ? &flow->flags->buffers[0] : NULL;
   KP_TRY(add_state(flow, env, def->name));
   KP_TRY(kp_advect_init(&flow->advect, flow->mac));
   double reach = fmin(def->grid->cfl, 4.0) * flow->mac->view.cell;
@@ -374,12 +375,11 @@ kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *
   static const kp_flow_projection plain = { 0 };
   how = how != NULL ? how : &plain;
   double dt = flow->late * env->dt;
-  bool releases = how->releases && flow->solids.has_solids;
   flow->n_released = 0.0;
   KP_TRY(kp_mac_fill_velocity(flow->mac, flow->velocity));
   KP_TRY(solve(flow, how, dt));
-  if (releases) {
-    KP_TRY(kp_release_mark(flow, how, &flow->n_released));
+  if (how->releases) {
+    KP_TRY(kp_release_mark(flow, env, how, &flow->n_released));
   }
   if (flow->n_released > 0.0) {
     KP_TRY(solve(flow, how, dt));

@@ -22,6 +22,7 @@ typedef struct kp_flow_def {
   double density;           // kg/m^3
   kp_vec3 velocity;         // m/s at the start
   const kp_grid_def *grid;  // settings of all grids of the world
+  bool lets_go;             // projections will release: what is loose may leave walls
 } kp_flow_def;
 
 typedef struct kp_flow {
@@ -93,8 +94,8 @@ typedef struct kp_flow_projection {
   kp_buffer *distance;  // REAL per cell, m: free surface, negative in the liquid (ghost fluid)
   kp_buffer *surface_pressure;  // REAL per cell, Pa: jump at the surface (tension), with distance
   kp_buffer *inverse_density;   // REAL per face x 3, m^3/kg; NULL: 1/density everywhere
-  // Water is let go by solids near its surface that pull at it with more than this [Pa]; see
-  // release.h. Needs distance.
+  // Water is let go by solids and walls near its surface that pull at it with more than this [Pa];
+  // see release.h. Needs distance, and kp_flow_def.lets_go.
   bool releases;
   double suction;
   bool is_near;          // the distance is known beside the surface alone: air is looked for

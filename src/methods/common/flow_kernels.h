@@ -345,6 +345,18 @@ typedef struct flow_known_args {
   uint8_t *known;
 } flow_known_args;
 
+// A face in a wall that the water beside it lets go of.
+KP_FN int flow_is_loose(const flow_known_args *a, int64_t i, int64_t j, int64_t k) {
+  const kp_mac_view *g = &a->grid;
+  int64_t along = flow_along(a->axis, i, j, k);
+  int side = flow_side_of(g, &a->sides, a->axis, along);
+  if (side < 0 || !a->sides.is_wall[a->axis][side]) {
+    return 0;
+  }
+  int64_t cell = kp_mac_at(g, i, j, k) - (side == 1 ? kp_mac_stride(g, a->axis) : 0);
+  return (a->flags[cell] & KP_CELL_LOOSE) != 0;
+}
+
 KP_FN void flow_known(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_known_args *a) {
   const kp_mac_view *g = &a->grid;
   for (int64_t i = i0; i < i1;) {
@@ -365,6 +377,13 @@ KP_FN void flow_known(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_k
       known[n] = is_open ? known[n] : (uint8_t)0;
     }
     i = p.i1;
+  }
+  // what lets go of a wall leaves it as fast as the water before it goes
+  int64_t step = a->axis == 0 && i1 - i0 > 1 ? i1 - i0 - 1 : 1;
+  for (int64_t i = i0; i < i1; i += step) {
+    if (flow_is_loose(a, i, j, k)) {
+      a->known[kp_mac_at(g, i, j, k)] = 0;
+    }
   }
 }
 

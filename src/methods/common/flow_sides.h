@@ -5,7 +5,8 @@
 
 typedef struct flow_sides {
   int32_t is_closed[3][2];  // no pressure acts across it: wall or inflow
-  kp_real speed[3][2];      // m/s across it, along the axis
+  int32_t is_wall[3][2];
+  kp_real speed[3][2];  // m/s across it, along the axis
 } flow_sides;
 
 // Which closed side the face with this coordinate along its axis lies in: 0, 1, or -1.

@@ -102,6 +102,7 @@ static void set_sides(kp_grid_solids *s) {
       const double v[3] = { side->velocity.x, side->velocity.y, side->velocity.z };
       bool is_inflow = side->kind == KP_MAC_INFLOW;
       bool counts = axis < s->mac->view.dimension;
+      s->sides.is_wall[axis][e] = counts && side->kind == KP_MAC_WALL;
       s->sides.is_closed[axis][e] = counts && (is_inflow || side->kind == KP_MAC_WALL);
       s->sides.speed[axis][e] = (kp_real)(is_inflow ? v[axis] : 0.0);
     }

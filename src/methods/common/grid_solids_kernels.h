@@ -214,7 +214,7 @@ KP_FN void solid_cells(int64_t j, int64_t k, int64_t i0, int64_t i1, const solid
       is_near = is_near || a->distance[at] < a->near_distance;
       kind = solid_open_sum(a, at) > 0 ? kind : (uint8_t)KP_CELL_SOLID;
     }
-    int kept = a->flags[at] & KP_CELL_RELEASED;
+    int kept = a->flags[at] & (KP_CELL_RELEASED | KP_CELL_LOOSE);
     a->flags[at] = (uint8_t)(kind | (is_near ? KP_CELL_NEAR_SOLID : 0) | kept);
   }
 }

@@ -118,7 +118,8 @@ static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *set
                        .name = "flip",
                        .cell = cell,
                        .density = first->rest_density,
-                       .grid = setup->grid };
+                       .grid = setup->grid,
+                       .lets_go = setup->def->lets_go };
   KP_TRY(kp_flow_create(&flip->flow, env, &flow));
   kp_buffer *scratch[N_SCRATCH];
   size_t n = scratch_of(flip, scratch);

@@ -97,7 +97,7 @@ kp_result kp_pls_into_solids(kp_pls *pls) {
     KP_BIND(&call, &a, reached, &reached[layer % 2], KP_ACCESS_WRITE);
     KP_TRY(kp_mac_rows(pls->flow.mac, KP_MAC_CELL, &call));
     KP_TRY(kp_mac_fill_cells(pls->flow.mac, &reached[layer % 2], NAN));
-    KP_TRY(kp_mac_fill_cells(pls->flow.mac, phi_of(pls), NAN));
+    KP_TRY(kp_mac_fill_cells(pls->flow.mac, phi_of(pls), KP_MAC_DISTANCE));
   }
   return KP_OK;
 }
@@ -168,7 +168,7 @@ static kp_result pour_and_drain(kp_pls *pls, kp_env *env) {
   for (size_t s = 0; s < env->scenery.n_sinks; ++s) {
     KP_TRY(drain_one(pls, &env->scenery.sinks[s].shape));
   }
-  return kp_mac_fill_cells(pls->flow.mac, phi_of(pls), NAN);
+  return kp_mac_fill_cells(pls->flow.mac, phi_of(pls), KP_MAC_DISTANCE);
 }
 
 kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
@@ -176,6 +176,8 @@ kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
   double before = 0.0;
   double after = 0.0;
   if (is_counted) {
+    // what has let go of walls since is not the nozzles' doing
+    KP_TRY(kp_mac_fill_cells(pls->flow.mac, phi_of(pls), KP_MAC_DISTANCE));
     KP_TRY(kp_pls_volume(pls, &before));
   }
   KP_TRY(pour_and_drain(pls, env));
@@ -222,7 +224,7 @@ static kp_result move_surface(kp_pls *pls, kp_env *env) {
   first.trace = KP_ADVECT_RK2;
   KP_TRY(kp_pls_particles_move(pls, env));
   return kp_advect_values(&pls->flow.advect, &first, KP_MAC_CELL, phi_of(pls), pls->flow.velocity,
-                          flags_of(pls), NAN, env->dt);
+                          flags_of(pls), KP_MAC_DISTANCE, env->dt);
 }
 
 static kp_result measure_distance(kp_pls *pls) {

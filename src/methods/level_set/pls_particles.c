@@ -154,7 +154,7 @@ static kp_result find_escaped(kp_pls *pls) {
 
 kp_result kp_pls_particles_correct(kp_pls *pls) {
   kp_mac *mac = pls->flow.mac;
-  KP_TRY(kp_mac_fill_cells(mac, phi_of(pls), NAN));
+  KP_TRY(kp_mac_fill_cells(mac, phi_of(pls), KP_MAC_DISTANCE));
   if (pls->set == NULL || pls->set->space->n == 0) {
     return KP_OK;
   }
@@ -172,7 +172,7 @@ kp_result kp_pls_particles_correct(kp_pls *pls) {
   KP_BIND(&call, &a, radius, &pls->radius->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_WRITE);
   KP_TRY(kp_mac_rows(mac, KP_MAC_CELL, &call));
-  return kp_mac_fill_cells(mac, phi_of(pls), NAN);
+  return kp_mac_fill_cells(mac, phi_of(pls), KP_MAC_DISTANCE);
 }
 
 kp_result kp_pls_particles_fit(kp_pls *pls) {

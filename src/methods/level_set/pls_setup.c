@@ -98,7 +98,8 @@ static kp_result make_flow(kp_pls *pls, kp_env *env, const kp_pls_setup *setup) 
                       .name = first->name,
                       .cell = NAN,
                       .density = first->rest_density,
-                      .grid = setup->grid };
+                      .grid = setup->grid,
+                      .lets_go = setup->def->lets_go };
   KP_TRY(kp_flow_create(&pls->flow, env, &how));
   KP_TRY(kp_vortex_particles_create(&pls->vortices, env, &pls->flow));
   if (kp_vortex_particles_any(&pls->vortices)) {
@@ -143,7 +144,7 @@ kp_result kp_pls_setup_all(kp_pls *pls, kp_env *env, const kp_pls_setup *setup) 
   KP_TRY(kp_pls_into_solids(pls));
   KP_TRY(kp_pls_flags(pls));
   KP_TRY(kp_pls_particles_create(pls, env));
-  KP_TRY(kp_mac_fill_cells(pls->flow.mac, &pls->phi->buffers[0], NAN));
+  KP_TRY(kp_mac_fill_cells(pls->flow.mac, &pls->phi->buffers[0], KP_MAC_DISTANCE));
   KP_TRY(kp_pls_volume_begin(pls));
   return kp_pls_store(pls);
 }
