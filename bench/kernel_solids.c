@@ -9,6 +9,31 @@
 #include "bench/kernels.h"
 
 // Tufts that are not stretched in either way, near enough to stick.
+// Hair on a ball that changes its form.
+static kp_result add_skin(kp_world *world) {
+  static const double weights[2] = { 0.0, 0.5 };
+  kp_collider_def bulb = kp_default_collider_def();
+  snprintf(bulb.name, sizeof bulb.name, "bulb");
+  bulb.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE,
+                               .center = kp_vec3_make(1.5, 0.5, 0.0),
+                               .radius = 0.1 };
+  bulb.spacing = 0.05;
+  KP_TRY(kp_world_add_collider(world, &bulb));
+  kp_morph_def morph = kp_default_morph_def();
+  snprintf(morph.name, sizeof morph.name, "swollen");
+  snprintf(morph.of, sizeof morph.of, "bulb");
+  morph.shape = bulb.shape;
+  morph.shape.radius = 0.12;
+  morph.weight = (kp_curve){ .n = 2, .components = 1, .interval = 0.1, .samples = weights };
+  KP_TRY(kp_world_add_morph(world, &morph));
+  kp_hair_def hair = kp_default_hair_def();
+  snprintf(hair.name, sizeof hair.name, "hair-skin");
+  snprintf(hair.on, sizeof hair.on, "bulb");
+  hair.count = 10;
+  hair.segments = 4;
+  return kp_world_add_hair(world, &hair);
+}
+
 static kp_result add_hairs(kp_world *world, int64_t particles) {
   enum { SEGMENTS = 10 };
   for (int limit = KP_HAIR_LIMIT_BIASED; limit <= KP_HAIR_LIMIT_MOMENTUM; ++limit) {
@@ -88,6 +113,7 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
   solids.strain_rate = 1e4;
   solids.avoid = 0.01;
   solids.avoid_stiffness = 1.0;
+  solids.key_cells = 8;
   KP_TRY(kp_world_set_solids(world, &solids));
   double cells = fmax(sqrt((double)particles / KP_SCHEME_COUNT), 4.0);
   for (int scheme = 0; scheme < KP_SCHEME_COUNT; ++scheme) {
@@ -138,6 +164,7 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
                               .max = kp_vec3_make(1, 2, -0.45) };
   KP_TRY(kp_world_add_pin(world, &pin));
   KP_TRY(add_fabrics(world));
+  KP_TRY(add_skin(world));
   return add_hairs(world, particles);
 }
 

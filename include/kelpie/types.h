@@ -737,6 +737,9 @@ typedef struct kp_solids_def {
   double avoid;
   double avoid_stiffness;  // N/m
   double avoid_damping;    // N s/m, against coming nearer
+  // of colliders that change their form (morphs): distances to them are made so often, on a grid
+  double key_rate;    // 1/s
+  int64_t key_cells;  // along the longest side of their box
 } kp_solids_def;
 
 typedef enum kp_cloth_pattern { KP_CLOTH_HERRING_BONE, KP_CLOTH_REGULAR } kp_cloth_pattern;
@@ -985,6 +988,16 @@ typedef struct kp_collider_def {
   kp_vec3 color;
 } kp_collider_def;
 
+// A form that a collider takes on by some weight: a blend shape. Deformables meet what it has
+// become, and hair that grows on it follows.
+typedef struct kp_morph_def {
+  uint32_t cookie;
+  char name[KP_TEXT_SIZE];
+  char of[KP_TEXT_SIZE];  // the collider
+  kp_shape_def shape;     // with the same triangles
+  kp_curve weight;        // 0: the form at rest, 1: this one; weights of several add
+} kp_morph_def;
+
 typedef struct kp_body_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
@@ -1081,6 +1094,7 @@ KP_API kp_wind_def kp_default_wind_def(void);
 KP_API kp_immersion_def kp_default_immersion_def(void);
 KP_API kp_limit_def kp_default_limit_def(void);
 KP_API kp_collider_def kp_default_collider_def(void);
+KP_API kp_morph_def kp_default_morph_def(void);
 KP_API kp_body_def kp_default_body_def(void);
 KP_API kp_emitter_def kp_default_emitter_def(void);
 KP_API kp_sink_def kp_default_sink_def(void);

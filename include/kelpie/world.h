@@ -56,6 +56,7 @@ KP_API KP_NODISCARD kp_result kp_world_add_wind(kp_world *world, const kp_wind_d
 KP_API KP_NODISCARD kp_result kp_world_add_immersion(kp_world *world, const kp_immersion_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_limit(kp_world *world, const kp_limit_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_collider(kp_world *world, const kp_collider_def *def);
+KP_API KP_NODISCARD kp_result kp_world_add_morph(kp_world *world, const kp_morph_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_body(kp_world *world, const kp_body_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_emitter(kp_world *world, const kp_emitter_def *def);
 KP_API KP_NODISCARD kp_result kp_world_add_sink(kp_world *world, const kp_sink_def *def);

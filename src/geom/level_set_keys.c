@@ -54,26 +54,37 @@ static void bake(int64_t begin, int64_t end, void *context) {
   }
 }
 
-kp_result kp_level_set_keys_add(kp_level_set_keys *keys, kp_backend *backend, kp_key_fn solid,
-                                void *user) {
-  const kp_distance_view *g = &keys->grid;
-  bake_job job = { .grid = g, .solid = solid, .user = user };
-  job.count = (int64_t)g->n[0] * g->n[1] * g->n[2];
+static int64_t corners(const kp_distance_view *g) {
+  return (int64_t)g->n[0] * g->n[1] * g->n[2];
+}
+
+// Adds a key with room for its numbers.
+static kp_result add_room(kp_level_set_keys *keys, kp_backend *backend, kp_real **out) {
   kp_buffer key;
   kp_buffer_init(&key, backend);
   key.type = KP_TYPE_REAL;
-  kp_result result = kp_buffer_resize(&key, 4 * (size_t)job.count * sizeof(kp_real));
+  size_t bytes = 4 * (size_t)corners(&keys->grid) * sizeof(kp_real);
+  kp_result result = kp_buffer_resize(&key, bytes);
   if (result == KP_OK) {
-    result = kp_buffer_get(&key, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&job.out);
+    result = kp_buffer_get(&key, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)out);
   }
   if (result == KP_OK) {
-    kp_parallel_for(job.count, CHUNK, bake, &job);
     result = kp_array_push(&keys->keys, key);
   }
   if (result != KP_OK) {
     kp_buffer_free(&key);
   }
   return result;
+}
+
+kp_result kp_level_set_keys_add(kp_level_set_keys *keys, kp_backend *backend, kp_key_fn solid,
+                                void *user) {
+  bake_job job = {
+    .grid = &keys->grid, .solid = solid, .user = user, .count = corners(&keys->grid)
+  };
+  KP_TRY(add_room(keys, backend, &job.out));
+  kp_parallel_for(job.count, CHUNK, bake, &job);
+  return KP_OK;
 }
 
 typedef struct mesh_solid {
@@ -93,19 +104,30 @@ static double ask_mesh(kp_vec3 p, kp_vec3 *velocity, void *user) {
   return kp_mesh_query_winding(m->query, p) > 0.5 ? -hit.distance : hit.distance;
 }
 
-kp_result kp_level_set_keys_add_mesh(kp_level_set_keys *keys, kp_backend *backend,
-                                     const kp_mesh *mesh, const kp_vec3 *velocities) {
+kp_result kp_level_set_key_of_mesh(const kp_distance_view *grid, const kp_mesh *mesh,
+                                   const kp_vec3 *velocities, kp_real *out) {
   KP_TRY(kp_mesh_check_closed(mesh));
   kp_mesh copy;
   KP_TRY(kp_mesh_copy(mesh, &copy));
   mesh_solid solid = { .velocities = velocities };
   kp_result result = kp_mesh_query_create(&copy, &solid.query);
   if (result == KP_OK) {
-    result = kp_level_set_keys_add(keys, backend, ask_mesh, &solid);
+    bake_job job = {
+      .grid = grid, .solid = ask_mesh, .user = &solid, .count = corners(grid), .out = out
+    };
+    kp_parallel_for(job.count, CHUNK, bake, &job);
   }
   kp_mesh_query_destroy(&solid.query);
   kp_mesh_destroy(&copy);
   return result;
+}
+
+kp_result kp_level_set_keys_add_mesh(kp_level_set_keys *keys, kp_backend *backend,
+                                     const kp_mesh *mesh, const kp_vec3 *velocities) {
+  kp_real *out;
+  KP_TRY(kp_mesh_check_closed(mesh));
+  KP_TRY(add_room(keys, backend, &out));
+  return kp_level_set_key_of_mesh(&keys->grid, mesh, velocities, out);
 }
 
 int64_t kp_level_set_keys_find(const kp_level_set_keys *keys, double time, double *alpha) {
@@ -123,7 +145,7 @@ int64_t kp_level_set_keys_find(const kp_level_set_keys *keys, double time, doubl
 kp_key_view kp_level_set_keys_at(kp_level_set_keys *keys, double time, kp_key_blend blend) {
   kp_key_view view = { .from = keys->grid,
                        .to = keys->grid,
-                       .stride = (int64_t)keys->grid.n[0] * keys->grid.n[1] * keys->grid.n[2],
+                       .stride = corners(&keys->grid),
                        .interval = keys->interval,
                        .blend = (int32_t)blend };
   int64_t n = kp_level_set_keys_find(keys, time, &view.alpha);

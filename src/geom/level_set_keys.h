@@ -96,6 +96,10 @@ KP_NODISCARD kp_result kp_level_set_keys_add(kp_level_set_keys *keys, kp_backend
 KP_NODISCARD kp_result kp_level_set_keys_add_mesh(kp_level_set_keys *keys, kp_backend *backend,
                                                   const kp_mesh *mesh, const kp_vec3 *velocities);
 
+// The numbers of one such key, 4 n[0] n[1] n[2] of them, for those who keep keys themselves.
+KP_NODISCARD kp_result kp_level_set_key_of_mesh(const kp_distance_view *grid, const kp_mesh *mesh,
+                                                const kp_vec3 *velocities, kp_real *out);
+
 // The keys around a time, on the host; before the first and after the last nothing moves.
 kp_key_view kp_level_set_keys_at(kp_level_set_keys *keys, double time, kp_key_blend blend);
 

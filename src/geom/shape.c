@@ -465,6 +465,15 @@ void kp_shape_destroy(kp_shape **shape) {
   }
 }
 
+kp_result kp_shape_become(kp_shape *shape, kp_mesh *mesh) {
+  kp_mesh_query *query;
+  KP_TRY(kp_mesh_query_create(mesh, &query));
+  kp_mesh_query_destroy(&shape->mesh);
+  shape->mesh = query;
+  shape->def.kind = KP_SHAPE_MESH;
+  return measure(shape);
+}
+
 // ---- two dimensions -----------------------------------------------------------------------------
 
 static void make_circle(kp_shape_def *def, kp_vec3 center, double radius) {

@@ -48,6 +48,10 @@ KP_NODISCARD kp_result kp_shape_build(const kp_shape_def *def, const char *folde
                                       kp_shape **shape);
 void kp_shape_destroy(kp_shape **shape);
 
+// A solid in three dimensions becomes this closed mesh, which is taken over on success; bounds and
+// volume follow.
+KP_NODISCARD kp_result kp_shape_become(kp_shape *shape, kp_mesh *mesh);
+
 // Turn the shape into its section by z = 0, unbounded in z: boxes ignore z, spheres become circles,
 // cylinders and capsules whose axis runs along z become circles too (`def` changes accordingly:
 // kind KP_SHAPE_SPHERE, centre in the plane). Distances are those of the section (for meshes and

@@ -18,6 +18,7 @@ kp_sources(
   mesh_query.c
   mesh_smooth.c
   mesh_smooth_device.c
+  morph.c
   outline.c
   particle_surface.c
   sampler.c

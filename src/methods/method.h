@@ -32,6 +32,7 @@ typedef struct kp_solid {
   kp_index body;
   kp_vec3 origin;  // of the shape in the world
   kp_quat turn;
+  const struct kp_morph *morph;  // NULL: it keeps its form
 } kp_solid;
 
 // What the scene places around the media. It lives as long as the world.

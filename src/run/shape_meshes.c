@@ -1,7 +1,7 @@
 #include "run/shape_meshes.h"
 
 #include "base/text.h"
-#include "geom/shape.h"
+#include "geom/morph.h"
 
 #define EDGES_PER_SIZE 48.0  // along the diagonal: round enough for pictures, small in files
 
@@ -20,7 +20,7 @@ static kp_result add_shape(kp_world *world, const kp_world_body *entry, kp_shape
   if (!isfinite(edge) || edge <= 0.0) {
     return KP_OK;
   }
-  kp_shape_mesh item = { .body = entry->body };
+  kp_shape_mesh item = { .body = entry->body, .morph = entry->morph };
   kp_result result = kp_shape_tessellate(shape, edge, &item.mesh);
   if (result == KP_ERROR_SCENE) {
     return KP_OK;
@@ -64,7 +64,9 @@ static kp_result add_vectors(kp_batch *batch, const char *name, const char *fiel
   return KP_OK;
 }
 
-static kp_result add_mesh(const kp_shape_mesh *item, const kp_frame3 *frame, kp_batch *batch) {
+// `moves`: velocities of the vertices against the body; NULL: none.
+static kp_result add_mesh(const kp_shape_mesh *item, const kp_frame3 *frame, const kp_vec3 *moves,
+                          kp_batch *batch) {
   const kp_mesh *mesh = &item->mesh;
   uint64_t n = (uint64_t)mesh->n_vertices;
   double *x[3], *v[3];
@@ -74,6 +76,9 @@ static kp_result add_mesh(const kp_shape_mesh *item, const kp_frame3 *frame, kp_
     kp_vec3 arm = kp_quat_rotate(frame->orientation, mesh->vertices[i]);
     kp_vec3 place = kp_vec3_add(frame->position, arm);
     kp_vec3 speed = kp_vec3_add(frame->velocity, kp_vec3_cross(frame->angular_velocity, arm));
+    if (moves != NULL) {
+      speed = kp_vec3_add(speed, kp_quat_rotate(frame->orientation, moves[i]));
+    }
     x[0][i] = place.x;
     x[1][i] = place.y;
     x[2][i] = place.z;
@@ -93,11 +98,32 @@ static kp_result add_mesh(const kp_shape_mesh *item, const kp_frame3 *frame, kp_
   return KP_OK;
 }
 
+// A collider that changes its form, whose centre is the origin of its shape.
+static kp_result add_bent(const kp_shape_mesh *item, kp_world *world, const kp_frame3 *frame,
+                          kp_batch *batch) {
+  size_t n = (size_t)item->mesh.n_vertices;
+  kp_shape_mesh now = *item;
+  kp_vec3 *room = kp_alloc(2 * n * sizeof *room, KP_MEMORY_MESH);
+  if (room == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  now.mesh.vertices = room;
+  kp_morph_at(item->morph, kp_world_time(world), room, room + n);
+  kp_result result = add_mesh(&now, frame, room + n, batch);
+  kp_free(room);
+  return result;
+}
+
 kp_result kp_shape_meshes_add(const kp_shape_meshes *meshes, kp_world *world, kp_batch *batch) {
   for (size_t i = 0; i < meshes->items.count; ++i) {
     const kp_shape_mesh *item = &meshes->items.data[i];
-    kp_frame3 frame = kp_bodies_frame(world->bodies, item->body);
-    KP_TRY(add_mesh(item, &frame, batch));
+    const kp_body *model = &world->bodies->models.data[item->body];
+    // the world has scripted bodies where the last sub-step began
+    kp_frame3 frame = model->kind == KP_BODY_SCRIPTED
+                          ? kp_body_scripted_frame(model, kp_world_time(world))
+                          : kp_bodies_frame(world->bodies, item->body);
+    KP_TRY(item->morph != NULL ? add_bent(item, world, &frame, batch)
+                               : add_mesh(item, &frame, NULL, batch));
   }
   return KP_OK;
 }

@@ -8,7 +8,8 @@
 typedef struct kp_shape_mesh {
   char name[KP_NAME_SIZE];
   kp_index body;
-  kp_mesh mesh;  // relative to the body's centre, body axes
+  kp_mesh mesh;                  // relative to the body's centre, body axes
+  const struct kp_morph *morph;  // NULL: it keeps its form
 } kp_shape_mesh;
 
 typedef struct kp_shape_meshes {

@@ -39,6 +39,7 @@ static const kp_scene_kind builtin_kinds[] = {
   { "immersion", NULL, &kp_immersion_params, true, false, NULL },
   { "limit", NULL, &kp_limit_params, true, false, NULL },
   { "collider", NULL, &kp_collider_params, true, false, NULL },
+  { "morph", NULL, &kp_morph_params, true, false, NULL },
   { "body", NULL, &kp_body_params, true, false, NULL },
   { "emitter", NULL, &kp_emitter_params, true, false, NULL },
   { "sink", NULL, &kp_sink_params, true, false, NULL },

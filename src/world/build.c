@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "couple/fluid_grains.h"
 #include "couple/fluid_rigid.h"
+#include "geom/morph.h"
 #include "geom/sampler.h"
 #include "methods/common/force_field.h"
 #include "methods/common/walls.h"
@@ -156,9 +157,64 @@ static kp_result keep_shape(kp_world *world, const kp_shape_def *def, bool visib
   return world->env.dimension == 2 ? kp_shape_flatten(*out) : KP_OK;
 }
 
+// What cannot follow a collider that changes its form sees it as it is at the start.
+static void warn_of_morph(const kp_spec *spec, const char *name) {
+  if (spec->liquids.count + spec->grains.count + spec->smokes.count + spec->bodies.count > 0) {
+    kp_log(
+        KP_LOG_WARN, "world",
+        "collider \"%s\" changes its form for cloth, hair and soft bodies alone: for all else it "
+        "keeps that of the start",
+        name);
+  }
+}
+
+static kp_result add_targets(kp_world *world, const char *name, kp_morph *morph) {
+  for (size_t m = 0; m < world->spec.morphs.count; ++m) {
+    const kp_morph_def *def = &world->spec.morphs.data[m];
+    if (strcmp(def->of, name) != 0) {
+      continue;
+    }
+    kp_shape *target = NULL;
+    kp_result result = kp_shape_build(&def->shape, world->spec.folder, &target);
+    if (result == KP_OK) {
+      result = kp_morph_add(morph, target, &def->weight);
+    }
+    kp_shape_destroy(&target);
+    if (result != KP_OK) {
+      return kp_fail_in(result, "morph \"%s\"", def->name);
+    }
+  }
+  return KP_OK;
+}
+
+// The forms a collider takes on; its shape becomes that of the start.
+static kp_result build_morph(kp_world *world, const char *name, kp_shape *shape) {
+  bool has_morphs = false;
+  for (size_t m = 0; m < world->spec.morphs.count; ++m) {
+    has_morphs = has_morphs || strcmp(world->spec.morphs.data[m].of, name) == 0;
+  }
+  if (!has_morphs) {
+    return KP_OK;
+  }
+  kp_world_body *entry = &world->shapes.data[world->shapes.count - 1];
+  kp_result result = kp_morph_create(shape, &entry->morph);
+  if (result != KP_OK) {
+    return kp_fail_in(result, "collider \"%s\"", name);
+  }
+  KP_TRY(add_targets(world, name, entry->morph));
+  warn_of_morph(&world->spec, name);
+  kp_mesh start;
+  KP_TRY(kp_mesh_copy(&entry->morph->mesh, &start));
+  kp_morph_at(entry->morph, 0.0, start.vertices, NULL);
+  result = kp_shape_become(shape, &start);
+  kp_mesh_destroy(&start);
+  return result;
+}
+
 static kp_result build_collider(kp_world *world, const kp_collider_def *def) {
   kp_shape *shape;
   KP_TRY(keep_shape(world, &def->shape, def->visible, def->color, &shape));
+  KP_TRY(build_morph(world, def->name, shape));
   // samples whose velocity changes are refreshed like those of what moves
   bool moves = def->position.n > 0 || def->rotation_deg.n > 0 || def->surface_velocity.n > 0 ||
                def->friction_scale.n > 0;
@@ -273,7 +329,7 @@ static kp_result keep_solids(kp_world *world) {
     const kp_world_body *entry = &world->shapes.data[s];
     kp_frame3 frame = kp_bodies_frame(world->bodies, entry->body);
     kp_vec3 origin = origin_of(&world->bodies->models.data[entry->body], &frame);
-    kp_solid solid = { entry->shape, entry->body, origin, frame.orientation };
+    kp_solid solid = { entry->shape, entry->body, origin, frame.orientation, entry->morph };
     KP_TRY(kp_array_push(&world->solids, solid));
   }
   world->env.scenery.solids = world->solids.data;

@@ -348,6 +348,8 @@ kp_solids_def kp_default_solids_def(void) {
     .domain_friction = 0.3,
     .particle_restitution = 0.1,
     .particle_friction = 0.4,
+    .key_rate = 60.0,
+    .key_cells = 64,
   };
 }
 
@@ -572,6 +574,14 @@ kp_collider_def kp_default_collider_def(void) {
     .friction_scale = kp_curve_constant(1.0),
     .visible = true,
     .color = { 0.60, 0.60, 0.62 },
+  };
+}
+
+kp_morph_def kp_default_morph_def(void) {
+  return (kp_morph_def){
+    .cookie = KP_DEF_COOKIE,
+    .shape = no_shape(),
+    .weight = kp_curve_constant(0.0),
   };
 }
 

@@ -383,6 +383,15 @@ kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def) {
   return KP_OK;
 }
 
+kp_result kp_spec_add_morph(kp_spec *spec, const kp_morph_def *def) {
+  KP_TRY(check_entity(spec, &kp_morph_params, def, def->cookie, def->name));
+  KP_TRY(need_shape(&def->shape, "morph", def->name));
+  kp_morph_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.weight));
+  INSERT(&spec->morphs, &copy);
+  return KP_OK;
+}
+
 kp_result kp_spec_add_body(kp_spec *spec, const kp_body_def *def) {
   KP_TRY(check_entity(spec, &kp_body_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "body", def->name));

@@ -51,6 +51,7 @@
   X(immersion, immersions)                                                                         \
   X(limit, limits)                                                                                 \
   X(collider, colliders)                                                                           \
+  X(morph, morphs)                                                                                 \
   X(body, bodies)                                                                                  \
   X(emitter, emitters)                                                                             \
   X(sink, sinks)                                                                                   \

@@ -414,12 +414,25 @@ static kp_result check_flat_curve(const census *c, const char *what, const char 
   return KP_OK;
 }
 
+// Whether the meshes fit each other is seen when the world is built.
+static kp_result check_morph(const kp_spec *spec, const kp_morph_def *def) {
+  for (size_t i = 0; i < spec->colliders.count; ++i) {
+    if (strcmp(spec->colliders.data[i].name, def->of) == 0) {
+      return KP_OK;
+    }
+  }
+  return kp_fail(KP_ERROR_SCENE, "morph \"%s\": of = \"%s\" is no collider", def->name, def->of);
+}
+
 static kp_result check_solids(const kp_spec *spec, census *c) {
   for (size_t i = 0; i < spec->colliders.count; ++i) {
     const kp_collider_def *def = &spec->colliders.data[i];
     solid s = { "collider", def->name, &def->shape, def->spacing, def->layers, false };
     KP_TRY(check_flat_curve(c, "surface_velocity", def->name, &def->surface_velocity));
     KP_TRY(check_solid(spec, c, &s));
+  }
+  for (size_t i = 0; i < spec->morphs.count; ++i) {
+    KP_TRY(check_morph(spec, &spec->morphs.data[i]));
   }
   for (size_t i = 0; i < spec->bodies.count; ++i) {
     const kp_body_def *def = &spec->bodies.data[i];

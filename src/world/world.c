@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "geom/shape.h"
+#include "geom/morph.h"
 #include "methods/common/force_field.h"
 #include "world/build.h"
 #include "world/step.h"
@@ -49,6 +49,7 @@ void kp_world_destroy(kp_world **world_pointer) {
   }
   for (size_t s = 0; s < world->shapes.count; ++s) {
     kp_shape_destroy(&world->shapes.data[s].shape);
+    kp_morph_destroy(&world->shapes.data[s].morph);
   }
   kp_array_free(&world->systems);
   kp_array_free(&world->shapes);

@@ -18,7 +18,8 @@ typedef struct kp_system {
 } kp_system;
 
 typedef struct kp_world_body {
-  struct kp_shape *shape;  // for pictures and contact with analytic shapes
+  struct kp_shape *shape;  // for pictures and contact with analytic shapes; at the start
+  struct kp_morph *morph;  // NULL: it keeps its form
   kp_index body;
   bool visible;
   kp_vec3 color;

@@ -172,6 +172,33 @@ const kp_param_table kp_collider_params = {
 
 #undef ROW
 
+// ---- morph
+
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_morph_def, member, kind, unit, lowest, highest, text)
+
+static const kp_param morph_rows[] = {
+  ROW(of, TEXT, "", 0, 0, "The collider that changes its form."),
+  ROW(shape, SHAPE, "", 0, 0,
+      "The form at weight 1: a mesh with the same vertices and triangles in the same order, or a "
+      "shape of the same kind."),
+  ROW(weight, CURVE, "", -100, 100,
+      "How much of this form it takes on, added to that of other morphs; may be a function of "
+      "time."),
+};
+
+static void set_morph(void *def) {
+  *(kp_morph_def *)def = kp_default_morph_def();
+}
+
+const kp_param_table kp_morph_params = {
+  "morph",          "A form that a collider takes on: a blend shape, for cloth and hair.",
+  ROWS(morph_rows), sizeof(kp_morph_def),
+  set_morph,
+};
+
+#undef ROW
+
 // ---- body
 
 #define ROW(member, kind, unit, lowest, highest, text)                                             \

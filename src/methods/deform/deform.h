@@ -130,12 +130,19 @@ typedef struct kp_deform_guest {
   kp_vec3 local;  // m, in shape coordinates
 } kp_deform_guest;
 
+typedef struct kp_deform_bent {
+  const struct kp_morph *morph;
+  kp_index first;  // node
+} kp_deform_bent;
+
 typedef struct kp_deform_guests {
   KP_ARRAY(kp_deform_guest) nodes;
   KP_ARRAY(kp_triangle) triangles;  // of these nodes
   KP_ARRAY(kp_index) owners;        // the first node of each solid, and the number of all
   KP_ARRAY(kp_vec3) from;
   KP_ARRAY(kp_vec3) to;
+  KP_ARRAY(kp_deform_bent) bent;  // solids that change their form
+  KP_ARRAY(kp_vec3) vertices;     // of one of them; scratch
 } kp_deform_guests;
 
 // What deformables meet of each other (deform_contact.c); scratch of a sub-step.
@@ -323,7 +330,8 @@ void kp_deform_free_guests(kp_deform_guests *guests);
 // Where a guest is at a time.
 kp_vec3 kp_deform_guest_at(const kp_env *env, const kp_deform_guest *guest, double time);
 // The way of all guests in the next C.
-void kp_deform_guide(kp_deform *deform, const kp_env *env, double from, double to);
+KP_NODISCARD kp_result kp_deform_guide(kp_deform *deform, const kp_env *env, double from,
+                                       double to);
 
 // ---- generators: each turns the def of an entity into a part
 

@@ -34,9 +34,11 @@ static kp_result add_faces(kp_deform_bodies *b, kp_env *env, double friction) {
       at[axis] = side == 0 ? faces.lo : faces.hi;
       normal[axis] = side == 0 ? 1.0 : -1.0;
       kp_deform_obstacle face = { .body = -1, .is_wide = true };
-      face.record = (deform_obstacle){
-        .values = -1, .body = -1, .axes = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, .friction = friction
-      };
+      face.record = (deform_obstacle){ .values = -1,
+                                       .next = -1,
+                                       .body = -1,
+                                       .axes = { 1, 0, 0, 0, 1, 0, 0, 0, 1 },
+                                       .friction = friction };
       face.record.shape = (kp_shape_view){ .kind = KP_SHAPE_PLANE,
                                            .dimension = 3,
                                            .p = { at[0], at[1], at[2] },
@@ -73,7 +75,8 @@ static kp_result add_grid(kp_deform_bodies *b, kp_env *env, kp_deform_obstacle *
   return result;
 }
 
-static kp_result add_solid(kp_deform_bodies *b, kp_env *env, const kp_solid *solid) {
+static kp_result add_solid(kp_deform *d, kp_env *env, const kp_solid *solid) {
+  kp_deform_bodies *b = &d->bodies;
   const kp_body *model = &env->bodies->models.data[solid->body];
   kp_deform_obstacle entry = { .shape = solid->shape,
                                .body = solid->body,
@@ -81,17 +84,19 @@ static kp_result add_solid(kp_deform_bodies *b, kp_env *env, const kp_solid *sol
   kp_aabb box = kp_shape_bounds(solid->shape);
   entry.is_wide = entry.is_wide || !isfinite(box.min.z) || !isfinite(box.max.z);
   entry.record = (deform_obstacle){ .values = -1,
+                                    .next = -1,
                                     .body = (int32_t)solid->body,
                                     .friction = model->friction,
                                     .inverse_mass = model->inverse_mass };
-  if (solid->shape->def.kind == KP_SHAPE_MESH) {
+  if (solid->morph == NULL && solid->shape->def.kind == KP_SHAPE_MESH) {
     KP_TRY(add_grid(b, env, &entry));
-  } else {
+  } else if (solid->morph == NULL) {
     entry.record.shape = kp_shape_view_of(solid->shape);
   }
   b->has_free = b->has_free || model->kind == KP_BODY_FREE;
-  b->has_moving = b->has_moving || model->kind != KP_BODY_STATIC;
-  return kp_array_push(&b->solids, entry);
+  b->has_moving = b->has_moving || model->kind != KP_BODY_STATIC || solid->morph != NULL;
+  KP_TRY(kp_array_push(&b->solids, entry));
+  return solid->morph != NULL ? kp_deform_add_skin(d, solid->morph, b->solids.count - 1) : KP_OK;
 }
 
 static kp_result make_buffers(kp_deform_bodies *b, int64_t n) {
@@ -107,7 +112,7 @@ static kp_result make_buffers(kp_deform_bodies *b, int64_t n) {
   return KP_OK;
 }
 
-static kp_result update(kp_deform *deform, kp_env *env);
+static kp_result update(kp_deform *deform, kp_env *env, double time);
 
 kp_result kp_deform_bodies_create(kp_deform *deform, kp_env *env) {
   kp_deform_bodies *b = &deform->bodies;
@@ -133,7 +138,7 @@ kp_result kp_deform_bodies_create(kp_deform *deform, kp_env *env) {
       kp_aabb box = kp_shape_bounds(solid->shape);
       bool is_wide = !kp_shape_is_bounded(solid->shape) || !isfinite(box.min.z);
       if (is_wide == (wide == 1)) {
-        KP_TRY(add_solid(b, env, solid));
+        KP_TRY(add_solid(deform, env, solid));
       }
     }
     b->n_wide = wide == 1 ? (int64_t)b->solids.count : b->n_wide;
@@ -145,10 +150,11 @@ kp_result kp_deform_bodies_create(kp_deform *deform, kp_env *env) {
   for (size_t k = 0; k < env->bodies->models.count; ++k) {
     KP_TRY(kp_array_push(&b->frames, kp_bodies_frame(env->bodies, (kp_index)k)));
   }
-  return update(deform, env);
+  return update(deform, env, env->time);
 }
 
 void kp_deform_bodies_free(kp_deform_bodies *b) {
+  kp_deform_free_skins(b);
   kp_array_free(&b->solids);
   kp_array_free(&b->frames);
   kp_array_free(&b->starts);
@@ -315,18 +321,23 @@ static kp_result write_records(kp_deform_bodies *b) {
   return KP_OK;
 }
 
-// Records and cells for where the frames are, at the end of the inner step.
-static kp_result update(kp_deform *d, kp_env *env) {
+// Records and cells for where the frames are, at a time.
+static kp_result update(kp_deform *d, kp_env *env, double time) {
   kp_deform_bodies *b = &d->bodies;
   for (size_t s = 0; s < b->solids.count; ++s) {
     kp_deform_obstacle *solid = &b->solids.data[s];
     if (solid->shape == NULL) {
       continue;
     }
-    place(b, env, solid, d->time + d->dt);
+    place(b, env, solid, time);
     if ((int64_t)s >= b->n_wide) {
       bound(&solid->record, kp_shape_bounds(solid->shape), fmax(d->def.gap, d->def.avoid));
     }
+  }
+  KP_TRY(kp_deform_bend_skins(d, time));
+  for (size_t k = 0; k < b->skins.count; ++k) {
+    const kp_deform_skin *skin = &b->skins.data[k];
+    bound(&b->solids.data[skin->solid].record, skin->box, fmax(d->def.gap, d->def.avoid));
   }
   KP_TRY(make_cells(b));
   KP_TRY(upload(&b->start, b->starts.data, b->starts.count * sizeof(int32_t)));
@@ -427,7 +438,7 @@ kp_result kp_deform_collide(kp_deform *d, kp_env *env) {
   }
   if (b->has_moving) {
     advance(d, env);
-    KP_TRY(update(d, env));
+    KP_TRY(update(d, env, d->time + d->dt));
   }
   if (b->has_free) {
     KP_TRY(count_contacts(d, env));
@@ -473,7 +484,7 @@ kp_result kp_deform_avoid(kp_deform *d, kp_env *env) {
         b->frames.data[k] = kp_body_scripted_frame(model, d->time);
       }
     }
-    KP_TRY(update(d, env));
+    KP_TRY(update(d, env, d->time));
   }
   deform_avoid_args a = { .from = d->def.avoid,
                           .stiffness = d->def.avoid_stiffness,

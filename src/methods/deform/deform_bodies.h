@@ -15,7 +15,20 @@ typedef struct kp_deform_obstacle {
   deform_obstacle record;  // at the end of the inner step
 } kp_deform_obstacle;
 
+// A solid that changes its form: two keys of its distances in the values of all grids. Key k, at
+// the time k/key_rate, is in slot k mod 2, so that the next one takes the place of the one before.
+// Keys follow from their time, so nothing of this is state.
+typedef struct kp_deform_skin {
+  size_t solid;
+  const struct kp_morph *morph;
+  kp_aabb box;        // holds it at all times, shape coordinates
+  int64_t values[2];  // of the slots
+  int64_t keys[2];    // that are in them, -1: none
+  kp_vec3 *x, *v;     // scratch: vertices at a time, owned
+} kp_deform_skin;
+
 typedef struct kp_deform_bodies {
+  KP_ARRAY(kp_deform_skin) skins;
   KP_ARRAY(kp_deform_obstacle) solids;  // those without bounds first
   KP_ARRAY(kp_frame3) frames;           // of all bodies, at the end of the inner step
   bool has_free, has_moving;
@@ -39,6 +52,17 @@ struct kp_deform;
 
 KP_NODISCARD kp_result kp_deform_bodies_create(struct kp_deform *deform, kp_env *env);
 void kp_deform_bodies_free(kp_deform_bodies *bodies);
+
+// ---- deform_skins.c
+
+// Solid `solid` changes its form: room for its keys.
+KP_NODISCARD kp_result kp_deform_add_skin(struct kp_deform *deform, const struct kp_morph *morph,
+                                          size_t solid);
+void kp_deform_free_skins(kp_deform_bodies *bodies);
+// Keys around a time, and the records of the solids that have them.
+KP_NODISCARD kp_result kp_deform_bend_skins(struct kp_deform *deform, double time);
+
+// ---- deform_bodies.c
 
 // Before the first inner step of a sub-step: free bodies from where they are.
 void kp_deform_bodies_begin(struct kp_deform *deform, kp_env *env);

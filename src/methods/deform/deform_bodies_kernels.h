@@ -11,7 +11,7 @@
 // touch it. So both have one velocity afterwards, however light the body is.
 #pragma once
 
-#include "geom/distance_grid.h"
+#include "geom/level_set_keys.h"
 #include "geom/shape_kernels.h"
 #include "par/kernel.h"
 
@@ -20,6 +20,9 @@ typedef struct deform_obstacle {
   kp_shape_view shape;
   kp_distance_view grid;  // of a mesh; `values` is set by kernels
   int64_t values;         // first of the grid's numbers; -1: the shape has a formula
+  int64_t next;           // of one that changes its form: first of the next key's; else -1
+  double interval;        // s, from key to key
+  double alpha;           // between them, 0 to 1
   double origin[3];       // m, of the shape
   double axes[9];         // from the world's axes to those of the shape
   double center[3];       // m, of mass
@@ -34,14 +37,62 @@ typedef struct deform_obstacle {
   int32_t body;               // -1: a face of the domain
 } deform_obstacle;
 
-KP_FN double deform_obstacle_distance(const deform_obstacle *s, const kp_real *values,
-                                      const double x[3], double n[3]) {
-  double p[3];
+// The keys of a solid that changes its form, and how its material moves from the one to the other
+// at p [m]. The gradient takes that way along unchanged: what it changes at the first key it undoes
+// at the second.
+typedef struct deform_keys {
+  kp_key_view view;
+  double way[3];
+} deform_keys;
+
+KP_FN kp_key_view deform_key_view(const deform_obstacle *s, const kp_real *values) {
+  kp_key_view k = { .from = s->grid,
+                    .to = s->grid,
+                    .stride = (int64_t)s->grid.n[0] * s->grid.n[1] * s->grid.n[2],
+                    .interval = s->interval,
+                    .alpha = s->alpha };
+  k.from.values = values + s->values;
+  k.to.values = values + (s->next < 0 ? s->values : s->next);
+  return k;
+}
+
+KP_FN void deform_keys_at(const deform_obstacle *s, const kp_real *values, const double p[3],
+                          deform_keys *k) {
+  k->view = deform_key_view(s, values);
+  k->way[0] = k->way[1] = k->way[2] = 0.0;
+  for (int c = 0; c < 3 && s->next >= 0; ++c) {
+    double u = kp_key_component(&k->view.from, k->view.stride, 1 + c, p) +
+               kp_key_component(&k->view.to, k->view.stride, 1 + c, p);
+    k->way[c] = 0.5 * s->interval * u;
+  }
+}
+
+// Distance in the grid of a solid: of one form, or between two keys (level_set_keys.h).
+KP_FN double deform_grid_distance(const deform_obstacle *s, const deform_keys *k,
+                                  const double p[3]) {
+  if (s->next < 0) {
+    return kp_distance_sample(&k->view.from, p[0], p[1], p[2]);
+  }
+  double a = s->alpha, b = 1.0 - s->alpha;
+  double from = kp_distance_sample(&k->view.from, p[0] - a * k->way[0], p[1] - a * k->way[1],
+                                   p[2] - a * k->way[2]);
+  double to = kp_distance_sample(&k->view.to, p[0] + b * k->way[0], p[1] + b * k->way[1],
+                                 p[2] + b * k->way[2]);
+  return b * from + a * to;
+}
+
+KP_FN void deform_to_shape(const deform_obstacle *s, const double x[3], double p[3]) {
   for (int c = 0; c < 3; ++c) {
     const double *row = s->axes + 3 * c;
     p[c] = row[0] * (x[0] - s->origin[0]) + row[1] * (x[1] - s->origin[1]) +
            row[2] * (x[2] - s->origin[2]);
   }
+}
+
+KP_FN double deform_obstacle_distance(const deform_obstacle *s, const kp_real *values,
+                                      const double x[3], double n[3]) {
+  double p[3];
+  deform_to_shape(s, x, p);
   double distance;
   double m[3];
   if (s->values < 0) {
@@ -51,17 +102,17 @@ KP_FN double deform_obstacle_distance(const deform_obstacle *s, const kp_real *v
     m[1] = normal.y;
     m[2] = normal.z;
   } else {
-    kp_distance_view v = s->grid;
-    v.values = values + s->values;
-    distance = kp_distance_sample(&v, p[0], p[1], p[2]);
-    double h = 0.5 * v.cell;
+    deform_keys keys;
+    deform_keys_at(s, values, p, &keys);
+    distance = deform_grid_distance(s, &keys, p);
+    double h = 0.5 * s->grid.cell;
     double length2 = 0.0;
     for (int c = 0; c < 3; ++c) {
       double a[3] = { p[0], p[1], p[2] };
       double b[3] = { p[0], p[1], p[2] };
       a[c] -= h;
       b[c] += h;
-      m[c] = kp_distance_sample(&v, b[0], b[1], b[2]) - kp_distance_sample(&v, a[0], a[1], a[2]);
+      m[c] = deform_grid_distance(s, &keys, b) - deform_grid_distance(s, &keys, a);
       length2 += m[c] * m[c];
     }
     double inverse = length2 > 0.0 ? 1.0 / sqrt(length2) : 0.0;
@@ -75,11 +126,21 @@ KP_FN double deform_obstacle_distance(const deform_obstacle *s, const kp_real *v
   return distance;
 }
 
-KP_FN void deform_obstacle_velocity(const deform_obstacle *s, const double x[3], double v[3]) {
+KP_FN void deform_obstacle_velocity(const deform_obstacle *s, const kp_real *values,
+                                    const double x[3], double v[3]) {
   double r[3] = { x[0] - s->center[0], x[1] - s->center[1], x[2] - s->center[2] };
   v[0] = s->velocity[0] + s->spin[1] * r[2] - s->spin[2] * r[1] + s->slide[0];
   v[1] = s->velocity[1] + s->spin[2] * r[0] - s->spin[0] * r[2] + s->slide[1];
   v[2] = s->velocity[2] + s->spin[0] * r[1] - s->spin[1] * r[0] + s->slide[2];
+  if (s->values >= 0 && s->next >= 0) {
+    double p[3], u[3];
+    deform_to_shape(s, x, p);
+    kp_key_view keys = deform_key_view(s, values);
+    kp_key_velocity(&keys, p, u);
+    for (int c = 0; c < 3; ++c) {
+      v[c] += s->axes[c] * u[0] + s->axes[3 + c] * u[1] + s->axes[6 + c] * u[2];
+    }
+  }
 }
 
 // The share of a stopping impulse that a node of mass m gets at x.
@@ -258,7 +319,7 @@ KP_FN void deform_collide(int64_t i, const deform_collide_args *g) {
     if (!(h.depth < 0.0)) {
       continue;
     }
-    deform_obstacle_velocity(h.solid, x, h.body);
+    deform_obstacle_velocity(h.solid, g->places.values, x, h.body);
     h.share = deform_obstacle_share(h.solid, x, h.n, mass);
     if (g->slides && contact < 0) {
       deform_slide(g, &h, old, w, x);
@@ -381,7 +442,7 @@ KP_FN void deform_friction(int64_t i, const deform_friction_args *g) {
     if (t == 1) {
       (void)deform_obstacle_distance(s, g->places.values, x, n);
     }
-    deform_obstacle_velocity(s, x, body);
+    deform_obstacle_velocity(s, g->places.values, x, body);
     deform_gamma(n, body, s->friction, deform_obstacle_share(s, x, n, mass), v);
   }
   uint8_t hold = g->hold[i];
@@ -472,7 +533,7 @@ KP_FN void deform_avoid(int64_t i, const deform_avoid_args *g) {
     if (d >= g->from) {
       continue;
     }
-    deform_obstacle_velocity(solid, x, body);
+    deform_obstacle_velocity(solid, g->places.values, x, body);
     double along =
         (v[0] - body[0]) * normal[0] + (v[1] - body[1]) * normal[1] + (v[2] - body[2]) * normal[2];
     double push = g->stiffness * (g->from - d) - g->damping * (along < 0.0 ? along : 0.0);

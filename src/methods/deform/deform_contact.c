@@ -311,7 +311,7 @@ kp_result kp_deform_part_collisions(kp_deform *d, kp_env *env, double time) {
   if (d->meet.contact == NULL) {
     return KP_OK;
   }
-  kp_deform_guide(d, env, d->meet.clean_time, d->meet.clean_time + time);
+  KP_TRY(kp_deform_guide(d, env, d->meet.clean_time, d->meet.clean_time + time));
   kp_contact_motion motion = motion_of(d, time);
   kp_contact_report before = *kp_contact_told(d->meet.contact);
   KP_TRY(kp_contact_resolve(d->meet.contact, &motion));
@@ -324,7 +324,7 @@ kp_result kp_deform_any_collision(kp_deform *d, kp_env *env, double time, bool *
   if (d->meet.contact == NULL) {
     return KP_OK;
   }
-  kp_deform_guide(d, env, d->meet.clean_time, d->meet.clean_time + time);
+  KP_TRY(kp_deform_guide(d, env, d->meet.clean_time, d->meet.clean_time + time));
   kp_contact_motion motion = motion_of(d, time);
   return kp_contact_any(d->meet.contact, &motion, out);
 }

@@ -6,11 +6,16 @@
 
 #include "geom/mesh_make.h"
 #include "geom/mesh_query.h"
+#include "geom/morph.h"
 #include "methods/deform/deform.h"
 
 static kp_result take_mesh(kp_deform_guests *g, const kp_solid *solid, const kp_mesh *mesh) {
   kp_index first = (kp_index)g->nodes.count;
   KP_TRY(kp_array_push(&g->owners, first));
+  if (solid->morph != NULL) {
+    kp_deform_bent bent = { solid->morph, first };
+    KP_TRY(kp_array_push(&g->bent, bent));
+  }
   for (kp_index v = 0; v < mesh->n_vertices; ++v) {
     kp_deform_guest guest = { .body = solid->body, .local = mesh->vertices[v] };
     KP_TRY(kp_array_push(&g->nodes, guest));
@@ -70,6 +75,8 @@ void kp_deform_free_guests(kp_deform_guests *g) {
   kp_array_free(&g->owners);
   kp_array_free(&g->from);
   kp_array_free(&g->to);
+  kp_array_free(&g->bent);
+  kp_array_free(&g->vertices);
 }
 
 kp_vec3 kp_deform_guest_at(const kp_env *env, const kp_deform_guest *guest, double time) {
@@ -80,13 +87,32 @@ kp_vec3 kp_deform_guest_at(const kp_env *env, const kp_deform_guest *guest, doub
   return kp_vec3_add(frame.position, kp_quat_rotate(frame.orientation, arm));
 }
 
-void kp_deform_guide(kp_deform *d, const kp_env *env, double from, double to) {
+// Nodes of solids that change their form, as they are at a time.
+static kp_result bend(kp_deform_guests *g, double time) {
+  for (size_t b = 0; b < g->bent.count; ++b) {
+    const kp_deform_bent *bent = &g->bent.data[b];
+    size_t n = (size_t)bent->morph->mesh.n_vertices;
+    KP_TRY(kp_array_resize(&g->vertices, n));
+    kp_morph_at(bent->morph, time, g->vertices.data, NULL);
+    for (size_t i = 0; i < n; ++i) {
+      g->nodes.data[(size_t)bent->first + i].local = g->vertices.data[i];
+    }
+  }
+  return KP_OK;
+}
+
+kp_result kp_deform_guide(kp_deform *d, const kp_env *env, double from, double to) {
   kp_deform_guests *g = &d->meet.guests;
+  KP_TRY(bend(g, from));
   for (size_t k = 0; k < g->nodes.count; ++k) {
     g->from.data[k] = kp_deform_guest_at(env, &g->nodes.data[k], from);
+  }
+  KP_TRY(bend(g, to));
+  for (size_t k = 0; k < g->nodes.count; ++k) {
     g->to.data[k] = kp_deform_guest_at(env, &g->nodes.data[k], to);
   }
   if (g->nodes.count > 0) {
     kp_contact_guide(d->meet.contact, g->from.data, g->to.data);
   }
+  return KP_OK;
 }

@@ -24,10 +24,11 @@ KP_NODISCARD kp_result kp_hair_add(const kp_hair_def *def, kp_part *part, const 
 
 // A part of hair after it was joined.
 typedef struct kp_hair_place {
-  size_t part;             // of the deformables
-  int64_t hairs, n;        // in `start`
-  int64_t roots, n_roots;  // in the list
-  double reach;            // m: of the farthest root from the middle of the body
+  size_t part;                   // of the deformables
+  int64_t hairs, n;              // in `start`
+  int64_t roots, n_roots;        // in the list
+  double reach;                  // m: of the farthest root from the middle of the body
+  const struct kp_morph *morph;  // of what it grows on; NULL: that keeps its form
   kp_part_hair model;
 } kp_hair_place;
 
@@ -75,6 +76,10 @@ typedef struct kp_deform_hair {
   int64_t n_extras;
   kp_buffer extra_list;  // I32: nodes that are there for the twist alone
   kp_buffer local[3];    // F64: roots in the frame of their body
+  // of roots on what changes its form, see hair_embed_args
+  kp_buffer corner, weight, offset;  // I32, F64, F64
+  kp_buffer skin[3];                 // F64: vertices of one of these
+  KP_ARRAY(kp_vec3) bent;            // the same; scratch
   kp_hair_links links;
 } kp_deform_hair;
 

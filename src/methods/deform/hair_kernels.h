@@ -31,6 +31,59 @@ KP_FN void hair_root(int64_t e, const hair_root_args *g) {
   g->held[i] |= 7;
 }
 
+// Roots on a surface that changes its form: node e is at a point of a triangle, by its barycentric
+// weights, plus an offset in the frame of that triangle (along the first edge, across it, along the
+// normal). So the first node of a hair stays where it is on the skin, and the next two keep their
+// distance from it and turn with the skin.
+typedef struct hair_embed_args {
+  int64_t first;            // in the list
+  const int32_t *corner;    // 3 per node: vertices
+  const double *weight;     // 3 per node
+  const double *offset;     // 3 per node [m]
+  const double *x, *y, *z;  // of vertices, in the frame of the body
+  double *lx, *ly, *lz;
+} hair_embed_args;
+
+// The corners of a triangle and its frame, three axes of three numbers.
+KP_FN void hair_triangle_frame(const double p[9], double axes[9]) {
+  double u[3] = { p[3] - p[0], p[4] - p[1], p[5] - p[2] };
+  double w[3] = { p[6] - p[0], p[7] - p[1], p[8] - p[2] };
+  double n[3] = { u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2], u[0] * w[1] - u[1] * w[0] };
+  double lu = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+  double ln = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+  double su = lu > 0.0 ? 1.0 / lu : 0.0, sn = ln > 0.0 ? 1.0 / ln : 0.0;
+  for (int c = 0; c < 3; ++c) {
+    axes[c] = su * u[c];
+    axes[6 + c] = sn * n[c];
+  }
+  axes[3] = axes[7] * axes[2] - axes[8] * axes[1];
+  axes[4] = axes[8] * axes[0] - axes[6] * axes[2];
+  axes[5] = axes[6] * axes[1] - axes[7] * axes[0];
+}
+
+KP_FN void hair_embed(int64_t e, const hair_embed_args *g) {
+  int64_t k = g->first + e;
+  double p[9], axes[9], at[3] = { 0.0, 0.0, 0.0 };
+  for (int c = 0; c < 3; ++c) {
+    int64_t i = g->corner[3 * k + c];
+    p[3 * c] = g->x[i];
+    p[3 * c + 1] = g->y[i];
+    p[3 * c + 2] = g->z[i];
+    for (int m = 0; m < 3; ++m) {
+      at[m] += g->weight[3 * k + c] * p[3 * c + m];
+    }
+  }
+  hair_triangle_frame(p, axes);
+  for (int c = 0; c < 3; ++c) {
+    for (int m = 0; m < 3; ++m) {
+      at[m] += g->offset[3 * k + c] * axes[3 * c + m];
+    }
+  }
+  g->lx[k] = at[0];
+  g->ly[k] = at[1];
+  g->lz[k] = at[2];
+}
+
 // Extra nodes give a hair its twist and are no place of it: nothing but springs meets them (bit 8
 // of hold).
 typedef struct hair_hide_args {
@@ -248,6 +301,7 @@ KP_FN void hair_link_apply(int64_t e, const hair_link_apply_args *g) {
 }
 
 #define HAIR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
+  POINT(hair, embed)                                                                               \
   POINT(hair, root)                                                                                \
   POINT(hair, hide)                                                                                \
   POINT(hair, limit)                                                                               \

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "geom/mesh_query.h"
+#include "geom/morph.h"
 #include "methods/deform/deform.h"
 #include "par/kernel_define.h"
 
@@ -115,6 +117,91 @@ static kp_result fill_roots(kp_deform *d, kp_env *env, const kp_part *const *ord
   return KP_OK;
 }
 
+static const kp_morph *morph_of(const kp_env *env, kp_index body) {
+  for (size_t s = 0; s < env->scenery.n_solids; ++s) {
+    if (env->scenery.solids[s].body == body) {
+      return env->scenery.solids[s].morph;
+    }
+  }
+  return NULL;
+}
+
+// The roots of a hair are held by the triangle nearest to the first of them.
+static void embed_root(const kp_mesh *mesh, const kp_mesh_hit *hit, kp_vec3 local,
+                       int32_t corner[3], double weight[3], double offset[3]) {
+  double p[9], axes[9];
+  for (int c = 0; c < 3; ++c) {
+    kp_index v = mesh->triangles[hit->triangle].v[c];
+    corner[c] = (int32_t)v;
+    weight[c] = hit->weights[c];
+    p[3 * c] = mesh->vertices[v].x;
+    p[3 * c + 1] = mesh->vertices[v].y;
+    p[3 * c + 2] = mesh->vertices[v].z;
+  }
+  hair_triangle_frame(p, axes);
+  kp_vec3 d = kp_vec3_sub(local, hit->point);
+  for (int c = 0; c < 3; ++c) {
+    offset[c] = axes[3 * c] * d.x + axes[3 * c + 1] * d.y + axes[3 * c + 2] * d.z;
+  }
+}
+
+static kp_result embed_roots(kp_deform *d, const kp_part *part, const kp_hair_place *place,
+                             const kp_mesh_query *surface) {
+  int32_t *corner;
+  double *weight, *offset, *local[3];
+  KP_TRY(kp_buffer_get(&d->hair.corner, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&corner));
+  KP_TRY(kp_buffer_get(&d->hair.weight, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&weight));
+  KP_TRY(kp_buffer_get(&d->hair.offset, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&offset));
+  for (int c = 0; c < 3; ++c) {
+    kp_buffer *buffer = &d->hair.local[c];
+    KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&local[c]));
+  }
+  size_t hair = 0;
+  kp_mesh_hit hit = { .triangle = -1 };
+  for (size_t r = 0; r < part->roots.count; ++r) {
+    int64_t k = place->roots + (int64_t)r;
+    kp_vec3 p = kp_vec3_make(local[0][k], local[1][k], local[2][k]);
+    if (part->roots.data[r] == part->hairs.data[hair]) {
+      hit = kp_mesh_query_closest(surface, p);
+      ++hair;
+    }
+    embed_root(kp_mesh_query_mesh(surface), &hit, p, corner + 3 * k, weight + 3 * k,
+               offset + 3 * k);
+  }
+  return KP_OK;
+}
+
+// Roots on what changes its form, from where they are at the start.
+static kp_result fill_skins(kp_deform *d, kp_env *env, const kp_part *const *order,
+                            const hair_sizes *sizes) {
+  kp_deform_hair *h = &d->hair;
+  for (size_t k = 0; k < h->places.count; ++k) {
+    kp_hair_place *place = &h->places.data[k];
+    place->morph = place->model.body >= 0 ? morph_of(env, place->model.body) : NULL;
+    if (place->morph == NULL || place->n_roots == 0) {
+      continue;
+    }
+    if (h->corner.used == 0) {
+      void *none;
+      KP_TRY(room(&h->corner, KP_TYPE_I32, 3 * sizes->roots, &none));
+      KP_TRY(room(&h->weight, KP_TYPE_F64, 3 * sizes->roots, &none));
+      KP_TRY(room(&h->offset, KP_TYPE_F64, 3 * sizes->roots, &none));
+    }
+    kp_mesh start;
+    kp_mesh_query *surface;
+    KP_TRY(kp_mesh_copy(&place->morph->mesh, &start));
+    kp_morph_at(place->morph, 0.0, start.vertices, NULL);
+    kp_result result = kp_mesh_query_create(&start, &surface);
+    if (result == KP_OK) {
+      result = embed_roots(d, order[place->part], place, surface);
+      kp_mesh_query_destroy(&surface);
+    }
+    kp_mesh_destroy(&start);
+    KP_TRY(result);
+  }
+  return KP_OK;
+}
+
 // Where the springs and altitudes of each hair begin.
 static kp_result fill_starts(kp_deform *d, const kp_part *const *order, const hair_sizes *sizes) {
   int32_t *springs, *axes;
@@ -151,10 +238,10 @@ static kp_result fill_extras(kp_deform *d, const kp_part *const *order) {
 
 static void each_buffer(kp_deform_hair *h, void (*each)(kp_buffer *, kp_backend *),
                         kp_backend *backend) {
-  kp_buffer *all[] = {
-    &h->start,    &h->parent,   &h->rest,       &h->root_list,    &h->local[0],
-    &h->local[1], &h->local[2], &h->extra_list, &h->spring_start, &h->axis_start
-  };
+  kp_buffer *all[] = { &h->start,        &h->parent,     &h->rest,     &h->root_list,
+                       &h->local[0],     &h->local[1],   &h->local[2], &h->extra_list,
+                       &h->spring_start, &h->axis_start, &h->corner,   &h->weight,
+                       &h->offset,       &h->skin[0],    &h->skin[1],  &h->skin[2] };
   for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
     each(all[b], backend);
   }
@@ -176,6 +263,7 @@ kp_result kp_hair_join(kp_deform *d, kp_env *env, const kp_part *const *order) {
   if (d->hair.places.count > 0) {
     KP_TRY(fill_nodes(d, order));
     KP_TRY(fill_roots(d, env, order, &sizes));
+    KP_TRY(fill_skins(d, env, order, &sizes));
     KP_TRY(fill_starts(d, order, &sizes));
     KP_TRY(fill_extras(d, order));
   }
@@ -188,6 +276,7 @@ void kp_hair_free(kp_deform *d) {
   kp_hair_free_locks(d);
   each_buffer(&d->hair, free_one, NULL);
   kp_array_free(&d->hair.before);
+  kp_array_free(&d->hair.bent);
   kp_array_free(&d->hair.places);
 }
 
@@ -270,8 +359,41 @@ kp_result kp_hair_pull_bodies(kp_deform *d, kp_env *env, const kp_deform_group *
   return KP_OK;
 }
 
+// Roots in the frame of their body, where the skin is at the end of the inner step.
+static kp_result bend_roots(kp_deform *d, kp_env *env, const kp_hair_place *place) {
+  kp_deform_hair *h = &d->hair;
+  size_t n = (size_t)place->morph->mesh.n_vertices;
+  double *x[3];
+  KP_TRY(kp_array_resize(&h->bent, n));
+  kp_morph_at(place->morph, d->time + d->dt, h->bent.data, NULL);
+  for (int c = 0; c < 3; ++c) {
+    KP_TRY(room(&h->skin[c], KP_TYPE_F64, (int64_t)n, &x[c]));
+  }
+  for (size_t i = 0; i < n; ++i) {
+    x[0][i] = h->bent.data[i].x;
+    x[1][i] = h->bent.data[i].y;
+    x[2][i] = h->bent.data[i].z;
+  }
+  hair_embed_args a = { .first = place->roots };
+  kp_call call;
+  kp_call_init(&call, &hair_embed_kernel, &a);
+  KP_BIND(&call, &a, corner, &h->corner, KP_ACCESS_READ);
+  KP_BIND(&call, &a, weight, &h->weight, KP_ACCESS_READ);
+  KP_BIND(&call, &a, offset, &h->offset, KP_ACCESS_READ);
+  KP_BIND(&call, &a, x, &h->skin[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, y, &h->skin[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, z, &h->skin[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, lx, &h->local[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, ly, &h->local[1], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, lz, &h->local[2], KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, place->n_roots);
+}
+
 static kp_result lead_roots(kp_deform *d, kp_env *env, const kp_hair_place *place) {
   bool is_free = pulls(d, env, place);
+  if (place->morph != NULL) {
+    KP_TRY(bend_roots(d, env, place));
+  }
   if (is_free) {
     KP_TRY(keep_velocities(d, place));
   }
@@ -322,6 +444,7 @@ double kp_hair_max_dt(kp_deform *d, kp_env *env) {
     kp_frame3 frame = frame_at(env, place->model.body, env->time);
     double speed =
         kp_vec3_length(frame.velocity) + place->reach * kp_vec3_length(frame.angular_velocity);
+    speed += place->morph != NULL ? kp_morph_speed(place->morph, env->time) : 0.0;
     limit = speed > 0.0 && place->n_roots > 0 ? fmin(limit, ROOT_STEP / speed) : limit;
   }
   return limit;

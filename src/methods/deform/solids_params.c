@@ -54,6 +54,10 @@ static const kp_param solids_rows[] = {
       "Nodes are pushed from bodies that are nearer than this, before they meet; 0: they are not."),
   ROW(avoid_stiffness, REAL, "N/m", 0, 1e9, "Of that push, per node."),
   ROW(avoid_damping, REAL, "N s/m", 0, 1e9, "Of that push, against coming nearer, per node."),
+  ROW(key_rate, REAL, "1/s", 1e-3, 1e6,
+      "How often distances to colliders that change their form (morph) are made; between them they "
+      "are interpolated along the motion."),
+  ROW(key_cells, INT, "", 4, 150, "Cells of these distances along the longest side of the box."),
 };
 
 static void set_solids(void *def) {

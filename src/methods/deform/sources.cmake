@@ -9,6 +9,7 @@ kp_sources(
   deform_pins.c
   deform_schemes.c
   deform_setup.c
+  deform_skins.c
   deform_levels.c
   deform_sweep.c
   deform_sweep_rows.c
