@@ -73,11 +73,12 @@ static kp_result add_bodies(kp_world *world) {
 
 // Water that remembers in both ways, lists and passes, a solid whose samples meet nodes.
 static kp_result add_fabrics(kp_world *world) {
-  for (int full = 0; full < 2; ++full) {
+  static const int wet[3] = { KP_SCHEME_EULER, KP_SCHEME_SYMPLECTIC, KP_SCHEME_PECE };
+  for (int k = 0; k < 3; ++k) {
     kp_immersion_def water = kp_default_immersion_def();
-    snprintf(water.name, sizeof water.name, "water-%d", full);
-    snprintf(water.of, sizeof water.of, "cloth-%d", full ? KP_SCHEME_SYMPLECTIC : KP_SCHEME_EULER);
-    water.window = full ? KP_WINDOW_FULL : KP_WINDOW_STEPS;
+    snprintf(water.name, sizeof water.name, "water-%d", k);
+    snprintf(water.of, sizeof water.of, "cloth-%d", wet[k]);
+    water.window = k > 0 ? KP_WINDOW_FULL : KP_WINDOW_STEPS;
     KP_TRY(kp_world_add_immersion(world, &water));
   }
   // the last of equal wants is not used: a curve that changes sign gives both a turn

@@ -699,6 +699,7 @@ typedef enum kp_solid_scheme {
   KP_SCHEME_POSITION_VERLET,  // velocities from positions; edges may be limited in length
   KP_SCHEME_KANG,             // implicit by one Jacobi step (Bayraktar 2010, Eq. 5.45)
   KP_SCHEME_DESBRUN,          // implicit, the same springs in all directions (Eq. 5.36)
+  KP_SCHEME_PECE,             // predict, evaluate, correct, evaluate (Diethelm, Ford, Freed 2002)
   KP_SCHEME_COUNT
 } kp_solid_scheme;
 

@@ -99,6 +99,16 @@ typedef struct kp_frac_march {
 
 kp_frac_march kp_frac_march_make(const kp_frac_exponentials *sum, double h);
 
+// D^q x_n of one component, were v_n = `newer`; states stay those of t_{n-1}.
+KP_FN kp_real kp_frac_march_look(const kp_frac_march *m, kp_real older, kp_real newer,
+                                 const kp_real *states, int64_t stride) {
+  kp_real d = m->older * older + m->newer * newer;
+  for (int j = 0; j < m->n; ++j) {
+    d += m->carry[j] * states[j * stride];
+  }
+  return d;
+}
+
 // D^q x_n of one component, and its states, `stride` apart, taken from t_{n-1} to t_n.
 KP_FN kp_real kp_frac_march_step(const kp_frac_march *m, kp_real older, kp_real newer,
                                  kp_real *states, int64_t stride) {

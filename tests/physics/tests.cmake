@@ -70,6 +70,7 @@ target_compile_definitions(test_fabric_skirt PRIVATE KP_SCENES="${PROJECT_SOURCE
 kp_test(test_fabric_bounce SOURCES test_fabric_bounce.c ${cloth_support} LABELS full TIMEOUT 600)
 target_compile_definitions(test_fabric_bounce PRIVATE KP_SCENES="${PROJECT_SOURCE_DIR}/scenes")
 kp_test(test_fabric_knit SOURCES test_fabric_knit.c ${cloth_support} LABELS full TIMEOUT 600)
+kp_test(test_fabric_pece SOURCES test_fabric_pece.c ${cloth_support} LABELS fast)
 kp_test(test_fabric_water SOURCES test_fabric_water.c fabric_water_short.c ${cloth_support} LABELS full)
 kp_test(test_fabric_water_long SOURCES test_fabric_water.c fabric_water_long.c ${cloth_support} LABELS long TIMEOUT 3600)
 kp_test(test_deform SOURCES test_deform.c ${media_support} LABELS full)

@@ -154,4 +154,5 @@ const kp_scheme kp_schemes[KP_SCHEME_COUNT] = {
                                   kp_position_verlet_finish, false },
   [KP_SCHEME_KANG] = { "kang", kp_kang_predict, keep_moving, true },
   [KP_SCHEME_DESBRUN] = { "desbrun", kp_desbrun_predict, keep_moving, true },
+  [KP_SCHEME_PECE] = { "predictor_corrector", kp_pece_predict, kp_pece_finish, false },
 };

@@ -132,6 +132,10 @@ KP_NODISCARD kp_result kp_immersion_create(kp_deform *deform, kp_env *env,
                                            const kp_immersion_def *def, kp_immersion **out);
 void kp_immersion_destroy(kp_immersion **water);
 KP_NODISCARD kp_result kp_immersion_forces(kp_immersion *water, kp_deform *deform, kp_env *env);
+// What it does at the end of the inner step, were the velocities of a group v then; in place of
+// what it does now.
+KP_NODISCARD kp_result kp_immersion_foresee(kp_immersion *water, kp_deform *deform, kp_env *env,
+                                            const kp_deform_group *group, kp_buffer v[3]);
 KP_NODISCARD kp_result kp_immersion_recall(kp_immersion *water, kp_deform *deform,
                                            const kp_deform_group *group);
 
@@ -149,5 +153,8 @@ KP_NODISCARD kp_result kp_desbrun_predict(kp_deform *deform, kp_env *env,
                                           const kp_deform_group *group);
 KP_NODISCARD kp_result kp_position_verlet_predict(kp_deform *deform, kp_env *env,
                                                   const kp_deform_group *group);
+KP_NODISCARD kp_result kp_pece_predict(kp_deform *deform, kp_env *env,
+                                       const kp_deform_group *group);
+KP_NODISCARD kp_result kp_pece_finish(kp_deform *deform, kp_env *env, const kp_deform_group *group);
 KP_NODISCARD kp_result kp_position_verlet_finish(kp_deform *deform, kp_env *env,
                                                  const kp_deform_group *group);

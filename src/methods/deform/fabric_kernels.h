@@ -45,6 +45,38 @@ KP_FN void fabric_march(int64_t e, const fabric_march_args *g) {
   g->lz[e] = g->uz[e];
 }
 
+// The same of a velocity that is proposed for the end of the step: nothing is taken along.
+typedef struct fabric_look_args {
+  kp_frac_march march;
+  int32_t width;
+  const uint32_t *slot;
+  const kp_real *ux, *uy, *uz;  // at the end of the step
+  const kp_real *lx, *ly, *lz;  // now
+  const kp_real *sx, *sy, *sz;  // states
+  kp_real *dx, *dy, *dz;
+} fabric_look_args;
+
+KP_FN void fabric_look(int64_t e, const fabric_look_args *g) {
+  int64_t row = (int64_t)g->slot[e] * g->width;
+  g->dx[e] = kp_frac_march_look(&g->march, g->lx[e], g->ux[e], g->sx + row, 1);
+  g->dy[e] = kp_frac_march_look(&g->march, g->ly[e], g->uy[e], g->sy + row, 1);
+  g->dz[e] = kp_frac_march_look(&g->march, g->lz[e], g->uz[e], g->sz + row, 1);
+}
+
+// w = (v + w)/2
+typedef struct fabric_mean_args {
+  int64_t first;
+  const kp_real *vx, *vy, *vz;
+  kp_real *wx, *wy, *wz;
+} fabric_mean_args;
+
+KP_FN void fabric_mean(int64_t e, const fabric_mean_args *g) {
+  int64_t i = g->first + e;
+  g->wx[i] = (kp_real)0.5 * (g->vx[i] + g->wx[i]);
+  g->wy[i] = (kp_real)0.5 * (g->vy[i] + g->wy[i]);
+  g->wz[i] = (kp_real)0.5 * (g->vz[i] + g->wz[i]);
+}
+
 // Buoyancy (Eq. 3.1) and the drag that remembers, along the velocity (Eq. 3.3):
 //
 //   F = -k (D . u/|u|) u/|u|
@@ -55,6 +87,7 @@ typedef struct fabric_immerse_args {
   kp_real bx, by, bz;  // m/s^2: what buoyancy and carried water change in gravity
   kp_real still;       // m/s: slower than this there is no direction
   int32_t clamp;
+  kp_real share;        // 1; -1 takes back what was added
   const kp_real *drag;  // k of a node [N s^q/m]
   const kp_real *mass;
   const kp_real *ux, *uy, *uz;
@@ -69,9 +102,9 @@ KP_FN void fabric_immerse(int64_t e, const fabric_immerse_args *g) {
   kp_real along = g->dx[e] * u[0] + g->dy[e] * u[1] + g->dz[e] * u[2];
   along = g->clamp && along < 0 ? (kp_real)0 : along;
   kp_real a = speed2 > g->still * g->still ? -g->drag[e] * along / (speed2 * g->mass[i]) : 0;
-  g->ex[i] += g->bx + a * u[0];
-  g->ey[i] += g->by + a * u[1];
-  g->ez[i] += g->bz + a * u[2];
+  g->ex[i] += g->share * (g->bx + a * u[0]);
+  g->ey[i] += g->share * (g->by + a * u[1]);
+  g->ez[i] += g->share * (g->bz + a * u[2]);
 }
 
 // Damping of springs by the derivative of their ends, along the spring (Eq. 3.4). In an implicit
@@ -566,6 +599,8 @@ KP_FN void fabric_shell(int64_t i, const fabric_shell_args *g) {
 #define FABRIC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   POINT(fabric, flow)                                                                              \
   POINT(fabric, march)                                                                             \
+  POINT(fabric, look)                                                                              \
+  POINT(fabric, mean)                                                                              \
   POINT(fabric, immerse)                                                                           \
   POINT(fabric, recall)                                                                            \
   POINT(fabric, propose)                                                                           \

@@ -10,8 +10,8 @@
 #include "methods/deform/fabric.h"
 #include "methods/deform/fabric_kernels.h"
 
-extern const kp_kernel fabric_flow_kernel, fabric_march_kernel, fabric_immerse_kernel,
-    fabric_recall_kernel;
+extern const kp_kernel fabric_flow_kernel, fabric_march_kernel, fabric_look_kernel,
+    fabric_immerse_kernel, fabric_recall_kernel;
 
 #define STILL 1e-9          // m/s: slower than this a node has no direction
 #define SHORTEST_AGE 1e-4   // s: of the sum of exponentials
@@ -184,14 +184,16 @@ void kp_immersion_destroy(kp_immersion **water) {
 
 // ---- a step -------------------------------------------------------------------------------------
 
-static kp_result flow(kp_immersion *w, kp_deform *d, kp_vec3 current) {
+static kp_result flow(kp_immersion *w, kp_buffer v[3], kp_vec3 current) {
   fabric_flow_args a = { .first = w->nodes.first,
                          .cx = (kp_real)current.x,
                          .cy = (kp_real)current.y,
                          .cz = (kp_real)current.z };
   kp_call call;
   kp_call_init(&call, &fabric_flow_kernel, &a);
-  KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, vx, &v[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_READ);
   KP_BIND3(&call, &a, u, w->velocity, KP_ACCESS_OVERWRITE);
   return kp_call_run(w->space->backend, &call, w->nodes.n);
 }
@@ -228,6 +230,13 @@ static kp_result march(kp_immersion *w, double time) {
   return kp_call_run(w->space->backend, &call, w->nodes.n);
 }
 
+static kp_history_rule rule_of(const kp_immersion *w) {
+  return (kp_history_rule){ .end = w->def.interior ? KP_FRAC_INTERIOR : KP_FRAC_WINDOW,
+                            .order = w->def.order,
+                            .memory = w->def.window == KP_WINDOW_STEPS ? HUGE_VAL : w->def.memory,
+                            .is_unit_sum = w->def.unit };
+}
+
 // `half` from the velocity against the water. The derivative of order one is that velocity.
 static kp_result remember(kp_immersion *w, const kp_deform *d) {
   if (is_plain(w)) {
@@ -241,10 +250,7 @@ static kp_result remember(kp_immersion *w, const kp_deform *d) {
     w->gain = kp_frac_gain(w->def.order, d->time);
     return march(w, d->time);
   }
-  kp_history_rule rule = { .end = w->def.interior ? KP_FRAC_INTERIOR : KP_FRAC_WINDOW,
-                           .order = w->def.order,
-                           .memory = w->def.window == KP_WINDOW_STEPS ? HUGE_VAL : w->def.memory,
-                           .is_unit_sum = w->def.unit };
+  kp_history_rule rule = rule_of(w);
   KP_TRY(kp_history_weigh(&w->history, &rule, d->time));
   w->gain = w->def.unit ? 1.0 : w->history.sum.gain;
   w->present = w->history.sum.present;
@@ -264,20 +270,47 @@ static kp_result set_current(kp_immersion *w, kp_deform *d, kp_vec3 current) {
   return KP_OK;
 }
 
-kp_result kp_immersion_forces(kp_immersion *w, kp_deform *d, kp_env *env) {
+// `half` as it would be a time h from now with the velocity against the water that is proposed for
+// then.
+static kp_result foresee(kp_immersion *w, const kp_deform *d, double h) {
+  if (is_plain(w)) {
+    for (int c = 0; c < 3; ++c) {
+      KP_TRY(kp_buffer_copy(&w->half->buffers[c], &w->velocity->buffers[c]));
+    }
+    return KP_OK;
+  }
+  if (w->has_history) {
+    kp_history_rule rule = rule_of(w);
+    KP_TRY(kp_history_weigh(&w->history, &rule, d->time + h));
+    return kp_history_sum(&w->history, w->velocity, w->half, false);
+  }
+  fabric_look_args a = { .march = kp_frac_march_make(&w->sum, h), .width = w->sum.n };
+  kp_call call;
+  kp_call_init(&call, &fabric_look_kernel, &a);
+  KP_BIND(&call, &a, slot, &w->space->slot->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, u, w->velocity, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, l, w->last, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, s, w->states, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, d, w->half, KP_ACCESS_OVERWRITE);
+  return kp_call_run(w->space->backend, &call, w->nodes.n);
+}
+
+static kp_vec3 current_at(const kp_immersion *w, double time) {
   double c[3];
-  kp_curve_at(&w->def.current, d->time, c, NULL);
-  kp_vec3 current = kp_vec3_make(c[0], c[1], c[2]);
-  KP_TRY(set_current(w, d, current));
-  KP_TRY(flow(w, d, current));
-  KP_TRY(remember(w, d));
+  kp_curve_at(&w->def.current, time, c, NULL);
+  return kp_vec3_make(c[0], c[1], c[2]);
+}
+
+// Adds `share` of what the water does to nodes with the velocity and the derivative of `w`.
+static kp_result immerse(kp_immersion *w, kp_deform *d, kp_env *env, double share) {
   kp_vec3 g = env->simulation.gravity;
   fabric_immerse_args a = { .first = w->nodes.first,
                             .bx = (kp_real)(w->buoyancy.x * g.x),
                             .by = (kp_real)(w->buoyancy.y * g.y),
                             .bz = (kp_real)(w->buoyancy.z * g.z),
                             .still = (kp_real)STILL,
-                            .clamp = w->def.clamp };
+                            .clamp = w->def.clamp,
+                            .share = (kp_real)share };
   kp_call call;
   kp_call_init(&call, &fabric_immerse_kernel, &a);
   KP_BIND(&call, &a, drag, &w->drag, KP_ACCESS_READ);
@@ -286,6 +319,29 @@ kp_result kp_immersion_forces(kp_immersion *w, kp_deform *d, kp_env *env) {
   KP_BIND3(&call, &a, d, w->half, KP_ACCESS_READ);
   KP_BIND3(&call, &a, e, d->extra, KP_ACCESS_WRITE);
   return kp_call_run(env->backend, &call, w->nodes.n);
+}
+
+kp_result kp_immersion_forces(kp_immersion *w, kp_deform *d, kp_env *env) {
+  kp_vec3 current = current_at(w, d->time);
+  KP_TRY(set_current(w, d, current));
+  KP_TRY(flow(w, d->set->velocity->buffers, current));
+  KP_TRY(remember(w, d));
+  return immerse(w, d, env, 1.0);
+}
+
+kp_result kp_immersion_foresee(kp_immersion *w, kp_deform *d, kp_env *env,
+                               const kp_deform_group *group, kp_buffer v[3]) {
+  bool is_of_group =
+      w->nodes.first >= group->nodes.first && w->nodes.first < group->nodes.first + group->nodes.n;
+  if (!is_of_group) {
+    return KP_OK;
+  }
+  kp_vec3 current = current_at(w, d->time + d->dt);
+  KP_TRY(immerse(w, d, env, -1.0));
+  KP_TRY(set_current(w, d, current));
+  KP_TRY(flow(w, v, current));
+  KP_TRY(foresee(w, d, d->dt));
+  return immerse(w, d, env, 1.0);
 }
 
 kp_result kp_immersion_recall(kp_immersion *w, kp_deform *d, const kp_deform_group *group) {

@@ -3,4 +3,4 @@
 #pragma once
 
 #define KP_SCHEME_WORDS "newmark", "backward_euler", "euler", "symplectic", "velocity_verlet"
-#define KP_SPRING_SCHEME_WORDS "position_verlet", "kang", "desbrun"
+#define KP_SPRING_SCHEME_WORDS "position_verlet", "kang", "desbrun", "predictor_corrector"
