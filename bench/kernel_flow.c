@@ -6,6 +6,7 @@
 #include "geom/grid_surface.h"
 #include "geom/level_set.h"
 #include "methods/common/flow.h"
+#include "render/live.h"
 #include "world/world.h"
 
 #include "bench/kernels.h"
@@ -89,6 +90,26 @@ static kp_result sample_surface(kp_flow *flow, kp_backend *backend) {
   return result;
 }
 
+// A look at the flow as water and as smoke.
+static kp_result look(kp_flow *flow, kp_backend *backend) {
+  kp_camera camera = { { 0.5, 0.7, 3.0 }, { 0.5, 0.5, 0.5 }, { 0, 1, 0 }, 35.0 };
+  kp_buffer *pressure = &flow->pressure->buffers[0];
+  kp_live_water water = { .mac = flow->mac, .distance = pressure, .sun = { 0, 1, 0 } };
+  water.bright = kp_vec3_make(1, 1, 1);
+  kp_live_smoke smoke = { .mac = flow->mac, .density = pressure, .heat = pressure };
+  smoke.to = smoke.strength = 1.0;
+  smoke.color = smoke.glow = kp_vec3_make(0.5, 0.5, 0.5);
+  const uint32_t *pixels;
+  kp_live live;
+  kp_live_init(&live, backend);
+  kp_result result = kp_live_begin(&live, &camera, 96, 54);
+  result = result == KP_OK ? kp_live_add_water(&live, &water) : result;
+  result = result == KP_OK ? kp_live_add_smoke(&live, &smoke) : result;
+  result = result == KP_OK ? kp_live_read(&live, &pixels) : result;
+  kp_live_free(&live);
+  return result;
+}
+
 // The box around some particles.
 static kp_result surround(kp_flow *flow, kp_env *env) {
   static const kp_vec3 places[3] = { { 0.1, 0.2, 0.3 }, { 0.7, 0.1, 0.2 }, { 0.4, 0.9, 0.6 } };
@@ -135,6 +156,9 @@ kp_result kp_kernel_flow(kp_world *world, int64_t cells) {
   }
   if (result == KP_OK) {
     result = sample_surface(&flow, world->backend);
+  }
+  if (result == KP_OK) {
+    result = look(&flow, world->backend);
   }
   if (result == KP_OK) {
     result = measure(flow.mac, &flow.pressure->buffers[0]);

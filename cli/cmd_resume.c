@@ -5,7 +5,7 @@ static const kp_option options[] = {
   { "threads", 'j', "N", "threads to use; all of the machine when missing" },
   { "progress", 0, "HOW", "bar, plain, json, none or auto (a bar on a terminal)" },
   { "render", 0, NULL, "make the pictures that are missing meanwhile" },
-  { "watch", 0, NULL, "show the particles in the terminal as they move" },
+  { "watch", 0, NULL, "show the world in the terminal as it moves" },
 };
 
 static const kp_command command = {

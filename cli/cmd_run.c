@@ -12,7 +12,7 @@ static const kp_option options[] = {
   { "threads", 'j', "N", "threads to use; all of the machine when missing" },
   { "progress", 0, "HOW", "bar, plain, json, none or auto (a bar on a terminal)" },
   { "render", 0, NULL, "make pictures of the frames meanwhile, in a program of its own" },
-  { "watch", 0, NULL, "show the particles in the terminal as they move" },
+  { "watch", 0, NULL, "show the world in the terminal as it moves" },
   { "force", 'f', NULL, "replace a run that is already in the folder" },
 };
 
@@ -25,7 +25,7 @@ static const kp_command command = {
   "status 75); 'kelpie resume' goes on. A second Ctrl-C ends at once.\n"
   "With --render, pictures and video come to <run>/images while it goes on: the same as those\n"
   "of 'kelpie render' afterwards. They take a quarter of the threads.\n"
-  "With --watch, each frame is drawn in the terminal from where the particles lie: on a card\n"
+  "With --watch, each frame is drawn in the terminal from where the state lies: on a card\n"
   "nothing but its pixels is copied.",
   "  kelpie run scenes/demo/dam_break.lua\n"
   "  kelpie run scenes/demo/dam_break.lua -o out/honey --set water.viscosity=5 --frames :60\n"

@@ -1,5 +1,6 @@
 // A look at a run in the terminal while it goes on: each frame as coloured half blocks, two pixels
-// to a letter. Particles are drawn where they lie (render/live.h), so a card sends pixels alone.
+// to a letter. Particles and grids are drawn where they lie (render/live.h), so a card sends pixels
+// alone.
 #pragma once
 
 #include "run/run.h"

@@ -1,7 +1,9 @@
 #include "render/live.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/assert.h"
 #include "par/kernel_define.h"
 
 LIVE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_NO_PAIR)
@@ -17,6 +19,7 @@ void kp_live_init(kp_live *live, kp_backend *backend) {
     kp_buffer_init(&live->spots[s], backend);
   }
   kp_buffer_init(&live->pixels, backend);
+  kp_buffer_init(&live->nearest, backend);
   kp_buffer_init(&live->keys, backend);
   kp_buffer_init(&live->order, backend);
 }
@@ -26,6 +29,7 @@ void kp_live_free(kp_live *live) {
     kp_buffer_free(&live->spots[s]);
   }
   kp_buffer_free(&live->pixels);
+  kp_buffer_free(&live->nearest);
   kp_buffer_free(&live->keys);
   kp_buffer_free(&live->order);
 }
@@ -61,10 +65,12 @@ kp_result kp_live_begin(kp_live *live, const kp_camera *camera, int width, int h
   v->scale = 0.5 * height / tan(0.5 * camera->fov_deg * DEGREES);
   v->nearest = 1e-3 * kp_vec3_length(kp_vec3_sub(camera->target, camera->position));
   live->reach = 0;
+  live->is_resolved = false;
   for (int s = 0; s < N_SPOTS; ++s) {
     KP_TRY(resize(&live->spots[s], KP_TYPE_U32, n));
   }
   KP_TRY(resize(&live->pixels, KP_TYPE_U32, n));
+  KP_TRY(resize(&live->nearest, KP_TYPE_U32, n));
   live_clear_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &live_clear_kernel, &a);
@@ -98,15 +104,17 @@ static kp_result sort(kp_live *live, int64_t n) {
   return kp_sort64(live->backend, keys, order, n, bits);
 }
 
+static void put_color(float out[3], kp_vec3 color) {
+  out[0] = (float)(255.0 * color.x);
+  out[1] = (float)(255.0 * color.y);
+  out[2] = (float)(255.0 * color.z);
+}
+
 static kp_result pick(kp_live *live, const kp_live_points *p) {
-  live_pick_args a = {
-    .view = live->view,
-    .radius = p->radius,
-    .speed = p->speed,
-    .slow = { (float)(255.0 * p->slow.x), (float)(255.0 * p->slow.y), (float)(255.0 * p->slow.z) },
-    .fast = { (float)(255.0 * p->fast.x), (float)(255.0 * p->fast.y), (float)(255.0 * p->fast.z) }
-  };
+  live_pick_args a = { .view = live->view, .radius = p->radius, .speed = p->speed };
   kp_call call;
+  put_color(a.slow, p->slow);
+  put_color(a.fast, p->fast);
   kp_call_init(&call, &live_pick_kernel, &a);
   KP_BIND(&call, &a, x, p->position[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, y, p->position[1], KP_ACCESS_READ);
@@ -114,6 +122,7 @@ static kp_result pick(kp_live *live, const kp_live_points *p) {
   KP_BIND(&call, &a, vx, p->velocity[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, vy, p->velocity[1], KP_ACCESS_READ);
   KP_BIND(&call, &a, vz, p->velocity[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, light, p->light, KP_ACCESS_READ);
   KP_BIND(&call, &a, keys, &live->keys, KP_ACCESS_READ);
   KP_BIND(&call, &a, order, &live->order, KP_ACCESS_READ);
   BIND_SPOTS(&call, &a, live, KP_ACCESS_WRITE);
@@ -121,6 +130,7 @@ static kp_result pick(kp_live *live, const kp_live_points *p) {
 }
 
 kp_result kp_live_add(kp_live *live, const kp_live_points *points) {
+  KP_ASSERT(!live->is_resolved);
   if (points->n == 0) {
     return KP_OK;
   }
@@ -132,16 +142,65 @@ kp_result kp_live_add(kp_live *live, const kp_live_points *points) {
   return pick(live, points);
 }
 
-kp_result kp_live_read(kp_live *live, const uint32_t **pixels) {
+// Discs into pixels, once.
+static kp_result resolve(kp_live *live) {
+  if (live->is_resolved) {
+    return KP_OK;
+  }
   live_resolve_args a = {
     .width = live->view.width, .height = live->view.height, .reach = live->reach, .back = BACK
   };
-  void *memory;
   kp_call call;
   kp_call_init(&call, &live_resolve_kernel, &a);
   BIND_SPOTS(&call, &a, live, KP_ACCESS_READ);
   KP_BIND(&call, &a, pixels, &live->pixels, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(live->backend, &call, (int64_t)a.width * a.height));
+  KP_BIND(&call, &a, nearest, &live->nearest, KP_ACCESS_OVERWRITE);
+  live->is_resolved = true;
+  return kp_call_run(live->backend, &call, (int64_t)a.width * a.height);
+}
+
+static live_grid grid_of(const kp_mac *mac) {
+  live_grid grid = { .g = mac->view };
+  memcpy(grid.lo, mac->window_lo, sizeof grid.lo);
+  memcpy(grid.hi, mac->window_hi, sizeof grid.hi);
+  return grid;
+}
+
+kp_result kp_live_add_water(kp_live *live, const kp_live_water *water) {
+  live_water_args a = { .view = live->view, .grid = grid_of(water->mac) };
+  kp_call call;
+  KP_TRY(resolve(live));
+  put(a.sun, water->sun);
+  put_color(a.dark, water->dark);
+  put_color(a.bright, water->bright);
+  kp_call_init(&call, &live_water_kernel, &a);
+  KP_BIND(&call, &a, distance, water->distance, KP_ACCESS_READ);
+  KP_BIND(&call, &a, nearest, &live->nearest, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, pixels, &live->pixels, KP_ACCESS_WRITE);
+  return kp_call_run(live->backend, &call, (int64_t)live->view.width * live->view.height);
+}
+
+kp_result kp_live_add_smoke(kp_live *live, const kp_live_smoke *smoke) {
+  live_smoke_args a = { .view = live->view,
+                        .grid = grid_of(smoke->mac),
+                        .from = smoke->from,
+                        .to = smoke->to,
+                        .strength = smoke->strength };
+  kp_call call;
+  KP_TRY(resolve(live));
+  put_color(a.color, smoke->color);
+  put_color(a.glow, smoke->glow);
+  kp_call_init(&call, &live_smoke_kernel, &a);
+  KP_BIND(&call, &a, density, smoke->density, KP_ACCESS_READ);
+  KP_BIND(&call, &a, heat, smoke->heat, KP_ACCESS_READ);
+  KP_BIND(&call, &a, nearest, &live->nearest, KP_ACCESS_READ);
+  KP_BIND(&call, &a, pixels, &live->pixels, KP_ACCESS_WRITE);
+  return kp_call_run(live->backend, &call, (int64_t)live->view.width * live->view.height);
+}
+
+kp_result kp_live_read(kp_live *live, const uint32_t **pixels) {
+  void *memory;
+  KP_TRY(resolve(live));
   KP_TRY(kp_buffer_get(&live->pixels, KP_SIDE_HOST, KP_ACCESS_READ, &memory));
   *pixels = memory;
   return KP_OK;

@@ -16,5 +16,6 @@ kp_sources(
   run_folder.c
   scene_extras.c
   shape_meshes.c
+  shape_points.c
   surfaces.c
   writer.c)

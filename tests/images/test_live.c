@@ -1,6 +1,7 @@
 // Pictures of particles where they lie (render/live.h): against a plain loop over all particles and
 // pixels, several sets, on cpu and mirror with the same bits, and nothing but pixels copied, also
-// from worlds that are stepped and shown.
+// from worlds that are stepped and shown; smoke and water of grids against rays through them in
+// closed form; shapes of solids.
 #include "support/test.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@
 #include "base/memory.h"
 #include "par/parallel.h"
 #include "render/live.h"
+#include "run/shape_points.h"
 
 #include "support/claims.h"
 #include "support/worlds.h"
@@ -261,6 +263,234 @@ static void test_traffic(void **state) {
   kp_claim_at_most(&claim);
 }
 
+// ---- grids
+
+#define BALL_AT kp_vec3_make(0.1, 0.0, 0.05)
+#define BALL 0.35
+
+// A grid over the cube of edge 1 around the origin.
+typedef struct stage {
+  kp_backend *backend;
+  kp_registry *registry;
+  kp_mac *mac;
+  kp_field *density, *distance;
+  kp_live live;
+} stage;
+
+// Density 2 + x + y, which is read without error between cells, and the distance to a ball.
+static void open_stage(stage *s, kp_backend_kind kind) {
+  kp_mac_def def = { .name = "gas",
+                     .box = { { -0.5, -0.5, -0.5 }, { 0.5, 0.5, 0.5 } },
+                     .cell = 1.0 / 24,
+                     .dimension = 3 };
+  kp_field_desc descs[2] = { { "density", KP_TYPE_REAL, 1, "", 0, 0.0 },
+                             { "distance", KP_TYPE_REAL, 1, "m", 0, 0.0 } };
+  assert_ok(kp_backend_create(kind, &s->backend));
+  assert_ok(kp_registry_create(s->backend, &s->registry));
+  assert_ok(kp_mac_create(s->registry, &def, &s->mac));
+  assert_ok(kp_mac_add_field(s->mac, &descs[0], &s->density));
+  assert_ok(kp_mac_add_field(s->mac, &descs[1], &s->distance));
+  kp_real *density = kp_buffer_host(&s->density->buffers[0], KP_ACCESS_OVERWRITE);
+  kp_real *distance = kp_buffer_host(&s->distance->buffers[0], KP_ACCESS_OVERWRITE);
+  for (int64_t at = 0; at < s->mac->view.count; ++at) {
+    int64_t cell[3];
+    double p[3];
+    kp_mac_cell_of(&s->mac->view, at, cell);
+    kp_mac_place(&s->mac->view, KP_MAC_CELL, cell[0], cell[1], cell[2], p);
+    density[at] = (kp_real)(2.0 + p[0] + p[1]);
+    kp_vec3 d = kp_vec3_sub(kp_vec3_make(p[0], p[1], p[2]), BALL_AT);
+    distance[at] = (kp_real)(kp_vec3_length(d) - BALL);
+  }
+  kp_live_init(&s->live, s->backend);
+}
+
+static void close_stage(stage *s) {
+  kp_live_free(&s->live);
+  kp_mac_destroy(&s->mac);
+  kp_registry_destroy(&s->registry);
+  kp_backend_destroy(&s->backend);
+}
+
+static const uint32_t *draw_stage(stage *s, cloud *before, bool has_water, bool has_smoke) {
+  kp_camera from = camera();
+  const uint32_t *pixels;
+  assert_ok(kp_live_begin(&s->live, &from, WIDE, HIGH));
+  if (before != NULL) {
+    assert_ok(kp_live_add(&s->live, &before->points));
+  }
+  kp_live_water water = { .mac = s->mac,
+                          .distance = &s->distance->buffers[0],
+                          .sun = kp_vec3_make(0, 1, 0),
+                          .dark = kp_vec3_make(0, 0, 0.2),
+                          .bright = kp_vec3_make(0, 0, 1) };
+  kp_live_smoke smoke = { .mac = s->mac,
+                          .density = &s->density->buffers[0],
+                          .strength = 0.4,
+                          .color = kp_vec3_make(0.6, 0.6, 0.6) };
+  if (has_water) {
+    assert_ok(kp_live_add_water(&s->live, &water));
+  }
+  if (has_smoke) {
+    assert_ok(kp_live_add_smoke(&s->live, &smoke));
+  }
+  assert_ok(kp_live_read(&s->live, &pixels));
+  return pixels;
+}
+
+// The ray of a pixel, per unit of depth.
+static kp_vec3 ray_of(int x, int y) {
+  kp_camera from = camera();
+  kp_camera_frame f = kp_camera_get_frame(&from);
+  double scale = 0.5 * HIGH / tan(0.5 * 35.0 * 3.14159265358979323846 / 180.0);
+  kp_vec3 d = kp_vec3_madd(f.forward, (x + 0.5 - 0.5 * WIDE) / scale, f.right);
+  return kp_vec3_madd(d, -(y + 0.5 - 0.5 * HIGH) / scale, f.up);
+}
+
+// Where it is in the cube; false: nowhere.
+static bool cross_cube(kp_vec3 d, double *enter, double *leave) {
+  kp_vec3 e = camera().position;
+  const double from[3] = { e.x, e.y, e.z }, along[3] = { d.x, d.y, d.z };
+  *enter = 0.0;
+  *leave = HUGE_VAL;
+  for (int c = 0; c < 3; ++c) {
+    double a = (-0.5 - from[c]) / along[c], b = (0.5 - from[c]) / along[c];
+    *enter = fmax(*enter, fmin(a, b));
+    *leave = fmin(*leave, fmax(a, b));
+  }
+  return *leave > *enter;
+}
+
+// Depth at which it meets the ball; infinite: it does not.
+static double meet_ball(kp_vec3 d) {
+  kp_vec3 o = kp_vec3_sub(camera().position, BALL_AT);
+  double a = kp_vec3_dot(d, d), b = kp_vec3_dot(o, d), c = kp_vec3_dot(o, o) - BALL * BALL;
+  return b * b > a * c ? (-b - sqrt(b * b - a * c)) / a : HUGE_VAL;
+}
+
+// Smoke over nothing, and before water, by the integral of its density along the ray.
+static void test_smoke(void **state) {
+  (void)state;
+  stage s;
+  open_stage(&s, KP_BACKEND_CPU);
+  for (int has_water = 0; has_water < 2; ++has_water) {
+    uint32_t behind[WIDE * HIGH];
+    memcpy(behind, draw_stage(&s, NULL, has_water != 0, false), sizeof behind);
+    const uint32_t *pixels = draw_stage(&s, NULL, has_water != 0, true);
+    int n_seen = 0, n_wrong = 0;
+    for (int i = 0; i < WIDE * HIGH; ++i) {
+      kp_vec3 d = ray_of(i % WIDE, i / WIDE);
+      double enter, leave, left = 1.0;
+      if (cross_cube(d, &enter, &leave)) {
+        leave = has_water != 0 ? fmin(leave, meet_ball(d)) : leave;
+        kp_vec3 p = kp_vec3_madd(camera().position, 0.5 * (enter + leave), d);
+        left = exp(-0.4 * (2.0 + p.x + p.y) * (leave - enter) * kp_vec3_length(d));
+        ++n_seen;
+      }
+      double red = left * (double)(behind[i] & 255u) + (1.0 - left) * 153.0;
+      n_wrong += fabs(red - (double)(pixels[i] & 255u)) > 3.0;
+    }
+    print_message("  %d pixels through smoke, %d of them off by more than 3\n", n_seen, n_wrong);
+    assert_true(n_seen > 500 && n_seen < WIDE * HIGH);
+    assert_true(n_wrong <= 4);  // rays that graze an edge or the ball
+  }
+  close_stage(&s);
+}
+
+// Water where its ball is, brighter above, behind particles that lie before it.
+static void test_water(void **state) {
+  (void)state;
+  stage s;
+  cloud before;
+  open_stage(&s, KP_BACKEND_CPU);
+  make_cloud(&before, s.backend, 3, kp_vec3_make(-0.1, 0, 1.0), 0.2);
+  uint32_t alone[WIDE * HIGH];
+  memcpy(alone, draw_stage(&s, &before, false, false), sizeof alone);
+  const uint32_t *pixels = draw_stage(&s, &before, true, false);
+  int n_seen = 0, n_wrong = 0, n_hidden = 0;
+  for (int i = 0; i < WIDE * HIGH; ++i) {
+    kp_vec3 d = ray_of(i % WIDE, i / WIDE);
+    double t = meet_ball(d);
+    bool is_before = alone[i] != 0x2a1e14u;
+    n_hidden += is_before && t < HUGE_VAL;
+    if (is_before || !(t < HUGE_VAL)) {
+      n_wrong += pixels[i] != alone[i];
+      continue;
+    }
+    kp_vec3 n = kp_vec3_sub(kp_vec3_madd(camera().position, t, d), BALL_AT);
+    double blue = 255.0 * (0.2 + 0.8 * (0.5 + 0.5 * n.y / BALL));
+    n_wrong += (pixels[i] & 0xffffu) != 0 || fabs(blue - (double)(pixels[i] >> 16)) > 8.0;
+    ++n_seen;
+  }
+  print_message("  %d pixels show water, %d hide it, %d wrong\n", n_seen, n_hidden, n_wrong);
+  assert_true(n_seen > 200 && n_hidden > 50);
+  assert_true(n_wrong <= 0.02 * n_seen);  // its rim
+  free_cloud(&before);
+  close_stage(&s);
+}
+
+// The same bytes on a device, of which nothing but pixels is copied.
+static void test_grids_device(void **state) {
+  (void)state;
+  uint32_t reference[WIDE * HIGH];
+  for (int k = 0; k < 2; ++k) {
+    stage s;
+    open_stage(&s, k == 0 ? KP_BACKEND_CPU : KP_BACKEND_MIRROR);
+    (void)draw_stage(&s, NULL, true, true);
+    int64_t before = s.backend->counters.bytes_out;
+    const uint32_t *pixels = draw_stage(&s, NULL, true, true);
+    if (k == 0) {
+      memcpy(reference, pixels, sizeof reference);
+    } else {
+      assert_int_equal(s.backend->counters.bytes_out - before, sizeof reference);
+    }
+    assert_memory_equal(reference, pixels, sizeof reference);
+    close_stage(&s);
+  }
+}
+
+// Points of shapes lie on them, no farther apart than asked, and are sent once while a body rests.
+static void test_shapes(void **state) {
+  (void)state;
+  kp_test_settings settings =
+      kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 1));
+  settings.backend = "mirror";
+  kp_world *world = kp_test_world(&settings);
+  kp_collider_def ball = kp_default_collider_def();
+  kp_text_copy(ball.name, sizeof ball.name, "ball");
+  ball.shape = kp_default_shape_def(KP_SHAPE_SPHERE);
+  ball.shape.center = kp_vec3_make(0.4, 0.5, 0.6);
+  ball.shape.radius = 0.2;
+  assert_ok(kp_world_add_collider(world, &ball));
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.1, 0.1, 0.1), 0.05);
+  assert_ok(kp_world_add_liquid(world, &water));
+  assert_ok(kp_world_build(world));
+  kp_shape_cloud shapes;
+  assert_ok(kp_shape_cloud_make(&shapes, world, 0.01));
+  assert_ok(kp_shape_cloud_place(&shapes, world, kp_vec3_make(0, 1, 0)));
+  assert_int_equal(shapes.items.count, 1);
+  kp_shape_points *p = &shapes.items.data[0];
+  // at least one for each square of 0.01
+  assert_true((double)p->n > 4.0 * 3.14159265 * 0.04 / 1e-4);
+  const kp_pos *x[3];
+  const kp_real *light = kp_buffer_host(&p->light, KP_ACCESS_READ);
+  for (int c = 0; c < 3; ++c) {
+    x[c] = kp_buffer_host(&p->position[c], KP_ACCESS_READ);
+    assert_non_null(kp_buffer_device(&p->position[c], KP_ACCESS_READ));
+  }
+  for (int64_t i = 0; i < p->n; ++i) {
+    kp_vec3 d = kp_vec3_sub(kp_vec3_make(x[0][i], x[1][i], x[2][i]), ball.shape.center);
+    assert_between(kp_vec3_length(d), 0.19, 0.2001);
+    assert_near((double)light[i], 0.5 + 0.5 * d.y / kp_vec3_length(d), 0.05);
+  }
+  int64_t before = world->backend->counters.bytes_in;
+  assert_ok(kp_shape_cloud_place(&shapes, world, kp_vec3_make(0, 1, 0)));
+  assert_non_null(kp_buffer_device(&p->position[0], KP_ACCESS_READ));
+  assert_int_equal(world->backend->counters.bytes_in, before);
+  kp_shape_cloud_free(&shapes);
+  kp_world_destroy(&world);
+}
+
 // Nothing there: a picture of nothing.
 static void test_empty(void **state) {
   (void)state;
@@ -283,10 +513,10 @@ static void test_empty(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_twin),
-    cmocka_unit_test(test_device),
-    cmocka_unit_test(test_traffic),
-    cmocka_unit_test(test_empty),
+    cmocka_unit_test(test_twin),    cmocka_unit_test(test_device),
+    cmocka_unit_test(test_traffic), cmocka_unit_test(test_smoke),
+    cmocka_unit_test(test_water),   cmocka_unit_test(test_grids_device),
+    cmocka_unit_test(test_shapes),  cmocka_unit_test(test_empty),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
