@@ -224,12 +224,105 @@ static void cells_go_back_as_single_ones_do(void **state) {
   }
 }
 
+#define MOST_BLOCKS 1024
+
+// Which blocks stay air, cut anywhere; how many?
+static int find_calm(const arrays *s, double dt, kp_real calm[MOST_BLOCKS]) {
+  flip_blocks b = flip_blocks_of(&s->g);
+  kp_real speed[2][MOST_BLOCKS] = { { 0 } };
+  int n_calm = 0;
+  assert_true(b.slab * (b.n[2] + 2) <= MOST_BLOCKS);
+  flip_band_speed_args a = { .grid = s->g,
+                             .scale = (kp_real)dt * s->g.inverse_h,
+                             .shift = (kp_real)0.5,
+                             .depth = s->d,
+                             .velocity = { s->a[0], s->a[1], s->a[2] },
+                             .speed = speed[0] };
+  for (int round = -1; round <= FLIP_BLOCK_ROUNDS; ++round) {
+    flip_band_calm_args c = { .blocks = b,
+                              .most = (kp_real)(FLIP_BLOCK * round),
+                              .in = speed[round & 1],
+                              .out = speed[1 - (round & 1)],
+                              .calm = calm };
+    for (int k = 0; k < b.n[2]; ++k) {
+      for (int j = 0; j < b.n[1]; ++j) {
+        for (int i = 0; i < b.n[0]; i += 5) {
+          int end = i + 5 < b.n[0] ? i + 5 : b.n[0];
+          if (round < 0) {
+            flip_band_speed(j, k, i, end, &a);
+          } else {
+            flip_band_calm(j, k, i, end, &c);
+          }
+        }
+      }
+    }
+  }
+  for (int i = 0; i < MOST_BLOCKS; ++i) {
+    n_calm += calm[i] > 0;
+  }
+  return n_calm;
+}
+
+// Liquid at one end: cells that nothing can reach are left out, and no other cell sees it.
+static void cells_left_out_stay_air(void **state) {
+  (void)state;
+  const double dt[] = { 0.02, 0.4, 3.0 };
+  const bool has_calm[] = { true, true, false };
+  for (int way = 0; way < 3; ++way) {
+    kp_test_random r = kp_test_random_begin(131 + (uint64_t)way);
+    arrays *s = make(1, &r);
+    const kp_mac_view *g = &s->g;
+    for (int64_t at = 0; at < g->count; ++at) {
+      s->d[at] = at % g->row - KP_MAC_GHOSTS < 6 ? 1 + s->d[at] : (kp_real)0;
+      s->c[at] = 0;
+    }
+    kp_real calm[MOST_BLOCKS] = { 0 };
+    int n_calm = find_calm(s, dt[way], calm);
+    assert_true((n_calm > 0) == has_calm[way]);
+    flip_band_trace_args a = { .carry = { .grid = *g,
+                                          .dt = -dt[way],
+                                          .trace = 1,
+                                          .velocity = { s->a[0], s->a[1], s->a[2] },
+                                          .shift = { s->a[1], s->a[2], s->a[0] },
+                                          .per_shift = (kp_real)0.2 },
+                               .has_lanes = 1,
+                               .in = s->d,
+                               .flags = s->flags };
+    for (int leaves = 0; leaves < 2; ++leaves) {
+      a.calm = leaves ? calm : NULL;
+      a.out = leaves ? s->b : s->c;
+      for (int c = 0; c < 3; ++c) {
+        a.way[c] = leaves ? s->out[c] : s->expect[c];
+      }
+      EACH_ROW(s, -1, {
+        flip_band_trace(j, k, 0, 13, &a);
+        flip_band_trace(j, k, 13, end, &a);
+      })
+    }
+    // of cells with liquid on either side the ways are asked for
+    EACH_ROW(s, -1, {
+      for (int64_t i = 0; i < end; ++i) {
+        int64_t at = kp_mac_at(g, i, j, k);
+        assert_true(s->b[at] == s->c[at]);
+        for (int c = 0; c < 6; ++c) {
+          int64_t beside = at + (c % 2 ? 1 : -1) * kp_mac_stride(g, c / 2);
+          for (int axis = 0; axis < 3 && s->c[beside] > 0; ++axis) {
+            assert_true(s->out[axis][at] == s->expect[axis][at]);
+          }
+        }
+      }
+    })
+    free(s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(coefficients_are_those_of_single_faces),
     cmocka_unit_test(correction_is_that_of_single_faces),
     cmocka_unit_test(spreading_is_that_of_single_faces),
     cmocka_unit_test(cells_go_back_as_single_ones_do),
+    cmocka_unit_test(cells_left_out_stay_air),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,8 @@ typedef struct kp_flip_band {
   kp_buffer lack;            // the same with what particles are to come
   kp_buffer layer[2];        // depth on its way
   kp_buffer counts, places;  // U32: particles to come, and those before them
+  kp_buffer blocks[3];       // REAL: where nothing but air comes, and speeds on their way
+  kp_buffer block_rows;      // kp_row_segment
   kp_space *state;           // GLOBAL: the numbers
   double whole;              // particles that all of the liquid stands for
   double held;               // those of them that are none
@@ -66,6 +68,7 @@ typedef struct kp_flip_band {
 #define KP_FLIP_MOST_CROWD 2.5   // particles of a cell over those of a full one
 #define KP_FLIP_LONG_CROWD 1.25  // after a step in which particles went more than KP_FLIP_LONG_WAY
 #define KP_FLIP_LONG_WAY 3.0     // cells
+#define KP_FLIP_MOST_SHIFT 0.5   // cells that making room moves a particle in a step, along an axis
 
 #define KP_FLIP_NO_WAY (-1)
 
@@ -155,8 +158,10 @@ typedef struct kp_flip_going {
 KP_NODISCARD kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
                                     kp_field *fraction, const kp_flip_going *going);
 // The same in two parts: who is in which cell, without order among those of a cell, while the
-// particles stay where they are; and then the order by id, and the particles in it.
-KP_NODISCARD kp_result kp_flip_rank(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set);
+// particles stay where they are; and then the order by id, and the particles in it. Nobody looks
+// whether those that have moved are in order still.
+KP_NODISCARD kp_result kp_flip_rank(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
+                                    bool has_moved);
 KP_NODISCARD kp_result kp_flip_settle(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set);
 
 typedef struct kp_flip_gathering {
@@ -211,7 +216,7 @@ KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip);
 
 // What cells have beyond `share` times those of a full one goes to others. Without any such, the
 // particles are sorted; otherwise they lie as they lay: the next step has to sort them anyway.
-KP_NODISCARD kp_result kp_flip_part_crowds(kp_flip *flip, double share);
+KP_NODISCARD kp_result kp_flip_part_crowds(kp_flip *flip, double share, bool has_moved);
 void kp_flip_crowds_free(kp_flip_crowds *crowds);
 // The narrow band, in the order of a step: sort without what is deep; what must come; its share of
 // the gathered fill; the new particles; and, when the velocity is known, depth and velocity of the

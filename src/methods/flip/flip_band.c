@@ -13,12 +13,41 @@ FLIP_BAND_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PA
 #define ROUND_NUMBERS 8    // random numbers of an element in a step
 #define MOST_CHANGE 0.125  // particles of a full cell that come or go to even out what is owed
 
+static kp_result clear(kp_buffer *values) {
+  void *memory;
+  KP_TRY(kp_buffer_get(values, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &memory));
+  return kp_fill(values->backend, memory, 0, values->used);
+}
+
 enum { STATE_WHOLE, STATE_LAST, STATE_OWED, STATE_INSIDE, STATE_ROUND, STATE_N };
 
 // ---- life ---------------------------------------------------------------------------------------
 
 static kp_buffer *depth_of(kp_flip_band *band) {
   return &band->depth->buffers[0];
+}
+
+// Their rows, and all values 0.
+static kp_result create_blocks(kp_flip_band *band, kp_mac *mac) {
+  flip_blocks b = flip_blocks_of(&mac->view);
+  kp_buffer_init(&band->block_rows, mac->backend);
+  for (int k = 0; k < 3; ++k) {
+    kp_buffer *values = &band->blocks[k];
+    kp_buffer_init(values, mac->backend);
+    values->type = KP_TYPE_REAL;
+    values->tag = KP_MEMORY_GRID;
+    KP_TRY(kp_buffer_resize(values, (size_t)b.slab * (size_t)(b.n[2] + 2) * sizeof(kp_real)));
+    KP_TRY(clear(values));
+  }
+  KP_TRY(kp_buffer_resize(&band->block_rows, (size_t)(b.n[1] * b.n[2]) * sizeof(kp_row_segment)));
+  kp_row_segment *row;
+  KP_TRY(kp_buffer_get(&band->block_rows, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&row));
+  for (int32_t k = 0; k < b.n[2]; ++k) {
+    for (int32_t j = 0; j < b.n[1]; ++j) {
+      *row++ = (kp_row_segment){ .j = j, .k = k, .i0 = 0, .i1 = b.n[0] };
+    }
+  }
+  return KP_OK;
 }
 
 kp_result kp_flip_band_create(kp_flip *flip, kp_env *env) {
@@ -48,6 +77,7 @@ kp_result kp_flip_band_create(kp_flip *flip, kp_env *env) {
   }
   KP_TRY(kp_mac_scratch(mac, KP_TYPE_U32, &band->counts));
   KP_TRY(kp_mac_scratch(mac, KP_TYPE_U32, &band->places));
+  KP_TRY(create_blocks(band, mac));
   // the sum comes behind the last cell
   KP_TRY(kp_buffer_resize(&band->places, band->places.used + sizeof(uint32_t)));
   char name[KP_NAME_SIZE];
@@ -62,8 +92,9 @@ kp_result kp_flip_band_create(kp_flip *flip, kp_env *env) {
 }
 
 void kp_flip_band_free(kp_flip_band *band) {
-  kp_buffer *all[] = { &band->deep,     &band->lack,   &band->layer[0],
-                       &band->layer[1], &band->counts, &band->places };
+  kp_buffer *all[] = { &band->deep,      &band->lack,      &band->layer[0],  &band->layer[1],
+                       &band->counts,    &band->places,    &band->blocks[0], &band->blocks[1],
+                       &band->blocks[2], &band->block_rows };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     kp_buffer_free(all[k]);
   }
@@ -267,6 +298,43 @@ static kp_buffer *ways_of(kp_flip *flip) {
   return flip->weight;
 }
 
+// Only the midpoint rule in solid grids passes over blocks, and only between walls: what leaves
+// through a periodic side comes back far away.
+static bool has_blocks(const kp_flip *flip) {
+  const kp_mac_view *g = &flip->flow.mac->view;
+  bool is_periodic = g->is_periodic[0] || g->is_periodic[1] || g->is_periodic[2];
+  return flip->flow.grid.trace == KP_ADVECT_RK2 && g->dimension == 3 && !is_periodic;
+}
+
+static kp_result find_calm(kp_flip *flip, double dt, kp_buffer *depth) {
+  kp_flip_band *band = &flip->band;
+  kp_mac *mac = flip->flow.mac;
+  kp_buffer *velocity = flip->flow.velocity->buffers;
+  flip_blocks blocks = flip_blocks_of(&mac->view);
+  int64_t n_rows = (int64_t)blocks.n[1] * blocks.n[2];
+  flip_band_speed_args s = { .grid = mac->view,
+                             .scale = (kp_real)(dt / mac->view.cell),
+                             .shift = (kp_real)KP_FLIP_MOST_SHIFT };
+  kp_call call;
+  kp_call_init(&call, &flip_band_speed_kernel, &s);
+  KP_BIND(&call, &s, depth, depth, KP_ACCESS_READ);
+  KP_BIND(&call, &s, velocity.u, &velocity[0], KP_ACCESS_READ);
+  KP_BIND(&call, &s, velocity.v, &velocity[1], KP_ACCESS_READ);
+  KP_BIND(&call, &s, velocity.w, &velocity[2], KP_ACCESS_READ);
+  KP_BIND(&call, &s, speed, &band->blocks[1], KP_ACCESS_WRITE);
+  KP_TRY(kp_call_rows(mac->backend, &call, &band->block_rows, n_rows));
+  KP_TRY(clear(&band->blocks[0]));
+  for (int round = 0; round <= FLIP_BLOCK_ROUNDS; ++round) {
+    flip_band_calm_args a = { .blocks = blocks, .most = (kp_real)(round * FLIP_BLOCK) };
+    kp_call_init(&call, &flip_band_calm_kernel, &a);
+    KP_BIND(&call, &a, in, &band->blocks[1 + round % 2], KP_ACCESS_READ);
+    KP_BIND(&call, &a, out, &band->blocks[2 - round % 2], KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, calm, &band->blocks[0], KP_ACCESS_WRITE);
+    KP_TRY(kp_call_rows(mac->backend, &call, &band->block_rows, n_rows));
+  }
+  return KP_OK;
+}
+
 static kp_result trace_depth(kp_flip *flip, kp_env *env, kp_buffer *from) {
   kp_flow *flow = &flip->flow;
   bool has_shift = flip->def.volume > 0.0;
@@ -289,6 +357,7 @@ static kp_result trace_depth(kp_flip *flip, kp_env *env, kp_buffer *from) {
   KP_BIND(&call, &a, in, from, KP_ACCESS_READ);
   KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, out, depth_of(&flip->band), KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, calm, has_blocks(flip) ? &flip->band.blocks[0] : NULL, KP_ACCESS_READ);
   for (int c = 0; c < 3; ++c) {
     KP_BIND(&call, &a, way[c], &ways_of(flip)[c], KP_ACCESS_WRITE);
   }
@@ -337,6 +406,9 @@ static kp_result carry_velocity(kp_flip *flip, kp_env *env) {
 kp_result kp_flip_band_move(kp_flip *flip, kp_env *env) {
   int last;
   KP_TRY(measure_depth(flip, &last));
+  if (has_blocks(flip)) {
+    KP_TRY(find_calm(flip, env->dt, &flip->band.layer[last]));
+  }
   KP_TRY(trace_depth(flip, env, &flip->band.layer[last]));
   KP_TRY(kp_mac_fill_periodic(flip->flow.mac, depth_of(&flip->band)));
   return carry_velocity(flip, env);

@@ -17,6 +17,8 @@
   ROW(flip_band, fill)                                                                             \
   ROW(flip_band, start)                                                                            \
   ROW(flip_band, deepen)                                                                           \
+  ROW(flip_band, speed)                                                                            \
+  ROW(flip_band, calm)                                                                             \
   ROW(flip_band, trace)                                                                            \
   ROW(flip_band, carry)                                                                            \
   REDUCE(flip_band, held, FLIP_BAND_HELD_OPS)                                                      \
@@ -194,7 +196,7 @@ KP_FN int flip_band_emptiest(const kp_mac_view *g, const int32_t held[FLIP_BAND_
   int first = (int)(chance * n_parts);
   int best = first;
   for (int q = 1; q < n_parts; ++q) {
-    int part = (first + q) % n_parts;
+    int part = (first + q) & (n_parts - 1);
     best = held[part] < held[best] ? part : best;
   }
   return best;
@@ -318,6 +320,129 @@ KP_FN void flip_band_deepen(int64_t j, int64_t k, int64_t i0, int64_t i1,
   }
 }
 
+// ---- where no liquid comes ----------------------------------------------------------------------
+
+// Most cells of a box that is not full are air far from any liquid, and what is traced back from
+// them ends in air. This is known of whole blocks of cells: where nothing within r + 1 blocks is
+// liquid or faster than r blocks in a step, a way stays within r blocks and reads air alone.
+#define FLIP_BLOCK 4           // cells along each axis
+#define FLIP_BLOCK_ROUNDS 6    // the largest r
+#define FLIP_BLOCK_LINE 16     // blocks of a row at a time
+#define FLIP_BLOCK_LIQUID 1e9  // cells: liquid is faster than all
+
+// Blocks of a grid, and one more on every side, which are 0.
+typedef struct flip_blocks {
+  int32_t n[3], row, slab;
+} flip_blocks;
+
+KP_FN flip_blocks flip_blocks_of(const kp_mac_view *g) {
+  flip_blocks b;
+  for (int c = 0; c < 3; ++c) {
+    b.n[c] = (g->n[c] + FLIP_BLOCK - 1) / FLIP_BLOCK;
+  }
+  b.row = b.n[0] + 2;
+  b.slab = b.row * (b.n[1] + 2);
+  return b;
+}
+
+KP_FN int64_t flip_blocks_at(const flip_blocks *b, int64_t i, int64_t j, int64_t k) {
+  return (i + 1) + (j + 1) * b->row + (k + 1) * b->slab;
+}
+
+// The cells of a block along an axis; faces of the upper side belong to the last one.
+KP_FN int64_t flip_blocks_end(const kp_mac_view *g, int axis, int64_t block) {
+  int64_t end = (block + 1) * FLIP_BLOCK;
+  return end < g->n[axis] ? end : g->n[axis] + 1;
+}
+
+// Cells that the fastest face of each block goes in a step, with the shift.
+typedef struct flip_band_speed_args {
+  kp_mac_view grid;
+  kp_real scale;         // cells per m/s
+  kp_real shift;         // cells: the most that goes before
+  const kp_real *depth;  // 0 in air; ghosts filled
+  kp_mac_velocity velocity;
+  kp_real *speed;
+} flip_band_speed_args;
+
+KP_FN kp_real flip_band_more(kp_real most, kp_real v) {
+  kp_real size = v < 0 ? -v : v;
+  return size > most ? size : most;
+}
+
+// The most of n cells of one row.
+KP_FN void flip_band_look_along(const flip_band_speed_args *a, int64_t first, int64_t n,
+                                kp_real *line) {
+  KP_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    kp_real most = flip_band_more(line[i], a->velocity.u[first + i]);
+    most = flip_band_more(most, a->velocity.v[first + i]);
+    most = flip_band_more(most, a->velocity.w[first + i]);
+    line[i] = a->depth[first + i] > 0 ? (kp_real)FLIP_BLOCK_LIQUID : most;
+  }
+}
+
+KP_FN void flip_band_speed(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                           const flip_band_speed_args *a) {
+  const kp_mac_view *g = &a->grid;
+  flip_blocks b = flip_blocks_of(g);
+  for (int64_t from = i0; from < i1; from += FLIP_BLOCK_LINE) {
+    int64_t end = from + FLIP_BLOCK_LINE < i1 ? from + FLIP_BLOCK_LINE : i1;
+    int64_t first = from * FLIP_BLOCK;
+    int64_t n = flip_blocks_end(g, 0, end - 1) - first;
+    kp_real line[FLIP_BLOCK_LINE * FLIP_BLOCK + 1];
+    for (int64_t i = 0; i < n; ++i) {
+      line[i] = 0;
+    }
+    for (int64_t z = k * FLIP_BLOCK; z < flip_blocks_end(g, 2, k); ++z) {
+      for (int64_t y = j * FLIP_BLOCK; y < flip_blocks_end(g, 1, j); ++y) {
+        flip_band_look_along(a, kp_mac_at(g, first, y, z), n, line);
+      }
+    }
+    for (int64_t block = from; block < end; ++block) {
+      kp_real most = 0;
+      for (int64_t x = block * FLIP_BLOCK; x < flip_blocks_end(g, 0, block); ++x) {
+        most = line[x - first] > most ? line[x - first] : most;
+      }
+      a->speed[flip_blocks_at(&b, block, j, k)] = a->scale * most + a->shift;
+    }
+  }
+}
+
+// The most of the blocks around, and whether that is slow enough.
+typedef struct flip_band_calm_args {
+  flip_blocks blocks;
+  kp_real most;       // cells
+  const kp_real *in;  // cells
+  kp_real *out;
+  kp_real *calm;  // 1: no liquid comes here
+} flip_band_calm_args;
+
+KP_FN kp_real flip_band_fastest(const kp_real *v, int64_t at) {
+  kp_real most = v[at - 1] > v[at] ? v[at - 1] : v[at];
+  return v[at + 1] > most ? v[at + 1] : most;
+}
+
+KP_FN void flip_band_calm(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                          const flip_band_calm_args *a) {
+  const flip_blocks *b = &a->blocks;
+  int64_t row = b->row;
+  int64_t slab = b->slab;
+  int64_t end = flip_blocks_at(b, i1, j, k);
+  KP_INDEPENDENT
+  for (int64_t at = flip_blocks_at(b, i0, j, k); at < end; ++at) {
+    kp_real most = 0;
+    for (int z = -1; z < 2; ++z) {
+      for (int y = -1; y < 2; ++y) {
+        kp_real one = flip_band_fastest(a->in, at + y * row + z * slab);
+        most = one > most ? one : most;
+      }
+    }
+    a->out[at] = most;
+    a->calm[at] = most <= a->most ? (kp_real)1 : a->calm[at];
+  }
+}
+
 // Where a cell was before the step, how deep was that?
 typedef struct flip_band_trace_args {
   flip_carry_args carry;  // its grid, velocity, shift and trace; dt is negative
@@ -325,7 +450,8 @@ typedef struct flip_band_trace_args {
   const kp_real *in;      // ghosts filled
   const uint8_t *flags;
   kp_real *out;
-  kp_real *way[3];  // cells, from the cell to where it was
+  kp_real *way[3];      // cells, from the cell to where it was
+  const kp_real *calm;  // of the blocks: 1 where all around stays air; NULL: nobody knows
 } flip_band_trace_args;
 
 KP_FN void flip_band_trace_store(const flip_band_trace_args *a, int64_t at, kp_real depth,
@@ -376,86 +502,149 @@ KP_MAC_READER void flip_band_trace_cell(const int32_t item[3], const kp_mac_view
   flip_band_trace_store(a, at, depth, way);
 }
 
-// By lanes: the midpoint rule once, where it is not too long. The depth of the others is less than
-// 0: minus the cells of their first stretch.
-KP_MAC_READER void flip_band_trace_near(int64_t j, int64_t k, const int64_t run[2],
-                                        const flip_band_trace_args *args) {
-  const flip_band_trace_args copy = *args;
-  const flip_band_trace_args *a = &copy;
-  kp_mac_view plain = flip_plain_view(&a->carry.grid);
-  const kp_mac_view *g = &plain;
+// Cells of a row, side by side.
+typedef struct flip_band_cells {
+  kp_mac_items item;
+  kp_mac_vectors k1, k2;
+  kp_mac_vectors way;           // cells
+  kp_real first[KP_MAC_GROUP];  // minus the cells of the first stretch; 0: the way is done in one
+  kp_real depth[KP_MAC_GROUP];
+} flip_band_cells;
+
+// The midpoint rule once, from the n cells at i0.
+KP_FN void flip_band_trace_near(flip_band_cells *s, int64_t i0, int64_t j, int64_t k, int n,
+                                const flip_carry_args *a) {
+  const kp_mac_view *g = &a->grid;
   const kp_real half = (kp_real)0.5;
-  kp_real left = (kp_real)a->carry.dt * g->inverse_h;
-  int64_t row = kp_mac_at(g, 0, j, k);
+  const kp_real left = (kp_real)a->dt * g->inverse_h;
+  const kp_mac_velocity velocity = a->velocity;
+  int64_t first = kp_mac_at(g, i0, j, k);
+  kp_mac_vectors mid;
+  kp_mac_spots spots;
   KP_INDEPENDENT
-  for (int32_t i = (int32_t)run[0]; i < (int32_t)run[1]; ++i) {
-    const int32_t item[3] = { i, (int32_t)j, (int32_t)k };
-    kp_real k1[3];
-    kp_real k2[3];
-    flip_band_velocity(g, a->carry.velocity, row + i, k1);
-    const kp_real mid[3] = { half + half * left * k1[0], half + half * left * k1[1],
-                             half + half * left * k1[2] };
-    kp_mac_velocity_near(g, a->carry.velocity, KP_MAC_NODE, item, mid, k2);
-    const kp_real bend[3] = { k2[0] - k1[0], k2[1] - k1[1], k2[2] - k1[2] };
-    kp_real fastest = flip_largest(k1);
-    int is_far = flip_is_far(-left, fastest, flip_largest(bend));
+  for (int i = 0; i < n; ++i) {
+    kp_real v[3];
+    flip_band_velocity(g, velocity, first + i, v);
+    for (int c = 0; c < 3; ++c) {
+      s->k1.c[c][i] = v[c];
+      mid.c[c][i] = half + half * left * v[c];
+    }
+  }
+  for (int i = 0; i < kp_mac_n_lanes(n); ++i) {
+    s->item.c[0][i] = (int32_t)(i < n ? i0 + i : i0);
+    s->item.c[1][i] = (int32_t)j;
+    s->item.c[2][i] = (int32_t)k;
+  }
+  for (int c = 0; c < 3; ++c) {
+    for (int i = n; i < kp_mac_n_lanes(n); ++i) {
+      mid.c[c][i] = s->way.c[c][i] = 0;
+    }
+  }
+  kp_mac_lanes_near(g, kp_mac_n_lanes(n), &s->item, &mid, &spots);
+  kp_mac_lanes_velocity(g, velocity, kp_mac_n_lanes(n), &spots, &s->k2);
+  KP_INDEPENDENT
+  for (int i = 0; i < n; ++i) {
+    const kp_real v[3] = { s->k1.c[0][i], s->k1.c[1][i], s->k1.c[2][i] };
+    const kp_real to[3] = { s->k2.c[0][i], s->k2.c[1][i], s->k2.c[2][i] };
+    const kp_real bend[3] = { to[0] - v[0], to[1] - v[1], to[2] - v[2] };
+    kp_real fastest = flip_largest(v);
     kp_real reach = flip_reach(-left * fastest, -left * flip_largest(bend));
-    kp_real way[3] = { left * k2[0], left * k2[1], left * k2[2] };
-    flip_band_unshift(g, &a->carry, row + i, way);
-    kp_real depth = kp_mac_linear(
-        g, a->in, kp_mac_move(g, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
-    int is_solid = (a->flags[row + i] & KP_CELL_KIND) == KP_CELL_SOLID;
-    depth = is_solid ? (kp_real)0 : depth;
-    a->out[row + i] = is_far ? -reach : depth;
-    a->way[0][row + i] = way[0];
-    a->way[1][row + i] = way[1];
-    a->way[2][row + i] = way[2];
+    s->first[i] = flip_is_far(-left, fastest, flip_largest(bend)) ? -reach : (kp_real)0;
+    for (int c = 0; c < 3; ++c) {
+      s->way.c[c][i] = left * to[c];
+    }
   }
 }
 
-// The others of a group of cells that begins at i0, in stretches.
-KP_MAC_READER void flip_band_trace_far(int64_t j, int64_t k, int64_t i0, int n,
-                                       const flip_band_trace_args *args) {
-  const flip_band_trace_args copy = *args;
-  const flip_band_trace_args *a = &copy;
-  kp_mac_view plain = flip_plain_view(&a->carry.grid);
+// Where that is too long, in stretches.
+KP_FN void flip_band_trace_far(flip_band_cells *s, int n, const flip_carry_args *a) {
   const kp_real half = (kp_real)0.5;
   const kp_real middle[3] = { half, half, half };
   const kp_real none[3] = { 0, 0, 0 };
-  int64_t first = kp_mac_at(&plain, i0, j, k);
   flip_walkers w;
   int n_far = 0;
   for (int i = 0; i < n; ++i) {
-    kp_real depth = a->out[first + i];
-    if (depth < 0) {
-      const int32_t item[3] = { (int32_t)i0 + i, (int32_t)j, (int32_t)k };
-      flip_walkers_add(&w, n_far++, i, item, middle, none, depth);
+    if (s->first[i] < 0) {
+      const int32_t item[3] = { s->item.c[0][i], s->item.c[1][i], s->item.c[2][i] };
+      flip_walkers_add(&w, n_far++, i, item, middle, none, s->first[i]);
     }
   }
   if (n_far == 0) {
     return;
   }
-  flip_walk(&w, n_far, &plain, &a->carry);
-  for (int i = 0; i < n; ++i) {
-    if (a->out[first + i] < 0) {
-      const int32_t item[3] = { (int32_t)i0 + i, (int32_t)j, (int32_t)k };
-      kp_real way[3] = { w.way.c[0][i], w.way.c[1][i], w.way.c[2][i] };
-      flip_band_unshift(&plain, &a->carry, first + i, way);
-      kp_real depth = kp_mac_linear(
-          &plain, a->in, kp_mac_move(&plain, 3, item[0], item[1], item[2], way[0], way[1], way[2]));
-      flip_band_trace_store(a, first + i, depth, way);
+  flip_walk(&w, n_far, &a->grid, a);
+  for (int c = 0; c < 3; ++c) {
+    for (int i = 0; i < n; ++i) {
+      s->way.c[c][i] = s->first[i] < 0 ? w.way.c[c][i] : s->way.c[c][i];
     }
+  }
+}
+
+// What they find there.
+KP_FN void flip_band_trace_group(int64_t i0, int64_t j, int64_t k, int n,
+                                 const flip_band_trace_args *a) {
+  const kp_mac_view *g = &a->carry.grid;
+  int64_t first = kp_mac_at(g, i0, j, k);
+  flip_band_cells s;
+  kp_mac_places places;
+  flip_band_trace_near(&s, i0, j, k, n, &a->carry);
+  flip_band_trace_far(&s, n, &a->carry);
+  KP_INDEPENDENT
+  for (int i = 0; i < n; ++i) {
+    kp_real way[3] = { s.way.c[0][i], s.way.c[1][i], s.way.c[2][i] };
+    flip_band_unshift(g, &a->carry, first + i, way);
+    for (int c = 0; c < 3; ++c) {
+      s.way.c[c][i] = way[c];
+      a->way[c][first + i] = way[c];
+    }
+  }
+  kp_mac_lanes_move(g, KP_MAC_CELL, kp_mac_n_lanes(n), &s.item, &s.way, &places);
+  kp_mac_lanes_at(g, a->in, kp_mac_n_lanes(n), &places, s.depth);
+  KP_INDEPENDENT
+  for (int i = 0; i < n; ++i) {
+    int is_solid = (a->flags[first + i] & KP_CELL_KIND) == KP_CELL_SOLID;
+    a->out[first + i] = is_solid ? (kp_real)0 : s.depth[i];
+  }
+}
+
+// Cells that stay air.
+KP_FN void flip_band_trace_air(int64_t first, int64_t n, const flip_band_trace_args *a) {
+  for (int64_t i = 0; i < n; ++i) {
+    a->out[first + i] = 0;
+    a->way[0][first + i] = 0;
+    a->way[1][first + i] = 0;
+    a->way[2][first + i] = 0;
+  }
+}
+
+KP_FN void flip_band_trace_groups(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                                  const flip_band_trace_args *args) {
+  flip_band_trace_args a = *args;
+  a.carry.grid = flip_plain_view(&args->carry.grid);
+  const kp_mac_view *g = &a.carry.grid;
+  flip_blocks b = flip_blocks_of(g);
+  const kp_real *calm = a.calm;
+  calm += calm != NULL ? flip_blocks_at(&b, 0, j / FLIP_BLOCK, k / FLIP_BLOCK) : 0;
+  for (int64_t i = i0; i < i1;) {
+    int is_calm = calm != NULL && calm[i / FLIP_BLOCK] > 0;
+    int64_t end = i + 1;
+    while (end < i1 && (calm != NULL && calm[end / FLIP_BLOCK] > 0) == is_calm) {
+      ++end;
+    }
+    if (is_calm) {
+      flip_band_trace_air(kp_mac_at(g, i, j, k), end - i, &a);
+    }
+    for (; i < end && !is_calm; i += KP_MAC_GROUP) {
+      flip_band_trace_group(i, j, k, (int)(end - i < KP_MAC_GROUP ? end - i : KP_MAC_GROUP), &a);
+    }
+    i = end;
   }
 }
 
 KP_FN void flip_band_trace(int64_t j, int64_t k, int64_t i0, int64_t i1,
                            const flip_band_trace_args *a) {
-  const int64_t run[2] = { i0, i1 };
   if (a->has_lanes && a->carry.grid.dimension == 3 && a->carry.grid.occluded == NULL) {
-    flip_band_trace_near(j, k, run, a);
-    for (int64_t i = i0; i < i1; i += KP_MAC_GROUP) {
-      flip_band_trace_far(j, k, i, (int)(i1 - i < KP_MAC_GROUP ? i1 - i : KP_MAC_GROUP), a);
-    }
+    flip_band_trace_groups(j, k, i0, i1, a);
     return;
   }
   for (int64_t i = i0; i < i1; ++i) {

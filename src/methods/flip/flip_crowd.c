@@ -81,7 +81,16 @@ static kp_result part_cell(parting *p, int64_t at) {
   int64_t end = p->start[at + 1];
   int64_t s = end - (int64_t)(counts[at] - p->most);
   s = s > begin ? s : begin;
+  // they lie anywhere, so all are asked for before the first is needed
+  for (int64_t q = begin; q < end; ++q) {
+    __builtin_prefetch(&p->slots.id[p->slots.order[q]]);
+  }
   cells_ties(begin, &p->slots);
+  for (int64_t q = s; q < end; ++q) {
+    for (int c = 0; c < p->g->dimension; ++c) {
+      __builtin_prefetch(&p->x[c][p->slots.order[q]]);
+    }
+  }
   int64_t cell[3];
   kp_mac_cell_of(p->g, at, cell);
   kp_flip_stop from = { at, { (int32_t)cell[0], (int32_t)cell[1], (int32_t)cell[2] } };
@@ -218,13 +227,13 @@ static kp_result find_fullest(kp_flip *flip, double *fullest) {
   return KP_OK;
 }
 
-kp_result kp_flip_part_crowds(kp_flip *flip, double share) {
+kp_result kp_flip_part_crowds(kp_flip *flip, double share, bool has_moved) {
   kp_mac *mac = flip->flow.mac;
   double per_cell = pow(mac->view.cell / flip->liquids.data[0].def.spacing, mac->view.dimension);
   uint32_t most = (uint32_t)fmax(share * per_cell, 2.0);
   double fullest;
   EACH(liquid, flip) {
-    KP_TRY(kp_flip_rank(&liquid->sorted, mac, liquid->medium.set));
+    KP_TRY(kp_flip_rank(&liquid->sorted, mac, liquid->medium.set, has_moved));
   }
   KP_TRY(find_fullest(flip, &fullest));
   if (fullest > (double)most) {

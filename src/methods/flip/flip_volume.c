@@ -8,9 +8,8 @@
 
 FLIP_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 
-// Of a cell, in one step: how much is moved away at most, and how far.
+// Of a cell, in one step: how much is moved away at most.
 #define MOST_EXCESS 4.0
-#define MOST_SHIFT 0.5
 
 // Behind walls nothing is open, beyond open sides all is as inside.
 kp_result kp_flip_fill_open(kp_mac *mac, kp_buffer *open) {
@@ -98,7 +97,7 @@ kp_result kp_flip_spread(kp_flip *flip) {
   for (int axis = 0; axis < mac->view.dimension; ++axis) {
     flip_spread_args a = { .grid = mac->view,
                            .axis = axis,
-                           .most = (kp_real)(MOST_SHIFT * mac->view.cell) };
+                           .most = (kp_real)(KP_FLIP_MOST_SHIFT * mac->view.cell) };
     kp_call call;
     KP_TRY(clear(&flip->shift[axis]));
     kp_call_init(&call, &flip_spread_kernel, &a);
