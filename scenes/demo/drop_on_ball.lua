@@ -15,3 +15,4 @@ collider "ball" { shape = sphere { center = {0, 0.010, 0}, radius = 0.008 }, col
 
 output { frames = 30, fps = 600, surface = { from = "none" } }
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 0.7, smooth = 0, gloss = 0 }
+render { background = "dark", exposure = 0.8, ground = "none", box = false, camera_azimuth_deg = 0, camera_elevation_deg = 0, camera_zoom = 1.5 }

@@ -43,6 +43,8 @@ plasma "charges" {
   container_center = {1.15, 0.65, 0.2}, container_radius = 0.16, influence = 0.04, strength = 2e-7, damping = 0.5,
 }
 
+look "surface of ooze" { water = false, color = {0.90, 0.84, 0.70}, gloss = 0.5 }
+look "surface of foam" { water = false, color = {0.62, 0.82, 0.86}, gloss = 0.5 }
 look "ooze" { color = {0.90, 0.84, 0.70}, gloss = 0.4 }
 look "sand" { color = {0.80, 0.62, 0.36} }
 output { frames = 60, fps = 60 }

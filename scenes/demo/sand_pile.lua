@@ -27,4 +27,4 @@ emitter "spout" {
 
 output { frames = 100, fps = 25 }
 
-render { camera_azimuth_deg = 30, camera_elevation_deg = 12 }
+render { camera_position = {0.30, 0.22, 0.48}, camera_target = {0, 0.035, 0}, box = false }

@@ -30,4 +30,4 @@ collider "right" {
 
 output { frames = 75, fps = 30 }
 
-render { camera_azimuth_deg = 14, camera_elevation_deg = 12 }
+render { camera_position = {0.22, 0.30, 0.86}, camera_target = {0, 0.19, 0.036}, box = false }

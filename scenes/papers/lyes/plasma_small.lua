@@ -15,8 +15,8 @@ plasma "charges" {
 }
 
 output { frames = 100, fps = 10 }
-look "charges" { color = {1, 0.72, 0.35}, smooth = 0, gloss = 0.2 }
+look "charges" { color = {1, 0.72, 0.35}, smooth = 0, glow = 0.25, radius_scale = 1.6 }
 render {
-  ground = "none", box = false, background = "studio",
-  camera_azimuth_deg = 0, camera_elevation_deg = 0, camera_zoom = 1.2,
+  ground = "none", box = false, background = "dark",
+  camera_azimuth_deg = 0, camera_elevation_deg = 0, camera_zoom = 1.6,
 }

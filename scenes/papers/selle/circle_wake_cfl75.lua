@@ -12,3 +12,6 @@ collider "circle" { shape = sphere { center = {0.5, 0.5, 0}, radius = 0.125 } }
 force "push" { shape = box { min = {0.65, 0.4, 0}, max = {0.9, 0.6, 0} }, acceleration = {0, 1, 0}, stop = 0.2 }
 
 output { frames = 240, fps = 24 }
+look "wake" { color = {0.95, 0.95, 0.97} }
+look "circle" { color = {0.86, 0.40, 0.14} }
+render { background = "dark", ground = "none", box = false, camera_azimuth_deg = 0, camera_elevation_deg = 0, sun = {0.15, 0.2, 1} }
