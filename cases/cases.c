@@ -332,6 +332,7 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
     grid.advection = def->band > 0.0 ? KP_ADVECT_SEMI_LAGRANGIAN : grid.advection;
     // particles of a band go the midpoint rule in lanes, others one at a time
     grid.trace = def->band > 0.0 ? grid.trace : KP_ADVECT_RK3;
+    grid.centering = flat || def->band > 0.0 ? grid.centering : 0.55;
     KP_TRY(kp_world_set_grid(world, &grid));
   }
   KP_TRY(kp_world_set_flip(world, &flip));

@@ -102,7 +102,7 @@ static kp_result add_state(kp_flow *flow, kp_env *env, const char *name) {
   memcpy(text + strlen(text), STATE_SUFFIX, sizeof STATE_SUFFIX);
   KP_TRY(kp_registry_add_space(env->registry, text, KP_SPACE_GLOBAL, &flow->state));
   KP_TRY(kp_space_add_fields(flow->state, &desc, 1));
-  return kp_space_append(flow->state, 2, NULL, 0);
+  return kp_space_append(flow->state, 3, NULL, 0);
 }
 
 static kp_result store(kp_flow *flow) {
@@ -111,6 +111,7 @@ static kp_result store(kp_flow *flow) {
   KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&out));
   out[0] = flow->max_speed;
   out[1] = flow->max_sum;
+  out[2] = flow->early;
   return KP_OK;
 }
 
@@ -120,6 +121,7 @@ kp_result kp_flow_loaded(kp_flow *flow) {
   KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&in));
   flow->max_speed = in[0];
   flow->max_sum = in[1];
+  flow->early = in[2];
   return kp_mac_loaded(flow->mac);
 }
 
@@ -397,15 +399,22 @@ static kp_advect_def advect_of(const kp_flow *flow) {
                           .interpolation = flow->grid.interpolation };
 }
 
-// The velocity as it is, with the pressure of the last step acting for the first part of this one.
-static kp_result carry_pressure(kp_flow *flow, double dt) {
-  static const kp_flow_projection plain = { 0 };
+static kp_result need_carried(kp_flow *flow) {
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     kp_buffer *carried = &flow->carried.buffers[axis];
     if (carried->used == 0) {
       KP_TRY(kp_mac_scratch(flow->mac, KP_TYPE_REAL, carried));
     }
-    KP_TRY(kp_buffer_copy(carried, &flow->velocity->buffers[axis]));
+  }
+  return KP_OK;
+}
+
+// The velocity as it is, with the pressure of the last step acting for the first part of this one.
+static kp_result carry_pressure(kp_flow *flow, double dt) {
+  static const kp_flow_projection plain = { 0 };
+  KP_TRY(need_carried(flow));
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    KP_TRY(kp_buffer_copy(&flow->carried.buffers[axis], &flow->velocity->buffers[axis]));
   }
   KP_TRY(write_coefficients(flow, &plain));
   return push(flow, &plain, &flow->carried, dt);
@@ -432,8 +441,10 @@ kp_result kp_flow_advect(kp_flow *flow, kp_env *env) {
 
 // ---- velocity beyond the fluid
 
-static kp_result mark_known(kp_flow *flow, int axis) {
-  flow_known_args a = { .grid = flow->mac->view, .sides = flow->solids.sides, .axis = axis };
+static kp_result mark_known(kp_flow *flow, int axis, bool has_walls) {
+  flow_known_args a = {
+    .grid = flow->mac->view, .sides = flow->solids.sides, .axis = axis, .without_sides = !has_walls
+  };
   kp_call call;
   kp_call_init(&call, &flow_known_kernel, &a);
   KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
@@ -443,17 +454,17 @@ static kp_result mark_known(kp_flow *flow, int axis) {
   return kp_mac_fill_periodic(flow->mac, &flow->known[0]);
 }
 
-static kp_result spread(kp_flow *flow, int axis, int n_layers) {
+static kp_result spread(kp_flow *flow, kp_buffer *velocity, int axis, int n_layers) {
   for (int layer = 0; layer < n_layers; ++layer) {
     flow_spread_args a = { .grid = flow->mac->view };
     kp_call call;
     kp_call_init(&call, &flow_spread_kernel, &a);
     KP_BIND(&call, &a, known, &flow->known[layer % 2], KP_ACCESS_READ);
     KP_BIND(&call, &a, known_next, &flow->known[1 - layer % 2], KP_ACCESS_WRITE);
-    KP_BIND(&call, &a, velocity, &flow->velocity->buffers[axis], KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, velocity, velocity, KP_ACCESS_WRITE);
     KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
     KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->known[1 - layer % 2]));
-    KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->velocity->buffers[axis]));
+    KP_TRY(kp_mac_fill_periodic(flow->mac, velocity));
   }
   return KP_OK;
 }
@@ -498,13 +509,44 @@ static kp_result constrain(kp_flow *flow) {
 kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers) {
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     KP_TRY(clear_known(flow));
-    KP_TRY(mark_known(flow, axis));
-    KP_TRY(spread(flow, axis, n_layers));
+    KP_TRY(mark_known(flow, axis, true));
+    KP_TRY(spread(flow, &flow->velocity->buffers[axis], axis, n_layers));
   }
   if (flow->solids.has_solids) {
     KP_TRY(constrain(flow));
   }
   return kp_mac_fill_velocity(flow->mac, flow->velocity);
+}
+
+kp_result kp_flow_push_ahead(kp_flow *flow, const kp_flow_projection *how, double time,
+                             int n_layers) {
+  KP_TRY(need_carried(flow));
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    void *memory;
+    kp_buffer *carried = &flow->carried.buffers[axis];
+    KP_TRY(kp_buffer_get(carried, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &memory));
+    KP_TRY(kp_fill(flow->mac->backend, memory, 0, carried->used));
+  }
+  KP_TRY(push(flow, how, &flow->carried, time));
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    KP_TRY(clear_known(flow));
+    KP_TRY(mark_known(flow, axis, false));
+    KP_TRY(spread(flow, &flow->carried.buffers[axis], axis, n_layers));
+  }
+  flow->early = time;
+  return KP_OK;
+}
+
+kp_result kp_flow_add_ahead(kp_flow *flow, kp_buffer velocity[3]) {
+  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
+    flow_add_args a = { 0 };
+    kp_call call;
+    kp_call_init(&call, &flow_add_kernel, &a);
+    KP_BIND(&call, &a, other, &flow->carried.buffers[axis], KP_ACCESS_READ);
+    KP_BIND(&call, &a, values, &velocity[axis], KP_ACCESS_WRITE);
+    KP_TRY(kp_call_run(flow->mac->backend, &call, flow->mac->view.count));
+  }
+  return KP_OK;
 }
 
 // ---- forces, limits, sums

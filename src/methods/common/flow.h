@@ -49,7 +49,8 @@ typedef struct kp_flow {
   double max_speed;          // m/s, of the last sub-step; saved
   double max_sum;            // of the speeds along the axes, of any cell
   double n_released;         // cells that were let go and are not water again yet
-  kp_space *state;           // GLOBAL: the two
+  double early;              // s that the pressure has acted ahead of this step; saved
+  kp_space *state;           // GLOBAL: the three
 } kp_flow;
 
 KP_NODISCARD kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def);
@@ -108,6 +109,15 @@ KP_NODISCARD kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow
 
 // Velocity of known faces (those of fluid cells) into the cells around, n_layers wide.
 KP_NODISCARD kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers);
+
+// What the pressure of the last projection does to a velocity in `time` [s], for particles to take
+// along into the next step, whose projection has that much less to do (flow->early): at the surface
+// as the projection sees it, spread n_layers into the air, solids and walls. Before
+// kp_release_finish.
+KP_NODISCARD kp_result kp_flow_push_ahead(kp_flow *flow, const kp_flow_projection *how, double time,
+                                          int n_layers);
+// It, added to the velocity of faces.
+KP_NODISCARD kp_result kp_flow_add_ahead(kp_flow *flow, kp_buffer velocity[3]);
 
 // a of force fields, gravity (times `weight`, a share) and the user's force on all faces.
 KP_NODISCARD kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight);

@@ -29,6 +29,7 @@
   ROW(flow, spread)                                                                                \
   ROW(flow, constrain)                                                                             \
   ROW(flow, force)                                                                                 \
+  POINT(flow, add)                                                                                 \
   POINT(flow, quiet)                                                                               \
   REDUCE(flow, box, FLOW_ACTIVE)                                                                   \
   REDUCE(flow, active, FLOW_ACTIVE)                                                                \
@@ -340,21 +341,22 @@ typedef struct flow_known_args {
   kp_mac_view grid;
   flow_sides sides;
   int32_t axis;
+  int32_t without_sides;  // faces in walls and inflows are not known either
   const uint8_t *flags;
   const kp_real *fraction;  // NULL: all open
   uint8_t *known;
 } flow_known_args;
 
-// A face in a wall that the water beside it lets go of.
+// A face in a wall that the water beside it lets go of, or in any side when these are not known.
 KP_FN int flow_is_loose(const flow_known_args *a, int64_t i, int64_t j, int64_t k) {
   const kp_mac_view *g = &a->grid;
   int64_t along = flow_along(a->axis, i, j, k);
   int side = flow_side_of(g, &a->sides, a->axis, along);
   if (side < 0 || !a->sides.is_wall[a->axis][side]) {
-    return 0;
+    return side >= 0 && a->without_sides;
   }
   int64_t cell = kp_mac_at(g, i, j, k) - (side == 1 ? kp_mac_stride(g, a->axis) : 0);
-  return (a->flags[cell] & KP_CELL_LOOSE) != 0;
+  return a->without_sides || (a->flags[cell] & KP_CELL_LOOSE) != 0;
 }
 
 KP_FN void flow_known(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_known_args *a) {
@@ -385,6 +387,15 @@ KP_FN void flow_known(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_k
       a->known[kp_mac_at(g, i, j, k)] = 0;
     }
   }
+}
+
+typedef struct flow_add_args {
+  const kp_real *other;
+  kp_real *values;
+} flow_add_args;
+
+KP_FN void flow_add(int64_t i, const flow_add_args *a) {
+  a->values[i] += a->other[i];
 }
 
 // One layer outwards: the mean of what is known around.

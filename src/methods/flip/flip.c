@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/log.h"
 #include "base/timer.h"
 #include "data/call.h"
 #include "methods/common/release.h"
@@ -13,6 +14,7 @@ FLIP_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 #define PI 3.14159265358979323846
 #define CELL_SPACINGS 2.0  // edge of a cell: four particles in 2D, eight in 3D
 #define MARGIN 0.05        // cells that particles keep from walls and solids
+#define LEAST_LATE 0.25    // share of a step that its own pressure acts for, however short it is
 
 #define EACH(liquid, flip)                                                                         \
   for (kp_flip_liquid *liquid = (flip)->liquids.data;                                              \
@@ -150,6 +152,10 @@ static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setu
   KP_TRY(kp_flip_find_bodies(flip, env));
   KP_TRY(setup_grid(flip, env, setup));
   KP_TRY(setup_vortices(flip, env));
+  if (setup->grid->centering < 1.0 &&
+      (setup->def->transfer != KP_FLIP_BLEND || setup->def->band > 0.0)) {
+    kp_log(KP_LOG_WARN, "flip", "grid.centering has no effect on APIC nor in a narrow band");
+  }
   double sigma = setup->liquids[0].surface_tension;
   if (sigma > 0.0) {
     KP_TRY(kp_flip_tension_create(&flip->tension, flip->flow.mac, sigma));
@@ -304,6 +310,12 @@ static int layers(const kp_flip *flip, const kp_env *env) {
   return 2 + (int)fmin(ceil(longest_way(flip, env)), 8.0);
 }
 
+// Particles take a part of the pressure along: it then acts in the middle of a step on the mean.
+static bool is_centred(const kp_flip *flip) {
+  return flip->flow.grid.centering < 1.0 && flip->def.transfer == KP_FLIP_BLEND &&
+         !flip->band.is_there;
+}
+
 static kp_result flip_solve(void *self, kp_env *env) {
   kp_flip *flip = self;
   kp_flow *flow = &flip->flow;
@@ -322,7 +334,13 @@ static kp_result flip_solve(void *self, kp_env *env) {
     KP_TRY(kp_flip_tension_write(flip));
     how.surface_pressure = &flip->tension.jump;
   }
+  flow->late = fmax(1.0 - flow->early / env->dt, LEAST_LATE);
   KP_TRY(kp_flip_project(flip, env, &how));
+  if (is_centred(flip)) {
+    double early = (1.0 - flow->grid.centering) * env->dt;
+    KP_TRY(kp_flow_push_ahead(flow, &how, early, layers(flip, env)));
+    KP_TRY(kp_flip_fill(flow->mac, &flow->carried));
+  }
   flip->totals.solve_seconds += kp_time_now() - start;
   flip->totals.solves += 1;
   flip->totals.iterations += flow->solved.iterations;
@@ -361,6 +379,9 @@ static kp_result flip_correct(void *self, kp_env *env) {
   bool blends = flip->def.transfer == KP_FLIP_BLEND;
   if (blends) {
     KP_TRY(kp_flip_blend(flow->mac, flow->velocity, flip->before, flip->def.ratio));
+  }
+  if (is_centred(flip)) {
+    KP_TRY(kp_flow_add_ahead(flow, flip->before));
   }
   EACH(liquid, flip) {
     kp_flip_carrying carrying = {
