@@ -182,7 +182,7 @@ static void compare(kp_call_difference *difference, const void *device, const vo
 // got, over d, is its size. What a formula loses by itself does not show in that: one that rounds
 // more than its answer depends on its inputs stays off, and so does a wrong one.
 
-#define TRIALS 6
+#define TRIALS 24       // an element that goes one way alone does not move in half of them
 #define MOVE 16.0       // units in the last place that inputs are moved by at most
 #define ROUNDINGS 16.0  // units in the last place of the terms that an element may be off
 

@@ -122,7 +122,7 @@ static void send_materials(struct kp_cast *c, const kp_pass *pass, bool *ok) {
     const kp_look_def *look = &s->points[k].look;
     out[KP_MATERIAL_FIRST + k].glow = (float)look->glow;
     out[KP_MATERIAL_FIRST + k].texture = (int32_t)look->texture;
-    out[KP_MATERIAL_FIRST + k].covers = look->sprite == KP_SPRITE_OVER;
+    out[KP_MATERIAL_FIRST + k].covers = kp_look_sprite(look) == KP_SPRITE_OVER;
   }
   if (*ok && pass->outline >= 0) {
     out[KP_MATERIAL_FIRST + s->n_points + s->n_meshes + pass->outline].is_outline = 1;

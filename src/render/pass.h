@@ -241,8 +241,16 @@ KP_FN float kp_pass_turn(const kp_pass *pass, int x, int y) {
   return kp_shading_turn(pass->index, x, y);
 }
 
+// How particles are drawn; KP_SPRITE_AUTO: as balls, which hide what is behind them.
+KP_FN int kp_look_sprite(const kp_look_def *look) {
+  if (look->sprite != KP_SPRITE_AUTO) {
+    return look->sprite;
+  }
+  return look->glow > 0.0 ? KP_SPRITE_ADD : (look->opacity < 1.0 ? KP_SPRITE_OVER : KP_SPRITE_AUTO);
+}
+
 KP_FN bool kp_look_is_sprite(const kp_look_def *look) {
-  return look->sprite != KP_SPRITE_AUTO || look->glow > 0.0;
+  return kp_look_sprite(look) != KP_SPRITE_AUTO;
 }
 
 // A mesh that bends light, by rays: water, and what has an index of refraction.

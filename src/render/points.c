@@ -56,7 +56,7 @@ static bool is_puff(const kp_pass *pass, int64_t index) {
     return false;
   }
   int set = kp_primitives_set(p->ball_offsets, pass->scene->n_points, index);
-  return pass->scene->points[set].look.sprite == KP_SPRITE_OVER;
+  return kp_look_sprite(&pass->scene->points[set].look) == KP_SPRITE_OVER;
 }
 
 typedef struct bin_context {
@@ -171,7 +171,7 @@ kp_sprite kp_points_sprite(const kp_pass *pass, uint32_t index) {
   const kp_ball *ball = &p->balls[index];
   kp_sprite s = { .at = { ball->x, ball->y, ball->z }, .radius = fabsf(ball->r) };
   s.texture = look->texture;
-  s.covers = look->sprite == KP_SPRITE_OVER;
+  s.covers = kp_look_sprite(look) == KP_SPRITE_OVER;
   s.alpha = points->alphas != NULL ? points->alphas[i] : 1.0f;
   s.color = color_of(pass, set, i);
   if (look->glow > 0.0) {

@@ -104,7 +104,7 @@ static void count_primitives(const kp_render_scene *s, kp_primitives *p) {
     p->n_balls += s->points[k].look.visible ? s->points[k].n : 0;
     const kp_look_def *look = &s->points[k].look;
     p->has_sprites = p->has_sprites || (look->visible && kp_look_is_sprite(look));
-    p->has_puffs = p->has_puffs || (look->visible && look->sprite == KP_SPRITE_OVER);
+    p->has_puffs = p->has_puffs || (look->visible && kp_look_sprite(look) == KP_SPRITE_OVER);
   }
   p->ball_offsets[s->n_points] = p->n_balls;
   for (int k = 0; k < s->n_meshes; ++k) {

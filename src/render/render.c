@@ -78,7 +78,8 @@ static const kp_param look_rows[] = {
   L(range_max, REAL, "", -1e300, 1e300,
     "Field value at its end; equal to range_min takes both from the frame."),
   L(radius_scale, REAL, "", 1e-3, 1e3, "Factor on the radii of particles and strokes."),
-  L(opacity, REAL, "", 0, 1, "1 hides what is behind; a glass wall has 0.1."),
+  L(opacity, REAL, "", 0, 1,
+    "1 hides what is behind; a glass wall has 0.1. Particles below 1 are puffs that cover."),
   L(smooth, REAL, "", 0, 1, "Particles: 0 single balls, 1 one smooth body."),
   L(gloss, REAL, "", 0, 1, "0 matt, 1 polished."),
   L(density, REAL, "1/m", 0, 1e6,
@@ -103,9 +104,10 @@ static const kp_param look_rows[] = {
                  "Volumes: light scattered often, or exactly once."),
   KP_PARAM_WORDS(kp_look_def, method, method_words,
                  "Volumes: rays, or slices square to the middle between light and view."),
-  KP_PARAM_WORDS(kp_look_def, sprite, sprite_words,
-                 "Particles: sprites that add their light up, or that cover what is behind them; "
-                 "auto adds where they glow and draws balls else."),
+  KP_PARAM_WORDS(
+      kp_look_def, sprite, sprite_words,
+      "Particles: sprites that add their light up, or that cover what is behind them; "
+      "auto adds where they glow, covers where opacity is below 1 and draws balls else."),
   KP_PARAM_WORDS(kp_look_def, texture, texture_words, "Sprites: how they fade from middle to rim."),
   KP_PARAM_WORDS(kp_look_def, color_map, kp_colormap_words, "Colours of the field's values."),
   L(color_by, TEXT, "", 0, 0, "Field that colours the set; a vector counts by its length."),

@@ -24,7 +24,7 @@ typedef enum kp_axis_up { KP_UP_Y, KP_UP_Z, KP_UP_COUNT } kp_axis_up;
 
 // Particles as balls, or as sprites that face the camera.
 typedef enum kp_sprite_kind {
-  KP_SPRITE_AUTO,  // light that adds up where the look glows, else balls
+  KP_SPRITE_AUTO,  // light where the look glows, puffs where opacity is below 1, else balls
   KP_SPRITE_ADD,   // light that adds up
   KP_SPRITE_OVER,  // puffs that cover what is behind them, far ones first
   KP_SPRITE_COUNT

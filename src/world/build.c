@@ -65,9 +65,60 @@ static double finest_spacing(const kp_spec *spec) {
 // are made when they are first needed.
 #define GRID_SCRATCH 30.0
 
-// Bytes of all fields, and the numbers that tell how long a run will take. About 1.5 million
-// particle-steps or 3 million cell-steps per second and core is what SPH and smoke reach on common
-// machines.
+// Millions of particle-steps and of cell-steps per second of one Zen 4 core: what the benchmarks of
+// a method reach (bench/results/zen4-2core), or its scenes in scenes/demo where it has no
+// benchmark. Grid methods are measured by cells, their particles included.
+typedef struct method_rate {
+  const char *method;
+  double particles, cells;
+} method_rate;
+
+static const method_rate method_rates[] = {
+  { "sph", 2.8, 0.0 },     { "mps", 0.27, 0.0 },        { "stf", 0.29, 0.0 },
+  { "grains", 12.0, 0.0 }, { "springs", 6.0, 0.0 },     { "plasma", 4.0, 0.0 },
+  { "fire", 30.0, 0.0 },   { "vortex_fire", 1.0, 0.0 }, { "deform", 0.5, 0.0 },
+  { "smoke", 0.0, 5.0 },   { "flip", 0.0, 2.7 },        { "level_set", 0.0, 1.0 },
+  { "marker", 0.0, 1.0 },
+};
+
+// The implicit solver takes as long as this many steps of the explicit one.
+#define IMPLICIT_STEPS 1.6
+
+static method_rate rate_of(const kp_spec *spec, const kp_method *method) {
+  const method_rate unknown = { method->name, 1.0, 0.0 };
+  for (size_t k = 0; k < sizeof method_rates / sizeof method_rates[0]; ++k) {
+    method_rate rate = method_rates[k];
+    if (strcmp(rate.method, method->name) == 0) {
+      bool is_implicit = method == &kp_sph_method && spec->sph.solver == KP_SPH_SOLVER_DFSPH;
+      rate.particles /= is_implicit ? IMPLICIT_STEPS : 1.0;
+      return rate;
+    }
+  }
+  return unknown;
+}
+
+// Seconds of one core that a step takes: particles by the method of their population, cells by the
+// slowest method of the world that has any.
+static kp_result measure_work(kp_world *world, const kp_world_size *size, double *seconds) {
+  double least = HUGE_VAL;
+  *seconds = 0.0;
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    const kp_system *system = &world->systems.data[s];
+    const kp_method *method = system->method;
+    const method_rate rate = rate_of(&world->spec, method);
+    least = rate.cells > 0.0 ? fmin(least, rate.cells) : least;
+    int n = method->n_populations != NULL ? method->n_populations(system->self) : 0;
+    for (int p = 0; p < n && rate.particles > 0.0; ++p) {
+      kp_population_stats stats;
+      KP_TRY(method->stats(system->self, &world->env, p, &stats));
+      *seconds += 1e-6 * (double)stats.count / rate.particles;
+    }
+  }
+  *seconds += isfinite(least) ? 1e-6 * (double)size->cells / least : 0.0;
+  return KP_OK;
+}
+
+// Bytes of all fields, and the numbers that tell how long a run will take.
 kp_result kp_world_measure(kp_world *world, kp_world_size *out) {
   *out = (kp_world_size){ .samples = world->walls->set->space->n + world->movers->set->space->n,
                           .dt = kp_world_step_limit(world) };
@@ -94,7 +145,8 @@ kp_result kp_world_measure(kp_world *world, kp_world_size *out) {
     out->cells += kp_mac_n_all(mac);
     out->bytes += GRID_SCRATCH * sizeof(kp_real) * (double)mac->view.count;
   }
-  double work = (double)out->particles / 1.5e6 + (double)out->cells / 3e6;
+  double work;
+  KP_TRY(measure_work(world, out, &work));
   out->seconds_per_second = work / out->dt;
   return KP_OK;
 }

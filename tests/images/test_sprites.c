@@ -90,6 +90,32 @@ static void textures_fade_to_the_rim(void **state) {
   }
 }
 
+// Particles that are not opaque are puffs without being told so; opaque ones are balls.
+static void clear_particles_are_puffs(void **state) {
+  (void)state;
+  kp_render_def def = sprite_def();
+  double zero = 0.0;
+  kp_picture pictures[3];
+  for (int k = 0; k < 3; ++k) {
+    kp_render_points points = { .n = 1, .positions = { &zero, &zero, &zero, 1 }, .radius = 0.5 };
+    points.look = kp_default_look_def();
+    points.look.sprite = k == 1 ? KP_SPRITE_OVER : KP_SPRITE_AUTO;
+    points.look.opacity = k == 2 ? 1.0 : 0.3;
+    pictures[k] = draw(&points, 1, &def);
+  }
+  assert_near(pixel(&pictures[0], MIDDLE, MIDDLE)[3], 0.3, 1e-4);
+  assert_near(pixel(&pictures[2], MIDDLE, MIDDLE)[3], 1.0, 1e-6);
+  for (int i = 0; i < 60; ++i) {
+    for (int c = 0; c < 4; ++c) {
+      assert_true(pixel(&pictures[0], MIDDLE + i, MIDDLE)[c] ==
+                  pixel(&pictures[1], MIDDLE + i, MIDDLE)[c]);
+    }
+  }
+  for (int k = 0; k < 3; ++k) {
+    kp_picture_free(&pictures[k]);
+  }
+}
+
 // Near over far whatever their order in the set; light behind a puff is dimmed by it.
 static void puffs_cover_from_front_to_back(void **state) {
   (void)state;
@@ -337,6 +363,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(size_falls_with_distance),
     cmocka_unit_test(textures_fade_to_the_rim),
+    cmocka_unit_test(clear_particles_are_puffs),
     cmocka_unit_test(puffs_cover_from_front_to_back),
     cmocka_unit_test(light_adds_up_and_cover_does_not),
     cmocka_unit_test(smoke_dims_sprites_behind_it),

@@ -199,6 +199,9 @@ KP_FN void hair_strain(int64_t e, const hair_strain_args *g, double *value) {
 
 // ---- links between hairs
 
+// Of the length a link was made with: where it begins to push.
+#define HAIR_MADE (1.0 - 1e-6)
+
 // Link e joins the points of two segments with the nodes n0, n1 and n2, n3: a spring from
 // (1 - s) n0 + s n1 to (1 - t) n2 + t n3.
 typedef struct hair_link_args {
@@ -228,10 +231,11 @@ KP_FN void hair_link(int64_t e, const hair_link_args *g) {
   double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
   double inverse = length > 0.0 ? 1.0 / length : 0.0;
   // stretched beyond its rest length, or pushed below the length it was made with: one made of
-  // hairs that were nearer than its rest length would else throw them apart
+  // hairs that were nearer than its rest length would else throw them apart. One that is as long as
+  // it was made must neither push nor be stiff for a last bit
   double rest = (double)g->rest[l];
-  double strain =
-      length > rest ? length / rest - 1.0 : fmin(length - (double)g->made[l], 0.0) / rest;
+  double strain = length > rest ? length / rest - 1.0
+                                : fmin(length - HAIR_MADE * (double)g->made[l], 0.0) / rest;
   // broken ones stay so: hairs let go abruptly
   g->alive[l] = g->alive[l] != 0 && length <= (double)g->longest[l] ? 1 : 0;
   kp_real k = g->alive[l] != 0 ? g->stiffness[l] : (kp_real)0;
