@@ -14,6 +14,13 @@ static void *take(int64_t count, size_t element, bool *ok) {
   return memory;
 }
 
+// For what is written as a whole before it is read.
+static void *take_raw(int64_t count, size_t element, bool *ok) {
+  void *memory = kp_alloc((size_t)(count > 0 ? count : 1) * element, KP_MEMORY_RENDER);
+  *ok = *ok && memory != NULL;
+  return memory;
+}
+
 kp_rgb kp_material_color(const kp_material *material, float scalar) {
   float t = (scalar - material->scalar_min) * material->scalar_scale;
   if (isnan(t)) {
@@ -205,14 +212,14 @@ kp_result kp_primitives_create(kp_pass *pass) {
     return kp_fail(KP_ERROR_ARGUMENT, "a frame with more than %u particles, triangles or vertices",
                    UINT32_MAX);
   }
-  p->balls = take(p->n_balls, sizeof(kp_ball), &ok);
-  p->vertices = take(p->n_vertices, sizeof(kp_f3), &ok);
+  p->balls = take_raw(p->n_balls, sizeof(kp_ball), &ok);
+  p->vertices = take_raw(p->n_vertices, sizeof(kp_f3), &ok);
   p->screen = take(p->n_vertices, sizeof(kp_screen_place), &ok);
   p->normals = take(p->n_vertices, sizeof(kp_f3), &ok);
-  p->triangles = take(3 * p->n_triangles, sizeof(uint32_t), &ok);
-  p->line_vertices = take(p->n_line_vertices, sizeof(kp_ball), &ok);
-  p->segments = take(p->n_segments, sizeof(kp_segment), &ok);
-  p->rects = take(most, sizeof(kp_bin_rect), &ok);
+  p->triangles = take_raw(3 * p->n_triangles, sizeof(uint32_t), &ok);
+  p->line_vertices = take_raw(p->n_line_vertices, sizeof(kp_ball), &ok);
+  p->segments = take_raw(p->n_segments, sizeof(kp_segment), &ok);
+  p->rects = take_raw(most, sizeof(kp_bin_rect), &ok);
   if (!ok) {
     return KP_ERROR_MEMORY;
   }

@@ -1,6 +1,7 @@
 #include "render/ray_scene.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "par/kernel_define.h"
@@ -117,6 +118,7 @@ typedef struct fill_context {
   void *blocks;
   int kind;
   kp_ray_item *items;
+  atomic_bool has_others;  // whose box is not finite
 } fill_context;
 
 static void fill_blocks(int64_t begin, int64_t end, void *context) {
@@ -136,9 +138,14 @@ static void fill_blocks(int64_t begin, int64_t end, void *context) {
 }
 
 static void fill_items(int64_t begin, int64_t end, void *context) {
-  const fill_context *c = context;
+  fill_context *c = context;
+  bool are_finite = true;
   for (int64_t i = begin; i < end; ++i) {
     find_box(c->geometry, c->kind, i, &c->items[i]);
+    are_finite = is_finite(&c->items[i]) && are_finite;
+  }
+  if (!are_finite) {
+    c->has_others = true;
   }
 }
 
@@ -156,11 +163,12 @@ static kp_result build_kind(kp_ray_scene *s, const kp_ray_geometry *g, int kind)
   }
   fill_context context = { .geometry = g, .kind = kind, .items = items };
   kp_parallel_for(n, CHUNK, fill_items, &context);
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; context.has_others && i < n; ++i) {
     if (is_finite(&items[i])) {
       items[kept++] = items[i];
     }
   }
+  kept = context.has_others ? kept : n;
   kp_ray_tree tree;
   kp_result result = kp_ray_tree_build(items, kept, &tree);
   kp_free(items);

@@ -405,19 +405,63 @@ static kp_result join(const builder *top, const builder *builders, kp_ray_tree *
   return KP_OK;
 }
 
-static void pad(kp_ray_item *items, int64_t n) {
+typedef struct pad_context {
+  kp_ray_item *items;
+  float *most;    // of each chunk
+  range *ranges;  // of each chunk, after padding
+  float padding;
+} pad_context;
+
+static void find_most(int64_t begin, int64_t end, void *context) {
+  const pad_context *c = context;
   float most = 0.0f;
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = begin; i < end; ++i) {
     for (int a = 0; a < 3; ++a) {
-      most = kp_maxf(most, kp_maxf(-items[i].low[a], items[i].high[a]));
+      most = kp_maxf(most, kp_maxf(-c->items[i].low[a], c->items[i].high[a]));
     }
   }
-  for (int64_t i = 0; i < n; ++i) {
+  c->most[begin / CHUNK] = most;
+}
+
+static void pad_some(int64_t begin, int64_t end, void *context) {
+  const pad_context *c = context;
+  for (int64_t i = begin; i < end; ++i) {
     for (int a = 0; a < 3; ++a) {
-      items[i].low[a] -= PADDING * most;
-      items[i].high[a] += PADDING * most;
+      c->items[i].low[a] -= c->padding;
+      c->items[i].high[a] += c->padding;
     }
   }
+  range *r = &c->ranges[begin / CHUNK];
+  r->begin = begin;
+  r->end = end;
+  find_bounds(c->items, r);
+}
+
+// Items grow by a share of the largest coordinate; what they fill then. Least and most are the same
+// in any order.
+static kp_result pad(kp_ray_item *items, range *whole) {
+  int64_t n = whole->end, n_chunks = (n + CHUNK - 1) / CHUNK;
+  pad_context c = { .items = items };
+  c.most = kp_alloc((size_t)n_chunks * sizeof *c.most, KP_MEMORY_RENDER);
+  c.ranges = kp_alloc((size_t)n_chunks * sizeof *c.ranges, KP_MEMORY_RENDER);
+  kp_result result = c.most != NULL && c.ranges != NULL ? KP_OK : KP_ERROR_MEMORY;
+  if (result == KP_OK) {
+    float most = 0.0f;
+    kp_parallel_for(n, CHUNK, find_most, &c);
+    for (int64_t i = 0; i < n_chunks; ++i) {
+      most = kp_maxf(most, c.most[i]);
+    }
+    c.padding = PADDING * most;
+    kp_parallel_for(n, CHUNK, pad_some, &c);
+    whole->bounds = whole->middles = no_box();
+    for (int64_t i = 0; i < n_chunks; ++i) {
+      grow(&whole->bounds, &c.ranges[i].bounds);
+      grow(&whole->middles, &c.ranges[i].middles);
+    }
+  }
+  kp_free(c.most);
+  kp_free(c.ranges);
+  return result;
 }
 
 kp_result kp_ray_tree_build(kp_ray_item *items, int64_t n, kp_ray_tree *tree) {
@@ -425,10 +469,9 @@ kp_result kp_ray_tree_build(kp_ray_item *items, int64_t n, kp_ray_tree *tree) {
   if (n == 0) {
     return KP_OK;
   }
-  pad(items, n);
   builder top = { .items = items, .leaves_parts = true };
   range whole = { .begin = 0, .end = n };
-  find_bounds(items, &whole);
+  KP_TRY(pad(items, &whole));
   (void)add_node(&top, &whole, 0);
   size_t n_parts = top.parts.count;
   builder *builders = kp_alloc_zero((n_parts + 1) * sizeof *builders, KP_MEMORY_RENDER);

@@ -280,7 +280,12 @@ static kp_result check_mesh(const kp_render_mesh *mesh, int k) {
   }
   KP_TRY(check_positions(&mesh->positions, mesh->n_vertices, "mesh", k));
   KP_TRY(check_velocities(&mesh->velocities, "mesh", k));
+  uint32_t largest = 0;  // a loop without ways out is done by lanes
   for (int64_t i = 0; i < 3 * mesh->n_triangles; ++i) {
+    largest = mesh->triangles[i] > largest ? mesh->triangles[i] : largest;
+  }
+  bool is_fine = (uint64_t)largest < (uint64_t)mesh->n_vertices;
+  for (int64_t i = 0; !is_fine && i < 3 * mesh->n_triangles; ++i) {
     if (mesh->triangles[i] >= (uint64_t)mesh->n_vertices) {
       return kp_fail(KP_ERROR_ARGUMENT, "mesh %d: triangle %lld names vertex %u of %lld", k,
                      (long long)(i / 3), mesh->triangles[i], (long long)mesh->n_vertices);
