@@ -1,6 +1,8 @@
 // Scenes C and F: a dam break in a closed box of 2 x 1 x 1 m, R x R/2 x R/2 cells, FLIP 0.97 with
 // eight particles per cell, pressure to 1e-3; in a narrow band of three cells by steps of 1/24 s
-// (C), and everywhere by steps of 1/120 s (F).
+// (C), and everywhere by steps of 1/120 s (F). The pressure is solved for once in a step, as the
+// codes that these scenes are compared with do it: walls hold the water. Room is made to 3 %, which
+// the next step sees to.
 #include <stdio.h>
 
 #include "cases/cases.h"
@@ -21,6 +23,8 @@ static kp_result build(kp_world *world, int64_t size, double dt, double band) {
   KP_TRY(kp_world_set_grid(world, &grid));
   kp_flip_def flip = kp_default_flip_def();
   flip.band = band;
+  flip.lets_go = false;
+  flip.volume_tolerance = 0.03;
   KP_TRY(kp_world_set_flip(world, &flip));
   kp_liquid_def water = kp_default_liquid_def();
   (void)snprintf(water.name, sizeof water.name, "water");

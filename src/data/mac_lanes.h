@@ -93,7 +93,7 @@ KP_WIDE_FN void kp_w_pairs(const kp_real *values, const int32_t *at, kp_w *first
 #define KP_MAC_GROUP 1
 #define KP_MAC_LANES 1
 #else
-#define KP_MAC_GROUP 64
+#define KP_MAC_GROUP 256
 #define KP_MAC_LANES KP_LANES
 #endif
 

@@ -225,7 +225,7 @@ static kp_result flip_space(void *self, kp_env *env) {
   KP_TRY(kp_flip_find_room(flip));
   if (flip->def.volume > 0.0 && !flip->band.is_there) {
     // what was poured into others
-    KP_TRY(kp_flip_part_crowds(flip, KP_FLIP_MOST_CROWD, false));
+    KP_TRY(kp_flip_part_crowds(flip, KP_FLIP_MOST_CROWD));
   }
   EACH(liquid, flip) {
     kp_set *set = liquid->medium.set;
@@ -369,7 +369,7 @@ static kp_result leave_solids(kp_flip *flip, kp_flip_liquid *liquid) {
 // in order for the next step.
 static kp_result part(kp_flip *flip, kp_env *env) {
   bool is_long = longest_way(flip, env) > KP_FLIP_LONG_WAY;
-  return kp_flip_part_crowds(flip, is_long ? KP_FLIP_LONG_CROWD : KP_FLIP_MOST_CROWD, true);
+  return kp_flip_part_crowds(flip, is_long ? KP_FLIP_LONG_CROWD : KP_FLIP_MOST_CROWD);
 }
 
 // What the grid has found goes to the particles, and they move.
@@ -398,6 +398,7 @@ static kp_result flip_correct(void *self, kp_env *env) {
       .runs = &liquid->sorted.runs,
     };
     KP_TRY(kp_flip_carry(flow->mac, &carrying));
+    liquid->sorted.is_settled = false;
     if (flow->solids.has_solids) {
       KP_TRY(leave_solids(flip, liquid));
     }

@@ -15,7 +15,7 @@ typedef struct kp_flip_sorted {
   kp_buffer marks, spare[2];  // u32: of crowds
   kp_buffer start;            // u32, items and three more: beyond the grid, and what was to go
   kp_buffer runs;             // kp_row_segment: runs of particles
-  bool is_settled;            // the particles lie in this order
+  bool is_settled;            // the particles may lie in this order; if not, nobody looks
 } kp_flip_sorted;
 
 typedef struct kp_flip_liquid {
@@ -158,10 +158,8 @@ typedef struct kp_flip_going {
 KP_NODISCARD kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
                                     kp_field *fraction, const kp_flip_going *going);
 // The same in two parts: who is in which cell, without order among those of a cell, while the
-// particles stay where they are; and then the order by id, and the particles in it. Nobody looks
-// whether those that have moved are in order still.
-KP_NODISCARD kp_result kp_flip_rank(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
-                                    bool has_moved);
+// particles stay where they are; and then the order by id, and the particles in it.
+KP_NODISCARD kp_result kp_flip_rank(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set);
 KP_NODISCARD kp_result kp_flip_settle(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set);
 
 typedef struct kp_flip_gathering {
@@ -216,7 +214,7 @@ KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip);
 
 // What cells have beyond `share` times those of a full one goes to others. Without any such, the
 // particles are sorted; otherwise they lie as they lay: the next step has to sort them anyway.
-KP_NODISCARD kp_result kp_flip_part_crowds(kp_flip *flip, double share, bool has_moved);
+KP_NODISCARD kp_result kp_flip_part_crowds(kp_flip *flip, double share);
 void kp_flip_crowds_free(kp_flip_crowds *crowds);
 // The narrow band, in the order of a step: sort without what is deep; what must come; its share of
 // the gathered fill; the new particles; and, when the velocity is known, depth and velocity of the

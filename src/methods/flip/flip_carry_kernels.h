@@ -249,7 +249,9 @@ KP_FN void flip_walkers_step(flip_walkers *w, int n, const kp_mac_view *g, kp_ma
 KP_MAC_READER int flip_walkers_leave(flip_walkers *w, int n) {
   int n_left = 0;
   for (int i = 0; i < n; ++i) {
-    if (w->left[i] > 0) {
+    if (w->left[i] > 0 && n_left == i) {
+      ++n_left;
+    } else if (w->left[i] > 0) {
       w->who[n_left] = w->who[i];
       w->left[n_left] = w->left[i];
       w->reach[n_left] = w->reach[i];
@@ -345,6 +347,7 @@ typedef struct flip_group {
   kp_mac_vectors shift;  // cells
   kp_mac_vectors taken;
   kp_mac_vectors k1, k2;        // m/s, at the start and in the middle of the way
+  kp_mac_vectors way;           // cells, with the shift
   kp_real first[KP_MAC_GROUP];  // minus the cells of the first stretch; 0: the way is done in one
 } flip_group;
 
@@ -396,9 +399,8 @@ KP_FN void flip_group_read(flip_group *s, int n, const kp_mac_view *g, const fli
   kp_mac_lanes_velocity(g, a->velocity, n, &spots, &s->k2);
 }
 
-// Those for whom the midpoint rule once will do move; of the others the first stretch is known.
-KP_FN void flip_group_move(flip_group *s, int64_t p, int n, const kp_mac_view *g,
-                           const flip_carry_args *a) {
+// Ways by the midpoint rule; of those for whom it will not do the first stretch.
+KP_FN void flip_group_near(flip_group *s, int n, const kp_mac_view *g, const flip_carry_args *a) {
   const kp_real left = (kp_real)a->dt * g->inverse_h;
   KP_INDEPENDENT
   for (int i = 0; i < n; ++i) {
@@ -409,31 +411,19 @@ KP_FN void flip_group_move(flip_group *s, int64_t p, int n, const kp_mac_view *g
     kp_real reach = flip_reach(left * fastest, left * flip_largest(bend));
     s->first[i] = is_far & !s->is_out[i] ? -reach : (kp_real)0;
   }
-  kp_pos *x[3] = { a->x + p, a->y + p, a->z + p };
-  kp_real *v[3] = { a->vx + p, a->vy + p, a->vz + p };
   for (int c = 0; c < 3; ++c) {
-    KP_INDEPENDENT
     for (int i = 0; i < n; ++i) {
-      kp_real takes = s->is_out[i] ? (kp_real)0 : (kp_real)1;
-      kp_real ratio = s->is_out[i] ? (kp_real)1 : a->ratio;
-      v[c][i] = ratio * v[c][i] + takes * s->taken.c[c][i];
-      double old = x[c][i];
-      double to =
-          flip_around(a, c, old + (double)((s->shift.c[c][i] + left * s->k2.c[c][i]) * g->h));
-      x[c][i] = (s->first[i] < 0) | s->is_out[i] ? old : to;
+      s->way.c[c][i] = s->shift.c[c][i] + left * s->k2.c[c][i];
     }
   }
 }
 
-// The others, in stretches; beyond the grid they fly.
-KP_FN void flip_group_walk(flip_group *s, int64_t p, int n, const kp_mac_view *g,
-                           const flip_carry_args *a) {
+// The ways of those, in stretches.
+KP_FN void flip_group_far(flip_group *s, int n, const kp_mac_view *g, const flip_carry_args *a) {
   flip_walkers w;
   int n_far = 0;
   for (int i = 0; i < n; ++i) {
-    if (s->is_out[i]) {
-      flip_fly(p + i, a);
-    } else if (s->first[i] < 0) {
+    if (s->first[i] < 0) {
       const int32_t item[3] = { s->item.c[0][i], s->item.c[1][i], s->item.c[2][i] };
       const kp_real f[3] = { s->f.c[0][i], s->f.c[1][i], s->f.c[2][i] };
       const kp_real shift[3] = { s->shift.c[0][i], s->shift.c[1][i], s->shift.c[2][i] };
@@ -444,10 +434,39 @@ KP_FN void flip_group_walk(flip_group *s, int64_t p, int n, const kp_mac_view *g
     return;
   }
   flip_walk(&w, n_far, g, a);
+  for (int c = 0; c < 3; ++c) {
+    for (int i = 0; i < n; ++i) {
+      s->way.c[c][i] = s->first[i] < 0 ? w.way.c[c][i] : s->way.c[c][i];
+    }
+  }
+}
+
+// Velocities are taken over and ways gone; beyond the grid particles fly.
+KP_FN void flip_group_move(const flip_group *s, int64_t p, int n, const kp_mac_view *g,
+                           const flip_carry_args *a) {
+  kp_pos *x[3] = { a->x + p, a->y + p, a->z + p };
+  kp_real *v[3] = { a->vx + p, a->vy + p, a->vz + p };
+  int32_t n_out = 0;
   for (int i = 0; i < n; ++i) {
-    if (s->first[i] < 0) {
-      const kp_real way[3] = { w.way.c[0][i] * g->h, w.way.c[1][i] * g->h, w.way.c[2][i] * g->h };
-      flip_move(p + i, a, way);
+    n_out += s->is_out[i];
+  }
+  for (int c = 0; c < 3; ++c) {
+    KP_INDEPENDENT
+    for (int i = 0; i < n; ++i) {
+      kp_real takes = s->is_out[i] ? (kp_real)0 : (kp_real)1;
+      kp_real ratio = s->is_out[i] ? (kp_real)1 : a->ratio;
+      v[c][i] = ratio * v[c][i] + takes * s->taken.c[c][i];
+    }
+    KP_INDEPENDENT
+    for (int i = 0; i < n; ++i) {
+      double old = x[c][i];
+      double to = flip_around(a, c, old + (double)(s->way.c[c][i] * g->h));
+      x[c][i] = s->is_out[i] ? old : to;
+    }
+  }
+  for (int i = 0; i < n && n_out > 0; ++i) {
+    if (s->is_out[i]) {
+      flip_fly(p + i, a);
     }
   }
 }
@@ -464,8 +483,9 @@ KP_FN void flip_carry(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_c
     int n = (int)(i1 - p < KP_MAC_GROUP ? i1 - p : KP_MAC_GROUP);
     flip_group_locate(&s, p, n, &plain, a);
     flip_group_read(&s, kp_mac_n_lanes(n), &plain, a);
+    flip_group_near(&s, n, &plain, a);
+    flip_group_far(&s, n, &plain, a);
     flip_group_move(&s, p, n, &plain, a);
-    flip_group_walk(&s, p, n, &plain, a);
   }
 }
 

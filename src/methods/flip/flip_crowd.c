@@ -227,13 +227,13 @@ static kp_result find_fullest(kp_flip *flip, double *fullest) {
   return KP_OK;
 }
 
-kp_result kp_flip_part_crowds(kp_flip *flip, double share, bool has_moved) {
+kp_result kp_flip_part_crowds(kp_flip *flip, double share) {
   kp_mac *mac = flip->flow.mac;
   double per_cell = pow(mac->view.cell / flip->liquids.data[0].def.spacing, mac->view.dimension);
   uint32_t most = (uint32_t)fmax(share * per_cell, 2.0);
   double fullest;
   EACH(liquid, flip) {
-    KP_TRY(kp_flip_rank(&liquid->sorted, mac, liquid->medium.set, has_moved));
+    KP_TRY(kp_flip_rank(&liquid->sorted, mac, liquid->medium.set));
   }
   KP_TRY(find_fullest(flip, &fullest));
   if (fullest > (double)most) {

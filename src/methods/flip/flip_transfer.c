@@ -74,7 +74,7 @@ static kp_result reserve(kp_flip_sorted *sorted, kp_mac *mac, int64_t n) {
 
 // By cells alone; tells whether they are in order already, with their ids.
 static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
-                           const kp_flip_going *going, bool has_moved) {
+                           const kp_flip_going *going) {
   int64_t n = set->space->n;
   kp_call call;
   flip_keys_args a = { .grid = mac->view };
@@ -89,7 +89,7 @@ static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
     KP_TRY(thin(sorted, mac, set, going));
   }
   double n_unsorted = 1.0;
-  if (!has_moved) {
+  if (sorted->is_settled) {
     KP_TRY(count_unsorted(sorted, mac, set, &n_unsorted));
   }
   sorted->is_settled = n_unsorted == 0.0;
@@ -172,21 +172,25 @@ static kp_result part_crowds(kp_flip_sorted *sorted, kp_mac *mac, int64_t n,
   return find_starts(sorted, mac, n);
 }
 
-kp_result kp_flip_rank(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, bool has_moved) {
-  KP_TRY(sort_keys(sorted, mac, set, NULL, has_moved));
+kp_result kp_flip_rank(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
+  KP_TRY(sort_keys(sorted, mac, set, NULL));
   return find_starts(sorted, mac, set->space->n);
 }
 
 kp_result kp_flip_settle(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
   KP_TRY(sort_ties(sorted, mac, set));
-  return sorted->is_settled ? KP_OK : kp_space_permute(set->space, &sorted->order);
+  if (!sorted->is_settled) {
+    KP_TRY(kp_space_permute(set->space, &sorted->order));
+  }
+  sorted->is_settled = true;
+  return KP_OK;
 }
 
 kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_field *fraction,
                        const kp_flip_going *going) {
   int64_t n = set->space->n;
   uint32_t n_marked = 0;
-  KP_TRY(sort_keys(sorted, mac, set, going, false));
+  KP_TRY(sort_keys(sorted, mac, set, going));
   KP_TRY(sort_ties(sorted, mac, set));
   KP_TRY(find_starts(sorted, mac, n));
   if (going != NULL && n > 0) {
@@ -195,6 +199,7 @@ kp_result kp_flip_sort(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, kp_fiel
   if (!sorted->is_settled || n_marked > 0) {
     KP_TRY(kp_space_permute(set->space, &sorted->order));
   }
+  sorted->is_settled = true;
   if (going != NULL) {
     KP_TRY(cut(sorted, mac, set));
   }
