@@ -172,6 +172,18 @@ KP_FN void sweep_join(int64_t p, const sweep_join_args *g) {
 
 // ---- blocks of nodes
 
+// The rows a sweep works on at once: on the CPU a whole slice, of which i0 ... i1 - 1 are written;
+// a card has a row to itself.
+KP_FN int64_t sweep_first(int64_t slice, int64_t i0) {
+#ifdef __CUDACC__
+  (void)slice;
+  return i0;
+#else
+  (void)i0;
+  return slice * SWEEP_SLICE;
+#endif
+}
+
 typedef struct sweep_entries {
   int64_t slices;
   const int32_t *start;  // of slices: entries of earlier colours; `slices` further, of later ones
@@ -323,6 +335,11 @@ KP_FN void sweep_freedom(uint8_t hold, const double normal[3], double p[6]) {
   p[5] = -scale * n[1] * n[2];
 }
 
+// Of a node; what is none is not free.
+KP_FN bool sweep_is_free(int64_t i, const sweep_block_args *g) {
+  return i >= 0 && g->hold[i] == 0 && g->cx[i] == 0 && g->cy[i] == 0 && g->cz[i] == 0;
+}
+
 // D_i and its inverse, both on what the node is free to do and nothing elsewhere: sweeps then stay
 // there by themselves. `springs` is the sum over its entries, (xx yy zz xy xz yz), `early` that
 // over those of earlier colours.
@@ -352,8 +369,7 @@ KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const kp_real *earl
   for (int k = 0; k < SWEEP_BLOCK; ++k) {
     half[k] = d[k] - ((double)springs[k] - (double)early[k]);
   }
-  bool is_bound = g->hold[i] != 0 || g->cx[i] != 0 || g->cy[i] != 0 || g->cz[i] != 0;
-  if (is_bound) {
+  if (!sweep_is_free(i, g)) {
     double normal[3] = { (double)g->cx[i], (double)g->cy[i], (double)g->cz[i] };
     double p[6], filled[6], size = d[0] + d[1] + d[2];
     sweep_freedom(g->hold[i], normal, p);
@@ -379,93 +395,122 @@ KP_FN void sweep_block_of(int64_t r, const kp_real *springs, const kp_real *earl
   }
 }
 
-// Sums over the entries of one side of n rows from i on.
-KP_FN void sweep_block_lanes(const sweep_entries *s, int64_t part, int64_t i, int n,
-                             kp_real sum[SWEEP_BLOCK][SWEEP_LANES]) {
+// Sums over the entries of one side of the rows from i on.
+KP_FN void sweep_block_lanes(const sweep_entries *s, int64_t part, int64_t i,
+                             kp_lanes sum[SWEEP_BLOCK]) {
   int64_t e = s->start[part] + i % SWEEP_SLICE, end = s->start[part + 1];
   for (; s->block != NULL && e < end; e += SWEEP_SLICE) {
-    const kp_real *b = s->block + sweep_at(SWEEP_ELEMENT, e);
-    KP_INDEPENDENT
-    for (int l = 0; l < n; ++l) {
-      const kp_real *at = b + l;
-      sum[0][l] += at[0];
-      sum[1][l] += at[4 * SWEEP_SLICE];
-      sum[2][l] += at[8 * SWEEP_SLICE];
-      sum[3][l] += (at[SWEEP_SLICE] + at[3 * SWEEP_SLICE]) / 2;
-      sum[4][l] += (at[2 * SWEEP_SLICE] + at[6 * SWEEP_SLICE]) / 2;
-      sum[5][l] += (at[5 * SWEEP_SLICE] + at[7 * SWEEP_SLICE]) / 2;
-    }
+    const kp_real *at = s->block + sweep_at(SWEEP_ELEMENT, e);
+#define SWEEP_ITEM(k) KP_LANES_LOAD(at + (k)*SWEEP_SLICE)
+    sum[0] += SWEEP_ITEM(0);
+    sum[1] += SWEEP_ITEM(4);
+    sum[2] += SWEEP_ITEM(8);
+    sum[3] += (SWEEP_ITEM(1) + SWEEP_ITEM(3)) / 2;
+    sum[4] += (SWEEP_ITEM(2) + SWEEP_ITEM(6)) / 2;
+    sum[5] += (SWEEP_ITEM(5) + SWEEP_ITEM(7)) / 2;
   }
   for (; e < end; e += SWEEP_SLICE) {
-    const kp_real *q = s->q + sweep_at(SWEEP_SPRING, e);
-    KP_INDEPENDENT
-    for (int l = 0; l < n; ++l) {
-      kp_real x = q[l], y = q[SWEEP_SLICE + l], z = q[2 * SWEEP_SLICE + l];
-      kp_real turn = q[3 * SWEEP_SLICE + l];
-      sum[0][l] += x * x + turn;
-      sum[1][l] += y * y + turn;
-      sum[2][l] += z * z + turn;
-      sum[3][l] += x * y;
-      sum[4][l] += x * z;
-      sum[5][l] += y * z;
-    }
+    const kp_real *at = s->q + sweep_at(SWEEP_SPRING, e);
+    kp_lanes x = SWEEP_ITEM(0), y = SWEEP_ITEM(1), z = SWEEP_ITEM(2), turn = SWEEP_ITEM(3);
+#undef SWEEP_ITEM
+    sum[0] += x * x + turn;
+    sum[1] += y * y + turn;
+    sum[2] += z * z + turn;
+    sum[3] += x * y;
+    sum[4] += x * z;
+    sum[5] += y * z;
   }
 }
 
-// The sums of a wide row, which lie in all lanes, onto the first one.
-KP_FN void sweep_block_fold(kp_real sum[SWEEP_BLOCK][SWEEP_LANES]) {
-  for (int half = SWEEP_LANES / 2; half > 0; half /= 2) {
-    for (int k = 0; k < SWEEP_BLOCK; ++k) {
-      for (int l = 0; l < half; ++l) {
-        sum[k][l] += sum[k][l + half];
-      }
-    }
+// What springs and nodes come to in the rows of a slice.
+typedef struct sweep_parts {
+  kp_real springs[SWEEP_BLOCK][SWEEP_LANES], early[SWEEP_BLOCK][SWEEP_LANES];
+  double mass[SWEEP_LANES], drag[SWEEP_LANES], n[3][SWEEP_LANES];
+} sweep_parts;
+
+// sweep_block_of for some rows at once, from `lane` of a slice on, all of them free.
+KP_WIDE_FN void sweep_block_free(int64_t i, int lane, const sweep_parts *of,
+                                 const sweep_block_args *g) {
+  blocks_d m = blocks_d_load(of->mass + lane), drag = blocks_d_load(of->drag + lane);
+  blocks_d n[3], d[SWEEP_BLOCK], x[SWEEP_BLOCK];
+  for (int c = 0; c < 3; ++c) {
+    n[c] = blocks_d_load(of->n[c] + lane);
+  }
+  const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
+  kp_real *block = g->block + sweep_at(SWEEP_BLOCK, i) + lane;
+  kp_real *out = g->inverse + sweep_at(SWEEP_BLOCK, i) + lane;
+  kp_real *half = g->half + sweep_at(SWEEP_BLOCK, i) + lane;
+  for (int k = 0; k < SWEEP_BLOCK; ++k) {
+    blocks_d springs = blocks_d_of(of->springs[k] + lane), whole = k < 3 ? m + springs : springs;
+    d[k] = whole + drag * n[row[k]] * n[column[k]];
+    blocks_d_store(block + k * SWEEP_SLICE, d[k]);
+    blocks_d_store(half + k * SWEEP_SLICE, d[k] - (springs - blocks_d_of(of->early[k] + lane)));
+  }
+  blocks_d xx = d[1] * d[2] - d[5] * d[5], xy = d[4] * d[5] - d[3] * d[2];
+  blocks_d xz = d[3] * d[5] - d[1] * d[4], one = 1.0 / (d[0] * xx + d[3] * xy + d[4] * xz);
+  x[0] = xx * one;
+  x[1] = (d[0] * d[2] - d[4] * d[4]) * one;
+  x[2] = (d[0] * d[1] - d[3] * d[3]) * one;
+  x[3] = xy * one;
+  x[4] = xz * one;
+  x[5] = (d[3] * d[4] - d[0] * d[5]) * one;
+  for (int k = 0; k < SWEEP_BLOCK; ++k) {
+    blocks_d_store(out + k * SWEEP_SLICE, x[k]);
   }
 }
 
-KP_FN void sweep_block_some(int64_t slice, int64_t i, int n, const sweep_block_args *g) {
-  kp_real sum[SWEEP_BLOCK][SWEEP_LANES], early[SWEEP_BLOCK][SWEEP_LANES];
-  const sweep_entries *s = &g->entries;
+// Nodes of the rows from i on; of what is none, numbers that can be divided by.
+KP_FN void sweep_block_nodes(int64_t i, const sweep_block_args *g, sweep_parts *of) {
+  double h = (double)g->h;
   for (int l = 0; l < SWEEP_LANES; ++l) {
-    for (int k = 0; k < SWEEP_BLOCK; ++k) {
-      sum[k][l] = 0;
+    int64_t node = g->node[i + l];
+    bool is_node = node >= 0;
+    kp_real *own = g->own + sweep_at(SWEEP_OWN, i + l);
+    of->mass[l] = is_node ? (double)g->mass[node] + h * (double)g->slow[node] : 1.0;
+    of->drag[l] = is_node ? h * (double)g->drag[node] : 0.0;
+    double root = of->drag[l] > 0.0 ? sqrt(of->drag[l]) : 0.0;
+    own[0] = is_node ? (kp_real)of->mass[l] : (kp_real)0;
+    for (int c = 0; c < 3; ++c) {
+      const kp_real *from = c == 0 ? g->nx : c == 1 ? g->ny : g->nz;
+      of->n[c][l] = is_node ? (double)from[node] : 0.0;
+      own[(c + 1) * SWEEP_SLICE] = (kp_real)(root * of->n[c][l]);
     }
-  }
-  bool is_wide = sweep_is_wide(s, slice), is_first = i % SWEEP_SLICE == 0;
-  for (int side = 0; side < 2; ++side) {
-    for (int v = 0; v < sweep_visits(s, slice, i); ++v) {
-      sweep_block_lanes(s, side * s->slices + slice, i + v,
-                        !is_wide   ? n
-                        : is_first ? SWEEP_LANES
-                                   : 0,
-                        sum);
-    }
-    for (int l = 0; l < SWEEP_LANES * SWEEP_BLOCK && side == 0; ++l) {
-      early[l / SWEEP_LANES][l % SWEEP_LANES] = sum[l / SWEEP_LANES][l % SWEEP_LANES];
-    }
-  }
-  if (is_wide) {
-    sweep_block_fold(sum);
-    sweep_block_fold(early);
-  }
-  for (int l = 0; l < n; ++l) {
-    kp_real springs[SWEEP_BLOCK], before[SWEEP_BLOCK];
-    for (int k = 0; k < SWEEP_BLOCK; ++k) {
-      springs[k] = sum[k][l];
-      before[k] = early[k][l];
-    }
-    sweep_block_of(i + l, springs, before, g);
   }
 }
 
 KP_FN void sweep_block(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_block_args *g) {
   (void)k;
-  int64_t i = i0;
-  for (; i + SWEEP_LANES <= i1; i += SWEEP_LANES) {
-    sweep_block_some(j, i, SWEEP_LANES, g);
+  int64_t i = sweep_first(j, i0);
+  const sweep_entries *s = &g->entries;
+  kp_lanes zero = { 0 }, sum[SWEEP_BLOCK] = { zero, zero, zero, zero, zero, zero };
+  sweep_parts of;
+  for (int side = 0; side < 2; ++side) {
+    for (int v = 0; v < sweep_visits(s, j, i); ++v) {
+      sweep_block_lanes(s, side * s->slices + j, i + v, sum);
+    }
+    sweep_fold(s, j, sum);
+    sweep_fold(s, j, sum + 3);
+    for (int b = 0; b < SWEEP_BLOCK; ++b) {
+      KP_LANES_STORE(side == 0 ? of.early[b] : of.springs[b], sum[b]);
+    }
   }
-  if (i < i1) {
-    sweep_block_some(j, i, (int)(i1 - i), g);
+  bool is_whole = i1 - i0 == SWEEP_LANES;
+  if (is_whole) {
+    sweep_block_nodes(i, g, &of);
+    for (int lane = 0; lane < SWEEP_LANES; lane += BLOCKS_D_LANES) {
+      sweep_block_free(i, lane, &of, g);
+    }
+  }
+  for (int64_t r = i0; r < i1; ++r) {
+    if (is_whole && sweep_is_free(g->node[r], g)) {
+      continue;
+    }
+    kp_real springs[SWEEP_BLOCK], early[SWEEP_BLOCK];
+    for (int b = 0; b < SWEEP_BLOCK; ++b) {
+      springs[b] = of.springs[b][r - i];
+      early[b] = of.early[b][r - i];
+    }
+    sweep_block_of(r, springs, early, g);
   }
 }
 
@@ -557,18 +602,6 @@ KP_FN void sweep_scatter(int64_t e, const sweep_scatter_args *g) {
 }
 
 // ---- sweeps
-
-// The rows a sweep works on at once: on the CPU a whole slice, of which i0 ... i1 - 1 are written;
-// a card has a row to itself.
-KP_FN int64_t sweep_first(int64_t slice, int64_t i0) {
-#ifdef __CUDACC__
-  (void)slice;
-  return i0;
-#else
-  (void)i0;
-  return slice * SWEEP_SLICE;
-#endif
-}
 
 // What the entries of one side do at the velocities x of the other rows to the rows from i on.
 KP_FN void sweep_sum_lanes(const sweep_entries *g, int64_t part, int64_t i, const kp_real *x,
