@@ -19,7 +19,8 @@
 // cloth between them, they wait and are counted in `n_late`. Two sides that are all told cross when
 // they are told to, counted in `n_led`. What intersects led triangles at the start is not held by
 // them, so that it can come free. Hair meets by edges alone, forms no zones and may be left
-// colliding.
+// colliding: what moves as told pushes it as far as one inner step
+// would.
 //
 // Everything that decides an answer is an argument: no state is kept from step to step. Pairs are
 // visited in the order of their numbers, so bits depend neither on threads nor on trees.

@@ -34,6 +34,7 @@ typedef struct kp_contact_node {
   uint8_t is_touched;  // in this part of the way
   uint8_t is_changed;  // on the whole way
   uint8_t is_loose;    // intersected what moves as told at the start: is not held by it
+  uint8_t is_wedged;   // of hair: was pushed by what moves as told
   uint8_t hold;        // axes along which it moves as told; inverse_mass is 0 where that is all
 } kp_contact_node;
 

@@ -82,6 +82,18 @@ static void push(kp_contact *c, const kp_index n[4], const kp_ccd_hit *hit, doub
   }
 }
 
+// Nodes of hair that what moves as told pushes.
+static void wedge(kp_contact *c, const kp_index n[4]) {
+  bool is_led = false;
+  for (int k = 0; k < 4; ++k) {
+    is_led = is_led || !(c->nodes[n[k]].inverse_mass > 0.0);
+  }
+  for (int k = 0; k < 4 && is_led; ++k) {
+    bool is_of_hair = (c->objects[c->object[n[k]]].flags & KP_CONTACT_HAIR) != 0;
+    c->nodes[n[k]].is_wedged = is_of_hair ? 1 : c->nodes[n[k]].is_wedged;
+  }
+}
+
 // Stops the approach at the time of the collision; then pushes apart what would end closer than h,
 // as much as the repulsion of one inner step would, for the average inner step is what decides how
 // fast overlaps are undone; never beyond h.
@@ -109,6 +121,7 @@ static void respond(kp_contact *c, kp_contact_key key, const kp_contact_motion *
   if (!(give > KP_CONTACT_LEAST_GIVE * whole)) {
     return;
   }
+  wedge(c, n);
   if (approach < 0.0) {
     push(c, n, &hit, -approach, give);
   }
@@ -279,6 +292,18 @@ static kp_vec3 lag_of(const kp_contact *c, kp_index i) {
   return node->inverse_mass > 0.0 ? kp_vec3_sub(behind, kp_contact_free(node, behind)) : behind;
 }
 
+// Where a node ends. Hairs may be left colliding, and beside roots that are led they often cannot
+// give way without being stretched or bent sharply: each time they are pushed as far as the whole
+// way asks for their springs throw them back, and they gain energy. So what is led pushes them as
+// far as one inner step asks; they have the velocity of the whole.
+static kp_vec3 end_of(const kp_contact *c, const kp_contact_motion *motion, kp_index i) {
+  if (!c->nodes[i].is_wedged || !(motion->dt < motion->time)) {
+    return c->nodes[i].to;
+  }
+  kp_vec3 push = kp_vec3_sub(c->nodes[i].to, c->wanted[i]);
+  return kp_vec3_madd(c->wanted[i], motion->dt / motion->time, push);
+}
+
 // Positions, and the change of the mean velocity, of nodes that were touched.
 static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
   bool any = false;
@@ -317,9 +342,10 @@ static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
         lag[k][i] += d[k];
       }
     }
-    x[0][i] = node->to.x;
-    x[1][i] = node->to.y;
-    x[2][i] = node->to.z;
+    kp_vec3 end = end_of(c, motion, i);
+    x[0][i] = end.x;
+    x[1][i] = end.y;
+    x[2][i] = end.z;
     v[0][i] = (kp_real)((double)v[0][i] + change.x);
     v[1][i] = (kp_real)((double)v[1][i] + change.y);
     v[2][i] = (kp_real)((double)v[2][i] + change.z);
