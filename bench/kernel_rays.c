@@ -45,7 +45,7 @@ static kp_result upload_scene(ray_job *job, const kp_ray *rays) {
   KP_TRY(kp_buffer_resize(&job->buffers[HITS], (size_t)job->n * sizeof(kp_ray_hit)));
   job->buffers[BLOCKED].type = KP_TYPE_I32;
   // a hit is numbers of 4 bytes: float where kp_real is, and whole ones are no rounding apart
-  job->buffers[HITS].type = sizeof(kp_real) == sizeof(float) ? KP_TYPE_REAL : KP_TYPE_U32;
+  job->buffers[HITS].type = KP_TYPE_F32;
   return kp_buffer_resize(&job->buffers[BLOCKED], (size_t)job->n * sizeof(int32_t));
 }
 

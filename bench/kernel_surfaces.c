@@ -74,8 +74,7 @@ static kp_result make_lattice(surface_job *job) {
   kp_lattice l = { .n = { n, n, n }, .row = n, .slab = (int64_t)n * n, .spacing = 1.0 / n };
   void *memory;
   int64_t n_samples = l.slab * n;
-  KP_TRY(
-      get_host(&job->buffers[SAMPLES], kp_device_float_type(), n_samples, sizeof(float), &memory));
+  KP_TRY(get_host(&job->buffers[SAMPLES], KP_TYPE_F32, n_samples, sizeof(float), &memory));
   for (int64_t i = 0; i < n_samples; ++i) {
     kp_vec3 p = kp_vec3_make((double)(i % n), (double)(i / n % n), (double)(i / l.slab));
     p = kp_vec3_sub(kp_vec3_scale(p, l.spacing), kp_vec3_make(0.5, 0.5, 0.5));

@@ -68,9 +68,9 @@ static kp_result make_ball(ball_case *ball, const char *backend, int64_t size) {
     p = kp_vec3_sub(kp_vec3_scale(p, ball->lattice.spacing), kp_vec3_make(0.5, 0.5, 0.5));
     ball->values[i] = (float)(kp_vec3_length(p) - RADIUS);
   }
-  return ball->device == NULL ? KP_OK
-                              : upload(&ball->samples, kp_device_float_type(), ball->values,
-                                       size * size * size, sizeof(float));
+  return ball->device == NULL
+             ? KP_OK
+             : upload(&ball->samples, KP_TYPE_F32, ball->values, size * size * size, sizeof(float));
 }
 
 static kp_result create_ball(const char *backend, int64_t size, void **self) {

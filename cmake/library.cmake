@@ -22,6 +22,12 @@ target_compile_options(kelpie_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Wno-psabi
 target_link_libraries(kelpie_flags INTERFACE
   kelpie_warnings kelpie_sanitizers kelpie_dependencies)
 
+# what a card rounds as a host does, the mirror does not fuse either
+foreach(source IN LISTS kelpie_exact_cuda_sources)
+  string(REPLACE "_cuda.cu" "_cpu.c" source ${source})
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+endforeach()
+
 # pair and row kernels, once per instruction set
 set(kelpie_object_targets kelpie_objects)
 if(kelpie_isa_sources)

@@ -39,6 +39,7 @@ size_t kp_type_size(kp_type type) {
     return 1;
   case KP_TYPE_I32:
   case KP_TYPE_U32:
+  case KP_TYPE_F32:
     return 4;
   case KP_TYPE_F64:
   case KP_TYPE_U64:
@@ -46,6 +47,10 @@ size_t kp_type_size(kp_type type) {
     break;
   }
   return 8;
+}
+
+bool kp_type_is_real(kp_type type) {
+  return type == KP_TYPE_REAL || type == KP_TYPE_POS || type == KP_TYPE_F64 || type == KP_TYPE_F32;
 }
 
 void kp_buffer_init(kp_buffer *buffer, kp_backend *backend) {

@@ -17,10 +17,12 @@ typedef enum kp_type {
   KP_TYPE_I32,
   KP_TYPE_U32,
   KP_TYPE_U64,
+  KP_TYPE_F32,  // of pictures and surfaces, in every build
   KP_TYPE_COUNT
 } kp_type;
 
 size_t kp_type_size(kp_type type);
+bool kp_type_is_real(kp_type type);
 
 typedef enum kp_access {
   KP_ACCESS_READ,       // the side must be fresh

@@ -122,6 +122,8 @@ static double item_at(const void *items, uint8_t type, size_t i) {
   switch (type) {
   case KP_TYPE_REAL:
     return (double)((const kp_real *)items)[i];
+  case KP_TYPE_F32:
+    return (double)((const float *)items)[i];
   case KP_TYPE_POS:
   case KP_TYPE_F64:
     return ((const double *)items)[i];
@@ -182,18 +184,10 @@ static void compare(kp_call_difference *difference, const void *device, const vo
 // got, over d, is its size. What a formula loses by itself does not show in that: one that rounds
 // more than its answer depends on its inputs stays off, and so does a wrong one.
 
+#define LAST_PLACE (sizeof(kp_real) == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON)
 #define TRIALS 24       // an element that goes one way alone does not move in half of them
 #define MOVE 16.0       // units in the last place that inputs are moved by at most
 #define ROUNDINGS 16.0  // units in the last place of the terms that an element may be off
-
-static double last_place(uint8_t type) {
-  return type == KP_TYPE_REAL && sizeof(kp_real) == sizeof(float) ? (double)FLT_EPSILON
-                                                                  : DBL_EPSILON;
-}
-
-static bool is_real_type(uint8_t type) {
-  return type == KP_TYPE_REAL || type == KP_TYPE_POS || type == KP_TYPE_F64;
-}
 
 // The inputs of a call as they were, reals moved a little.
 static void restore(kp_call_check *check, uint64_t seed) {
@@ -203,21 +197,18 @@ static void restore(kp_call_check *check, uint64_t seed) {
     memcpy(shadow->memory, shadow->before, shadow->buffer->used);
     // what floats are computed from doubles is the rounding of differences, which moves with
     // neither
-    bool is_moved = type == KP_TYPE_REAL || (sizeof(kp_real) == 8 && is_real_type(type));
+    bool is_moved =
+        type == KP_TYPE_REAL || (sizeof(kp_real) == 8 && kp_type_is_real((kp_type)type));
     if (!is_moved) {
       continue;
     }
     size_t n = shadow->buffer->used / kp_type_size((kp_type)type);
-    double share = MOVE * last_place(type);
+    double share = MOVE * LAST_PLACE;
     for (size_t i = 0; i < n; ++i) {
       // anything from -1 to 1: equal moves would cancel in differences
       double move = (double)(kp_hash_mix(seed ^ kp_hash_mix(k << 40 ^ i)) >> 11) * 0x1p-52 - 1.0;
       double factor = 1.0 + share * move;
-      if (type == KP_TYPE_REAL) {
-        ((kp_real *)shadow->memory)[i] *= (kp_real)factor;
-      } else {
-        ((double *)shadow->memory)[i] *= factor;
-      }
+      ((kp_real *)shadow->memory)[i] *= (kp_real)factor;
     }
   }
 }
@@ -230,7 +221,9 @@ static kp_result provide_terms(kp_call_check *check) {
     const kp_buffer *buffer = check->shadows.data[k].buffer;
     kp_call_terms *terms = &check->terms.data[k];
     void *size = terms->size;
-    size_t n = is_real_type(buffer->type) ? buffer->used / kp_type_size((kp_type)buffer->type) : 0;
+    size_t n = kp_type_is_real((kp_type)buffer->type)
+                   ? buffer->used / kp_type_size((kp_type)buffer->type)
+                   : 0;
     KP_TRY(provide(&terms->result, buffer->used));
     kp_result result = provide(&size, (n + 1) * sizeof *terms->size);
     terms->size = size;
@@ -243,8 +236,9 @@ static kp_result provide_terms(kp_call_check *check) {
 
 static void widen_terms(const kp_call_shadow *shadow, const kp_call_terms *terms) {
   uint8_t type = shadow->buffer->type;
-  size_t n = is_real_type(type) ? shadow->buffer->used / kp_type_size((kp_type)type) : 0;
-  double share = MOVE * last_place(KP_TYPE_REAL);
+  size_t n =
+      kp_type_is_real((kp_type)type) ? shadow->buffer->used / kp_type_size((kp_type)type) : 0;
+  double share = MOVE * LAST_PLACE;
   for (size_t i = 0; i < n; ++i) {
     double off = fabs(item_at(shadow->memory, type, i) - item_at(terms->result, type, i));
     terms->size[i] = isfinite(off) ? fmax(terms->size[i], off / share) : terms->size[i];
@@ -264,10 +258,12 @@ static kp_result find_terms(kp_call_check *check, const kp_call_event *second) {
       widen_terms(&check->shadows.data[k], &check->terms.data[k]);
     }
   }
-  double share = ROUNDINGS * last_place(KP_TYPE_REAL) / check->tolerance;
+  double share = ROUNDINGS * LAST_PLACE / check->tolerance;
   for (size_t k = 0; k < check->n_shadows; ++k) {
     const kp_buffer *buffer = check->shadows.data[k].buffer;
-    size_t n = is_real_type(buffer->type) ? buffer->used / kp_type_size((kp_type)buffer->type) : 0;
+    size_t n = kp_type_is_real((kp_type)buffer->type)
+                   ? buffer->used / kp_type_size((kp_type)buffer->type)
+                   : 0;
     memcpy(check->shadows.data[k].memory, check->terms.data[k].result, buffer->used);
     for (size_t i = 0; i < n; ++i) {
       check->terms.data[k].size[i] *= share;
@@ -367,8 +363,10 @@ static kp_result compare_written(kp_call_check *check, kp_call_row *row, const k
     size_t n = buffer->used / kp_type_size((kp_type)buffer->type);
     kp_call_difference difference = { .n_items = (int64_t)n };
     compare(&difference, check->result, cpu, buffer->type, n, NULL);
-    if (check->tolerance > 0.0 && is_real_type(buffer->type) &&
-        difference.relative > check->tolerance) {
+    // the terms are those of numbers as wide as reals
+    bool has_size = check->tolerance > 0.0 && kp_type_is_real((kp_type)buffer->type) &&
+                    (buffer->type != KP_TYPE_F32 || sizeof(kp_real) == sizeof(float));
+    if (has_size && difference.relative > check->tolerance) {
       KP_TRY(has_terms ? KP_OK : find_terms(check, second));
       has_terms = true;
       difference = (kp_call_difference){ .n_items = (int64_t)n };

@@ -46,20 +46,23 @@ kp_result kp_buffer_fill(kp_buffer *buffer, size_t item, int64_t first, int64_t 
   return kp_call_run(buffer->backend, &call, count);
 }
 
+static uint64_t float_bits(float value) {
+  uint32_t word;
+  memcpy(&word, &value, sizeof value);
+  return word;
+}
+
 uint64_t kp_field_initial_bits(const kp_field *field) {
   uint64_t bits = 0;
   switch (field->type) {
-  case KP_TYPE_REAL: {
-    kp_real value = (kp_real)field->initial;
+  case KP_TYPE_REAL:
 #ifdef KELPIE_DOUBLE
-    memcpy(&bits, &value, sizeof value);
-#else
-    uint32_t word;
-    memcpy(&word, &value, sizeof value);
-    bits = word;
-#endif
+    memcpy(&bits, &field->initial, sizeof bits);
     break;
-  }
+#endif
+  case KP_TYPE_F32:
+    bits = float_bits((float)field->initial);
+    break;
   case KP_TYPE_POS:
   case KP_TYPE_F64:
     memcpy(&bits, &field->initial, sizeof bits);

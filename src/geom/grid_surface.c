@@ -67,8 +67,8 @@ static kp_result lay_lattice(kp_grid_surface *s, const kp_mac *mac) {
                            g->lo[1] + (mac->window_lo[1] - 0.5) * g->cell,
                            g->lo[2] + (mac->window_lo[2] - 0.5) * g->cell);
   int64_t count = l->slab * n[2];
-  KP_TRY(kp_device_resize(&s->values, kp_device_float_type(), count, sizeof(float)));
-  return kp_device_resize(&s->other, kp_device_float_type(), count, sizeof(float));
+  KP_TRY(kp_device_resize(&s->values, KP_TYPE_F32, count, sizeof(float)));
+  return kp_device_resize(&s->other, KP_TYPE_F32, count, sizeof(float));
 }
 
 static grid_surface_frame frame_of(const kp_grid_surface *s, const kp_mac *mac) {
@@ -124,7 +124,7 @@ kp_result kp_grid_surface_velocity(kp_grid_surface *s, const kp_mac *mac, kp_buf
   if (!has_velocity || n == 0) {
     return KP_OK;
   }
-  KP_TRY(kp_device_resize(&s->speeds, kp_device_float_type(), 3 * n, sizeof(float)));
+  KP_TRY(kp_device_resize(&s->speeds, KP_TYPE_F32, 3 * n, sizeof(float)));
   grid_surface_velocity_args a = { .g = mac->view, .n = n };
   kp_call call;
   kp_call_init(&call, &grid_surface_velocity_kernel, &a);

@@ -58,10 +58,6 @@ void kp_device_mesh_free(kp_device_mesh *mesh) {
   }
 }
 
-kp_type kp_device_float_type(void) {
-  return sizeof(kp_real) == sizeof(float) ? KP_TYPE_REAL : KP_TYPE_U32;
-}
-
 kp_result kp_device_resize(kp_buffer *buffer, kp_type type, int64_t n, size_t size) {
   buffer->type = (uint8_t)type;
   return kp_buffer_resize(buffer, (size_t)n * size);
@@ -117,7 +113,7 @@ static kp_result number_rows(kp_device_mesh *m, int64_t n) {
   KP_TRY(kp_device_scan(&m->edges, 3 * n, NULL));
   KP_TRY(kp_device_scan(&m->starts, n, NULL));
   KP_TRY(kp_device_resize(&m->vertices, KP_TYPE_F64, 3 * m->n_vertices, sizeof(double)));
-  KP_TRY(kp_device_resize(&m->normals, kp_device_float_type(), 3 * m->n_vertices, sizeof(float)));
+  KP_TRY(kp_device_resize(&m->normals, KP_TYPE_F32, 3 * m->n_vertices, sizeof(float)));
   return kp_device_resize(&m->triangles, KP_TYPE_U32, 3 * m->n_triangles, sizeof(uint32_t));
 }
 

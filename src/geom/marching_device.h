@@ -33,8 +33,6 @@ KP_NODISCARD kp_result kp_device_march_lattice(kp_device_mesh *mesh, const kp_la
 // The mesh to the host.
 KP_NODISCARD kp_result kp_device_mesh_fetch(kp_device_mesh *mesh, kp_isosurface *out);
 
-// Arrays of floats are numbers of four bytes whatever kp_real is.
-kp_type kp_device_float_type(void);
 KP_NODISCARD kp_result kp_device_resize(kp_buffer *buffer, kp_type type, int64_t n, size_t size);
 // What follows the sum of all counts becomes it: counts to beginnings, and their end at [n].
 KP_NODISCARD kp_result kp_device_scan(kp_buffer *counts, int64_t n, uint32_t *total);

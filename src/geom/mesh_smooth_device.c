@@ -149,7 +149,7 @@ kp_result kp_device_smoother_run(kp_device_smoother *s, const kp_mesh_smoother_d
   }
   KP_TRY(kp_device_resize(&s->moved, KP_TYPE_F64, 3 * n, sizeof(double)));
   if (how->kind != KP_MESH_SMOOTHING_TAUBIN) {
-    KP_TRY(kp_device_resize(&s->normals, kp_device_float_type(), 3 * n, sizeof(float)));
+    KP_TRY(kp_device_resize(&s->normals, KP_TYPE_F32, 3 * n, sizeof(float)));
     for (int pass = 0; pass < how->passes; ++pass) {
       KP_TRY(take_means(s, how, mesh));
     }

@@ -181,7 +181,7 @@ static kp_result store_blocks(kp_device_surfacer *s) {
   KP_TRY(kp_device_scan(&s->counts, b->shape.n, &n_stored));
   b->shape.n_stored = n_stored;
   int64_t volume = kp_blocks_volume(&b->shape);
-  kp_type real = kp_device_float_type();
+  kp_type real = KP_TYPE_F32;
   KP_TRY(kp_device_resize(&b->stored, KP_TYPE_I32, n_stored, sizeof(int32_t)));
   KP_TRY(kp_device_resize(&b->values, real, n_stored * volume, sizeof(float)));
   KP_TRY(kp_device_resize(&s->other, real, n_stored * volume, sizeof(float)));
@@ -208,7 +208,7 @@ static kp_result place_particles(kp_device_surfacer *s, const kp_device_cloud *c
     .b = s->blocks.shape, .scale = inverse_reach(s), .room = cloud->n, .none = none
   };
   kp_call call;
-  KP_TRY(kp_device_resize(&s->near, kp_device_float_type(), 4 * cloud->n, sizeof(float)));
+  KP_TRY(kp_device_resize(&s->near, KP_TYPE_F32, 4 * cloud->n, sizeof(float)));
   KP_TRY(kp_device_resize(&s->home, KP_TYPE_U32, cloud->n, sizeof(uint32_t)));
   kp_call_init(&call, &surface_place_kernel, &a);
   BIND_PLACES(&call, &a, cloud);
@@ -262,7 +262,7 @@ static kp_result keep_values(kp_device_surfacer *s, kp_buffer *values, int64_t n
 static kp_result prepare_values(kp_device_surfacer *s, int64_t n) {
   double largest;
   kp_call call;
-  KP_TRY(kp_device_resize(&s->attributes, kp_device_float_type(), n, sizeof(float)));
+  KP_TRY(kp_device_resize(&s->attributes, KP_TYPE_F32, n, sizeof(float)));
   KP_TRY(look_around(s, &surface_offsets_kernel, &s->attributes, n));
   KP_TRY(keep_values(s, &s->attributes, n));
   KP_TRY(look_around(s, &surface_ratios_kernel, &s->attributes, n));
@@ -278,7 +278,7 @@ static kp_result prepare_values(kp_device_surfacer *s, int64_t n) {
 }
 
 static kp_result prepare_ellipsoids(kp_device_surfacer *s, int64_t n) {
-  kp_type real = kp_device_float_type();
+  kp_type real = KP_TYPE_F32;
   KP_TRY(kp_device_resize(&s->moved, real, 3 * n, sizeof(float)));
   KP_TRY(kp_device_resize(&s->attributes, real, n, sizeof(float)));
   KP_TRY(look_around(s, &surface_depths_kernel, &s->attributes, n));
@@ -333,7 +333,7 @@ static kp_result fill_samples(kp_device_surfacer *s, int64_t n_particles, int64_
                           .numbers = s->plan.numbers,
                           .step = (float)(how->voxel / (how->reach * how->spacing)) };
   if (has_drops) {
-    KP_TRY(kp_device_resize(&s->drops, kp_device_float_type(), n, sizeof(float)));
+    KP_TRY(kp_device_resize(&s->drops, KP_TYPE_F32, n, sizeof(float)));
   }
   kp_call call;
   kp_call_init(&call, fills[how->field], &a);
@@ -438,7 +438,7 @@ kp_result kp_device_surfacer_average(kp_device_surfacer *s, const kp_device_clou
     return KP_OK;
   }
   size_t size = (size_t)n * sizeof(float);
-  KP_TRY(kp_device_resize(&s->averages, kp_device_float_type(), n * n_values, sizeof(float)));
+  KP_TRY(kp_device_resize(&s->averages, KP_TYPE_F32, n * n_values, sizeof(float)));
   surface_average_args a = { .b = s->blocks.shape,
                              .scale = inverse_reach(s),
                              .n_values = n_values,

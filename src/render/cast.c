@@ -253,7 +253,7 @@ kp_result kp_cast_create(const kp_pass *pass, kp_backend *backend, struct kp_cas
     kp_buffer_init(&c->volumes[k], c->backend);
   }
   // of 4 bytes: float where kp_real is
-  c->buffers[RGBA].type = sizeof(kp_real) == sizeof(float) ? KP_TYPE_REAL : KP_TYPE_U32;
+  c->buffers[RGBA].type = KP_TYPE_F32;
   c->buffers[DEPTH].type = c->buffers[RGBA].type;
   bool ok = true;
   int64_t pixels = pass->def->width * pass->def->height;

@@ -87,6 +87,8 @@ kp_item_type kp_item_type_of(kp_type type) {
   switch (type) {
   case KP_TYPE_REAL:
     return real;
+  case KP_TYPE_F32:
+    return KP_ITEM_F32;
   case KP_TYPE_U8:
     return KP_ITEM_U8;
   case KP_TYPE_I32:

@@ -139,6 +139,8 @@ static double item_as_double(const void *data, kp_type type, int64_t i) {
   switch (type) {
   case KP_TYPE_REAL:
     return (double)((const kp_real *)data)[i];
+  case KP_TYPE_F32:
+    return (double)((const float *)data)[i];
   case KP_TYPE_POS:
   case KP_TYPE_F64:
     return ((const double *)data)[i];
