@@ -66,7 +66,7 @@ class Gallery(Case):
     def test_pictures(self):
         page = self.small_page()
         said = self.tool("one", "two", *page, "--work", self.path("work"))
-        self.assertRegex(said, r"1 of 2: one \d+ s, \d+ KB, 480 x 270")
+        self.assertRegex(said, r"1 of 2: one: \d+ s, \d+ KB, 480 x 270")
         self.assertEqual(sorted(os.listdir(self.path("made"))), ["one.png", "three.png", "two.png"])
         self.call("run", "small.lua", "-o", "out")
         self.call("render", "out", "--preview", "--no-video")
@@ -82,7 +82,7 @@ class Gallery(Case):
     def test_trouble(self):
         page = self.small_page()
         said = self.tool("four", "one", *page, status=1)
-        self.assertIn("four failed: kelpie: ", said)
+        self.assertIn("four: failed: kelpie: ", said)
         self.assertEqual(os.listdir(self.path("made")), ["one.png"])  # the others go on
         self.assertIn("no picture is called five", self.tool("five", *page, status=1))
         self.assertIn("three.png is on the page and not in the folder", self.tool("--check", *page, status=1))
