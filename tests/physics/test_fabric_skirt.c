@@ -132,7 +132,7 @@ static void test_walk(void **state) {
 static kp_world *watched(const char *backend) {
   char path[1024];
   snprintf(path, sizeof path, "%s/papers/ozgen/skirt.lua", KP_SCENES);
-  const char *const sets[] = { "skirt.columns=24", "skirt.rows=16", "hanging.rebuild=0.2",
+  const char *const sets[] = { "skirt.columns=24", "skirt.rows=16", "hanging.rebuild=0.05",
                                "hanging.seams=0" };
   kp_world *world;
   assert_ok(kp_world_create(backend, &world));
