@@ -37,10 +37,12 @@ KP_WIDE_FN void kp_w_store_any(kp_real *to, kp_w a) {
 }
 
 #if defined(__SSE2__) && !defined(KELPIE_DOUBLE)
-// Two pairs of numbers from two places.
+// Two pairs of numbers from two places, which no more than a number is aligned to.
 KP_WIDE_FN __m128 kp_w_two_pairs(const kp_real *values, const int32_t *at) {
-  __m128 low = _mm_castpd_ps(_mm_load_sd((const double *)(const void *)(values + at[0])));
-  return _mm_loadh_pi(low, (const __m64 *)(const void *)(values + at[1]));
+  double pairs[2];
+  memcpy(&pairs[0], values + at[0], sizeof pairs[0]);
+  memcpy(&pairs[1], values + at[1], sizeof pairs[1]);
+  return _mm_castpd_ps(_mm_loadu_pd(pairs));
 }
 #endif
 
