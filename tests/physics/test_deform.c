@@ -45,6 +45,24 @@ static kp_world *make_world(const kp_test_settings *s, const kp_solids_def *soli
   return world;
 }
 
+// A sheet held at one edge, after three steps.
+static kp_world *held_sheet(const kp_solids_def *solids, const kp_cloth_def *def) {
+  kp_test_settings s = space(true);
+  kp_pin_def pin = pin_def("edge", kp_vec3_make(-1, -1, -0.51), kp_vec3_make(1, 1, -0.49));
+  kp_world *world = make_world(&s, solids, def, &pin);
+  kp_test_steps(world, 3);
+  return world;
+}
+
+// An implicit stage of length h from where the nodes are.
+static kp_deform_stage implicit_stage(kp_deform *d, double h) {
+  return (kp_deform_stage){ .x = d->set->position->buffers,
+                            .v = d->set->velocity->buffers,
+                            .out = d->moving.c,
+                            .h = h,
+                            .implicit = h };
+}
+
 // ---- at rest ------------------------------------------------------------------------------------
 
 static void test_rest(void **state) {
@@ -201,15 +219,12 @@ static void test_hanging(void **state) {
 // momentum is the impulse of all forces at the new velocity, gathered spring by spring.
 static void test_solve(void **state) {
   (void)state;
-  kp_test_settings s = space(true);
   kp_solids_def solids = kp_default_solids_def();
   solids.tolerance = sizeof(kp_real) == 4 ? 1e-6 : 1e-12;
   kp_cloth_def def = sheet_def(13);
   def.drag = 2.0;
   def.viscosity = 0.3;
-  kp_pin_def pin = pin_def("edge", kp_vec3_make(-1, -1, -0.51), kp_vec3_make(1, 1, -0.49));
-  kp_world *world = make_world(&s, &solids, &def, &pin);
-  kp_test_steps(world, 3);
+  kp_world *world = held_sheet(&solids, &def);
   stir(world, 0.2);
   kp_deform *d = kp_test_deform(world);
   const kp_deform_group *group = &d->groups.data[0];
@@ -383,23 +398,16 @@ static void check_levels(kp_deform *d, kp_sweep *s) {
 // The answer with levels against that of the sweeps alone, which take more iterations.
 static void test_levels(void **state) {
   (void)state;
-  kp_test_settings s = space(true);
   kp_solids_def solids = kp_default_solids_def();
   solids.tolerance = sizeof(kp_real) == 4 ? 1e-5 : 1e-10;
   kp_cloth_def def = sheet_def(48);
   def.scheme = KP_SCHEME_BACKWARD_EULER;
-  kp_pin_def pin = pin_def("edge", kp_vec3_make(-1, -1, -0.51), kp_vec3_make(1, 1, -0.49));
-  kp_world *world = make_world(&s, &solids, &def, &pin);
-  kp_test_steps(world, 3);
+  kp_world *world = held_sheet(&solids, &def);
   kp_deform *d = kp_test_deform(world);
   const kp_deform_group *group = &d->groups.data[0];
   kp_sweep *sweep = d->sweeps[group->scheme];
   double h = 64.0 * group->limit;
-  kp_deform_stage stage = { .x = d->set->position->buffers,
-                            .v = d->set->velocity->buffers,
-                            .out = d->moving.c,
-                            .h = h,
-                            .implicit = h };
+  kp_deform_stage stage = implicit_stage(d, h);
   assert_ok(kp_deform_weather(d, &world->env));
   int iterations[2];
   double *answer = malloc((size_t)group->nodes.n * sizeof *answer), most = 0.0;
@@ -483,24 +491,17 @@ static void test_plain_matrix(void **state) {
   (void)state;
   const int64_t cells[] = { 3, 13, 40 };
   for (int k = 0; k < 6; ++k) {
-    kp_test_settings s = space(true);
     kp_solids_def solids = kp_default_solids_def();
     solids.turns = k % 2 == 1;
     solids.tolerance = sizeof(kp_real) == 4 ? 1e-5 : 1e-11;
     kp_cloth_def def = sheet_def(cells[k / 2]);
     def.scheme = KP_SCHEME_BACKWARD_EULER;
-    kp_pin_def pin = pin_def("edge", kp_vec3_make(-1, -1, -0.51), kp_vec3_make(1, 1, -0.49));
-    kp_world *world = make_world(&s, &solids, &def, &pin);
-    kp_test_steps(world, 3);
+    kp_world *world = held_sheet(&solids, &def);
     stir(world, 0.2);
     kp_deform *d = kp_test_deform(world);
     const kp_deform_group *group = &d->groups.data[0];
     double h = 16.0 * group->limit;
-    kp_deform_stage stage = { .x = d->set->position->buffers,
-                              .v = d->set->velocity->buffers,
-                              .out = d->moving.c,
-                              .h = h,
-                              .implicit = h };
+    kp_deform_stage stage = implicit_stage(d, h);
     assert_ok(kp_deform_weather(d, &world->env));
     assert_ok(kp_deform_solve(d, &world->env, group, &stage));
     double residual = plain_residual(d, h);
@@ -515,15 +516,12 @@ static void test_plain_matrix(void **state) {
 // Forces summed by the rows of the solver, and spring by spring.
 static void test_push(void **state) {
   (void)state;
-  kp_test_settings s = space(true);
   kp_solids_def solids = kp_default_solids_def();
   solids.turns = true;
   kp_cloth_def def = sheet_def(13);
   def.drag = 2.0;
   def.viscosity = 0.3;
-  kp_pin_def pin = pin_def("edge", kp_vec3_make(-1, -1, -0.51), kp_vec3_make(1, 1, -0.49));
-  kp_world *world = make_world(&s, &solids, &def, &pin);
-  kp_test_steps(world, 3);
+  kp_world *world = held_sheet(&solids, &def);
   stir(world, 0.2);
   kp_deform *d = kp_test_deform(world);
   const kp_deform_group *group = &d->groups.data[0];
