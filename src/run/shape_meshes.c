@@ -101,8 +101,9 @@ static kp_result add_mesh(const kp_shape_mesh *item, const kp_frame3 *frame, con
 // A collider that changes its form, whose centre is the origin of its shape.
 static kp_result add_bent(const kp_shape_mesh *item, kp_world *world, const kp_frame3 *frame,
                           kp_batch *batch) {
-  size_t n = (size_t)item->mesh.n_vertices;
   kp_shape_mesh now = *item;
+  now.mesh = item->morph->mesh;
+  size_t n = (size_t)now.mesh.n_vertices;
   kp_vec3 *room = kp_alloc(2 * n * sizeof *room, KP_MEMORY_MESH);
   if (room == NULL) {
     return KP_ERROR_MEMORY;

@@ -100,8 +100,9 @@ static kp_result part_cell(parting *p, int64_t at) {
   for (size_t q = 0; q < crowds->queue.count && s < end; ++q) {
     const kp_flip_stop to = crowds->queue.data[q];
     int32_t *room = &crowds->room.data[to.at];
-    for (; s<end && * room> 0; ++s, --*room) {
-      shift(p, p->slots.order[s], from.cell, to.cell);
+    while (*room > 0 && s < end) {
+      shift(p, p->slots.order[s++], from.cell, to.cell);
+      --*room;
       ++counts[to.at];
       --counts[at];
     }
