@@ -46,7 +46,7 @@ static kp_result make_particles(surface_job *job) {
 
 static kp_result make_surface(surface_job *job, kp_surface_kind field) {
   kp_buffer *b = job->buffers, *const values[1] = { &b[V] };
-  kp_device_cloud cloud = { job->n, &b[X], &b[X + 1], &b[X + 2] };
+  kp_device_cloud cloud = {.n = job->n, .x = &b[X], .y = &b[X + 1], .z = &b[X + 2] };
   kp_surfacing how = { .spacing = SPACING,
                        .voxel = 0.6 * SPACING,
                        .smooth = -1,

@@ -100,7 +100,7 @@ static void close_place(place *p) {
 }
 
 static kp_result make_on_device(place *at, const pool *p, const kp_surfacing *how) {
-  kp_device_cloud cloud = { p->cloud.n, &at->x[0], &at->x[1], &at->x[2] };
+  kp_device_cloud cloud = { .n = p->cloud.n, .x = &at->x[0], .y = &at->x[1], .z = &at->x[2] };
   KP_TRY(kp_device_surfacer_fill(&at->surfacer, how, &cloud));
   KP_TRY(kp_device_surfacer_march(&at->surfacer));
   return kp_wait(at->device);

@@ -218,7 +218,9 @@ static kp_result turn_pool(void *self) {
     KP_TRY(kp_surfacer_fill(&pool->surfacer, &pool->how, &pool->cloud));
     return kp_marching_blocks(&pool->surfacer.blocks, 0.0f, &pool->surface);
   }
-  kp_device_cloud cloud = { pool->cloud.n, &pool->x[0], &pool->x[1], &pool->x[2] };
+  kp_device_cloud cloud = {
+    .n = pool->cloud.n, .x = &pool->x[0], .y = &pool->x[1], .z = &pool->x[2]
+  };
   KP_TRY(kp_device_surfacer_fill(&pool->on_device, &pool->how, &cloud));
   KP_TRY(kp_device_surfacer_march(&pool->on_device));
   return kp_wait(pool->device);

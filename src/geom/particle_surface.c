@@ -226,18 +226,21 @@ static void find_near(int64_t begin, int64_t end, void *context) {
       s->near[i] = (float)((w->cloud->x[p] - corner.x) * scale);
       s->near[room + i] = (float)((w->cloud->y[p] - corner.y) * scale);
       s->near[2 * room + i] = (float)((w->cloud->z[p] - corner.z) * scale);
+      float size = w->cloud->size != NULL ? w->cloud->size[p] : 1.0f;
+      s->near[KP_SURFACE_VOLUME * room + i] = kp_surface_volume_of(size, s->how.dimension);
+      s->near[KP_SURFACE_INVERSE * room + i] = 1.0f / size;
     }
   }
 }
 
 static kp_result place_particles(kp_surfacer *s, const kp_cloud *cloud) {
   int64_t room = near_room(s), n = room - KP_SURFACE_LANES;
-  s->near = make_room(s->near, 4 * room, sizeof *s->near);
+  s->near = make_room(s->near, KP_SURFACE_NEAR * room, sizeof *s->near);
   if (s->near == NULL) {
     return KP_ERROR_MEMORY;
   }
   // what is beyond the last particle is read and not used
-  for (int c = 0; c < 4; ++c) {
+  for (int c = 0; c < KP_SURFACE_NEAR; ++c) {
     memset(s->near + c * room + n, 0, KP_SURFACE_LANES * sizeof *s->near);
   }
   near_work w = { s, cloud };
@@ -257,7 +260,7 @@ static kp_result prepare(kp_surfacer *s, const kp_surface_field *field) {
       return KP_ERROR_MEMORY;
     }
   }
-  memset(s->near + 3 * room, 0, (size_t)n * sizeof *s->near);
+  memset(s->near + KP_SURFACE_VALUE * room, 0, (size_t)n * sizeof *s->near);
   return field->prepare(s);
 }
 
@@ -269,7 +272,8 @@ void kp_surfacer_runs(const kp_surfacer *s, int64_t block, kp_surface_runs *out)
   out->x = s->near;
   out->y = s->near + room;
   out->z = s->near + 2 * room;
-  out->value = s->near + 3 * room;
+  out->value = s->near + KP_SURFACE_VALUE * room;
+  out->volume = s->near + KP_SURFACE_VOLUME * room;
   for (int near = 0; near < KP_BLOCK_AROUND; ++near) {
     int32_t at = b->around[block][near];
     if (count_in(s, at) > 0) {
@@ -576,6 +580,8 @@ static kp_result find_blocks(kp_surfacer *s, const kp_surface_span *span, const 
 
 kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how, const kp_cloud *cloud) {
   kp_surfacer_settle(s, how);
+  // how many particles fill a block is known where all are alike
+  s->is_solid = s->is_solid && cloud->size == NULL;
   s->blocks.n = s->blocks.n_stored = 0;
   const kp_surface_field *field = &kp_surface_fields[how->field];
   if (cloud->n >= UINT32_MAX) {
@@ -639,6 +645,7 @@ static void fill_naive(const naive_work *w, int64_t row, int32_t first, block_sa
     b->y[b->n] = (float)((w->cloud->y[p] - corner.y) * scale);
     b->z[b->n] = (float)((w->cloud->z[p] - corner.z) * scale);
     b->away[b->n] = -16.0f;  // none is left out
+    b->attributes[0][b->n] = w->cloud->size != NULL ? 1.0f / w->cloud->size[p] : 1.0f;
     if (++b->n == TILE) {
       show_particles(b, 1);
     }
@@ -655,6 +662,7 @@ static void fill_naive(const naive_work *w, int64_t row, int32_t first, block_sa
 static void fill_naive_rows(int64_t begin, int64_t end, void *context) {
   const naive_work *w = context;
   block_samples b = { .gather = kp_surface_find_gather(), .kind = w->s->how.field };
+  b.n_attributes = kp_surface_fields[b.kind].n_attributes;
   for (int64_t row = begin; row < end; ++row) {
     for (int32_t first = 0; first < w->lattice->n[0]; first += KP_SURFACE_LANES) {
       fill_naive(w, row, first, &b);
@@ -667,7 +675,7 @@ void kp_surface_naive(const kp_surfacing *how, const kp_cloud *cloud, const kp_l
   kp_surfacer s = { 0 };
   kp_surfacer_settle(&s, how);
   KP_ASSERT(kp_surface_fields[how->field].value != NULL);
-  KP_ASSERT(kp_surface_fields[how->field].n_attributes == 0);
+  KP_ASSERT(kp_surface_fields[how->field].n_attributes == 0 || how->field == KP_SURFACE_HONG);
   naive_work w = { &s, cloud, lattice, values };
   kp_parallel_for((int64_t)lattice->n[1] * lattice->n[2], 1, fill_naive_rows, &w);
 }

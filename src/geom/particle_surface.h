@@ -29,9 +29,13 @@ typedef struct kp_surfacing {
   double level;  // of the field, where its surface lies; 0: its own
 } kp_surfacing;
 
+// Particles that were split are smaller than others: `size` is the edge of the cube that each
+// stands for, in spacings, at most 1. `hong` and `anisotropic` heed it, the other fields take all
+// for alike.
 typedef struct kp_cloud {
   int64_t n;
   const double *x, *y, *z;  // m
+  const float *size;        // NULL: 1
 } kp_cloud;
 
 // Sorted particles and samples, kept from surface to surface; start from a zeroed struct.
@@ -43,7 +47,7 @@ typedef struct kp_surfacer {
   uint32_t *starts;   // of each block, and the end of the last
   uint32_t *order;    // particles by block
   uint32_t *bin_of;   // blocks of particles
-  float *near;        // their x, y and z from the corner of their block, in R, and one value more
+  float *near;        // KP_SURFACE_NEAR values of each, see surface_fields.h
   float *moved;       // x, y and z of centres, for a field that moves them
   float *attributes;  // what the field needs of each particle, by block
   float *drops;
@@ -68,7 +72,7 @@ KP_NODISCARD kp_result kp_surfacer_fill(kp_surfacer *s, const kp_surfacing *how,
 // above, for each of `n_values` arrays.
 void kp_surfacer_average(const kp_surfacer *s, const kp_cloud *cloud, const kp_vec3 *points,
                          int64_t n, int n_values, const kp_real *const *values, float *const *out);
-// The baseline of Lyes 2015 (Listing 7.8): values of a field without attributes at all samples of a
+// The baseline of Lyes 2015 (Listing 7.8): values of a field without neighbours at all samples of a
 // lattice, each against every particle. Samples of the lattice lie where those of blocks do; values
 // are neither smoothed nor cut at walls.
 void kp_surface_naive(const kp_surfacing *how, const kp_cloud *cloud, const kp_lattice *lattice,

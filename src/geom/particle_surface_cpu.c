@@ -117,7 +117,7 @@ GATHER(shrink, 1)
 GATHER(weight, 1)
 GATHER(blobbies, 0)
 GATHER(soft, 0)
-GATHER(hong, 0)
+GATHER(hong, 1)
 
 #define JOIN(name, isa) kp_surface_##name##_##isa
 #define NAME(name, isa) JOIN(name, isa)
@@ -164,6 +164,7 @@ void NAME(gather, KP_ISA)(kp_surface_kind kind, const kp_surface_particles *p,
           q.square = q.d[0] * q.d[0] + q.d[1] * q.d[1] + q.d[2] * q.d[2];                          \
           q.value = value;                                                                         \
           q.other = runs->value[j];                                                                \
+          q.volume = runs->volume[j];                                                              \
           kp_surface_add_##kind(&sum, &q);                                                         \
         }                                                                                          \
       }                                                                                            \

@@ -33,7 +33,7 @@ typedef void (*kp_surface_gather_fn)(kp_surface_kind kind, const kp_surface_part
 // Runs of neighbours of a particle: begin..end - 1 of the arrays, which lie `shift` away.
 typedef struct kp_surface_runs {
   int n;
-  const float *x, *y, *z, *value;
+  const float *x, *y, *z, *value, *volume;
   uint32_t begin[KP_BLOCK_AROUND], end[KP_BLOCK_AROUND];
   float shift[KP_BLOCK_AROUND][3];
 } kp_surface_runs;

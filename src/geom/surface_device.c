@@ -204,14 +204,17 @@ static double inverse_reach(const kp_device_surfacer *s) {
 
 static kp_result place_particles(kp_device_surfacer *s, const kp_device_cloud *cloud,
                                  uint64_t none) {
-  surface_place_args a = {
-    .b = s->blocks.shape, .scale = inverse_reach(s), .room = cloud->n, .none = none
-  };
+  surface_place_args a = { .b = s->blocks.shape,
+                           .scale = inverse_reach(s),
+                           .room = cloud->n,
+                           .dimension = s->plan.how.dimension,
+                           .none = none };
   kp_call call;
-  KP_TRY(kp_device_resize(&s->near, KP_TYPE_F32, 4 * cloud->n, sizeof(float)));
+  KP_TRY(kp_device_resize(&s->near, KP_TYPE_F32, KP_SURFACE_NEAR * cloud->n, sizeof(float)));
   KP_TRY(kp_device_resize(&s->home, KP_TYPE_U32, cloud->n, sizeof(uint32_t)));
   kp_call_init(&call, &surface_place_kernel, &a);
   BIND_PLACES(&call, &a, cloud);
+  KP_BIND(&call, &a, size, cloud->size, KP_ACCESS_READ);
   KP_BIND(&call, &a, keys, &s->keys, KP_ACCESS_READ);
   KP_BIND(&call, &a, numbers, &s->numbers, KP_ACCESS_READ);
   KP_BIND(&call, &a, order, &s->order, KP_ACCESS_READ);
@@ -256,7 +259,7 @@ static kp_result keep_values(kp_device_surfacer *s, kp_buffer *values, int64_t n
   size_t size = (size_t)n * sizeof(float);
   KP_TRY(kp_buffer_get(values, KP_SIDE_DEVICE, KP_ACCESS_READ, &from));
   KP_TRY(kp_buffer_get(&s->near, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &to));
-  return kp_copy(s->backend, (char *)to + 3 * size, from, size);
+  return kp_copy(s->backend, (char *)to + KP_SURFACE_VALUE * size, from, size);
 }
 
 static kp_result prepare_values(kp_device_surfacer *s, int64_t n) {
@@ -274,6 +277,16 @@ static kp_result prepare_values(kp_device_surfacer *s, int64_t n) {
   a.largest = kp_surface_largest(s->plan.how.dimension, (float)largest);
   kp_call_init(&call, &surface_shares_kernel, &a);
   KP_BIND(&call, &a, ratio, &s->attributes, KP_ACCESS_WRITE);
+  return kp_call_run(s->backend, &call, n);
+}
+
+static kp_result prepare_radii(kp_device_surfacer *s, int64_t n) {
+  surface_radii_args a = { .room = n };
+  kp_call call;
+  KP_TRY(kp_device_resize(&s->attributes, KP_TYPE_F32, n, sizeof(float)));
+  kp_call_init(&call, &surface_radii_kernel, &a);
+  KP_BIND(&call, &a, near, &s->near, KP_ACCESS_READ);
+  KP_BIND(&call, &a, out, &s->attributes, KP_ACCESS_OVERWRITE);
   return kp_call_run(s->backend, &call, n);
 }
 
@@ -303,6 +316,8 @@ static kp_result prepare(kp_device_surfacer *s, int64_t n) {
   case KP_SURFACE_SHRINK:
   case KP_SURFACE_WEIGHT:
     return prepare_values(s, n);
+  case KP_SURFACE_HONG:
+    return prepare_radii(s, n);
   default:
     return KP_OK;
   }
@@ -398,6 +413,7 @@ static surface_span span_of(const kp_device_surfacer *s, const kp_surface_span *
 kp_result kp_device_surfacer_fill(kp_device_surfacer *s, const kp_surfacing *how,
                                   const kp_device_cloud *cloud) {
   kp_surfacer_settle(&s->plan, how);
+  s->plan.is_solid = s->plan.is_solid && cloud->size == NULL;
   s->blocks.shape = s->plan.blocks;
   s->blocks.shape.n = s->blocks.shape.n_stored = 0;
   if (cloud->n >= UINT32_MAX) {

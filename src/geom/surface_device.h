@@ -10,6 +10,7 @@
 typedef struct kp_device_cloud {
   int64_t n;
   kp_buffer *x, *y, *z;  // kp_pos [m]
+  kp_buffer *size;       // float, as in kp_cloud; NULL: 1
 } kp_device_cloud;
 
 // Kept from surface to surface.

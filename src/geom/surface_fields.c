@@ -73,7 +73,12 @@ static int64_t count_particles(const kp_surfacer *s) {
 }
 
 static float *values_of(const kp_surfacer *s) {
-  return s->near + 3 * (count_particles(s) + KP_SURFACE_LANES);
+  return s->near + KP_SURFACE_VALUE * (count_particles(s) + KP_SURFACE_LANES);
+}
+
+// One over the edges of particles, in spacings.
+static const float *inverses_of(const kp_surfacer *s) {
+  return s->near + KP_SURFACE_INVERSE * (count_particles(s) + KP_SURFACE_LANES);
 }
 
 // ---- surface values (Bayraktar 2010, Eqs. 5.6-5.9)
@@ -110,6 +115,13 @@ static kp_result prepare_values(kp_surfacer *s) {
   return KP_OK;
 }
 
+// ---- radii
+
+static kp_result prepare_radii(kp_surfacer *s) {
+  memcpy(s->attributes, inverses_of(s), (size_t)count_particles(s) * sizeof *s->attributes);
+  return KP_OK;
+}
+
 // ---- ellipsoids
 
 // How far the weighted mean of the neighbours is: how near the surface a particle lies.
@@ -129,7 +141,7 @@ static void use_cloud(const particle_work *w, int64_t i, const float *sums) {
   _Static_assert(sizeof m == sizeof all, "the sums of a particle");
   memcpy(&m, all, sizeof m);
   kp_surface_ellipsoid e;
-  kp_surface_find_ellipsoid(&s->numbers, &m, &e);
+  kp_surface_find_ellipsoid(&s->numbers, &m, inverses_of(s)[i], &e);
   for (int k = 0; k < KP_SURFACE_ATTRIBUTES; ++k) {
     s->attributes[k * n + i] = e.g[k];
   }
@@ -214,8 +226,11 @@ const kp_surface_field kp_surface_fields[KP_SURFACE_KIND_COUNT] = {
   [KP_SURFACE_HONG] = { .name = "hong",
                         .reach = 2.0,
                         .level = { 0.32, 0.28 },
+                        .n_attributes = 1,
+                        .deep = 1.0f,
                         .value = kp_surface_mean_value,
-                        .unit = one_unit },
+                        .unit = one_unit,
+                        .prepare = prepare_radii },
 };
 
 const char *const kp_surface_field_names[] = {

@@ -32,6 +32,10 @@ typedef enum kp_surface_kind {
 
 #define KP_SURFACE_ATTRIBUTES 7  // of a particle at most
 
+// What is kept of each particle: its place from the corner of its block, in R; a value that its
+// neighbours look at; its volume, and one over its edge in spacings.
+enum { KP_SURFACE_VALUE = 3, KP_SURFACE_VOLUME, KP_SURFACE_INVERSE, KP_SURFACE_NEAR };
+
 struct kp_surfacer;
 
 typedef struct kp_surface_field {

@@ -26,6 +26,7 @@
   POINT(surface, ratios)                                                                           \
   REDUCE(surface, largest, KP_REDUCE_MAX)                                                          \
   POINT(surface, shares)                                                                           \
+  POINT(surface, radii)                                                                            \
   POINT(surface, depths)                                                                           \
   POINT(surface, ellipsoids)                                                                       \
   SURFACE_FIELDS(POINT, SURFACE_FILL_KERNEL)                                                       \
@@ -47,7 +48,7 @@
   X(POINT, weight, 1, root)                                                                        \
   X(POINT, blobbies, 0, plain)                                                                     \
   X(POINT, soft, 0, plain)                                                                         \
-  X(POINT, hong, 0, mean)
+  X(POINT, hong, 1, mean)
 #define SURFACE_FILL_KERNEL(POINT, field, n_attributes, value) POINT(surface, fill_##field)
 
 // ---- particles into blocks
@@ -235,7 +236,7 @@ KP_FN void surface_store(int64_t block, const surface_store_args *a) {
 
 // ---- particles
 
-// Sorted particles: x, y, z from the corner of their block, in R, and a value; `room` apart.
+// Sorted particles: KP_SURFACE_NEAR values of each, `room` apart.
 typedef struct surface_cloud {
   const float *near;
   const uint32_t *starts, *home;  // home: the block of a particle
@@ -245,11 +246,13 @@ typedef struct surface_cloud {
 
 typedef struct surface_place_args {
   const kp_pos *x, *y, *z;
+  const float *size;  // NULL: 1
   const uint64_t *keys, *numbers;
   const uint32_t *order;
   kp_blocks b;
   double scale;  // 1 / R
   int64_t room;
+  int32_t dimension;
   uint64_t none;
   float *near;
   uint32_t *home;
@@ -258,7 +261,7 @@ typedef struct surface_place_args {
 KP_FN void surface_place(int64_t i, const surface_place_args *a) {
   if (a->keys[i] == a->none) {
     a->home[i] = UINT32_MAX;
-    for (int c = 0; c < 4; ++c) {
+    for (int c = 0; c < KP_SURFACE_NEAR; ++c) {
       a->near[c * a->room + i] = 0.0f;
     }
     return;
@@ -270,7 +273,10 @@ KP_FN void surface_place(int64_t i, const surface_place_args *a) {
   a->near[i] = (float)((a->x[p] - corner.x) * a->scale);
   a->near[a->room + i] = (float)((a->y[p] - corner.y) * a->scale);
   a->near[2 * a->room + i] = (float)((a->z[p] - corner.z) * a->scale);
-  a->near[3 * a->room + i] = 0.0f;
+  float size = a->size != NULL ? a->size[p] : 1.0f;
+  a->near[KP_SURFACE_VALUE * a->room + i] = 0.0f;
+  a->near[KP_SURFACE_VOLUME * a->room + i] = kp_surface_volume_of(size, a->dimension);
+  a->near[KP_SURFACE_INVERSE * a->room + i] = 1.0f / size;
 }
 
 // What is around a block, one after the other.
@@ -301,8 +307,9 @@ KP_FN kp_surface_beside surface_look(const surface_cloud *c, const surface_run *
     q.d[k] = (c->near[k * c->room + j] + run->shift[k]) - c->near[k * c->room + i];
   }
   q.square = q.d[0] * q.d[0] + q.d[1] * q.d[1] + q.d[2] * q.d[2];
-  q.value = c->near[3 * c->room + i];
-  q.other = c->near[3 * c->room + j];
+  q.value = c->near[KP_SURFACE_VALUE * c->room + i];
+  q.other = c->near[KP_SURFACE_VALUE * c->room + j];
+  q.volume = c->near[KP_SURFACE_VOLUME * c->room + j];
   return q;
 }
 
@@ -367,6 +374,17 @@ KP_FN void surface_shares(int64_t i, const surface_shares_args *a) {
   a->ratio[i] = kp_surface_share((kp_surface_kind)a->kind, a->ratio[i], a->largest);
 }
 
+// R / r of each particle.
+typedef struct surface_radii_args {
+  const float *near;
+  int64_t room;
+  float *out;
+} surface_radii_args;
+
+KP_FN void surface_radii(int64_t i, const surface_radii_args *a) {
+  a->out[i] = a->near[KP_SURFACE_INVERSE * a->room + i];
+}
+
 // How far the weighted mean of the neighbours is: how near the surface a particle lies.
 KP_FN void surface_depths(int64_t i, const surface_depths_args *a) {
   uint32_t block = a->c.home[i];
@@ -401,7 +419,8 @@ KP_FN void surface_ellipsoids(int64_t i, const surface_ellipsoids_args *a) {
                                   sum.dd[5] },
                                 sum.alike,
                                 { sum.alike_d[0], sum.alike_d[1], sum.alike_d[2] } };
-    kp_surface_find_ellipsoid(&a->numbers, &m, &e);
+    float inverse = a->c.near[KP_SURFACE_INVERSE * a->c.room + i];
+    kp_surface_find_ellipsoid(&a->numbers, &m, inverse, &e);
   }
   for (int k = 0; k < KP_SURFACE_ATTRIBUTES; ++k) {
     a->attributes[k * a->c.room + i] = e.g[k];

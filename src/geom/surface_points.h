@@ -204,6 +204,11 @@ KP_FN float kp_surface_mean_value(float first, float second) {
   return second > 0.0f ? sqrtf(first / second) : 0.0f;
 }
 
+// Of a particle whose edge is `size` spacings.
+KP_FN float kp_surface_volume_of(float size, int32_t dimension) {
+  return dimension == 2 ? size * size : size * size * size;
+}
+
 // What is inside has a negative value, about a spacing deep inside; `f` is the field.
 KP_FN float kp_surface_value(const kp_surface_numbers *n, float f) {
   float value = n->scale * (n->level - f), most = KP_SURFACE_LONE * n->spacing;
@@ -320,8 +325,10 @@ KP_FN double kp_ellipsoid_axes(const kp_surface_numbers *n, const kp_surface_nei
   return product;
 }
 
+// `inverse`: one over the edge of the particle, in spacings. Its axes and its way are as much
+// shorter, and its kernel as much higher, so that it holds its own volume.
 KP_FN void kp_surface_find_ellipsoid(const kp_surface_numbers *n, const kp_surface_neighbours *m,
-                                     kp_surface_ellipsoid *out) {
+                                     float inverse, kp_surface_ellipsoid *out) {
   double axes[3];
   kp_mat3 turn;
   double roundness, product = kp_ellipsoid_axes(n, m, axes, &turn, &roundness);
@@ -332,7 +339,7 @@ KP_FN void kp_surface_find_ellipsoid(const kp_surface_numbers *n, const kp_surfa
       for (int a = 0; a < 3; ++a) {
         sum += turn.m[row][a] * turn.m[column][a] / axes[a];
       }
-      out->g[k] = (float)sum;
+      out->g[k] = (float)sum * inverse;
     }
   }
   // in flat worlds the third axis is that of z, and no part of the area
@@ -350,7 +357,7 @@ KP_FN void kp_surface_find_ellipsoid(const kp_surface_numbers *n, const kp_surfa
   double share = m->alike > 0.0f ? KP_ELLIPSOID_MOVED / (double)m->alike : 0.0;
   double most = 1.0 - KP_ELLIPSOID_KERNEL * KP_ELLIPSOID_WIDEST;
   for (int c = 0; c < 3; ++c) {
-    out->move[c] = (float)kp_ellipsoid_clamp(share * (double)m->alike_d[c], -most, most);
+    out->move[c] = (float)kp_ellipsoid_clamp(share * (double)m->alike_d[c], -most, most) / inverse;
   }
 }
 

@@ -132,9 +132,10 @@ KP_FN void kp_surface_add_soft(kp_surface_sums *s, const kp_surface_seen *q) {
   s->a += kp_surface_below(t, x, 1.0f);
 }
 
-// Eq. 3.9 with equal volumes and the tent W = 1 - d/r.
+// Eq. 3.9 with the tent W = 1 - d/r over its integral: that goes as r^n and the volume V_i as well,
+// so V_i W_i is the same tent for all sizes. attribute: R / r
 KP_FN void kp_surface_add_hong(kp_surface_sums *s, const kp_surface_seen *q) {
-  kp_surface_v t = kp_surface_positive(1.0f - kp_surface_root(q->square));
+  kp_surface_v t = kp_surface_positive(1.0f - q->g[0] * kp_surface_root(q->square));
   s->a += t * t * t;
   s->b += t;
 }
@@ -145,6 +146,7 @@ KP_FN void kp_surface_add_hong(kp_surface_sums *s, const kp_surface_seen *q) {
 typedef struct kp_surface_beside {
   kp_surface_v d[3], square, value;  // value: that of i
   float other;                       // value of j
+  float volume;                      // of j, in those of a particle of one spacing
 } kp_surface_beside;
 
 #define KP_SURFACE_ALIKE 0.15f
@@ -173,13 +175,13 @@ KP_FN void kp_surface_add_ratio(kp_surface_ratio *m, const kp_surface_beside *q)
   m->values += kp_surface_below(none + q->other, q->square, 1.0f);
 }
 
-// With the weight w = 1 - |d|^3.
+// With the weight w = V (1 - |d|^3).
 typedef struct kp_surface_depth {
   kp_surface_v weight, d[3];
 } kp_surface_depth;
 
 KP_FN kp_surface_v kp_surface_weight_of(const kp_surface_beside *q) {
-  return kp_surface_positive(1.0f - q->square * kp_surface_root(q->square));
+  return q->volume * kp_surface_positive(1.0f - q->square * kp_surface_root(q->square));
 }
 
 KP_FN void kp_surface_add_depth(kp_surface_depth *m, const kp_surface_beside *q) {
@@ -202,7 +204,7 @@ KP_FN void kp_surface_add_cloud(kp_surface_cloud *m, const kp_surface_beside *q)
   kp_surface_v step = (q->other - q->value) * (1.0f / KP_SURFACE_ALIKE);
   kp_surface_v g = w * kp_surface_positive(1.0f - step * step);
   kp_surface_v x = w * q->d[0], y = w * q->d[1], z = w * q->d[2];
-  m->count += kp_surface_below(none + 1.0f, q->square, 1.0f);
+  m->count += kp_surface_below(none + q->volume, q->square, 1.0f);
   m->weight += w;
   m->d[0] += x;
   m->d[1] += y;

@@ -327,7 +327,8 @@ static kp_result get_device_cloud(kp_surfaces *s, const kp_liquid_surface *item,
   for (int c = 0; c < 3; ++c) {
     KP_TRY(get_buffer(s, item, "position", c, c, &x[c]));
   }
-  *out = (kp_device_cloud){ count_particles(item) + s->below.n, x[0], x[1], x[2] };
+  *out =
+      (kp_device_cloud){ .n = count_particles(item) + s->below.n, .x = x[0], .y = x[1], .z = x[2] };
   return KP_OK;
 }
 

@@ -33,6 +33,7 @@ typedef struct liquid {
   int64_t n;
   double x[3][MOST];
   kp_real v[N_VALUES][MOST];
+  float size[MOST];
 } liquid;
 
 static void add(liquid *l, double x, double y, double z) {
@@ -42,6 +43,7 @@ static void add(liquid *l, double x, double y, double z) {
   l->x[2][l->n] = z;
   l->v[0][l->n] = (kp_real)sin(7.0 * x + y);
   l->v[1][l->n] = (kp_real)(z - y);
+  l->size[l->n] = l->n % 3 == 0 ? 1.0f : l->n % 3 == 1 ? 0.5f : 0.7f;
   ++l->n;
 }
 
@@ -75,6 +77,10 @@ static kp_surfacing settings(kp_surface_kind field, int dimension) {
                          .field = field };
 }
 
+static kp_cloud cloud_of(const liquid *l) {
+  return (kp_cloud){ .n = l->n, .x = l->x[0], .y = l->x[1], .z = l->x[2] };
+}
+
 static void upload(kp_buffer *to, const void *from, size_t size) {
   assert_ok(kp_buffer_resize(to, size));
   void *host = kp_buffer_host(to, KP_ACCESS_OVERWRITE);
@@ -97,11 +103,11 @@ typedef struct maker {
   kp_device_surfacer device;
   kp_surfacer host;
   kp_isosurface found, wanted;
-  kp_buffer x[3], v[N_VALUES];
+  kp_buffer x[3], v[N_VALUES], size;
 } maker;
 
 static void check_averages(maker *m, const liquid *l, const kp_device_cloud *cloud) {
-  kp_cloud host_cloud = { l->n, l->x[0], l->x[1], l->x[2] };
+  kp_cloud host_cloud = cloud_of(l);
   const kp_real *values[N_VALUES] = { l->v[0], l->v[1] };
   kp_buffer *buffers[N_VALUES] = { &m->v[0], &m->v[1] };
   int64_t n = m->wanted.n_vertices;
@@ -121,10 +127,16 @@ static void check_averages(maker *m, const liquid *l, const kp_device_cloud *clo
   }
 }
 
-static void check_field(maker *m, const liquid *l, const kp_surfacing *how) {
+// `is_mixed`: particles have their sizes.
+static void check_field(maker *m, const liquid *l, const kp_surfacing *how, bool is_mixed) {
   kp_backend *backend = m->device.backend;
-  kp_cloud host_cloud = { l->n, l->x[0], l->x[1], l->x[2] };
-  kp_device_cloud cloud = { l->n, &m->x[0], &m->x[1], &m->x[2] };
+  kp_cloud host_cloud = cloud_of(l);
+  kp_device_cloud cloud = { .n = l->n, .x = &m->x[0], .y = &m->x[1], .z = &m->x[2] };
+  if (is_mixed) {
+    upload(&m->size, l->size, (size_t)l->n * sizeof *l->size);
+    host_cloud.size = l->size;
+    cloud.size = &m->size;
+  }
   for (int c = 0; c < 3; ++c) {
     upload(&m->x[c], l->x[c], (size_t)l->n * sizeof(double));
   }
@@ -147,6 +159,7 @@ static void check_field(maker *m, const liquid *l, const kp_surfacing *how) {
 static void check_all_fields(kp_backend *backend) {
   maker m = { 0 };
   kp_device_surfacer_init(&m.device, backend);
+  kp_buffer_init(&m.size, backend);
   for (int c = 0; c < 3; ++c) {
     kp_buffer_init(&m.x[c], backend);
   }
@@ -157,13 +170,15 @@ static void check_all_fields(kp_backend *backend) {
     liquid *l = make_liquid(dimension);
     for (int field = 0; field < KP_SURFACE_KIND_COUNT; ++field) {
       kp_surfacing how = settings((kp_surface_kind)field, dimension);
-      check_field(&m, l, &how);
+      check_field(&m, l, &how, false);
+      check_field(&m, l, &how, true);
       how.smooth = 3;
       how.reach = 1.2;
-      check_field(&m, l, &how);
+      check_field(&m, l, &how, false);
     }
     kp_free(l);
   }
+  kp_buffer_free(&m.size);
   for (int c = 0; c < 3; ++c) {
     kp_buffer_free(&m.x[c]);
   }
@@ -188,7 +203,7 @@ static void check_nothing(kp_backend *backend) {
       kp_buffer_init(&x[c], backend);
       upload(&x[c], &far[c], (size_t)n * sizeof(double));
     }
-    kp_device_cloud cloud = { n, &x[0], &x[1], &x[2] };
+    kp_device_cloud cloud = { .n = n, .x = &x[0], .y = &x[1], .z = &x[2] };
     assert_ok(kp_device_surfacer_fill(&s, &how, &cloud));
     assert_ok(kp_device_surfacer_march(&s));
     assert_int_equal(s.mesh.n_triangles, 0);
@@ -245,8 +260,8 @@ static void check_smoothing(kp_backend *backend) {
     upload(&m.x[c], l->x[c], (size_t)l->n * sizeof(double));
   }
   kp_surfacing how = settings(KP_SURFACE_ANISOTROPIC, 3);
-  kp_cloud host_cloud = { l->n, l->x[0], l->x[1], l->x[2] };
-  kp_device_cloud cloud = { l->n, &m.x[0], &m.x[1], &m.x[2] };
+  kp_cloud host_cloud = cloud_of(l);
+  kp_device_cloud cloud = { .n = l->n, .x = &m.x[0], .y = &m.x[1], .z = &m.x[2] };
   for (int kind = 0; kind < KP_MESH_SMOOTHING_COUNT; ++kind) {
     for (int passes = 0; passes < 4; ++passes) {
       kp_mesh_smoother_def def = { .kind = (kp_mesh_smoothing)kind,

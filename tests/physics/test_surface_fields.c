@@ -776,6 +776,115 @@ static void test_crumbs(void **state) {
   }
 }
 
+// ---- particles of two sizes
+
+// A pool whose cubes of an edge D are one particle or, where `is_split` says so, eight of half the
+// edge, each shifted by up to 0.2 of its own.
+static void fill_mixed(kp_test_cloud *c, float *sizes, bool (*is_split)(kp_vec3 p, double u)) {
+  kp_test_random random = kp_test_random_begin(9);
+  for (int64_t k = 0; k < 24 * 6 * 24; ++k) {
+    kp_vec3 p =
+        kp_vec3_make((double)(k % 24) * D, (double)(k / 24 % 6 - 6) * D, (double)(k / 144) * D);
+    bool split = is_split(p, kp_test_uniform(&random, 0.0, 1.0));
+    double edge = split ? 0.5 * D : D;
+    for (int child = 0; child < (split ? 8 : 1); ++child) {
+      kp_vec3 at = kp_vec3_make(child % 2 + 0.5, child / 2 % 2 + 0.5, child / 4 + 0.5);
+      at = kp_vec3_add(at, kp_test_vec3(&random, -0.2, 0.2));
+      sizes[c->n] = split ? 0.5f : 1.0f;
+      kp_test_cloud_add(c, kp_vec3_madd(p, edge, at));
+    }
+  }
+}
+
+static bool never(kp_vec3 p, double u) {
+  (void)p;
+  (void)u;
+  return false;
+}
+
+static bool always(kp_vec3 p, double u) {
+  (void)p;
+  (void)u;
+  return true;
+}
+
+static bool on_top(kp_vec3 p, double u) {
+  (void)u;
+  return p.y > -2.5 * D;
+}
+
+static bool by_chance(kp_vec3 p, double u) {
+  (void)p;
+  return u < 0.5;
+}
+
+typedef struct mixed_pool {
+  double height, roughness;  // in D
+  double volume;             // over that of the particles
+  int64_t pieces;
+} mixed_pool;
+
+static mixed_pool measure_mixed(kp_surface_kind field, bool (*is_split)(kp_vec3 p, double u)) {
+  enum { MOST = 8 * 24 * 6 * 24 };
+  static const kp_aabb top = { { 6 * D, -2 * D, 6 * D }, { 18 * D, 4 * D, 18 * D } };
+  float *sizes = kp_alloc(MOST * sizeof *sizes, KP_MEMORY_TEST);
+  kp_test_cloud c = { 0 };
+  kp_test_surface s = { 0 };
+  mixed_pool pool;
+  kp_surfacing how = settings(field);
+  how.voxel = 0.4 * D;
+  fill_mixed(&c, sizes, is_split);
+  kp_cloud cloud = kp_test_cloud_get(&c);
+  cloud.size = sizes;
+  assert_ok(kp_surfacer_fill(&s.surfacer, &how, &cloud));
+  assert_ok(kp_marching_blocks(&s.surfacer.blocks, 0.0f, &s.mesh));
+  kp_test_check_closed(&s.mesh);
+  pool.height = kp_test_surface_height(&s.mesh, &top, &pool.roughness) / D;
+  pool.roughness /= D;
+  pool.volume = kp_test_surface_volume(&s.mesh) / (24.0 * 6.0 * 24.0 * D * D * D);
+  pool.pieces = kp_test_surface_pieces(&s.mesh);
+  kp_test_surface_free(&s);
+  kp_test_cloud_free(&c);
+  kp_free(sizes);
+  return pool;
+}
+
+// A pool of particles of one edge and of half of it, on top or in no order, has the surface of
+// equal ones as near as the field allows (Hong 2009, Eq. 3.9).
+static void test_mixed(void **state) {
+  (void)state;
+  static bool (*const splits[])(kp_vec3 p, double u) = { never, always, on_top, by_chance };
+  static const char *const names[] = { "none", "all", "top", "half" };
+  for (int k = 0; k < 2; ++k) {
+    kp_surface_kind field = k == 0 ? KP_SURFACE_HONG : KP_SURFACE_ANISOTROPIC;
+    mixed_pool p[4];
+    for (int m = 0; m < 4; ++m) {
+      p[m] = measure_mixed(field, splits[m]);
+      print_message("%s, split %s: height %.3f, rough %.3f, volume %.4f, pieces %lld\n",
+                    kp_surface_fields[field].name, names[m], p[m].height, p[m].roughness,
+                    p[m].volume, (long long)p[m].pieces);
+    }
+    // split particles below the surface do not show, and those on top have the surface of equal
+    // ones of their size
+    assert_near(p[2].height, p[1].height, 0.01);
+    assert_near(p[2].roughness, p[1].roughness, 0.01);
+    for (int m = 0; m < 3; ++m) {
+      assert_int_equal(p[m].pieces, 1);
+    }
+    if (field == KP_SURFACE_HONG) {
+      // the surface stands 0.73 of an edge too high, whatever the edge is
+      assert_near(p[1].height, 0.5 * p[0].height, 0.02);
+      assert_between(p[3].height, p[1].height, p[0].height);
+      assert_int_equal(p[3].pieces, 1);
+    } else {
+      assert_near(p[2].height, p[0].height, 0.05);
+      for (int m = 1; m < 4; ++m) {
+        assert_near(p[m].volume / p[0].volume, 1.0, 0.02);
+      }
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bodies),
@@ -787,6 +896,7 @@ int main(void) {
     cmocka_unit_test(test_smoothing),
     cmocka_unit_test(test_without_smoothing),
     cmocka_unit_test(test_crumbs),
+    cmocka_unit_test(test_mixed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

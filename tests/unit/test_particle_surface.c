@@ -19,6 +19,7 @@ typedef struct liquid {
   int64_t n;
   double x[3][40000];
   kp_real v[3][40000];
+  float size[40000];
 } liquid;
 
 static void add(liquid *l, kp_vec3 p, kp_vec3 v) {
@@ -29,11 +30,12 @@ static void add(liquid *l, kp_vec3 p, kp_vec3 v) {
   l->v[0][l->n] = (kp_real)v.x;
   l->v[1][l->n] = (kp_real)v.y;
   l->v[2][l->n] = (kp_real)v.z;
+  l->size[l->n] = 1.0f;
   ++l->n;
 }
 
 static kp_cloud cloud_of(const liquid *l) {
-  return (kp_cloud){ .n = l->n, .x = l->x[0], .y = l->x[1], .z = l->x[2] };
+  return (kp_cloud){ .n = l->n, .x = l->x[0], .y = l->x[1], .z = l->x[2], .size = NULL };
 }
 
 static liquid *make_liquid(void) {
@@ -269,7 +271,8 @@ typedef struct plain_sums {
   double first, second;
 } plain_sums;
 
-typedef void (*plain_term_fn)(plain_sums *sums, double d, double surface_value);
+// `value`: the surface value, or the size where particles differ.
+typedef void (*plain_term_fn)(plain_sums *sums, double d, double value);
 
 // The terms as the papers print them.
 static void plain_metaball(plain_sums *s, double d, double value) {
@@ -307,28 +310,30 @@ static void plain_soft(plain_sums *s, double d, double value) {
 }
 
 static void plain_hong(plain_sums *s, double d, double value) {
-  (void)value;
-  double tent = fmax(1.0 - d, 0.0);
-  s->first += tent * tent * tent;
-  s->second += tent;
+  // Eq. 3.9 with the tent of radius r over its integral; both times r^n, which V_i brings in
+  double tent = fmax(1.0 - d / value, 0.0);
+  double kernel = 3.0 / PI * tent / pow(value, 3.0), volume = pow(value, 3.0);
+  s->first += volume * kernel * tent * tent;
+  s->second += volume * kernel;
 }
 
 typedef struct plain_field {
   kp_surface_kind kind;
   plain_term_fn term;
-  bool is_root, has_values;
+  bool is_root, has_values, is_mixed;
 } plain_field;
 
 static const plain_field plain_fields[] = {
-  { KP_SURFACE_METABALLS, plain_metaball, false, false },
-  { KP_SURFACE_COLOR, plain_radial, false, false },
-  { KP_SURFACE_RADIAL, plain_radial, true, false },
-  { KP_SURFACE_LITERAL, plain_literal, true, true },
-  { KP_SURFACE_SHRINK, plain_shrink, true, true },
-  { KP_SURFACE_WEIGHT, plain_weight, true, true },
-  { KP_SURFACE_BLOBBIES, plain_blobby, false, false },
-  { KP_SURFACE_SOFT, plain_soft, false, false },
-  { KP_SURFACE_HONG, plain_hong, true, false },
+  { KP_SURFACE_METABALLS, plain_metaball, false, false, false },
+  { KP_SURFACE_COLOR, plain_radial, false, false, false },
+  { KP_SURFACE_RADIAL, plain_radial, true, false, false },
+  { KP_SURFACE_LITERAL, plain_literal, true, true, false },
+  { KP_SURFACE_SHRINK, plain_shrink, true, true, false },
+  { KP_SURFACE_WEIGHT, plain_weight, true, true, false },
+  { KP_SURFACE_BLOBBIES, plain_blobby, false, false, false },
+  { KP_SURFACE_SOFT, plain_soft, false, false, false },
+  { KP_SURFACE_HONG, plain_hong, true, false, false },
+  { KP_SURFACE_HONG, plain_hong, true, false, true },
 };
 
 static double distance_between(const liquid *l, int64_t i, int64_t j) {
@@ -369,6 +374,15 @@ static double *plain_values(const liquid *l, double h, int dimension) {
   return value;
 }
 
+// Particles of whole and of half the spacing, in no order.
+static void mix_sizes(liquid *l, kp_cloud *cloud) {
+  kp_test_random random = kp_test_random_begin(21);
+  for (int64_t i = 0; i < l->n; ++i) {
+    l->size[i] = kp_test_uniform(&random, 0.0, 1.0) < 0.5 ? 1.0f : 0.5f;
+  }
+  cloud->size = l->size;
+}
+
 static void check_field(const plain_field *f, int dimension) {
   liquid *l = make_liquid();
   kp_surfacer s = { 0 };
@@ -387,6 +401,9 @@ static void check_field(const plain_field *f, int dimension) {
     l->x[2][i] = 0.0;
   }
   kp_cloud cloud = cloud_of(l);
+  if (f->is_mixed) {
+    mix_sizes(l, &cloud);
+  }
   assert_ok(kp_surfacer_fill(&s, &how, &cloud));
   double reach = s.how.reach * D;
   double *values = f->has_values ? plain_values(l, reach, dimension) : NULL;
@@ -398,7 +415,7 @@ static void check_field(const plain_field *f, int dimension) {
     plain_sums sums = { 0, 0 };
     for (int64_t i = 0; i < l->n; ++i) {
       kp_vec3 d = kp_vec3_sub(kp_vec3_make(l->x[0][i], l->x[1][i], l->x[2][i]), p);
-      f->term(&sums, kp_vec3_length(d) / reach, values != NULL ? values[i] : 1.0);
+      f->term(&sums, kp_vec3_length(d) / reach, values != NULL ? values[i] : (double)l->size[i]);
     }
     double field = sums.first;
     if (f->kind == KP_SURFACE_COLOR) {
@@ -442,6 +459,7 @@ static double plain_depth(const liquid *l, int64_t i, double reach) {
   double sum[4] = { 0 };
   for (int64_t j = 0; j < l->n; ++j) {
     double w = fmax(1.0 - pow(distance_between(l, i, j) / reach, 3.0), 0.0);
+    w *= pow((double)l->size[j], 3.0);
     sum[3] += w;
     for (int c = 0; c < 3; ++c) {
       sum[c] += w * (l->x[c][j] - l->x[c][i]) / reach;
@@ -457,9 +475,10 @@ static ellipsoid plain_ellipsoid(const liquid *l, const double *depth, int64_t i
     if (r >= 1.0) {
       continue;
     }
-    double w = 1.0 - r * r * r, alike = (depth[j] - depth[i]) / 0.15;
+    double volume = pow((double)l->size[j], 3.0);
+    double w = volume * (1.0 - r * r * r), alike = (depth[j] - depth[i]) / 0.15;
     double g = w * fmax(1.0 - alike * alike, 0.0);
-    count += 1.0;
+    count += volume;
     w0 += w;
     g0 += g;
     for (int a = 0; a < 3; ++a) {
@@ -476,6 +495,9 @@ static ellipsoid plain_ellipsoid(const liquid *l, const double *depth, int64_t i
     c[k] = w2[k] / w0 - w1[k / 3] * w1[k % 3] / (w0 * w0);
   }
   kp_eigen3(c, lengths, v);
+  double sum = lengths[0] + lengths[1] + lengths[2];
+  double minors = lengths[0] * lengths[1] + lengths[0] * lengths[2] + lengths[1] * lengths[2];
+  double roundness = sum > 0.0 ? fmin(fmax(4.0 * minors / (sum * sum), 0.0), 1.0) : 0.0;
   for (int k = 0; k < 3; ++k) {
     lengths[k] = fmin(sqrt(fmax(lengths[k], 0.0) / 0.15), 1.15);
     longest = fmax(longest, lengths[k]);
@@ -483,25 +505,28 @@ static ellipsoid plain_ellipsoid(const liquid *l, const double *depth, int64_t i
   double share = count / (4.0 / 3.0 * PI * pow(reach / D, 3.0));
   double t = fmin(fmax((share - 0.1) / 0.2, 0.0), 1.0);
   double among = fmin(fmax((share - 0.1) / 0.35, 0.0), 1.0);
-  ellipsoid e = { .weight = among + 1.75 * (1.0 - among) };
+  double clump = fmin((share - 0.02) / 0.065, (0.215 - share) / 0.085);
+  clump = fmin(fmax(clump, 0.0), 1.0) * roundness;
+  ellipsoid e = { .weight = among + 1.75 * (1.0 - among) + clump };
   for (int k = 0; k < 3; ++k) {
     lengths[k] = 0.8 * fmax(lengths[k], 0.35 * fmax(longest, 0.35));
     lengths[k] = reach * (t * lengths[k] + (1.0 - t) * 0.36);
     e.weight *= D / lengths[k];
     for (int n = 0; n < 9; ++n) {
-      e.g[n] += v[3 * (n / 3) + k] * v[3 * (n % 3) + k] / lengths[k];
+      double length = lengths[k] * (double)l->size[i];
+      e.g[n] += v[3 * (n / 3) + k] * v[3 * (n % 3) + k] / length;
     }
   }
   double most = (1.0 - 0.8 * 1.15) * reach, move[3];
   for (int a = 0; a < 3; ++a) {
-    move[a] = fmin(fmax(0.3 * reach * g1[a] / g0, -most), most) + l->x[a][i];
+    double way = fmin(fmax(0.3 * reach * g1[a] / g0, -most), most);
+    move[a] = (double)l->size[i] * way + l->x[a][i];
   }
   e.center = kp_vec3_make(move[0], move[1], move[2]);
   return e;
 }
 
-static void test_ellipsoids(void **state) {
-  (void)state;
+static void check_ellipsoids(bool is_mixed) {
   liquid *l = make_liquid();
   kp_surfacer s = { 0 };
   kp_surfacing how = settings();
@@ -511,6 +536,9 @@ static void test_ellipsoids(void **state) {
   fill(l, (kp_aabb){ { 0, 0, 0 }, { 0.5, 0.35, 0.3 } }, NULL, 0.3);
   add(l, kp_vec3_make(0.2, 0.9, 0.1), kp_vec3_make(0, 0, 0));
   kp_cloud cloud = cloud_of(l);
+  if (is_mixed) {
+    mix_sizes(l, &cloud);
+  }
   assert_ok(kp_surfacer_fill(&s, &how, &cloud));
   double reach = s.how.reach * D;
   double *depth = kp_alloc((size_t)l->n * sizeof *depth, KP_MEMORY_TEST);
@@ -547,6 +575,12 @@ static void test_ellipsoids(void **state) {
   kp_free(all);
   kp_surfacer_free(&s);
   kp_free(l);
+}
+
+static void test_ellipsoids(void **state) {
+  (void)state;
+  check_ellipsoids(false);
+  check_ellipsoids(true);
 }
 
 // Names of the table and of the words that scenes use are the same.

@@ -80,7 +80,7 @@ static void open(fixture *f, kp_aabb box, int dimension, kp_backend_kind kind) {
 }
 
 static void fill(fixture *f, const liquid *l) {
-  kp_cloud cloud = { l->n, l->x[0], l->x[1], l->x[2] };
+  kp_cloud cloud = { .n = l->n, .x = l->x[0], .y = l->x[1], .z = l->x[2] };
   assert_ok(kp_surfacer_fill(&f->surfacer, &f->how, &cloud));
   assert_ok(kp_marching_blocks(&f->surfacer.blocks, 0.0f, &f->surface));
   assert_ok(kp_surface_depth_fill(&f->depth, &f->surfacer));
@@ -130,7 +130,7 @@ static double brute_distance(const fixture *f, kp_vec3 p) {
 
 // Every seventh particle against brute force, in spacings.
 static void check(fixture *f, const liquid *l, const char *what, double mean, double worst) {
-  kp_cloud cloud = { l->n, l->x[0], l->x[1], l->x[2] };
+  kp_cloud cloud = { .n = l->n, .x = l->x[0], .y = l->x[1], .z = l->x[2] };
   float *depth = kp_alloc((size_t)l->n * sizeof *depth, KP_MEMORY_TEST);
   double sum = 0.0;
   double most = 0.0;
