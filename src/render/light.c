@@ -18,9 +18,11 @@ static const background_colors backgrounds[KP_BACKGROUND_COUNT] = {
                           { 0.40f, 0.38f, 0.34f },
                           { 1.06f, 0.95f, 0.80f },
                           { 0.62f, 0.84f, 1.20f } },
-  [KP_BACKGROUND_DARK] = { { 0.008f, 0.010f, 0.014f },
-                           { 0.040f, 0.046f, 0.055f },
-                           { 0.050f, 0.052f, 0.056f },
+  // the toe of the tone mapper takes off the least of the three; were that red, the red rim of a
+  // flame would raise it and darken the sky behind it
+  [KP_BACKGROUND_DARK] = { { 0.0102f, 0.0100f, 0.0120f },
+                           { 0.0462f, 0.0460f, 0.0510f },
+                           { 0.0522f, 0.0520f, 0.0550f },
                            { 1.00f, 0.95f, 0.88f },
                            { 0.55f, 0.62f, 0.72f } },
 };

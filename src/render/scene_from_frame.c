@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "render/creases.h"
 
 // Temperatures between which a gas begins to glow and all of it does, and those of a flame that is
 // given as a share [K].
@@ -313,6 +314,72 @@ static void take_after(const kp_frame_mesh *mesh, const kp_look_def *liquid, kp_
   }
 }
 
+// Values of the vertices that were split, each as long as `width`.
+static kp_result take_split(kp_frame_scene *s, const kp_creases *c, const void *values,
+                            size_t width, const void **out) {
+  char *copy = take(s, c->n, width);
+  if (copy == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (uint64_t i = 0; i < c->n; ++i) {
+    memcpy(copy + i * width, (const char *)values + c->from[i] * width, width);
+  }
+  *out = copy;
+  return KP_OK;
+}
+
+static kp_result use_creases(kp_frame_scene *s, const kp_creases *c, const kp_frame_mesh *mesh,
+                             kp_render_mesh *out) {
+  const void *values;
+  const kp_vec3 *p;
+  KP_TRY(take_split(s, c, mesh->vertices, sizeof *mesh->vertices, &values));
+  p = values;
+  out->positions = (kp_render_positions){ &p[0].x, &p[0].y, &p[0].z, 3 };
+  if (mesh->velocities != NULL) {
+    KP_TRY(take_split(s, c, mesh->velocities, sizeof *mesh->velocities, &values));
+    p = values;
+    out->velocities = (kp_render_positions){ &p[0].x, &p[0].y, &p[0].z, 3 };
+  }
+  const float **floats[4] = { &out->scalar, &out->colors[0], &out->colors[1], &out->colors[2] };
+  for (int k = 0; k < 4; ++k) {
+    if (*floats[k] != NULL) {
+      KP_TRY(take_split(s, c, *floats[k], sizeof(float), &values));
+      *floats[k] = values;
+    }
+  }
+  float *normals = take(s, 3 * c->n, sizeof *normals);
+  uint32_t *triangles = take(s, 3 * mesh->n_triangles, sizeof *triangles);
+  if (normals == NULL || triangles == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  memcpy(normals, c->normals, 3 * c->n * sizeof *normals);
+  memcpy(triangles, c->triangles, 3 * mesh->n_triangles * sizeof *triangles);
+  out->normals = normals;
+  out->triangles = triangles;
+  out->n_vertices = (int64_t)c->n;
+  return KP_OK;
+}
+
+// Sharp edges of bodies stay sharp.
+static kp_result split_creases(kp_frame_scene *s, const kp_frame_mesh *mesh, kp_render_mesh *out) {
+  if (out->normals != NULL || !out->smooth_shading || is_surface(mesh)) {
+    return KP_OK;
+  }
+  for (uint64_t i = 0; i < 3 * mesh->n_triangles; ++i) {
+    if (mesh->triangles[i] >= mesh->n_vertices) {
+      return KP_OK;  // the renderer tells
+    }
+  }
+  kp_creases c = { 0 };
+  kp_result result =
+      kp_creases_find(&c, mesh->vertices, mesh->n_vertices, mesh->triangles, mesh->n_triangles);
+  if (result == KP_OK && c.n > mesh->n_vertices) {
+    result = use_creases(s, &c, mesh, out);
+  }
+  kp_creases_free(&c);
+  return result;
+}
+
 static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp_look_def *look,
                           const kp_look_def *liquid) {
   kp_render_mesh *out = &s->meshes[s->scene.n_meshes++];
@@ -345,7 +412,8 @@ static kp_result add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp
   KP_TRY(find_normals(s, mesh, out));
   KP_TRY(find_vectors(s, &mesh->fields, "color", mesh->n_vertices, out->colors));
   element e = { "mesh", mesh->name, &mesh->fields, mesh->velocities, mesh->n_vertices };
-  return find_scalar(s, &e, &out->look, &out->scalar);
+  KP_TRY(find_scalar(s, &e, &out->look, &out->scalar));
+  return split_creases(s, mesh, out);
 }
 
 // Curves through their points, so that a hair of few segments shows no corners: every piece is

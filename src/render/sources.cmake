@@ -5,6 +5,7 @@ kp_sources(
   caustics.c
   colormap.c
   cover.c
+  creases.c
   environment.c
   deep.c
   fire_light.c
