@@ -79,6 +79,7 @@ kp_test(test_solid_steps SOURCES test_solid_steps.c ${media_support} ../support/
 kp_test(test_recovery SOURCES test_recovery.c ${media_support} ../support/claims.c LABELS full)
 kp_test(test_soft SOURCES test_soft.c ${media_support} ../support/claims.c LABELS full)
 kp_test(test_hair SOURCES test_hair.c ${media_support} LABELS full)
+kp_test(test_hair_tips SOURCES test_hair_tips.c ${media_support} LABELS full)
 kp_test(test_hair_skin SOURCES test_hair_skin.c ${media_support} LABELS full)
 kp_test(test_hair_solve SOURCES test_hair_solve.c ${media_support} LABELS fast)
 kp_test(test_deform_bodies SOURCES test_deform_bodies.c ${media_support} LABELS full)

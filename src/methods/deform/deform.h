@@ -258,8 +258,8 @@ typedef struct kp_deform_stage {
 KP_NODISCARD kp_result kp_deform_solve(kp_deform *deform, kp_env *env, const kp_deform_group *group,
                                        const kp_deform_stage *stage);
 
-// How far ahead implicit springs look in a solve over a time h [s].
-double kp_deform_look_ahead(const kp_deform *deform, const kp_deform_group *group, double h);
+// How far ahead implicit springs of a group look in this step [s].
+double kp_deform_look_ahead(const kp_deform *deform, const kp_deform_group *group);
 
 // out = v + h F(x, v)/m, after evaluate.
 KP_NODISCARD kp_result kp_deform_explicit(kp_deform *deform, kp_env *env,

@@ -499,9 +499,10 @@ KP_FN void deform_copy(int64_t e, const deform_copy_args *g) {
   g->wz[i] = g->vz[i];
 }
 
-// w = 2 w - v along the axes that are not held
+// w = v + whole (w - v) along the axes that are not held
 typedef struct deform_extrapolate_args {
   int64_t first;
+  kp_real whole;  // the step over the time after which w is
   const uint8_t *hold;
   const kp_real *vx, *vy, *vz;
   kp_real *wx, *wy, *wz;
@@ -510,9 +511,11 @@ typedef struct deform_extrapolate_args {
 KP_FN void deform_extrapolate(int64_t e, const deform_extrapolate_args *g) {
   int64_t i = g->first + e;
   uint8_t hold = g->hold[i];
-  g->wx[i] = hold & 1 ? g->wx[i] : 2 * g->wx[i] - g->vx[i];
-  g->wy[i] = hold & 2 ? g->wy[i] : 2 * g->wy[i] - g->vy[i];
-  g->wz[i] = hold & 4 ? g->wz[i] : 2 * g->wz[i] - g->vz[i];
+  kp_real whole = g->whole;
+  kp_real rest = whole - 1;  // exact, as are both factors of a half step
+  g->wx[i] = hold & 1 ? g->wx[i] : whole * g->wx[i] - rest * g->vx[i];
+  g->wy[i] = hold & 2 ? g->wy[i] : whole * g->wy[i] - rest * g->vy[i];
+  g->wz[i] = hold & 4 ? g->wz[i] : whole * g->wz[i] - rest * g->vz[i];
 }
 
 // ---- pins

@@ -350,7 +350,7 @@ kp_result kp_hair_pull_bodies(kp_deform *d, kp_env *env, const kp_deform_group *
       continue;
     }
     if (!is_ready) {
-      KP_TRY(kp_deform_evaluate(d, group, x, kp_deform_look_ahead(d, group, h)));
+      KP_TRY(kp_deform_evaluate(d, group, x, kp_deform_look_ahead(d, group)));
       KP_TRY(kp_deform_impulse(d, env, group, d->moving.c, h, true));
       is_ready = true;
     }

@@ -21,7 +21,8 @@ static const kp_param solids_rows[] = {
   ROW(implicit, BOOL, "", 0, 0, "Springs resist implicitly: any step is stable, long ones damp."),
   ROW(ahead, REAL, "", 0.5, 1,
       "Part of a step that implicit springs of Newmark's variant look ahead: 0.5 is as far as its "
-      "half steps go and the edge of stability, where springs that turn make energy; more damps."),
+      "half steps go and the edge of stability, where springs that turn make energy; more damps. "
+      "With hair also the part after which the second solve of a step ends."),
   ROW(turns, BOOL, "", 0, 0,
       "Stretched springs also resist being turned implicitly: few long steps per frame stay calm, "
       "and lose some of their life."),
