@@ -150,6 +150,15 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
     soft.spin = kp_vec3_make(0.0, 5.0, 0.0);
     KP_TRY(kp_world_add_soft(world, &soft));
   }
+  // one of edges with cloth: its middle has a row of springs to all others
+  kp_soft_def hollow = kp_default_soft_def();
+  snprintf(hollow.name, sizeof hollow.name, "hollow");
+  hollow.model = KP_SOFT_EDGES;
+  hollow.scheme = KP_SCHEME_BACKWARD_EULER;
+  hollow.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE, .radius = 0.2 };
+  hollow.position = kp_vec3_make(-0.45, 1.5, 1.6);
+  hollow.spacing = fmin(fmax(0.3 / cbrt((double)particles / 4.0), 0.02), 0.04);
+  KP_TRY(kp_world_add_soft(world, &hollow));
   // one among the hairs: such groups are not solved by blocks
   kp_soft_def guest = kp_default_soft_def();
   snprintf(guest.name, sizeof guest.name, "guest");

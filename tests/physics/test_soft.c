@@ -514,13 +514,54 @@ static void test_same_bits(void **state) {
   (void)kp_test_same_bits(make_mixed, 12);
 }
 
+// ---- rows of a thousand springs -----------------------------------------------------------------
+
+// Two bodies whose middle is joined to all nodes, one of them much larger than the other, of
+// springs alone or in one group with tetrahedra.
+static kp_world *make_hubs(const char *backend, bool has_tets) {
+  kp_test_settings s = space(9.81);
+  s.backend = backend;
+  kp_world *world = kp_test_world(&s);
+  for (int k = 0; k < 3; ++k) {
+    bool is_solid = k == 1;
+    kp_soft_def def = soft_def(is_solid ? KP_SOFT_ELASTIC : KP_SOFT_EDGES, kp_vec3_make(0, 0, 0),
+                               kp_vec3_make(0, 0, 0), is_solid ? 0.1 : 0.02);
+    snprintf(def.name, sizeof def.name, "body-%d", k);
+    def.shape = kp_test_ball(kp_vec3_make(0, 0, 0), k == 0 ? 0.2 : 0.11);
+    def.position = kp_vec3_make(0.5 * (double)k - 0.5, 0.0, 0.0);
+    def.spin = kp_vec3_make(0, 3.0, 1.0 + (double)k);
+    def.scheme = is_solid && !has_tets ? KP_SCHEME_SYMPLECTIC : KP_SCHEME_BACKWARD_EULER;
+    assert_ok(kp_world_add_soft(world, &def));
+  }
+  assert_ok(kp_world_build(world));
+  const kp_sweep *sweep = kp_test_deform(world)->sweeps[KP_SCHEME_BACKWARD_EULER];
+  assert_non_null(sweep);
+  assert_true(sweep->has_wide && sweep->has_blocks == has_tets);
+  assert_true(sweep->whole.n_shares > 4 && sweep->whole.totals.n > 2);
+  return world;
+}
+
+static kp_world *make_springs(const char *backend) {
+  return make_hubs(backend, false);
+}
+
+static kp_world *make_blocks(const char *backend) {
+  return make_hubs(backend, true);
+}
+
+static void test_wide_rows(void **state) {
+  (void)state;
+  (void)kp_test_same_bits(make_springs, 6);
+  (void)kp_test_same_bits(make_blocks, 4);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rest),           cmocka_unit_test(test_patch),
     cmocka_unit_test(test_hooke),          cmocka_unit_test(test_beam),
     cmocka_unit_test(test_inverted),       cmocka_unit_test(test_momentum),
     cmocka_unit_test(test_explicit_limit), cmocka_unit_test(test_same_bits),
-    cmocka_unit_test(test_blocks),
+    cmocka_unit_test(test_blocks),         cmocka_unit_test(test_wide_rows),
   };
   return cmocka_run_group_tests(tests, kp_test_folder_make, kp_test_folder_remove);
 }

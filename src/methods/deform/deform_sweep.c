@@ -94,7 +94,8 @@ kp_result kp_sweep_fill(kp_deform *d, kp_sweep *s, double h) {
 
 static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
   size_t base = (size_t)((char *)e - (char *)call->args);
-  e->slices = s->rows / SWEEP_SLICE;
+  e->slices = s->slices;
+  e->has_totals = s->has_wide;
 #define BIND_IN(member, buffer)                                                                    \
   kp_call_bind(call, base + offsetof(sweep_entries, member), (buffer), KP_ACCESS_READ)
   BIND_IN(start, &s->start);
@@ -103,7 +104,52 @@ static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
   BIND_IN(q, s->has_blocks ? NULL : &s->springs);
   BIND_IN(block, s->has_blocks ? &s->blocks : NULL);
   BIND_IN(wide, s->has_wide ? &s->wide : NULL);
+  BIND_IN(total, s->has_wide ? &s->total : NULL);
 #undef BIND_IN
+}
+
+// ---- wide rows ----------------------------------------------------------------------------------
+
+static kp_result fold(kp_sweep *s, kp_backend *backend, const kp_sweep_rows *rows, int items,
+                      int used) {
+  sweep_fold_args a = { .first = rows->totals.first, .items = items, .used = used };
+  kp_call call;
+  kp_call_init(&call, &sweep_fold_kernel, &a);
+  KP_BIND(&call, &a, start, &s->fold, KP_ACCESS_READ);
+  KP_BIND(&call, &a, share, &s->share, KP_ACCESS_READ);
+  KP_BIND(&call, &a, total, &s->total, KP_ACCESS_WRITE);
+  return kp_call_run(backend, &call, rows->totals.n);
+}
+
+// Totals of wide rows at the records x, for the kernel that asks for them next; f: of a pull.
+static kp_result share(kp_sweep *s, kp_backend *backend, kp_sweep_rows *rows, int what,
+                       kp_buffer *x, kp_buffer *f) {
+  if (rows->n_shares == 0) {
+    return KP_OK;
+  }
+  sweep_share_args a = { .what = what, .rows = s->rows };
+  kp_call call;
+  kp_call_init(&call, &sweep_share_kernel, &a);
+  bind_entries(&call, &a.entries, s);
+  KP_BIND(&call, &a, owner, &s->owner, KP_ACCESS_READ);
+  KP_BIND(&call, &a, x, x, KP_ACCESS_READ);
+  KP_BIND(&call, &a, f, f, KP_ACCESS_READ);
+  KP_BIND(&call, &a, share, &s->share, KP_ACCESS_WRITE);
+  KP_TRY(kp_call_rows(backend, &call, &rows->shares, rows->n_shares));
+  return fold(s, backend, rows, KP_RECORD, 3);
+}
+
+static kp_result share_blocks(kp_sweep *s, kp_backend *backend) {
+  if (!s->has_wide) {
+    return KP_OK;
+  }
+  sweep_share_block_args a = { .rows = s->rows };
+  kp_call call;
+  kp_call_init(&call, &sweep_share_block_kernel, &a);
+  bind_entries(&call, &a.entries, s);
+  KP_BIND(&call, &a, share, &s->share, KP_ACCESS_WRITE);
+  KP_TRY(kp_call_rows(backend, &call, &s->whole.shares, s->whole.n_shares));
+  return fold(s, backend, &s->whole, SWEEP_BOTH, SWEEP_BOTH);
 }
 
 kp_result kp_sweep_pull(kp_deform *d, kp_sweep *s, kp_buffer v[3]) {
@@ -117,6 +163,7 @@ kp_result kp_sweep_pull(kp_deform *d, kp_sweep *s, kp_buffer v[3]) {
   KP_BIND(&call, &p, z, &v[2], KP_ACCESS_READ);
   KP_BIND(&call, &p, to, &s->t, KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(backend, &call, s->rows));
+  KP_TRY(share(s, backend, &s->whole, SWEEP_OF_PULL, &s->t, s->has_springs ? &s->pull : NULL));
   sweep_pull_args a = { .h = (kp_real)s->h };
   kp_call_init(&call, &sweep_pull_kernel, &a);
   bind_entries(&call, &a.entries, s);
@@ -126,13 +173,12 @@ kp_result kp_sweep_pull(kp_deform *d, kp_sweep *s, kp_buffer v[3]) {
   KP_BIND(&call, &a, force, s->has_blocks ? &d->tets.pull : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, v, &s->t, KP_ACCESS_READ);
   KP_BIND(&call, &a, y, &s->product, KP_ACCESS_WRITE);
-  for (size_t c = 0; c < s->colours.count; ++c) {
-    KP_TRY(kp_call_rows(backend, &call, &s->colours.data[c].segments, s->colours.data[c].n));
-  }
-  return KP_OK;
+  return kp_call_rows(backend, &call, &s->whole.segments, s->whole.n);
 }
 
 kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h, double reach) {
+  kp_backend *backend = d->set->space->backend;
+  KP_TRY(share_blocks(s, backend));
   sweep_block_args a = { .h = (kp_real)h };
   kp_call call;
   kp_call_init(&call, &sweep_block_kernel, &a);
@@ -148,11 +194,8 @@ kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h, double reach) {
   KP_BIND(&call, &a, inverse, &s->inverse, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, own, &s->own, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, half, &s->half, KP_ACCESS_WRITE);
-  for (size_t c = 0; c < s->colours.count; ++c) {
-    KP_TRY(kp_call_rows(d->set->space->backend, &call, &s->colours.data[c].segments,
-                        s->colours.data[c].n));
-  }
-  return kp_levels_factor(&s->levels, d->set->space->backend, reach, &s->block, &s->own);
+  KP_TRY(kp_call_rows(backend, &call, &s->whole.segments, s->whole.n));
+  return kp_levels_factor(&s->levels, backend, reach, &s->block, &s->own);
 }
 
 // ---- sweeps -------------------------------------------------------------------------------------
@@ -163,12 +206,18 @@ typedef struct job {
   kp_backend *backend;
 } job;
 
-static kp_result over_colours(const job *j, kp_call *call) {
-  kp_sweep *s = j->sweep;
-  for (size_t c = 0; c < s->colours.count; ++c) {
-    KP_TRY(kp_call_rows(j->backend, call, &s->colours.data[c].segments, s->colours.data[c].n));
+static kp_result over_all(const job *j, kp_call *call) {
+  return kp_call_rows(j->backend, call, &j->sweep->whole.segments, j->sweep->whole.n);
+}
+
+// Rows of a colour in a sweep with records x, of the side `what`.
+static kp_result over_colour(const job *j, kp_call *call, sweep_entries *entries,
+                             kp_sweep_rows *rows, int what, kp_buffer *x) {
+  entries->has_totals = rows->has_side[what];
+  if (rows->has_side[what]) {
+    KP_TRY(share(j->sweep, j->backend, rows, what, x, NULL));
   }
-  return KP_OK;
+  return kp_call_rows(j->backend, call, &rows->segments, rows->n);
 }
 
 // t = (D + L^T)^-1 x; `minus` may be NULL.
@@ -183,7 +232,7 @@ static kp_result back(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *minus
   KP_BIND(&call, &a, t, t, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, minus, minus, KP_ACCESS_WRITE);
   for (size_t c = s->colours.count; c-- > 0;) {
-    KP_TRY(kp_call_rows(j->backend, &call, &s->colours.data[c].segments, s->colours.data[c].n));
+    KP_TRY(over_colour(j, &call, &a.entries, &s->colours.data[c], SWEEP_OF_LATER, t));
   }
   return KP_OK;
 }
@@ -200,7 +249,10 @@ static kp_result forth(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *y) {
   KP_BIND(&call, &a, t, t, KP_ACCESS_READ);
   KP_BIND(&call, &a, w, &s->w, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y, y, KP_ACCESS_WRITE);
-  return over_colours(j, &call);
+  for (size_t c = 0; c < s->colours.count; ++c) {
+    KP_TRY(over_colour(j, &call, &a.entries, &s->colours.data[c], SWEEP_OF_EARLIER, &s->w));
+  }
+  return KP_OK;
 }
 
 static kp_result apply_inner(void *self, kp_buffer *x, kp_buffer *y) {
@@ -221,7 +273,7 @@ static kp_result weigh(void *self, kp_buffer *r, kp_buffer *u) {
   KP_BIND(&call, &a, block, &s->block, KP_ACCESS_READ);
   KP_BIND(&call, &a, r, r, KP_ACCESS_READ);
   KP_BIND(&call, &a, u, u, KP_ACCESS_WRITE);
-  return over_colours(j, &call);
+  return over_all(j, &call);
 }
 
 // A vector of nodes as one of rows.
@@ -256,13 +308,14 @@ static kp_result multiply(const job *j, kp_buffer *u) {
   KP_BIND(&call, &p, from, u, KP_ACCESS_READ);
   KP_BIND(&call, &p, to, &s->t, KP_ACCESS_OVERWRITE);
   KP_TRY(kp_call_run(j->backend, &call, s->rows));
+  KP_TRY(share(s, j->backend, &s->whole, SWEEP_OF_PRODUCT, &s->t, NULL));
   sweep_product_args a = { 0 };
   kp_call_init(&call, &sweep_product_kernel, &a);
   bind_entries(&call, &a.entries, s);
   KP_BIND(&call, &a, own, &s->own, KP_ACCESS_READ);
   KP_BIND(&call, &a, u, &s->t, KP_ACCESS_READ);
   KP_BIND(&call, &a, y, &s->product, KP_ACCESS_WRITE);
-  return over_colours(j, &call);
+  return over_all(j, &call);
 }
 
 // deform->change += (D + L^T)^-1 x

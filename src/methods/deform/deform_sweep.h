@@ -10,20 +10,27 @@
 
 #include "methods/deform/deform_levels.h"
 
-typedef struct kp_sweep_colour {
+// Rows that are worked on at once.
+typedef struct kp_sweep_rows {
   kp_buffer segments;  // kp_row_segment: a slice each
   int64_t n;
-} kp_sweep_colour;
+  kp_buffer shares;  // ... and of the shares of its wide rows
+  int64_t n_shares;
+  kp_range totals;
+  bool has_side[2];  // wide rows have entries of earlier, of later colours
+} kp_sweep_rows;
 
 struct kp_sweep {
   int64_t rows, n_entries, n_pairs;
+  int64_t slices;  // of entries: those of rows, then those of shares of wide rows
   bool has_springs, has_blocks, has_wide;
   kp_range nodes;
-  KP_ARRAY(kp_sweep_colour) colours;
+  KP_ARRAY(kp_sweep_rows) colours;
+  kp_sweep_rows whole;  // all colours
   // constant, I32
   kp_buffer node, row;  // of a row; of a node of the group
   kp_buffer start, other, run, pair;
-  kp_buffer wide;  // U8, of slices
+  kp_buffer wide, owner, fold;  // see sweep_entries, sweep_share_args and sweep_fold_args
   kp_buffer pair_start, pair_springs;
   kp_buffer low, high, begins, part_start, parts;  // of blocks, see sweep_join_args
   kp_buffer corner_start, corner;
@@ -33,6 +40,7 @@ struct kp_sweep {
   kp_buffer block, inverse, own;
   kp_buffer half;  // blocks of rows with earlier colours alone, for the levels
   kp_levels levels;
+  kp_buffer share, total;          // of wide rows
   kp_buffer t, w;                  // records of rows
   kp_buffer minus, right, change;  // vectors of rows
   kp_buffer wanted, guess, product;

@@ -185,65 +185,41 @@ KP_FN int64_t sweep_first(int64_t slice, int64_t i0) {
 }
 
 typedef struct sweep_entries {
-  int64_t slices;
+  int64_t slices;        // those of rows, then those of shares
   const int32_t *start;  // of slices: entries of earlier colours; `slices` further, of later ones
   const int32_t *other;  // row
   const int32_t *run;    // of slices of entries: `other` counts up from here; -1: it does not
   const kp_real *q;      // q and s
   const kp_real *block;  // NULL: springs
-  const uint8_t *wide;   // of slices, see sweep_visits; NULL: none is
+  int32_t has_totals;    // of wide rows, see below
+  const int32_t *wide;   // of slices of rows
+  const kp_real *total;
 } sweep_entries;
 
-KP_FN bool sweep_is_wide(const sweep_entries *g, int64_t slice) {
-  return g->wide != NULL && g->wide[slice];
-}
+// A row that is far longer than others (the middle of a body of edges) would be the work of one
+// thread. Its entries lie in shares of SWEEP_SHARE at most, slices of them as of rows but behind
+// all rows. Shares are summed side by side, then SWEEP_FOLD sums at a time, and the row, the first
+// of a slice of its own, adds up what is left: totals wide[2 slice] ... wide[2 slice + 1] - 1. The
+// order is that of the entries on any backend.
+#define SWEEP_SHARE 16
+#define SWEEP_FOLD 32
+#define SWEEP_BOTH (2 * SWEEP_BLOCK)  // blocks of earlier and of later colours
 
-// A row that is far longer than others (the middle of a body of edges) has a slice to itself, and
-// its entries lie in all lanes. On the CPU the sums of the lanes are folded onto the first one; on
-// a card the thread of the first row goes through all of them.
-KP_FN int sweep_visits(const sweep_entries *g, int64_t slice, int64_t i) {
+// What was summed by shares, `items` numbers each, of which those from `from` on belong to y.
+KP_FN void sweep_add_totals(const sweep_entries *g, int64_t slice, int64_t i, int items, int from,
+                            int n, kp_lanes *y) {
+  if (!g->has_totals || i % SWEEP_SLICE != 0) {
+    return;
+  }
+  for (int64_t k = g->wide[2 * slice]; k < g->wide[2 * slice + 1]; ++k) {
+    for (int c = 0; c < n; ++c) {
 #ifdef __CUDACC__
-  return !sweep_is_wide(g, slice) ? 1 : i % SWEEP_SLICE == 0 ? SWEEP_SLICE : 0;
+      y[c] += g->total[items * k + from + c];
 #else
-  (void)g;
-  (void)slice;
-  (void)i;
-  return 1;
+      y[c][0] += g->total[items * k + from + c];
 #endif
-}
-
-KP_FN void sweep_fold(const sweep_entries *g, int64_t slice, kp_lanes y[3]) {
-#ifdef __CUDACC__
-  (void)g;
-  (void)slice;
-  (void)y;
-#else
-  if (sweep_is_wide(g, slice)) {
-    for (int c = 0; c < 3; ++c) {
-      for (int half = SWEEP_SLICE / 2; half > 0; half /= 2) {
-        for (int l = 0; l < half; ++l) {
-          y[c][l] += y[c][l + half];
-          y[c][l + half] = 0;
-        }
-      }
     }
   }
-#endif
-}
-
-// The velocities of the rows themselves, in all lanes that have entries of theirs.
-KP_FN void sweep_spread(const sweep_entries *g, int64_t slice, kp_lanes u[3]) {
-#ifdef __CUDACC__
-  (void)g;
-  (void)slice;
-  (void)u;
-#else
-  for (int c = 0; c < 3 && sweep_is_wide(g, slice); ++c) {
-    for (int l = 1; l < SWEEP_SLICE; ++l) {
-      u[c][l] = u[c][0];
-    }
-  }
-#endif
 }
 
 // Records of the other ends of the entries from e on.
@@ -485,11 +461,8 @@ KP_FN void sweep_block(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep
   kp_lanes zero = { 0 }, sum[SWEEP_BLOCK] = { zero, zero, zero, zero, zero, zero };
   sweep_parts of;
   for (int side = 0; side < 2; ++side) {
-    for (int v = 0; v < sweep_visits(s, j, i); ++v) {
-      sweep_block_lanes(s, side * s->slices + j, i + v, sum);
-    }
-    sweep_fold(s, j, sum);
-    sweep_fold(s, j, sum + 3);
+    sweep_block_lanes(s, side * s->slices + j, i, sum);
+    sweep_add_totals(s, j, i, SWEEP_BOTH, side * SWEEP_BLOCK, SWEEP_BLOCK, sum);
     for (int b = 0; b < SWEEP_BLOCK; ++b) {
       KP_LANES_STORE(side == 0 ? of.early[b] : of.springs[b], sum[b]);
     }
@@ -623,10 +596,8 @@ KP_FN void sweep_sum(const sweep_entries *g, int64_t side, int64_t slice, int64_
                      const kp_real *x, kp_lanes sum[3]) {
   kp_lanes zero = { 0 };
   sum[0] = sum[1] = sum[2] = zero;
-  for (int v = 0; v < sweep_visits(g, slice, i); ++v) {
-    sweep_sum_lanes(g, side * g->slices + slice, i + v, x, sum);
-  }
-  sweep_fold(g, slice, sum);
+  sweep_sum_lanes(g, side * g->slices + slice, i, x, sum);
+  sweep_add_totals(g, slice, i, KP_RECORD, 0, 3, sum);
 }
 
 // out = D^-1 (x + sum)
@@ -693,14 +664,13 @@ typedef struct sweep_product_args {
   kp_real *y;
 } sweep_product_args;
 
-// y += what entries do to the rows from i on, which move with u.
-KP_FN void sweep_product_lanes(const sweep_product_args *g, int64_t part, int64_t i,
+// y += what entries do to the rows from i on, which move with u as others do with x.
+KP_FN void sweep_product_lanes(const sweep_entries *s, int64_t part, int64_t i, const kp_real *x,
                                const kp_lanes u[3], kp_lanes y[3]) {
-  const sweep_entries *s = &g->entries;
   int64_t e = s->start[part] + i % SWEEP_SLICE, end = s->start[part + 1];
   for (; e < end; e += SWEEP_SLICE) {
     kp_lanes v[3];
-    sweep_others(s, e, g->u, v);
+    sweep_others(s, e, x, v);
     kp_lanes d[3] = { u[0] - v[0], u[1] - v[1], u[2] - v[2] };
     if (s->block != NULL) {
       sweep_add_block(s->block + sweep_at(SWEEP_ELEMENT, e), d, y);
@@ -724,11 +694,9 @@ KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
   y[0] = drag * nx;
   y[1] = drag * ny;
   y[2] = drag * nz;
-  sweep_spread(s, j, u);
-  for (int v = 0; v < 2 * sweep_visits(s, j, i); ++v) {
-    sweep_product_lanes(g, v % 2 * s->slices + j, i + v / 2, u, y);
-  }
-  sweep_fold(s, j, y);
+  sweep_product_lanes(s, j, i, g->u, u, y);
+  sweep_product_lanes(s, s->slices + j, i, g->u, u, y);
+  sweep_add_totals(s, j, i, KP_RECORD, 0, 3, y);
   for (int c = 0; c < 3; ++c) {
     y[c] += m * u[c];
   }
@@ -763,17 +731,17 @@ KP_FN void sweep_corners(const sweep_pull_args *g, int64_t slice, int64_t i, kp_
   }
 }
 
-KP_FN void sweep_pull_lanes(const sweep_pull_args *g, int64_t part, int64_t i, const kp_lanes v[3],
-                            kp_lanes y[3]) {
-  const sweep_entries *s = &g->entries;
+// y += what entries with forces f do to the rows from i on, which move with v as others do with x.
+KP_FN void sweep_pull_lanes(const sweep_entries *s, const kp_real *all, int64_t part, int64_t i,
+                            const kp_real *x, const kp_lanes v[3], kp_lanes y[3]) {
   int64_t e = s->start[part] + i % SWEEP_SLICE, end = s->start[part + 1];
   for (; e < end; e += SWEEP_SLICE) {
     kp_lanes u[3];
-    sweep_others(s, e, g->v, u);
+    sweep_others(s, e, x, u);
     kp_lanes d[3] = { u[0] - v[0], u[1] - v[1], u[2] - v[2] };
-    if (g->f != NULL) {
+    if (all != NULL) {
       kp_lanes f[3];
-      sweep_get(g->f, e, f);
+      sweep_get(all, e, f);
       for (int c = 0; c < 3; ++c) {
         y[c] += f[c];
       }
@@ -795,11 +763,9 @@ KP_FN void sweep_pull(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_
   if (g->force != NULL) {
     sweep_corners(g, j, i, y);
   }
-  sweep_spread(s, j, v);
-  for (int l = 0; l < 2 * sweep_visits(s, j, i); ++l) {
-    sweep_pull_lanes(g, l % 2 * s->slices + j, i + l / 2, v, y);
-  }
-  sweep_fold(s, j, y);
+  sweep_pull_lanes(s, g->f, j, i, g->v, v, y);
+  sweep_pull_lanes(s, g->f, s->slices + j, i, g->v, v, y);
+  sweep_add_totals(s, j, i, KP_RECORD, 0, 3, y);
   sweep_put(g->y, i, i0, i1, y);
 }
 
@@ -882,12 +848,99 @@ KP_FN void sweep_forth(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep
   sweep_put(g->y, i, i0, i1, w);
 }
 
+// ---- shares of wide rows
+
+// What is summed by shares: as sweep_sum does of the earlier or the later side, as sweep_product
+// and as sweep_pull do.
+enum { SWEEP_OF_EARLIER, SWEEP_OF_LATER, SWEEP_OF_PRODUCT, SWEEP_OF_PULL };
+
+typedef struct sweep_share_args {
+  int32_t what;
+  int64_t rows;  // shares are counted from here
+  sweep_entries entries;
+  const int32_t *owner;  // of slices of shares: the row
+  const kp_real *x;      // records of rows
+  const kp_real *f;      // of a pull; NULL: none
+  kp_real *share;        // records
+} sweep_share_args;
+
+KP_FN void sweep_share(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_share_args *g) {
+  (void)k;
+  int64_t i = sweep_first(j, i0);
+  const sweep_entries *s = &g->entries;
+  kp_lanes zero = { 0 }, y[3] = { zero, zero, zero };
+  if (g->what == SWEEP_OF_EARLIER || g->what == SWEEP_OF_LATER) {
+    sweep_sum_lanes(s, g->what * s->slices + j, i, g->x, y);
+  } else {
+    const kp_real *own = g->x + KP_RECORD * (int64_t)g->owner[j - g->rows / SWEEP_SLICE];
+    kp_lanes u[3] = { zero + own[0], zero + own[1], zero + own[2] };
+    for (int side = 0; side < 2; ++side) {
+      if (g->what == SWEEP_OF_PRODUCT) {
+        sweep_product_lanes(s, side * s->slices + j, i, g->x, u, y);
+      } else {
+        sweep_pull_lanes(s, g->f, side * s->slices + j, i, g->x, u, y);
+      }
+    }
+  }
+  sweep_put_records(g->share, i - g->rows, i0 - g->rows, i1 - g->rows, y);
+}
+
+// As sweep_block sums: of earlier colours, then of later ones.
+typedef struct sweep_share_block_args {
+  int64_t rows;
+  sweep_entries entries;
+  kp_real *share;  // SWEEP_BOTH numbers each
+} sweep_share_block_args;
+
+KP_FN void sweep_share_block(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                             const sweep_share_block_args *g) {
+  (void)k;
+  int64_t i = sweep_first(j, i0);
+  const sweep_entries *s = &g->entries;
+  kp_real parts[SWEEP_BLOCK][SWEEP_LANES];
+  for (int side = 0; side < 2; ++side) {
+    kp_lanes zero = { 0 }, sum[SWEEP_BLOCK] = { zero, zero, zero, zero, zero, zero };
+    sweep_block_lanes(s, side * s->slices + j, i, sum);
+    for (int b = 0; b < SWEEP_BLOCK; ++b) {
+      KP_LANES_STORE(parts[b], sum[b]);
+    }
+    for (int64_t r = i0; r < i1; ++r) {
+      for (int b = 0; b < SWEEP_BLOCK; ++b) {
+        g->share[SWEEP_BOTH * (r - g->rows) + side * SWEEP_BLOCK + b] = parts[b][r - i];
+      }
+    }
+  }
+}
+
+// Totals of shares start[k] ... start[k + 1] - 1.
+typedef struct sweep_fold_args {
+  int64_t first;
+  int32_t items, used;  // numbers of a share, and how many of them count
+  const int32_t *start;
+  const kp_real *share;
+  kp_real *total;
+} sweep_fold_args;
+
+KP_FN void sweep_fold(int64_t n, const sweep_fold_args *g) {
+  int64_t k = g->first + n;
+  for (int32_t c = 0; c < g->used; ++c) {
+    kp_real sum = 0;
+    for (int64_t e = g->start[k]; e < g->start[k + 1]; ++e) {
+      sum += g->share[g->items * e + c];
+    }
+    g->total[g->items * k + c] = sum;
+  }
+}
+
 #define DEFORM_SWEEP_KERNELS(POINT, REDUCE, ROW, PAIR)                                             \
   POINT(sweep, fill)                                                                               \
   POINT(sweep, join)                                                                               \
   ROW(blocks, solid)                                                                               \
   POINT(blocks, axis)                                                                              \
   ROW(sweep, block)                                                                                \
+  ROW(sweep, share)                                                                                \
+  ROW(sweep, share_block)                                                                          \
+  POINT(sweep, fold)                                                                               \
   ROW(sweep, weigh)                                                                                \
   POINT(sweep, gather)                                                                             \
   POINT(sweep, scatter)                                                                            \

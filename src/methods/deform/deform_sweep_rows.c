@@ -10,13 +10,13 @@
 
 static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend *backend),
                         kp_backend *backend) {
-  kp_buffer *all[] = { &s->node,         &s->row,     &s->start,  &s->other,      &s->run,
-                       &s->pair,         &s->low,     &s->high,   &s->begins,     &s->pair_start,
-                       &s->pair_springs, &s->parts,   &s->corner, &s->part_start, &s->corner_start,
-                       &s->wide,         &s->springs, &s->pull,   &s->blocks,     &s->block,
-                       &s->inverse,      &s->own,     &s->half,   &s->t,          &s->w,
-                       &s->minus,        &s->right,   &s->change, &s->product,    &s->guess,
-                       &s->wanted };
+  kp_buffer *all[] = { &s->node,         &s->row,     &s->start,   &s->other,      &s->run,
+                       &s->pair,         &s->low,     &s->high,    &s->begins,     &s->pair_start,
+                       &s->pair_springs, &s->parts,   &s->corner,  &s->part_start, &s->corner_start,
+                       &s->wide,         &s->springs, &s->pull,    &s->blocks,     &s->block,
+                       &s->owner,        &s->fold,    &s->share,   &s->total,      &s->inverse,
+                       &s->own,          &s->half,    &s->t,       &s->w,          &s->minus,
+                       &s->right,        &s->change,  &s->product, &s->guess,      &s->wanted };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     each(all[k], backend);
   }
@@ -31,6 +31,11 @@ static void free_one(kp_buffer *buffer, kp_backend *backend) {
   kp_buffer_free(buffer);
 }
 
+static void free_rows(kp_sweep_rows *rows) {
+  kp_buffer_free(&rows->segments);
+  kp_buffer_free(&rows->shares);
+}
+
 void kp_sweep_destroy(kp_sweep **sweep) {
   kp_sweep *s = *sweep;
   if (s == NULL) {
@@ -39,8 +44,9 @@ void kp_sweep_destroy(kp_sweep **sweep) {
   each_buffer(s, free_one, NULL);
   kp_levels_free(&s->levels);
   for (size_t c = 0; c < s->colours.count; ++c) {
-    kp_buffer_free(&s->colours.data[c].segments);
+    free_rows(&s->colours.data[c]);
   }
+  free_rows(&s->whole);
   kp_array_free(&s->colours);
   kp_free(s);
   *sweep = NULL;
@@ -228,22 +234,25 @@ static kp_result colour_nodes(draft *m) {
   return KP_OK;
 }
 
-// `n` slices from a row on.
-static kp_result add_colour(kp_sweep *s, kp_backend *backend, int64_t first, int64_t n) {
-  kp_sweep_colour colour = { .n = n };
-  kp_buffer_init(&colour.segments, backend);
-  KP_TRY(kp_array_push(&s->colours, colour));
-  kp_buffer *segments = &s->colours.data[s->colours.count - 1].segments;
+// `n` slices from one on.
+static kp_result list_slices(kp_buffer *segments, int64_t first, int64_t n) {
   kp_row_segment *runs;
   KP_TRY(kp_buffer_resize(segments, sizeof *runs * (size_t)n));
   KP_TRY(kp_buffer_get(segments, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&runs));
-  for (int64_t k = 0; k < n; ++k) {
-    int64_t i0 = first + k * SWEEP_SLICE;
-    runs[k] = (kp_row_segment){ .j = (int32_t)(i0 / SWEEP_SLICE),
-                                .i0 = (int32_t)i0,
-                                .i1 = (int32_t)(i0 + SWEEP_SLICE) };
+  for (int64_t j = first; j < first + n; ++j) {
+    runs[j - first] = (kp_row_segment){ .j = (int32_t)j,
+                                        .i0 = (int32_t)(j * SWEEP_SLICE),
+                                        .i1 = (int32_t)((j + 1) * SWEEP_SLICE) };
   }
   return KP_OK;
+}
+
+static kp_result add_colour(kp_sweep *s, kp_backend *backend, int64_t n) {
+  kp_sweep_rows rows = { .n = n };
+  kp_buffer_init(&rows.segments, backend);
+  kp_buffer_init(&rows.shares, backend);
+  KP_TRY(kp_array_push(&s->colours, rows));
+  return list_slices(&s->colours.data[s->colours.count - 1].segments, s->rows / SWEEP_SLICE, n);
 }
 
 #define LONG_ROW 256  // neighbours, from which on a row is wide
@@ -268,7 +277,7 @@ static kp_result place_rows(kp_sweep *s, draft *m, kp_backend *backend) {
     int64_t n_slices = n_short + long_place[c];
     place[c] = s->rows;
     long_place[c] = s->rows + n_short * SWEEP_SLICE;
-    KP_TRY(add_colour(s, backend, s->rows, n_slices));
+    KP_TRY(add_colour(s, backend, n_slices));
     s->rows += n_slices * SWEEP_SLICE;
   }
   int32_t *node, *row;
@@ -277,14 +286,10 @@ static kp_result place_rows(kp_sweep *s, draft *m, kp_backend *backend) {
   for (int64_t r = 0; r < s->rows; ++r) {
     node[r] = -1;
   }
-  uint8_t *wide;
-  KP_TRY(room(&s->wide, KP_TYPE_U8, s->rows / SWEEP_SLICE, &wide));
-  memset(wide, 0, (size_t)(s->rows / SWEEP_SLICE));
   for (int64_t i = 0; i < m->n; ++i) {
     int32_t c = m->colour.data[i];
     int64_t r = is_long(m, i) ? long_place[c] : place[c];
     *(is_long(m, i) ? &long_place[c] : &place[c]) += is_long(m, i) ? SWEEP_SLICE : 1;
-    wide[r / SWEEP_SLICE] = is_long(m, i);
     row[i] = (int32_t)r;
     node[r] = (int32_t)(m->first + i);
   }
@@ -311,21 +316,38 @@ typedef struct entry_arrays {
   int64_t apart;
 } entry_arrays;
 
-// Entries of node i on one side, to->apart from each other from e on; returns where the next one
-// would be.
+// One entry of node i; returns where the next one would be.
+static int64_t write_entry(const draft *m, int64_t i, int32_t k, const entry_arrays *to,
+                           int64_t e) {
+  int32_t pair = m->pairs.data[k];
+  to->other[e] = to->row[m->nodes.data[k]];
+  to->pair[e] = 2 * pair;
+  if (m->has_blocks) {
+    (m->nodes.data[k] > i ? to->low : to->high)[pair] = (int32_t)e;
+  } else {
+    bool ends_here = m->a[to->springs[to->start[pair]]] != m->first + i;
+    to->pair[e] += ends_here;
+  }
+  return e + to->apart;
+}
+
+// Those of one side from e on, to->apart from each other; returns as write_entry does.
 static int64_t write_side(const draft *m, int64_t i, int later, const entry_arrays *to, int64_t e) {
   for (int32_t k = m->begin.data[i]; k < m->begin.data[i + 1]; ++k) {
     if (is_later(m, i, m->nodes.data[k]) == later) {
-      int32_t pair = m->pairs.data[k];
-      to->other[e] = to->row[m->nodes.data[k]];
-      to->pair[e] = 2 * pair;
-      if (m->has_blocks) {
-        (m->nodes.data[k] > i ? to->low : to->high)[pair] = (int32_t)e;
-      } else {
-        bool ends_here = m->a[to->springs[to->start[pair]]] != m->first + i;
-        to->pair[e] += ends_here;
+      e = write_entry(m, i, k, to, e);
+    }
+  }
+  return e;
+}
+
+// The same colour by colour, so that rows of neighbours follow each other.
+static int64_t write_wide(const draft *m, int64_t i, int later, const entry_arrays *to, int64_t e) {
+  for (int32_t c = 0; c < (int32_t)m->seen.count; ++c) {
+    for (int32_t k = m->begin.data[i]; k < m->begin.data[i + 1]; ++k) {
+      if (is_later(m, i, m->nodes.data[k]) == later && m->colour.data[m->nodes.data[k]] == c) {
+        e = write_entry(m, i, k, to, e);
       }
-      e += to->apart;
     }
   }
   return e;
@@ -369,49 +391,160 @@ static kp_result find_runs(kp_sweep *s, const int32_t *pair, int32_t *other) {
   return KP_OK;
 }
 
-static kp_result fill_entries(kp_sweep *s, const draft *m) {
-  int64_t n_slices = s->rows / SWEEP_SLICE, n_sides = 2 * n_slices;
-  int32_t *node, *row, *start, *other, *pair;
+// ---- wide rows ----------------------------------------------------------------------------------
+
+// Slices of shares that the entries of node i take.
+static int64_t shares_of(const draft *m, int64_t i) {
+  int32_t early = count_side(m, i, 0), late = count_side(m, i, 1);
+  int64_t most = early > late ? early : late, slice = SWEEP_SHARE * SWEEP_SLICE;
+  return (most + slice - 1) / slice;
+}
+
+static int64_t totals_of(int64_t n_slices) {
+  return (n_slices * SWEEP_SLICE + SWEEP_FOLD - 1) / SWEEP_FOLD;
+}
+
+// Shares and totals of the wide rows of a colour, whose slices begin at `slice`.
+static kp_result share_colour(kp_sweep *s, const draft *m, kp_sweep_rows *rows, int64_t slice) {
+  const int32_t *node;
+  int32_t *wide, *owner, *fold;
   KP_TRY(kp_buffer_get(&s->node, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&node));
-  const uint8_t *wide;
-  KP_TRY(kp_buffer_get(&s->wide, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&wide));
-  KP_TRY(kp_buffer_get(&s->row, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&row));
-  KP_TRY(room(&s->start, KP_TYPE_I32, n_sides + 1, &start));
-  start[0] = 0;
-  for (int64_t k = 0; k < n_sides; ++k) {
-    int32_t width = 0;
-    for (int64_t r = k % n_slices * SWEEP_SLICE; r < (k % n_slices + 1) * SWEEP_SLICE; ++r) {
-      int32_t length = node[r] < 0 ? 0 : count_side(m, node[r] - m->first, (int)(k / n_slices));
-      width = length > width ? length : width;
+  KP_TRY(kp_buffer_get(&s->wide, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&wide));
+  KP_TRY(kp_buffer_get(&s->owner, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&owner));
+  KP_TRY(kp_buffer_get(&s->fold, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&fold));
+  int64_t first = s->rows / SWEEP_SLICE, begin = s->slices;
+  rows->totals.first = s->whole.totals.n;
+  for (int64_t j = slice; j < slice + rows->n; ++j) {
+    int64_t r = j * SWEEP_SLICE, i = node[r] - m->first;
+    if (node[r] < 0 || !is_long(m, i)) {
+      continue;
     }
-    width = wide[k % n_slices] ? (width + SWEEP_SLICE - 1) / SWEEP_SLICE : width;
-    start[k + 1] = start[k] + width * SWEEP_SLICE;
+    int64_t n = shares_of(m, i), n_totals = totals_of(n), total = s->whole.totals.n;
+    wide[2 * j] = (int32_t)total;
+    wide[2 * j + 1] = (int32_t)(total + n_totals);
+    for (int64_t k = 0; k < n; ++k) {
+      owner[s->slices - first + k] = (int32_t)r;
+    }
+    for (int64_t k = 0; k < n_totals; ++k) {
+      fold[total + k] = (int32_t)((s->slices - first) * SWEEP_SLICE + k * SWEEP_FOLD);
+    }
+    s->slices += n;
+    s->whole.totals.n += n_totals;
+    fold[s->whole.totals.n] = (int32_t)((s->slices - first) * SWEEP_SLICE);
+    for (int side = 0; side < 2; ++side) {
+      rows->has_side[side] = rows->has_side[side] || count_side(m, i, side) > 0;
+    }
   }
-  s->n_entries = start[n_sides];
-  KP_TRY(room(&s->other, KP_TYPE_I32, s->n_entries, &other));
-  KP_TRY(room(&s->pair, KP_TYPE_I32, s->n_entries, &pair));
-  entry_arrays to = { .row = row, .other = other, .pair = pair };
+  rows->totals.n = s->whole.totals.n - rows->totals.first;
+  rows->n_shares = s->slices - begin;
+  return list_slices(&rows->shares, begin, rows->n_shares);
+}
+
+// All slices, and the shares of wide rows behind those of rows.
+static kp_result place_shares(kp_sweep *s, const draft *m) {
+  int64_t n = s->rows / SWEEP_SLICE, n_shares = 0, n_totals = 0, slice = 0;
+  for (int64_t i = 0; i < m->n; ++i) {
+    n_shares += is_long(m, i) ? shares_of(m, i) : 0;
+    n_totals += is_long(m, i) ? totals_of(shares_of(m, i)) : 0;
+  }
+  int32_t *wide, *unused;
+  KP_TRY(room(&s->wide, KP_TYPE_I32, 2 * n, &wide));
+  memset(wide, 0, sizeof *wide * 2 * (size_t)n);
+  KP_TRY(room(&s->owner, KP_TYPE_I32, n_shares, &unused));
+  KP_TRY(room(&s->fold, KP_TYPE_I32, n_totals + 1, &unused));
+  s->slices = s->whole.n = n;
+  for (size_t c = 0; c < s->colours.count; ++c) {
+    KP_TRY(share_colour(s, m, &s->colours.data[c], slice));
+    slice += s->colours.data[c].n;
+  }
+  s->whole.n_shares = n_shares;
+  KP_TRY(list_slices(&s->whole.segments, 0, n));
+  KP_TRY(list_slices(&s->whole.shares, n, n_shares));
+  KP_TRY(kp_vector_resize(&s->share, SWEEP_BOTH * SWEEP_SLICE * n_shares));
+  return kp_vector_resize(&s->total, SWEEP_BOTH * n_totals);
+}
+
+// Entries of a side in the longest row of a slice; wide rows have theirs in shares.
+static int32_t width_of(const draft *m, const int32_t *node, int64_t slice, int side) {
+  int32_t width = 0;
+  for (int64_t r = slice * SWEEP_SLICE; r < (slice + 1) * SWEEP_SLICE; ++r) {
+    bool has_entries = node[r] >= 0 && !is_long(m, node[r] - m->first);
+    int32_t length = has_entries ? count_side(m, node[r] - m->first, side) : 0;
+    width = length > width ? length : width;
+  }
+  return width;
+}
+
+// Where the entries of slices begin, those of earlier colours before all of later ones.
+static void size_entries(kp_sweep *s, const draft *m, const int32_t *node, const int32_t *owner,
+                         int32_t *start) {
+  int64_t n = s->rows / SWEEP_SLICE, done = 0;
+  start[0] = 0;
+  for (int64_t k = 0; k < 2 * s->slices; ++k) {
+    int64_t slice = k % s->slices, width;
+    int side = (int)(k / s->slices);
+    if (slice < n) {
+      width = width_of(m, node, slice, side);
+    } else {
+      bool is_next = slice > n && owner[slice - n] == owner[slice - n - 1];
+      done = is_next ? done + SWEEP_SHARE * SWEEP_SLICE : 0;
+      int64_t left = count_side(m, node[owner[slice - n]] - m->first, side) - done;
+      width = left < 0 ? 0 : (left + SWEEP_SLICE - 1) / SWEEP_SLICE;
+      width = width < SWEEP_SHARE ? width : SWEEP_SHARE;
+    }
+    start[k + 1] = start[k] + (int32_t)width * SWEEP_SLICE;
+  }
+  s->n_entries = start[2 * s->slices];
+}
+
+// Entries that hold nothing, of row r.
+static void pad(const entry_arrays *to, int64_t e, int64_t end, int64_t r) {
+  for (; e < end; e += to->apart) {
+    to->other[e] = (int32_t)r;
+    to->pair[e] = -1;
+  }
+}
+
+static void write_entries(const kp_sweep *s, const draft *m, const int32_t *node,
+                          const int32_t *owner, const int32_t *start, entry_arrays *to) {
+  int64_t n = s->rows / SWEEP_SLICE;
+  for (int side = 0; side < 2; ++side) {
+    const int32_t *at = start + side * s->slices;
+    to->apart = SWEEP_SLICE;
+    for (int64_t r = 0; r < s->rows; ++r) {
+      int64_t slice = r / SWEEP_SLICE, e = at[slice] + r % SWEEP_SLICE, i = node[r] - m->first;
+      bool has_entries = node[r] >= 0 && !is_long(m, i);
+      pad(to, has_entries ? write_side(m, i, side, to, e) : e, at[slice + 1], r);
+    }
+    to->apart = 1;
+    for (int64_t slice = n; slice < s->slices;) {
+      int32_t r = owner[slice - n];
+      int64_t e = write_wide(m, node[r] - m->first, side, to, at[slice]);
+      while (slice < s->slices && owner[slice - n] == r) {
+        ++slice;
+      }
+      pad(to, e, at[slice], r);
+    }
+  }
+}
+
+static kp_result fill_entries(kp_sweep *s, const draft *m) {
+  const int32_t *node, *owner;
+  int32_t *start;
+  entry_arrays to = { 0 };
+  KP_TRY(kp_buffer_get(&s->node, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&node));
+  KP_TRY(kp_buffer_get(&s->owner, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&owner));
+  KP_TRY(kp_buffer_get(&s->row, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.row));
+  KP_TRY(room(&s->start, KP_TYPE_I32, 2 * s->slices + 1, &start));
+  size_entries(s, m, node, owner, start);
+  KP_TRY(room(&s->other, KP_TYPE_I32, s->n_entries, &to.other));
+  KP_TRY(room(&s->pair, KP_TYPE_I32, s->n_entries, &to.pair));
   KP_TRY(room(&s->low, KP_TYPE_I32, s->n_pairs, &to.low));
   KP_TRY(room(&s->high, KP_TYPE_I32, s->n_pairs, &to.high));
   KP_TRY(kp_buffer_get(&s->pair_springs, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.springs));
   KP_TRY(kp_buffer_get(&s->pair_start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.start));
-  for (int64_t k = 0; k < n_sides; ++k) {
-    for (int64_t l = 0; l < SWEEP_SLICE; ++l) {
-      int64_t r = k % n_slices * SWEEP_SLICE + l, e = start[k] + l;
-      if (wide[k % n_slices] && l > 0) {
-        break;  // the first row has all of them
-      }
-      to.apart = wide[k % n_slices] ? 1 : SWEEP_SLICE;
-      if (node[r] >= 0) {
-        e = write_side(m, node[r] - m->first, (int)(k / n_slices), &to, e);
-      }
-      for (; e < start[k + 1]; e += to.apart) {
-        other[e] = (int32_t)r;
-        pair[e] = -1;
-      }
-    }
-  }
-  return find_runs(s, pair, other);
+  write_entries(s, m, node, owner, start, &to);
+  return find_runs(s, to.pair, to.other);
 }
 
 // Whether the first spring of a pair begins at its lower node.
@@ -577,11 +710,13 @@ static kp_result make(kp_deform *d, const kp_deform_group *group, kp_backend *ba
   KP_TRY(find_pairs(s, m));
   KP_TRY(colour_nodes(m));
   KP_TRY(place_rows(s, m, backend));
+  KP_TRY(place_shares(s, m));
   KP_TRY(fill_entries(s, m));
   if (s->has_blocks) {
     KP_TRY(make_blocks(d, group, s, m));
   }
-  if (!s->has_blocks) {
+  // bodies of edges gain less by levels than these cost (15 % of the iterations)
+  if (!s->has_blocks && !s->has_wide) {
     KP_TRY(make_levels(d, backend, s, m));
   }
   return make_vectors(s);
@@ -605,6 +740,8 @@ kp_result kp_sweep_make(kp_deform *d, const kp_deform_group *group, kp_backend *
   s->has_springs = group->springs.n > 0;
   s->has_blocks = group->tets.n > 0;
   each_buffer(s, init_one, backend);
+  kp_buffer_init(&s->whole.segments, backend);
+  kp_buffer_init(&s->whole.shares, backend);
   draft m = { .first = group->nodes.first, .n = group->nodes.n, .has_blocks = s->has_blocks };
   kp_result result = make(d, group, backend, s, &m);
   free_draft(&m);
