@@ -26,4 +26,8 @@ end
 for k = 0, 4 do log("log" .. k, 2 * math.pi * (k + 0.2) / 5, 0.26) end
 
 output { frames = 96, fps = 24 }
-render { background = "dark", box = false, camera_zoom = 1.3, camera_elevation_deg = 10 }
+-- at night: the fire lights the ground and the smoke
+render {
+  background = "dark", box = false, sun_strength = 0.08, sky_strength = 0.35, exposure = 0.4,
+  camera_position = {0.9, 0.75, 2.75}, camera_target = {0, 0.62, 0},
+}

@@ -6,7 +6,7 @@ grid { cell = 0.06 / 24 }
 smoke "flame" {
   empty = true,
   burn_rate = 40, ignition = 700, heat = 1500, soot = 0.03, expansion = 1.3,
-  radiation = 26000, hottest = 1900, cooling = 6, dissipation = 8,
+  radiation = 26000, hottest = 2100, cooling = 16, dissipation = 8,
   lift = 0.008,
 }
 
@@ -26,4 +26,7 @@ collider "string" {
 }
 
 output { frames = 72, fps = 24 }
-render { background = "dark", box = false }
+render {
+  background = "dark", box = false, sun_strength = 0.1, sky_strength = 0.35, exposure = 0.5,
+  camera_position = {0.05, 0.085, 0.235}, camera_target = {0, 0.05, 0},
+}

@@ -27,4 +27,8 @@ vortices "rolls" {
 }
 
 output { frames = 84, fps = 24 }
-render { background = "dark", box = false, camera_zoom = 1.3 }
+-- at night: the fire lights the ground
+render {
+  background = "dark", box = false, sun_strength = 0.12, sky_strength = 0.35, exposure = 0.6,
+  camera_position = {3.7, 2.1, 8.2}, camera_target = {0, 1.75, 0},
+}

@@ -5,7 +5,7 @@ fire "flame" { method = "vortex", particles = 4000, emitter = "sphere", radius =
 vortex_fire { limit = 60, bright = 4 }
 
 output { frames = 60, fps = 30 }
-look "flame" { glow = 0.2 }
+look "flame" { glow = 0.028, texture = "gauss", radius_scale = 3 }
 render {
   background = "dark", ground = "none", box = false,
   camera_position = {0, 0.8, 4.2}, camera_target = {0, 0.8, 0},

@@ -41,8 +41,8 @@ kp_light kp_light_make(const kp_light_def *def) {
   kp_light light = { .sky = sky, .z_up = def->up.z > 0.5 };
   light.up = def->up;
   light.sun = def->sun;
-  light.zenith = b->zenith;
-  light.horizon = b->horizon;
+  light.zenith = kp_rgb_scale(b->zenith, sky);
+  light.horizon = kp_rgb_scale(b->horizon, sky);
   light.ground = b->ground;
   light.sun_color = kp_rgb_scale(b->sun, 0.95f * sun);
   light.ambient_up = kp_rgb_scale(b->sky, 0.55f * sky);

@@ -47,7 +47,7 @@ static const kp_param render_rows[] = {
     "Direction towards the sun; {0, 0, 0} puts it over the camera's left shoulder."),
   R(sun_strength, REAL, "", 0, 100, "Brightness of the sun; 1 is a clear day."),
   R(sun_size_deg, REAL, "degree", 0, 60, "Width of the sun's disc: larger is softer."),
-  R(sky_strength, REAL, "", 0, 100, "Brightness of the light from all around."),
+  R(sky_strength, REAL, "", 0, 100, "Brightness of the sky and of its light from all around."),
   R(occlusion, REAL, "", 0, 1, "How much crevices darken."),
   R(exposure, REAL, "stops", -20, 20, "Brightness of the picture; +1 doubles it."),
   R(ground_height, REAL, "m", -1e9, 1e9, "Ground above the bottom of the domain."),

@@ -350,10 +350,10 @@ static kp_result check_name(const kp_scene *scene, const kp_scene_kind *kind, co
                      quoted);
     }
   }
-  // extra kinds also name what a run makes of entities, such as "surface of water"
+  // extra kinds also name what a run makes of entities, such as "surface of water", "water.markers"
   static const char all_letters[] =
-      " *abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-  const char *letters = kind->is_extra ? all_letters : all_letters + 2;
+      " .*abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  const char *letters = kind->is_extra ? all_letters : all_letters + 3;
   size_t length = strlen(name);
   if (length == 0 || length > NAME_LIMIT || strspn(name, letters) != length) {
     return kp_fail(KP_ERROR_SCENE, "%s \"%s\": a name has 1 to 64 letters, digits, '_' or '-'",

@@ -512,6 +512,17 @@ static void test_extras(void **state) {
   kp_text_free(&used);
   kp_scene_free(&scene);
 
+  // looks name what a run makes of entities; entities do not
+  assert_ok(load_with(WATER "look 'surface of water' { zoom = 3 }\n"
+                            "look 'water.markers' { zoom = 2 }\n",
+                      &options, &scene));
+  look = kp_scene_extra_at(scene, "look", 1, &name);
+  assert_string_equal(name, "water.markers");
+  assert_near(look->zoom, 2.0, 0.0);
+  kp_scene_free(&scene);
+  assert_fails(KP_ERROR_SCENE, "a name has 1 to 64 letters",
+               load_with(WATER "body 'a.b' { shape = sphere { radius = 0.1 } }", &options, &scene));
+
   assert_fails(KP_ERROR_SCENE, "output.image: unknown key 'zom', did you mean 'zoom'?",
                load_with(WATER "output { image = { zom = 1 } }", &options, &scene));
   assert_fails(KP_ERROR_SCENE, "output: unknown key 'imag', did you mean 'image'?",

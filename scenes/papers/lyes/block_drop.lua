@@ -9,4 +9,4 @@ liquid "water" {
 
 output { frames = 120, fps = 60 }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.3, gloss = 0.4 }
-render { camera_azimuth_deg = 25, camera_elevation_deg = 18, camera_zoom = 1.05, background = "sky" }
+render { camera_position = {0.95, 0.30, 1.5}, camera_target = {0.02, -0.32, 0}, box = false, background = "sky" }

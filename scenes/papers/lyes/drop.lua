@@ -16,4 +16,4 @@ water("pool", box { min = {-0.5, -0.5, -0.5}, max = {0.5, -0.27, 0.5} }, {0, 0, 
 water("drop", sphere { center = {0, 0.0, 0}, radius = 0.06 }, {0, -3, 0})
 
 output { frames = 90, fps = 60, surface = { from = "all", join = true, field = "anisotropic" } }
-render { camera_azimuth_deg = 24, camera_elevation_deg = 24, camera_zoom = 1.3, background = "sky" }
+render { camera_position = {0.95, 0.36, 1.5}, camera_target = {0.02, -0.34, 0}, box = false, background = "sky" }

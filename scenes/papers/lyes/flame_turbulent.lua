@@ -11,7 +11,7 @@ fire "flame" {
 vortex_fire { cell = 0.05, limit = 120, shedding = 40, rise_rate = 6, lightness = 0.02, reach = 2.6, bright = 8 }
 
 output { frames = 120, fps = 60 }
-look "flame" { glow = 0.1 }
+look "flame" { glow = 0.03, texture = "gauss", radius_scale = 2.2 }
 render {
   background = "dark", ground = "none", box = false,
   camera_position = {0, 0.8, 3.8}, camera_target = {0, 0.75, 0},

@@ -9,7 +9,7 @@ fire "flame" {
 vortex_fire { cell = 0.04, reach = 2.6, limit = 60, shedding = 20, rise_rate = 10, lightness = 0.005, bright = 8 }
 
 output { frames = 120, fps = 60 }
-look "flame" { glow = 0.1 }
+look "flame" { glow = 0.014, texture = "gauss", radius_scale = 3.6 }
 render {
   background = "dark", ground = "none", box = false,
   camera_position = {0, 0.9, 4.2}, camera_target = {0, 0.9, 0},

@@ -19,4 +19,4 @@ output { frames = 150, fps = 60, surface = { from = "all", join = true, field = 
 for _, name in ipairs { "pool", "raised" } do
   look(name) { color_by = "velocity", color_map = "water", range_max = 1.5, smooth = 1, gloss = 0.8 }
 end
-render { camera_azimuth_deg = 24, camera_elevation_deg = 24, camera_zoom = 1.3, background = "sky" }
+render { camera_position = {0.95, 0.36, 1.5}, camera_target = {0.02, -0.34, 0}, box = false, background = "sky" }

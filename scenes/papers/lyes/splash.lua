@@ -16,4 +16,4 @@ water("pool", box { min = {-0.5, -0.5, -0.5}, max = {0.5, -0.26, 0.5} }, {0, 0, 
 water("block", sphere { center = {0, 0.05, 0}, radius = 0.16 }, {0, -3.5, 0})
 
 output { frames = 120, fps = 60, surface = { from = "all", join = true, field = "anisotropic" } }
-render { camera_azimuth_deg = 24, camera_elevation_deg = 24, camera_zoom = 1.3, background = "sky" }
+render { camera_position = {0.95, 0.40, 1.5}, camera_target = {0.02, -0.30, 0}, box = false, background = "sky" }

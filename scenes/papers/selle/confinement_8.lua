@@ -12,4 +12,4 @@ source "vent" {
 
 output { frames = 72, fps = 24 }
 look "plume" { color = {0.92, 0.92, 0.94} }
-render { background = "dark", box = false, camera_zoom = 1.5 }
+render { background = "dark", box = false, camera_position = {0.5, 0.75, 2.75}, camera_target = {0.5, 0.52, 0.5} }

@@ -18,4 +18,9 @@ vortices "swarm" {
 look "swarm" { visible = false }
 
 output { frames = 96, fps = 24 }
-render { background = "dark", box = false, camera_zoom = 1.4 }
+-- soot, lit by what burns inside
+look "cloud" { color = {0.42, 0.38, 0.36} }
+render {
+  background = "dark", box = false, sun_strength = 0.45, sky_strength = 0.6,
+  camera_position = {1.45, 0.62, 2.15}, camera_target = {0.5, 0.43, 0.5},
+}
