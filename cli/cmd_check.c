@@ -45,16 +45,33 @@ static void print_seconds(double seconds) {
   }
 }
 
+#define NAMES_SHOWN 5
+
+// "body        7: ball, box, can, crate, crate2 ..."; nothing where there is none. Names lie
+// `stride` bytes apart.
+static void print_names(const char *word, size_t n, const char *names, size_t stride) {
+  if (n == 0) {
+    return;
+  }
+  (void)printf("%-11s %zu: ", word, n);
+  for (size_t i = 0; i < n && i < NAMES_SHOWN; ++i) {
+    (void)printf("%s%s", i > 0 ? ", " : "", names + i * stride);
+  }
+  (void)printf("%s\n", n > NAMES_SHOWN ? " ..." : "");
+}
+
 static void print_scene(const kp_scene *scene, const kp_world_size *size_of_world) {
   const kp_spec *spec = kp_scene_spec(scene);
   const kp_output_def *output = kp_scene_output(scene);
   kp_vec3 size = kp_vec3_sub(spec->domain.max, spec->domain.min);
   (void)printf("domain      %g x %g x %g m, %lldD\n", size.x, size.y, size.z,
                (long long)spec->domain.dimension);
-  (void)printf(
-      "liquids     %zu\ncolliders   %zu\nbodies      %zu\nemitters    %zu\nsinks       %zu\n",
-      spec->liquids.count, spec->colliders.count, spec->bodies.count, spec->emitters.count,
-      spec->sinks.count);
+#define X(word, plural)                                                                            \
+  print_names(#word, spec->plural.count,                                                           \
+              spec->plural.count > 0 ? spec->plural.data[0].name : NULL,                           \
+              sizeof spec->plural.data[0]);
+  KP_SPEC_ENTITIES(X)
+#undef X
   (void)printf("particles   %lld", (long long)size_of_world->particles);
   if (size_of_world->to_come > 0) {
     (void)printf(", and up to %lld from emitters", (long long)size_of_world->to_come);

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/frames.h"
@@ -82,7 +83,10 @@ static kp_result export_all(const kp_frame_list *frames, const kp_exporter *expo
   if (result == KP_OK && exporter->finish != NULL) {
     result = exporter->finish(folder, &list);
   }
-  if (result == KP_OK) {
+  if (result == KP_OK && list.count == 0) {
+    kp_log(KP_LOG_WARN, "export", "%s: no file, since these frames hold nothing for it. %s",
+           exporter->name, exporter->text);
+  } else if (result == KP_OK) {
     (void)printf("%s: %zu files of %zu frames in %s\n", exporter->name, list.count,
                  frames->end - frames->begin, folder);
   }

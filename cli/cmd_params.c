@@ -5,6 +5,7 @@
 #include "scene/reference.h"
 
 static const kp_option options[] = {
+  { "list", 'l', NULL, "entities and shapes alone, a line each" },
   { "markdown", 0, NULL, "as the pages of the reference manual" },
 };
 
@@ -12,8 +13,10 @@ static const kp_command command = {
   "params",
   "[NAME] [options]",
   "Prints every key a scene may use, with unit, range, default and meaning: of one entity or\n"
-  "shape, or of all of them.",
+  "shape, or of all of them. Any other word is looked for in the keys and their meanings.",
+  "  kelpie params --list\n"
   "  kelpie params liquid\n"
+  "  kelpie params knit\n"
   "  kelpie params --markdown > reference.md",
   options,
   sizeof options / sizeof options[0],
@@ -33,10 +36,14 @@ int cmd_params(int argc, char **argv) {
   kp_text text = { 0 };
   const char *name = arguments.plain.count > 0 ? arguments.plain.data[0] : NULL;
   kp_result result;
-  if (kp_arguments_has(&arguments, "markdown")) {
-    result = name == NULL
-                 ? kp_reference_markdown(all.extras, all.n_extras, &text)
-                 : kp_fail(KP_ERROR_ARGUMENT, "--markdown prints all: leave out '%s'", name);
+  bool is_manual = kp_arguments_has(&arguments, "markdown");
+  if (name != NULL && (is_manual || kp_arguments_has(&arguments, "list"))) {
+    result = kp_fail(KP_ERROR_ARGUMENT, "--%s prints all: leave out '%s'",
+                     is_manual ? "markdown" : "list", name);
+  } else if (is_manual) {
+    result = kp_reference_markdown(all.extras, all.n_extras, &text);
+  } else if (kp_arguments_has(&arguments, "list")) {
+    result = kp_reference_list(all.extras, all.n_extras, &text);
   } else {
     result = kp_reference_print(name, all.extras, all.n_extras, &text);
   }

@@ -69,6 +69,7 @@ typedef struct render_job {
   kp_environment environment;
   kp_backend *backend;  // NULL: as render.method says, on this processor
   bool has_warned;      // that the backend does not draw all there is
+  bool has_seen_looks;  // that all of them fit something
   kp_video *video;
   char video_path[KP_PATH_SIZE];
   bool is_following;
@@ -107,65 +108,55 @@ static bool is_same_color(kp_vec3 a, kp_vec3 b) {
   return a.x == b.x && a.y == b.y && a.z == b.z;
 }
 
-// What the scene gives a colour of its own is drawn in it; the rest is left to the renderer.
+// The colour of an entity, unless the scene has a look for it.
+static kp_result add_color(render_job *job, const char *name, kp_vec3 color, double gloss) {
+  kp_look_def look = plain_look(color);
+  look.gloss = gloss;
+  return has_look(job, name) ? KP_OK : add_look(job, name, &look);
+}
+
+// A population of many sizes is several sets: sand, sand.1, sand.2.
+static kp_result add_grain_colors(render_job *job, const kp_grains_def *def, double gloss) {
+  for (int k = 0; k < GRAIN_CLASSES; ++k) {
+    char name[48];
+    (void)snprintf(name, sizeof name, k == 0 ? "%.40s" : "%.36s.%d", def->name, k);
+    KP_TRY(add_color(job, name, def->color, gloss));
+  }
+  return KP_OK;
+}
+
+// Entities are drawn in their colours; liquids and colliders of the usual colour are left to the
+// renderer, which knows water and walls.
 static kp_result add_entity_looks(render_job *job) {
   const kp_spec *spec = kp_scene_spec(job->scene);
+  const double gloss = kp_default_look_def().gloss;
   kp_vec3 liquid = kp_default_liquid_def().color, collider = kp_default_collider_def().color;
-  kp_vec3 body = kp_default_body_def().color;
   for (size_t i = 0; i < spec->liquids.count; ++i) {
     const kp_liquid_def *def = &spec->liquids.data[i];
-    kp_look_def look = plain_look(def->color);
-    if (!is_same_color(def->color, liquid) && !has_look(job, def->name)) {
-      KP_TRY(add_look(job, def->name, &look));
-    }
-  }
-  for (size_t i = 0; i < spec->grains.count; ++i) {
-    const kp_grains_def *def = &spec->grains.data[i];
-    kp_look_def look = plain_look(def->color);
-    // a population of many sizes is several sets: sand, sand.1, sand.2
-    for (int k = 0; k < GRAIN_CLASSES; ++k) {
-      char name[48];
-      (void)snprintf(name, sizeof name, k == 0 ? "%.40s" : "%.36s.%d", def->name, k);
-      if (!has_look(job, name)) {
-        KP_TRY(add_look(job, name, &look));
-      }
+    if (!is_same_color(def->color, liquid)) {
+      KP_TRY(add_color(job, def->name, def->color, gloss));
     }
   }
   for (size_t i = 0; i < spec->colliders.count; ++i) {
     const kp_collider_def *def = &spec->colliders.data[i];
-    kp_look_def look = plain_look(def->color);
-    if (!is_same_color(def->color, collider) && !has_look(job, def->name)) {
-      KP_TRY(add_look(job, def->name, &look));
+    if (!is_same_color(def->color, collider)) {
+      KP_TRY(add_color(job, def->name, def->color, gloss));
     }
+  }
+  for (size_t i = 0; i < spec->grains.count; ++i) {
+    KP_TRY(add_grain_colors(job, &spec->grains.data[i], gloss));
   }
   for (size_t i = 0; i < spec->hairs.count; ++i) {
-    const kp_hair_def *def = &spec->hairs.data[i];
-    kp_look_def look = plain_look(def->color);
-    look.gloss = HAIR_GLOSS;
-    if (!has_look(job, def->name)) {
-      KP_TRY(add_look(job, def->name, &look));
-    }
+    KP_TRY(add_color(job, spec->hairs.data[i].name, spec->hairs.data[i].color, HAIR_GLOSS));
   }
   for (size_t i = 0; i < spec->cloths.count; ++i) {
-    const kp_cloth_def *def = &spec->cloths.data[i];
-    kp_look_def look = plain_look(def->color);
-    if (!has_look(job, def->name)) {
-      KP_TRY(add_look(job, def->name, &look));
-    }
+    KP_TRY(add_color(job, spec->cloths.data[i].name, spec->cloths.data[i].color, gloss));
   }
   for (size_t i = 0; i < spec->softs.count; ++i) {
-    const kp_soft_def *def = &spec->softs.data[i];
-    kp_look_def look = plain_look(def->color);
-    if (!has_look(job, def->name)) {
-      KP_TRY(add_look(job, def->name, &look));
-    }
+    KP_TRY(add_color(job, spec->softs.data[i].name, spec->softs.data[i].color, gloss));
   }
   for (size_t i = 0; i < spec->bodies.count; ++i) {
-    const kp_body_def *def = &spec->bodies.data[i];
-    kp_look_def look = plain_look(def->color);
-    if (!is_same_color(def->color, body) && !has_look(job, def->name)) {
-      KP_TRY(add_look(job, def->name, &look));
-    }
+    KP_TRY(add_color(job, spec->bodies.data[i].name, spec->bodies.data[i].color, gloss));
   }
   return KP_OK;
 }
@@ -395,6 +386,46 @@ static void warn_of_obstacle(render_job *job, const kp_render_scene *scene) {
   }
 }
 
+static bool is_in_frame(const kp_frame *frame, const char *name) {
+  bool is_there = false;
+  for (size_t i = 0; i < frame->n_sets; ++i) {
+    is_there = is_there || strcmp(frame->sets[i].name, name) == 0;
+  }
+  for (size_t i = 0; i < frame->n_meshes; ++i) {
+    is_there = is_there || strcmp(frame->meshes[i].name, name) == 0;
+  }
+  for (size_t i = 0; i < frame->n_curves; ++i) {
+    is_there = is_there || strcmp(frame->curves[i].name, name) == 0;
+  }
+  for (size_t i = 0; i < frame->n_volumes; ++i) {
+    is_there = is_there || strcmp(frame->volumes[i].name, name) == 0;
+  }
+  return is_there;
+}
+
+// Whether the scene has something of this name: what is not in this frame may come later.
+static bool is_in_scene(const kp_spec *spec, const char *name) {
+  bool is_there = false;
+#define X(word, plural)                                                                            \
+  for (size_t i = 0; i < spec->plural.count; ++i) {                                                \
+    is_there = is_there || strcmp(spec->plural.data[i].name, name) == 0;                           \
+  }
+  KP_SPEC_ENTITIES(X)
+#undef X
+  return is_there;
+}
+
+// With the first picture: a look of a misspelt name draws nothing.
+static void warn_of_idle_looks(render_job *job, const kp_frame *frame) {
+  const char *name;
+  for (size_t i = 0; kp_scene_extra_at(job->scene, KP_EXTRA_LOOK, i, &name) != NULL; ++i) {
+    if (!is_in_frame(frame, name) && !is_in_scene(kp_scene_spec(job->scene), name)) {
+      kp_log(KP_LOG_WARN, "render", "look \"%s\": there is nothing of this name to draw", name);
+    }
+  }
+  job->has_seen_looks = true;
+}
+
 static kp_result render_one(render_job *job, size_t index) {
   char path[KP_PATH_SIZE];
   kp_frame *frame = NULL;
@@ -406,6 +437,9 @@ static kp_result render_one(render_job *job, size_t index) {
   }
   KP_TRY(kp_frame_list_path(&job->frames, index, path));
   KP_TRY(kp_frame_load(path, &frame));
+  if (!job->has_seen_looks) {
+    warn_of_idle_looks(job, frame);
+  }
   kp_result result =
       kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius, &scene);
   if (result == KP_OK) {

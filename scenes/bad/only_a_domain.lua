@@ -1,3 +1,3 @@
--- expect: nothing can ever move: there is no liquid
+-- expect: nothing can ever move: there is no liquid, gas, cloth, hair, soft or free body
 -- exit: 3
 domain { max = {2, 2, 2} }

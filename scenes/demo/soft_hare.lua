@@ -3,7 +3,7 @@ domain { min = {-0.6, 0, -0.6}, max = {0.6, 1.2, 0.6} }
 simulation { dt_max = 1/120 }
 solids { inner = 4 }
 soft "hare" {
-  shape = mesh { file = "meshes/hare.obj" }, spacing = 0.05,
+  shape = mesh { file = "meshes/hare.obj" }, spacing = 0.03,
   young = 4e4, poisson = 0.42, damping = 0.02, density = 400,
   position = {0, 0.45, 0}, rotation_deg = {0, 30, 0}, self = false, color = {0.50, 0.28, 0.15},
 }

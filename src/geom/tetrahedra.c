@@ -267,6 +267,49 @@ kp_result kp_tet_mesh_box(kp_aabb box, double spacing, kp_tet_mesh *mesh) {
   return kp_tet_mesh_check(mesh, "box");
 }
 
+// ---- pieces -------------------------------------------------------------------------------------
+
+// Trees of vertices, by the parent of each; ways are halved on the way up.
+static kp_index root_of(kp_index *parent, kp_index v) {
+  while (parent[v] != v) {
+    parent[v] = parent[parent[v]];
+    v = parent[v];
+  }
+  return v;
+}
+
+kp_result kp_tet_mesh_count_pieces(const kp_tet_mesh *mesh, kp_index *count, kp_index *smallest) {
+  size_t n = (size_t)mesh->n_vertices;
+  kp_index *parent = kp_alloc_zero(2 * n * sizeof *parent, KP_MEMORY_MESH);
+  if (parent == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  kp_index *size = parent + n, least = mesh->n_vertices;
+  for (kp_index v = 0; v < mesh->n_vertices; ++v) {
+    parent[v] = v;
+  }
+  for (kp_index t = 0; t < mesh->n_tets; ++t) {
+    for (int c = 1; c < 4; ++c) {
+      kp_index a = root_of(parent, mesh->tets[t].v[0]), b = root_of(parent, mesh->tets[t].v[c]);
+      parent[a > b ? a : b] = a > b ? b : a;
+    }
+  }
+  *count = 0;
+  for (kp_index v = 0; v < mesh->n_vertices; ++v) {
+    kp_index root = root_of(parent, v);
+    *count += root == v ? 1 : 0;
+    ++size[root];
+  }
+  for (kp_index v = 0; v < mesh->n_vertices; ++v) {
+    least = size[v] > 0 && size[v] < least ? size[v] : least;
+  }
+  if (smallest != NULL) {
+    *smallest = least;
+  }
+  kp_free(parent);
+  return KP_OK;
+}
+
 // ---- shapes -------------------------------------------------------------------------------------
 
 static double shape_distance(const void *self, kp_vec3 p) {

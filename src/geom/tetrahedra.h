@@ -41,6 +41,11 @@ double kp_tet_volume(const kp_tet_mesh *mesh, kp_index tet);
 // not there, flat tetrahedra and vertices of none.
 KP_NODISCARD kp_result kp_tet_mesh_check(kp_tet_mesh *mesh, const char *name);
 
+// Pieces that share no vertex. `smallest` gets the number of vertices of the smallest one; it may
+// be NULL.
+KP_NODISCARD kp_result kp_tet_mesh_count_pieces(const kp_tet_mesh *mesh, kp_index *count,
+                                                kp_index *smallest);
+
 // The faces that belong to one tetrahedron only, counter-clockwise from outside, over all vertices
 // of the mesh.
 KP_NODISCARD kp_result kp_tet_mesh_surface(const kp_tet_mesh *mesh, kp_mesh *surface);

@@ -35,6 +35,11 @@ typedef struct kp_solid {
   const struct kp_morph *morph;  // NULL: it keeps its form
 } kp_solid;
 
+// A point of the world in the axes of the shape.
+static inline kp_vec3 kp_solid_local(const kp_solid *solid, kp_vec3 p) {
+  return kp_quat_rotate(kp_quat_conjugate(solid->turn), kp_vec3_sub(p, solid->origin));
+}
+
 // What the scene places around the media. It lives as long as the world.
 typedef struct kp_scenery {
   const kp_emitter_def *emitters;

@@ -14,6 +14,9 @@ static kp_result simulate(kp_session *s, kp_frame_facts *facts) {
       const kp_space *space = s->world->registry->spaces.data[i];
       facts->report.n_particles += kp_space_is_population(s->world, space) ? space->n : 0;
     }
+    for (size_t p = 0; p < s->world->env.parts.count; ++p) {
+      facts->report.n_particles += s->world->env.parts.data[p].count;
+    }
     return kp_world_probes_start(s->world);
   }
   double end = (double)s->frame / kp_scene_output(s->scene)->fps;

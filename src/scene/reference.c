@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "geom/shape.h"
 #include "scene/scene_state.h"
@@ -135,6 +136,58 @@ static kp_result unknown_section(const char *name, const section_list *list) {
   return result;
 }
 
+// Whether `text` holds `word`, in letters of any size.
+static bool holds(const char *text, const char *word) {
+  size_t n = strlen(word);
+  for (; *text != '\0'; ++text) {
+    if (strncasecmp(text, word, n) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The rows of a section that speak of `word`, below its heading; nothing where none do.
+static kp_result print_matches(const section *s, const char *word, kp_text *text,
+                               size_t *n_printed) {
+  char *def = make_default(s->table);
+  kp_result result = def != NULL ? KP_OK : KP_ERROR_MEMORY;
+  bool is_begun = false;
+  for (size_t i = 0; i < s->table->n_rows && result == KP_OK; ++i) {
+    const kp_param *row = &s->table->rows[i];
+    if (!holds(row->key, word) && !holds(row->text, word)) {
+      continue;
+    }
+    if (!is_begun) {
+      KP_TRY_GOTO(result, write_heading(s, text), done);
+      KP_TRY_GOTO(result, kp_text_add(text, "\n"), done);
+    }
+    is_begun = true;
+    result = print_row(row, def, text);
+    ++*n_printed;
+  }
+  if (is_begun && result == KP_OK) {
+    result = kp_text_add(text, "\n");
+  }
+done:
+  kp_free(def);
+  return result;
+}
+
+kp_result kp_reference_list(const kp_scene_extra *extras, size_t n_extras, kp_text *text) {
+  section_list list = { 0 };
+  kp_result result = list_sections(extras, n_extras, &list);
+  for (size_t i = 0; i < list.count && result == KP_OK; ++i) {
+    size_t start = text->count;
+    KP_TRY_GOTO(result, write_heading(&list.data[i], text), done);
+    KP_TRY_GOTO(result, pad(text, start, KEY_WIDTH), done);
+    result = kp_text_add(text, "%s\n", list.data[i].table->text);
+  }
+done:
+  kp_array_free(&list);
+  return result;
+}
+
 kp_result kp_reference_print(const char *name, const kp_scene_extra *extras, size_t n_extras,
                              kp_text *text) {
   section_list list = { 0 };
@@ -145,6 +198,10 @@ kp_result kp_reference_print(const char *name, const kp_scene_extra *extras, siz
       result = print_section(&list.data[i], text);
       ++n_printed;
     }
+  }
+  bool is_found = n_printed > 0;
+  for (size_t i = 0; i < list.count && result == KP_OK && !is_found; ++i) {
+    result = print_matches(&list.data[i], name, text, &n_printed);
   }
   if (result == KP_OK && n_printed == 0) {
     result = unknown_section(name, &list);

@@ -573,7 +573,7 @@ kp_collider_def kp_default_collider_def(void) {
     .friction = 0.5,
     .friction_scale = kp_curve_constant(1.0),
     .visible = true,
-    .color = { 0.60, 0.60, 0.62 },
+    .color = { 0.477, 0.539, 0.604 },
   };
 }
 

@@ -200,7 +200,9 @@ static kp_result check_not_empty(const kp_spec *spec, const kp_population_defs *
     return KP_OK;
   }
   return populations->count == 0
-             ? kp_fail(KP_ERROR_SCENE, "nothing can ever move: there is no liquid")
+             ? kp_fail(KP_ERROR_SCENE,
+                       "nothing can ever move: there is no liquid, gas, cloth, hair, "
+                       "soft or free body")
              : kp_fail(KP_ERROR_SCENE,
                        "nothing can ever move: %s \"%s\" has no shape and no emitter feeds it",
                        populations->data[0].word, populations->data[0].name);

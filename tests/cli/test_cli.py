@@ -20,6 +20,22 @@ from program import PROGRAM, SCENES, Case, has_backend, main, read, rows, write 
 COMMANDS = ["run", "resume", "check", "render", "export", "info", "params", "plot", "scenes", "study"]
 
 
+def box(low, high, first):
+    """The corners and triangles of a box as lines of an OBJ file."""
+    corners = [[(low, high)[c >> axis & 1][axis] for axis in range(3)] for c in range(8)]
+    faces = "0264 1573 0451 2376 0132 4675"
+    lines = ["v %g %g %g" % tuple(corner) for corner in corners]
+    for face in faces.split():
+        a, b, c, d = (first + int(letter) for letter in face)
+        lines += ["f %d %d %d" % (a, c, b), "f %d %d %d" % (a, d, c)]
+    return "\n".join(lines) + "\n"
+
+
+# Two knobs on a shaft that is thinner than a coarse lattice; the boxes go into each other.
+BONE = (box((-0.5, 0.3, -0.2), (-0.2, 0.7, 0.2), 1) + box((0.2, 0.3, -0.2), (0.5, 0.7, 0.2), 9) +
+        box((-0.3, 0.44, -0.03), (0.3, 0.5, 0.03), 17))
+
+
 class Help(Case):
     def test_help_of_the_program(self):
         out, _ = self.call("--help")
@@ -389,6 +405,34 @@ class Check(Case):
             self.assertRegex(out, "(?m)^" + word)
         self.assertEqual(sorted(os.listdir(self.folder)), ["size.lua", "small.lua"])
 
+    def test_names_what_is_there(self):
+        out, _ = self.call("check", self.small_scene())
+        for line in ("liquid +1: water", "collider +1: paddle", "body +1: ball", "emitter +1: tap"):
+            self.assertRegex(out, "(?m)^%s$" % line)
+        self.assertNotIn("cloth", out)
+
+    def warnings(self, entities):
+        write("domain { min = {-1, 0, -1}, max = {1, 1, 1} }\n"
+              "output { frames = 1 }\n" + entities, self.folder, "doubts.lua")
+        return self.call("check", "doubts.lua")[1]
+
+    def test_doubts(self):
+        sheet = 'cloth "sheet" { columns = 8, rows = 8, position = {%g, 0.5, 0}%s }\n'
+        ball = 'collider "ball" { shape = sphere { center = {0, %g, 0}, radius = 0.2 } }\n'
+        wind = 'wind "breeze" { velocity = {1, 0, 0} }\n'
+        self.assertEqual(self.warnings(sheet % (0, "") + ball % 0.2), "")
+        self.assertRegex(self.warnings(sheet % (0, "") + ball % 0.5),
+                         r'9 of 81 nodes of "sheet" start inside "ball"')
+        self.assertRegex(self.warnings(sheet % (0.55, "")), r'9 of 81 nodes of "sheet" start beyond')
+        self.assertRegex(self.warnings(sheet % (0, "") + wind), 'wind "breeze" moves nothing')
+        self.assertEqual(self.warnings(sheet % (0, ", drag = 1") + wind), "")
+
+    def test_pieces(self):
+        soft = 'soft "bone" { shape = mesh { file = "bone.obj" }, spacing = %g }\n'
+        write(BONE, self.folder, "bone.obj")
+        self.assertRegex(self.warnings(soft % 0.1), 'soft "bone" is 2 pieces.*spacing than 0.1 m')
+        self.assertEqual(self.warnings(soft % 0.03), "")
+
     def test_set_changes_counts(self):
         scene = self.small_scene()
         coarse, _ = self.call("check", scene, "--set", "water.spacing=0.05")
@@ -490,6 +534,25 @@ class Pictures(Case):
               self.folder, "other.lua")
         self.assertNotEqual(self.picture("--scene", "other.lua"), first)
 
+    def with_lines(self, lines):
+        write(read(self.folder, "small.lua") + lines, self.folder, "other.lua")
+        return self.picture("--scene", "other.lua")
+
+    def test_bodies_have_their_color(self):
+        """The default of a body's colour is what it is drawn in, as the reference says."""
+        default = self.with_lines("")
+        said = re.search(r"(?m)^  color +\{(.*?)\}", self.call("params", "body")[0]).group(1)
+        srgb = ", ".join("%.9f" % (1.055 * float(c) ** (1 / 2.4) - 0.055) for c in said.split(","))
+        self.assertEqual(self.with_lines('look "ball" { color = {%s} }\n' % srgb), default)
+        self.assertNotEqual(self.with_lines('look "ball" { color = {0.72, 0.76, 0.8} }\n'), default)
+
+    def test_look_of_nothing(self):
+        write(read(self.folder, "small.lua") + 'look "bal" { gloss = 1 }\nlook "ball" { gloss = 1 }\n',
+              self.folder, "other.lua")
+        _, told = self.call("render", "out", "--preview", "--no-video", "--scene", "other.lua")
+        self.assertEqual(told.count("nothing of this name"), 1, told)
+        self.assertIn('look "bal":', told)
+
     def test_wrong_values(self):
         self.refuse(2, "--size must be like", "render", "out", "--size", "big")
         self.refuse(2, "--camera must be", "render", "out", "--camera", "left")
@@ -541,6 +604,11 @@ class Export(Case):
         names = os.listdir(self.path("tables"))
         self.assertTrue(names and all("000001" in name for name in names), names)
 
+    def test_nothing_for_a_format(self):
+        out, told = self.call("export", "out", "--to", "vdb,ply")
+        self.assertRegex(told, "vdb: no file, since these frames hold nothing for it")
+        self.assertRegex(out, r"^ply: \d+ files")
+
     def test_wrong_values(self):
         self.refuse(2, "--to has no 'plly'; did you mean 'ply'\\?", "export", "out", "--to", "plly")
         self.refuse(2, "say which format", "export", "out")
@@ -556,6 +624,20 @@ class Params(Case):
         self.assertIn("rest_density", one)
         self.assertNotIn("camera_azimuth_deg", one)
         self.refuse(2, "liquid", "params", "liqiud")
+
+    def test_words_in_keys_and_meanings(self):
+        found, _ = self.call("params", "Knitwear")
+        self.assertRegex(found, r'(?m)^cloth "name" \{ \}$')
+        for key in ("layers", "gap", "yarn"):
+            self.assertRegex(found, r"(?m)^  %s " % key)
+        self.assertNotIn("\n  density ", found)
+        self.assertNotIn("liquid", found)
+
+    def test_list(self):
+        lines = self.call("params", "--list")[0].splitlines()
+        self.assertTrue(any(line.startswith('cloth "name" { }') for line in lines), lines)
+        self.assertTrue(all(line.endswith(".") for line in lines), lines)
+        self.refuse(2, "--list prints all: leave out 'liquid'", "params", "liquid", "--list")
 
     def test_markdown(self):
         out, _ = self.call("params", "--markdown")

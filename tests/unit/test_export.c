@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "base/memory.h"
+#include "geom/curve_file.h"
 #include "io/export.h"
 #include "io/files.h"
 #include "io/half.h"
@@ -746,13 +747,30 @@ static void test_obj(void **state) {
   kp_export_list list = { 0 };
   kp_mesh mesh;
   assert_ok(kp_exporter_find("obj")->write(frame, *state, 0, &list));
-  assert_int_equal(list.count, 1);
+  assert_int_equal(list.count, 2);
   assert_ok(kp_obj_read(kp_test_path(*state, "water_mesh_000007.obj"), &mesh));
   assert_int_equal(mesh.n_vertices, 4);
   assert_int_equal(mesh.n_triangles, 2);
   assert_vec3_near(mesh.vertices[3], kp_vec3_make(1, 1, 0.25), 0.0);
   assert_int_equal(mesh.triangles[1].v[2], 3);
   kp_mesh_destroy(&mesh);
+  // what is written can be the guides of hair
+  const kp_frame_curves *hair = &frame->curves[0];
+  kp_curves curves;
+  assert_ok(kp_curves_read(kp_test_path(*state, "hair_curves_000007.obj"), &curves));
+  size_t n = 0;
+  for (uint64_t c = 0; c < hair->n_curves; ++c) {
+    uint64_t length = hair->offsets[c + 1] - hair->offsets[c];
+    if (length >= 2) {
+      assert_int_equal(curves.first.data[n + 1] - curves.first.data[n], length);
+      assert_memory_equal(&curves.points.data[curves.first.data[n]],
+                          &hair->points[hair->offsets[c]], length * sizeof *hair->points);
+      ++n;
+    }
+  }
+  assert_true(n >= 2);
+  assert_int_equal(curves.first.count, n + 1);
+  kp_curves_free(&curves);
   kp_export_list_free(&list);
   kp_frame_free(&frame);
 }

@@ -484,6 +484,42 @@ static void test_bad_files(void **state) {
                kp_tetgen_parse(nodes, sizeof nodes - 1, many, sizeof many - 1, "t.node", &mesh));
 }
 
+// Cells of a row, of which some are left out: the runs between them are the pieces.
+static void test_pieces(void **state) {
+  (void)state;
+  kp_aabb row = { kp_vec3_make(0, 0, 0), kp_vec3_make(20, 1, 1) };
+  for (unsigned missing = 0; missing < 1u << 8; ++missing) {
+    kp_tet_mesh mesh;
+    assert_ok(kp_tet_mesh_box(row, 1.0, &mesh));
+    kp_index n_kept = 0, expected = 1, smallest = mesh.n_vertices, run = 0, n, least;
+    for (int cell = 0; cell < 20; ++cell) {
+      bool is_left_out = cell > 0 && cell < 9 && (missing >> (cell - 1) & 1u) != 0;
+      for (int k = 0; k < 5 && !is_left_out; ++k) {
+        mesh.tets[n_kept++] = mesh.tets[5 * cell + k];
+      }
+      if (!is_left_out) {
+        ++run;
+      } else if (run > 0) {
+        ++expected;
+        smallest = 4 * (run + 1) < smallest ? 4 * (run + 1) : smallest;
+        run = 0;
+      }
+    }
+    smallest = 4 * (run + 1) < smallest ? 4 * (run + 1) : smallest;
+    mesh.n_tets = n_kept;
+    // vertices of no tetrahedron are pieces of their own
+    kp_index alone = 0;
+    for (int cell = 1; cell < 8; ++cell) {
+      alone += (missing >> (cell - 1) & 3u) == 3u ? 4 : 0;
+    }
+    smallest = alone > 0 ? 1 : smallest;
+    assert_ok(kp_tet_mesh_count_pieces(&mesh, &n, &least));
+    assert_int_equal(n, expected + alone);
+    assert_int_equal(least, smallest);
+    kp_tet_mesh_destroy(&mesh);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_theorem),    cmocka_unit_test(test_identities),
@@ -491,6 +527,7 @@ int main(void) {
     cmocka_unit_test(test_graded),     cmocka_unit_test(test_steep),
     cmocka_unit_test(test_box),        cmocka_unit_test(test_shapes),
     cmocka_unit_test(test_files),      cmocka_unit_test(test_bad_files),
+    cmocka_unit_test(test_pieces),
   };
   return cmocka_run_group_tests(tests, kp_test_folder_make, kp_test_folder_remove);
 }

@@ -373,7 +373,7 @@ class Builder:
         points, corners, _, _ = READER_SPACE["read_ply"](first[1])
         READER_SPACE["fill_mesh"](mesh, points, corners)
         base = name[:-len("_mesh")]
-        color = self.color(base, (0.6, 0.6, 0.62))
+        color = self.color(base, (0.477, 0.539, 0.604))
         is_cloth = self.kinds.get(base) == "cloth"
         holder = self.add(name, mesh, cloth_material(name, color) if is_cloth
                           else principled(name, color, 1.0 - 0.8 * self.look(base).get("gloss", 0.5)))
@@ -490,7 +490,7 @@ class Builder:
                 self.cached_mesh(name, cache)
             elif name.endswith("_mesh"):
                 self.sequence(name, bpy.data.meshes.new(name),
-                              principled(name, self.color(base, (0.6, 0.6, 0.62))))
+                              principled(name, self.color(base, (0.477, 0.539, 0.604))))
             elif name.endswith("_curves"):
                 self.strands(name)
             elif name + "_mesh" not in names and not (

@@ -9,7 +9,7 @@ cloth "knit" {
   particle_radius = 0.0055, yarn = true, yarn_radius = 0.0018, color = {0.55, 0.10, 0.12},
 }
 collider "ball" {
-  shape = sphere { center = {0, -0.15, 0}, radius = 0.15 }, spacing = 0.008, color = {0.6, 0.6, 0.62},
+  shape = sphere { center = {0, -0.15, 0}, radius = 0.15 }, spacing = 0.008,
 }
 output { frames = 45, fps = 30 }
 look "knit" { stroke = "lumislice", color = {0.80, 0.40, 0.38} }

@@ -26,7 +26,7 @@ for i, x in ipairs {-far, far} do
 end
 collider "link" {
   shape = capsule { a = {0, 0, -0.25}, b = {0, 0, 0.25}, radius = radius }, friction = 0.3,
-  position = {0, radius + 0.004, 0}, rotation_deg = function(t) return {0, -45 * t, 0} end, color = {0.6, 0.6, 0.62},
+  position = {0, radius + 0.004, 0}, rotation_deg = function(t) return {0, -45 * t, 0} end,
 }
 render { camera_position = {0.72, 0.47, 0.88}, camera_target = {0, 0.22, 0}, box = false }
 output { frames = 480, fps = 60 }

@@ -162,7 +162,7 @@ static double distance_to_solids(const kp_scenery *scenery, kp_vec3 p) {
   double nearest = HUGE_VAL;
   for (size_t s = 0; s < scenery->n_solids; ++s) {
     const kp_solid *solid = &scenery->solids[s];
-    kp_vec3 local = kp_quat_rotate(kp_quat_conjugate(solid->turn), kp_vec3_sub(p, solid->origin));
+    kp_vec3 local = kp_solid_local(solid, p);
     nearest = fmin(nearest, kp_shape_distance(solid->shape, local));
   }
   return nearest;

@@ -13,7 +13,7 @@ static bool is_free(const kp_env *env, const kp_shape *shape, kp_vec3 p) {
   inside = inside && (env->dimension == 2 || (p.z > d->min.z && p.z < d->max.z));
   for (size_t s = 0; s < env->scenery.n_solids && inside; ++s) {
     const kp_solid *solid = &env->scenery.solids[s];
-    kp_vec3 local = kp_quat_rotate(kp_quat_conjugate(solid->turn), kp_vec3_sub(p, solid->origin));
+    kp_vec3 local = kp_solid_local(solid, p);
     inside = kp_shape_distance(solid->shape, local) > 0.0;
   }
   return inside && kp_shape_distance(shape, p) < 0.0;

@@ -59,6 +59,7 @@ static kp_result show_part(kp_deform *d, kp_env *env, const kp_part *part) {
 
 static kp_result setup(kp_deform *d, kp_env *env, kp_part *const *parts, size_t n_parts,
                        const kp_pin_def *pins, size_t n_pins) {
+  KP_TRY(kp_deform_doubt(d, env, parts, n_parts));
   KP_TRY(kp_deform_join(d, env, parts, n_parts));
   KP_TRY(kp_deform_make_pins(d, env, pins, n_pins));
   KP_TRY(kp_deform_make_contact(d, env));

@@ -270,6 +270,10 @@ KP_NODISCARD kp_result kp_deform_explicit(kp_deform *deform, kp_env *env,
 KP_NODISCARD kp_result kp_deform_kick(kp_deform *deform, const kp_deform_group *group,
                                       kp_buffer v[3], kp_buffer *change, kp_buffer out[3]);
 
+// Warns of what the scene cannot mean; KP_ERROR_SCENE for a part outside the domain.
+KP_NODISCARD kp_result kp_deform_doubt(const kp_deform *deform, const kp_env *env,
+                                       kp_part *const *parts, size_t n_parts);
+
 // Normals, drag and wind at the nodes, once per inner step.
 KP_NODISCARD kp_result kp_deform_weather(kp_deform *deform, kp_env *env);
 

@@ -209,8 +209,7 @@ static double solids_distance(kp_vec3 p, kp_vec3 *normal, void *user) {
   double nearest = HUGE_VAL;
   for (size_t s = 0; s < scenery->n_solids; ++s) {
     const kp_solid *solid = &scenery->solids[s];
-    kp_quat back = kp_quat_conjugate(solid->turn);
-    kp_vec3 local = kp_quat_rotate(back, kp_vec3_sub(p, solid->origin)), out;
+    kp_vec3 local = kp_solid_local(solid, p), out;
     double d = kp_shape_query(solid->shape, local, &out);
     if (d < nearest) {
       nearest = d;

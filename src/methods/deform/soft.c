@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "geom/tet_file.h"
 #include "methods/deform/deform.h"
@@ -115,10 +116,26 @@ static kp_result make_tets(const kp_soft_def *def, const char *folder, kp_tet_me
   return result;
 }
 
+// Parts of a solid that are thinner than the lattice leave gaps, and what lies beyond falls off.
+static kp_result warn_of_pieces(const kp_soft_def *def, const kp_tet_mesh *mesh) {
+  kp_index n, smallest;
+  KP_TRY(kp_tet_mesh_count_pieces(mesh, &n, &smallest));
+  if (n > 1) {
+    kp_log(KP_LOG_WARN, "solids",
+           "soft \"%s\" is %lld pieces that nothing holds together, the smallest of %lld nodes; "
+           "if it should be one, its thin parts need a smaller spacing than %g m",
+           def->name, (long long)n, (long long)smallest, def->spacing);
+  }
+  return KP_OK;
+}
+
 static kp_result make_solid(const kp_soft_def *def, const char *folder, kp_part *part) {
   kp_tet_mesh mesh;
   KP_TRY(make_tets(def, folder, &mesh));
-  kp_result result = fill_part(def, &mesh, part);
+  kp_result result = warn_of_pieces(def, &mesh);
+  if (result == KP_OK) {
+    result = fill_part(def, &mesh, part);
+  }
   kp_tet_mesh_destroy(&mesh);
   return result;
 }

@@ -4,6 +4,7 @@ kp_sources(
   deform.c
   deform_bodies.c
   deform_contact.c
+  deform_doubts.c
   deform_forces.c
   deform_guests.c
   deform_pins.c

@@ -40,8 +40,7 @@ static kp_result mark_outer(kp_stf_solids *solids, const kp_env *env) {
       kp_vec3 p = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
       for (size_t s = 0; s < env->scenery.n_solids; ++s) {
         const kp_solid *solid = &env->scenery.solids[s];
-        kp_quat back = kp_quat_conjugate(solid->turn);
-        kp_vec3 local = kp_quat_rotate(back, kp_vec3_sub(p, solid->origin));
+        kp_vec3 local = kp_solid_local(solid, p);
         double depth = -kp_shape_distance(solid->shape, local);
         outer[i] = fabs(depth - 0.5 * spacing) < 0.3 * spacing ? (kp_real)1 : outer[i];
       }
