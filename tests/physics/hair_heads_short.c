@@ -1,5 +1,5 @@
 #include "hair_heads.h"
 
 const kp_hair_heads_size kp_hair_heads = {
-  800, 10, 4, false, "test_hair_heads", "selle-C33-small"
+  300, 50, 4, false, "test_hair_heads", "selle-C33-small"
 };

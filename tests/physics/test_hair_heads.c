@@ -11,7 +11,9 @@
 
 #define TURN 6.283185307179586
 
-// A ball of long straight hair, shaken, with stiction: table 7.2 of Selle (2008).
+// A ball of long straight hair, shaken, with stiction and contact: table 7.2 of Selle (2008). It
+// grows on the upper half of the back; fewer hairs than published have a strip of it, as wide as
+// makes them as dense.
 static kp_world *make_head(int64_t count) {
   enum { N = 121 };
   static double path[3 * N];
@@ -42,44 +44,73 @@ static kp_world *make_head(int64_t count) {
   hair.droop = 0.03;
   hair.roughness = 0.2;
   hair.straight_deg = 180.0;  // every segment has its extra node
+  double width = 0.11 * (double)kp_hair_heads.count / 10000.0;
+  hair.scalp = kp_test_box(kp_vec3_make(-width, -0.05, -1), kp_vec3_make(width, 1, 0.04));
+  hair.self = true;
+  hair.thickness = 5e-4;
   hair.stiction = 1e-3;
   assert_ok(kp_world_add_hair(world, &hair));
   assert_ok(kp_world_build(world));
   return world;
 }
 
-// Seconds of so many sub-steps, after the first one.
-static double cost_of(int64_t count, int64_t *nodes) {
+typedef struct head_cost {
+  int64_t nodes;
+  double all, springs, contact, links;  // s
+} head_cost;
+
+static double seconds_of(kp_world *world, const char *part) {
+  return world->profile.seconds[kp_profile_slot(&world->profile, part)];
+}
+
+// What so many sub-steps took, after the first one.
+static head_cost cost_of(int64_t count) {
   kp_world *world = make_head(count);
   kp_test_steps(world, 1);
+  kp_profile_clear(&world->profile);
   double begin = kp_time_now();
   kp_test_steps(world, kp_hair_heads.steps);
-  double cost = kp_time_now() - begin;
-  *nodes = kp_registry_find(world->registry, "nodes")->n;
+  head_cost cost = { .all = kp_time_now() - begin,
+                     .nodes = kp_registry_find(world->registry, "nodes")->n,
+                     .springs = seconds_of(world, "solids_springs"),
+                     .contact = seconds_of(world, "solids_contact"),
+                     .links = seconds_of(world, "solids_links") };
   kp_world_destroy(&world);
   return cost;
 }
 
-// C33: no time is asserted, the figure is written.
-static void cost_grows_with_the_hairs(void **state) {
-  (void)state;
-  int64_t n = 0, twice = 0;
-  double half = cost_of(kp_hair_heads.count / 2, &n), whole = cost_of(kp_hair_heads.count, &twice);
-  double ratio = whole / half;
-  print_message("%lld nodes %.3g s, %lld nodes %.3g s: %.3g times\n", (long long)n, half,
-                (long long)twice, whole, ratio);
-  char size[120];
+static void write_claim(const char *kind, const char *text, double figure, double threshold,
+                        kp_claim_status status) {
+  char id[64], size[120];
+  (void)snprintf(id, sizeof id, "%s%s", kp_hair_heads.cost_claim, kind);
   (void)snprintf(size, sizeof size, "%lld and %lld hairs of %lld segments, %lld sub-steps",
                  (long long)kp_hair_heads.count / 2, (long long)kp_hair_heads.count,
                  (long long)kp_hair_heads.segments, (long long)kp_hair_heads.steps);
-  kp_claim claim = { kp_hair_heads.cost_claim,
-                     "long straight hair, twice the hairs: ratio of times, 1.8 to 2.6",
-                     size,
-                     kp_hair_heads.test,
-                     ratio,
-                     2.6 };
-  kp_claim_write(&claim, ratio >= 1.8 && ratio <= 2.6 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
-  assert_int_equal(twice, kp_hair_heads.count * (2 * kp_hair_heads.segments + 1));
+  kp_claim claim = { id, text, size, kp_hair_heads.test, figure, threshold };
+  kp_claim_write(&claim, status);
+}
+
+// C33: no time is asserted, the figures are written. Contact is repulsion, bodies and collisions of
+// hairs; springs are the two solves of Newmark's variant. That those take more of the whole than
+// published says that the rest takes less.
+static void cost_grows_with_the_hairs(void **state) {
+  (void)state;
+  head_cost half = cost_of(kp_hair_heads.count / 2), whole = cost_of(kp_hair_heads.count);
+  double ratio = whole.all / half.all;
+  double springs = whole.springs / whole.all, contact = whole.contact / whole.all;
+  print_message("%lld nodes %.3g s, %lld nodes %.3g s: %.3g times\n", (long long)half.nodes,
+                half.all, (long long)whole.nodes, whole.all, ratio);
+  print_message("springs %.3g, contact %.3g, links %.3g of it\n", springs, contact,
+                whole.links / whole.all);
+  write_claim("", "long straight hair, twice the hairs: ratio of times, 1.8 to 2.6", ratio, 2.6,
+              ratio >= 1.8 && ratio <= 2.6 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
+  write_claim("-contact", "share of contact in the time of a step", contact, 0.16,
+              contact <= 0.16 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
+  write_claim("-newmark", "share of both implicit solves in the time of a step, 0.44 to 0.70",
+              springs, 0.7,
+              springs >= 0.44 && springs <= 0.7 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
+  assert_int_equal(whole.nodes, kp_hair_heads.count * (2 * kp_hair_heads.segments + 1));
+  assert_true(springs > 0.0 && contact > 0.0 && springs + contact < 1.0);
 }
 
 // C34

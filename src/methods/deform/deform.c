@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/timer.h"
 #include "data/curve.h"
 #include "methods/deform/fabric.h"
 
@@ -159,26 +160,41 @@ static void find_strengths(kp_deform *d) {
   }
 }
 
+// What a part of a step took since the last one, for the profile: "solids_springs",
+// "solids_contact" with each other and with bodies, "solids_links" of hairs.
+static void spend(kp_env *env, const char *part, double *since) {
+  double now = kp_time_now();
+  kp_profile_add(env->profile, kp_profile_slot(env->profile, part), now - *since);
+  *since = now;
+}
+
 static kp_result inner_step(kp_deform *d, kp_env *env) {
   find_strengths(d);
   KP_TRY(kp_deform_lead(d, env));
   KP_TRY(kp_hair_lead(d, env));
   KP_TRY(kp_deform_weigh(d, env));
   KP_TRY(kp_deform_weather(d, env));
+  double clock = kp_time_now();
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
     KP_TRY(kp_schemes[group->scheme].predict(d, env, group));
   }
+  spend(env, "solids_springs", &clock);
   KP_TRY(kp_hair_limit(d, env));
+  clock = kp_time_now();
   KP_TRY(kp_deform_repulse(d, KP_CONTACT_MOVING));
   KP_TRY(move(d, env));
   KP_TRY(kp_deform_collide(d, env));
+  spend(env, "solids_contact", &clock);
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
     KP_TRY(kp_schemes[group->scheme].finish(d, env, group));
   }
+  spend(env, "solids_springs", &clock);
   KP_TRY(kp_deform_rub(d, env));
-  return kp_deform_repulse(d, KP_CONTACT_FINAL);
+  KP_TRY(kp_deform_repulse(d, KP_CONTACT_FINAL));
+  spend(env, "solids_contact", &clock);
+  return KP_OK;
 }
 
 static kp_result inner_steps(kp_deform *d, kp_env *env, int64_t first, int64_t n) {
@@ -192,9 +208,14 @@ static kp_result inner_steps(kp_deform *d, kp_env *env, int64_t first, int64_t n
 
 // One turn: never back, whatever collides (Selle 2008, section 6.2).
 static kp_result turn(kp_deform *d, kp_env *env, int64_t n) {
+  double clock = kp_time_now();
   KP_TRY(kp_deform_find_pairs(d, env, env->time));
+  spend(env, "solids_contact", &clock);
   KP_TRY(inner_steps(d, env, 0, n));
-  return kp_deform_part_collisions(d, env, (double)n * d->dt);
+  clock = kp_time_now();
+  KP_TRY(kp_deform_part_collisions(d, env, (double)n * d->dt));
+  spend(env, "solids_contact", &clock);
+  return KP_OK;
 }
 
 // The loop before it: back to the start with half as many steps when something collides, until it
@@ -230,7 +251,9 @@ static kp_result deform_solve(void *self, kp_env *env) {
   d->inner_steps = 0;
   d->iterations = 0;
   kp_deform_bodies_begin(d, env);
+  double clock = kp_time_now();
   KP_TRY(kp_hair_relink(d, env));
+  spend(env, "solids_links", &clock);
   return d->def.rewind && d->meet.contact != NULL ? turn_back(d, env, n) : turn(d, env, n);
 }
 
