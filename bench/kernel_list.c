@@ -40,6 +40,7 @@
 #include "methods/deform/hair_kernels.h"
 #include "methods/fire/fire_kernels.h"
 #include "methods/flip/flip_band_kernels.h"
+#include "methods/flip/flip_crowd_kernels.h"
 #include "methods/flip/flip_kernels.h"
 #include "methods/grains/grains_kernels.h"
 #include "methods/level_set/pls_kernels.h"
@@ -98,6 +99,7 @@
   MEDIUM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   FLIP_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   FLIP_BAND_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
+  CROWD_KERNELS(POINT, REDUCE, ROW, PAIR)                                                          \
   MPS_POINT_KERNELS(POINT)                                                                         \
   MPS_PAIR_KERNELS(PAIR)                                                                           \
   SPRINGS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \

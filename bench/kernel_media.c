@@ -340,6 +340,26 @@ static kp_result add_level_set_sweep(kp_world *world, int64_t particles) {
   return level_set_world(world, particles, &def);
 }
 
+// Two blocks of FLIP water that fly into each other and into walls by steps of many cells: crowds.
+static kp_result add_crowds(kp_world *world, int64_t particles) {
+  kp_domain_def domain = kp_default_domain_def();
+  kp_simulation_def simulation = kp_default_simulation_def();
+  simulation.dt = 1.0 / 24.0;
+  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(kp_world_set_simulation(world, &simulation));
+  for (int side = 0; side < 2; ++side) {
+    double lo = side == 0 ? 0.1 : 0.6;
+    kp_liquid_def water = kp_default_liquid_def();
+    water.method = KP_LIQUID_FLIP;
+    water.spacing = 0.5 / fmin(fmax(8.0, round(cbrt((double)particles))), 32.0);
+    water.shape = box(kp_vec3_make(lo, 0.3, 0.3), kp_vec3_make(lo + 0.3, 0.7, 0.7));
+    water.velocity = kp_vec3_make(side == 0 ? 8.0 : -8.0, 0, 0);
+    snprintf(water.name, sizeof water.name, side == 0 ? "left" : "right");
+    KP_TRY(kp_world_add_liquid(world, &water));
+  }
+  return KP_OK;
+}
+
 // A dam by marker cells, explicit: all kernels of the method.
 static kp_result add_marker(kp_world *world, int64_t particles) {
   kp_domain_def domain = kp_default_domain_def();
@@ -355,6 +375,7 @@ static kp_result add_marker(kp_world *world, int64_t particles) {
 }
 
 const kp_kernel_medium kp_kernel_media[] = {
+  { "crowds", add_crowds, NULL },
   { "marker cells", add_marker, NULL },
   { "level set", add_level_set, NULL },
   { "level set, sweeping", add_level_set_sweep, NULL },

@@ -51,6 +51,7 @@ kp_test(test_water_walls SOURCES test_water_walls.c ${media_support} LABELS full
 kp_test(test_liquid_window SOURCES test_liquid_window.c ${media_support} LABELS full)
 kp_test(test_flip_eddies SOURCES test_flip_eddies.c ${media_support} LABELS full)
 kp_test(test_flip SOURCES test_flip.c ${media_support} LABELS full)
+kp_test(test_flip_crowd SOURCES test_flip_crowd.c ${media_support} LABELS full)
 kp_test(test_flip_volume SOURCES test_flip_volume.c volume_short.c ${media_support} LABELS full)
 kp_test(test_flip_volume_long SOURCES test_flip_volume.c volume_long.c ${media_support} LABELS long TIMEOUT 3600)
 kp_test(test_marker SOURCES test_marker.c ${media_support} LABELS full)

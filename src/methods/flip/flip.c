@@ -123,6 +123,7 @@ static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *set
                        .grid = setup->grid,
                        .lets_go = setup->def->lets_go };
   KP_TRY(kp_flow_create(&flip->flow, env, &flow));
+  kp_flip_crowds_init(&flip->crowds, env->backend);
   kp_buffer *scratch[N_SCRATCH];
   size_t n = scratch_of(flip, scratch);
   for (size_t k = 0; k < n; ++k) {

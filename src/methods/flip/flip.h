@@ -70,20 +70,17 @@ typedef struct kp_flip_band {
 #define KP_FLIP_LONG_WAY 3.0     // cells
 #define KP_FLIP_MOST_SHIFT 0.5   // cells that making room moves a particle in a step, along an axis
 
-#define KP_FLIP_NO_WAY (-1)
-
-typedef struct kp_flip_stop {
-  int64_t at;
-  int32_t cell[3];
-} kp_flip_stop;
-
-// What parting crowds on the host works with (flip_crowd.c).
+// What parting crowds works with (flip_crowd.c).
 typedef struct kp_flip_crowds {
-  KP_ARRAY(uint32_t) counts;  // particles of each item as they go
-  KP_ARRAY(int32_t) room;     // those that can still come, or KP_FLIP_NO_WAY
-  KP_ARRAY(uint32_t) seen;    // the search that came by last
-  KP_ARRAY(kp_flip_stop) queue;
-  uint32_t mark;  // of the search
+  kp_buffer ways;            // U8 of each item: who may pass or stay
+  kp_buffer counts;          // U32: particles of each item as they go
+  kp_buffer level[2];        // U8: cells to the nearest room
+  kp_buffer excess;          // U32: particles that items before give away
+  kp_buffer first;           // U32: of those who stand in each item
+  kp_buffer particle, from;  // U32, of those who go: which, and the item it was in
+  kp_buffer who[2], at;      // U32: the list of them, and where they are
+  kp_buffer slot;            // U32: places in the list, in the order of cells
+  kp_buffer marks;           // U32: who found no room
 } kp_flip_crowds;
 
 // Pressure at the surface (flip_tension.c).
@@ -215,6 +212,7 @@ KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip);
 // What cells have beyond `share` times those of a full one goes to others. Without any such, the
 // particles are sorted; otherwise they lie as they lay: the next step has to sort them anyway.
 KP_NODISCARD kp_result kp_flip_part_crowds(kp_flip *flip, double share);
+void kp_flip_crowds_init(kp_flip_crowds *crowds, kp_backend *backend);
 void kp_flip_crowds_free(kp_flip_crowds *crowds);
 // The narrow band, in the order of a step: sort without what is deep; what must come; its share of
 // the gathered fill; the new particles; and, when the velocity is known, depth and velocity of the

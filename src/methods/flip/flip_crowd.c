@@ -5,209 +5,292 @@
 // cells with room at once: whole cells further, with its velocity, so that volume and momentum are
 // what they were. This ends a step, so that what is seen of it has no crowds.
 #include <math.h>
-#include <string.h>
 
 #include "data/call.h"
-#include "data/cells_kernels.h"
 #include "methods/flip/flip.h"
+#include "methods/flip/flip_crowd_kernels.h"
 #include "methods/flip/flip_kernels.h"
 #include "par/kernel_define.h"
 
 FLIP_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
+CROWD_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+// Cells that the flood goes in the first round, and later while anybody finds room.
+#define FIRST_REACH 2
+#define MOST_REACH 16
 
 #define EACH(liquid, flip)                                                                         \
   for (kp_flip_liquid *liquid = (flip)->liquids.data;                                              \
        liquid < (flip)->liquids.data + (flip)->liquids.count; ++liquid)
 
+#define N_BUFFERS 13
+
+static void buffers_of(kp_flip_crowds *crowds, kp_buffer *out[N_BUFFERS]) {
+  kp_buffer *all[N_BUFFERS] = {
+    &crowds->counts,   &crowds->excess,   &crowds->first,  &crowds->marks, &crowds->particle,
+    &crowds->from,     &crowds->who[0],   &crowds->who[1], &crowds->at,    &crowds->slot,
+    &crowds->level[0], &crowds->level[1], &crowds->ways,
+  };
+  for (int b = 0; b < N_BUFFERS; ++b) {
+    out[b] = all[b];
+  }
+}
+
+void kp_flip_crowds_init(kp_flip_crowds *crowds, kp_backend *backend) {
+  kp_buffer *all[N_BUFFERS];
+  buffers_of(crowds, all);
+  for (int b = 0; b < N_BUFFERS; ++b) {
+    bool is_byte =
+        all[b] == &crowds->ways || all[b] == &crowds->level[0] || all[b] == &crowds->level[1];
+    kp_buffer_init(all[b], backend);
+    all[b]->type = is_byte ? KP_TYPE_U8 : KP_TYPE_U32;
+    all[b]->tag = KP_MEMORY_GRID;
+  }
+}
+
 void kp_flip_crowds_free(kp_flip_crowds *crowds) {
-  kp_array_free(&crowds->counts);
-  kp_array_free(&crowds->room);
-  kp_array_free(&crowds->seen);
-  kp_array_free(&crowds->queue);
+  kp_buffer *all[N_BUFFERS];
+  buffers_of(crowds, all);
+  for (int b = 0; b < N_BUFFERS; ++b) {
+    kp_buffer_free(all[b]);
+  }
 }
 
-// Of the host, for one liquid at a time; counts and room are those of all of them.
-typedef struct parting {
-  const kp_mac_view *g;
-  kp_flip_crowds *crowds;
-  uint32_t most;
-  const uint32_t *start;
-  cells_ties_args slots;  // the liquid's particles by cells: order and what it takes to find ties
-  kp_pos *x[3];
-} parting;
-
-// The cells beside one that are open and that nobody has looked at join the queue.
-static kp_result look_around(parting *p, const kp_flip_stop *from) {
-  const kp_mac_view *g = p->g;
-  kp_flip_crowds *crowds = p->crowds;
-  KP_TRY(kp_array_reserve(&crowds->queue, crowds->queue.count + 6));
-  for (int side = 0; side < 2 * g->dimension; ++side) {
-    int axis = side / 2;
-    int32_t old = from->cell[axis];
-    int32_t next = (int32_t)flip_wrap(g, axis, old + (side % 2 == 0 ? -1 : 1));
-    int64_t at = from->at + (next - old) * kp_mac_stride(g, axis);
-    if (crowds->room.data[at] != KP_FLIP_NO_WAY && crowds->seen.data[at] != crowds->mark) {
-      crowds->seen.data[at] = crowds->mark;
-      kp_flip_stop *stop = &crowds->queue.data[crowds->queue.count++];
-      *stop = *from;
-      stop->at = at;
-      stop->cell[axis] = next;
-    }
-  }
+// Scanned in place; the sum is what lies behind the last.
+static kp_result scan(kp_backend *backend, kp_buffer *values, int64_t n, int64_t *sum) {
+  uint32_t *v;
+  uint32_t last;
+  KP_TRY(kp_buffer_get(values, KP_SIDE_DEVICE, KP_ACCESS_WRITE, (void **)&v));
+  KP_TRY(kp_scan(backend, v, v, n));
+  KP_TRY(kp_copy_out(backend, &last, v + n, sizeof last));
+  *sum = (int64_t)last;
   return KP_OK;
 }
 
-// A particle goes from one cell to another, where it has the same place unless rounding would put
-// it into the next one.
-static void shift(parting *p, uint32_t particle, const int32_t from[3], const int32_t to[3]) {
-  const kp_mac_view *g = p->g;
-  for (int c = 0; c < g->dimension; ++c) {
-    if (to[c] == from[c]) {
-      continue;
-    }
-    kp_real fraction;
-    int is_out = 0;
-    double x = p->x[c][particle] + g->cell * (double)(to[c] - from[c]);
-    bool is_there = flip_locate_axis(g, c, x, &fraction, &is_out) == to[c] && is_out == 0;
-    p->x[c][particle] = is_there ? x : g->lo[c] + g->cell * ((double)to[c] + 0.5);
-  }
+static kp_result fill(kp_buffer *bytes, size_t size, int byte) {
+  void *memory;
+  KP_TRY(kp_buffer_resize(bytes, size));
+  KP_TRY(kp_buffer_get(bytes, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &memory));
+  return kp_fill(bytes->backend, memory, byte, size);
 }
 
-// The youngest of a cell beyond its share, to whatever open cells come first.
-static kp_result part_cell(parting *p, int64_t at) {
-  kp_flip_crowds *crowds = p->crowds;
-  uint32_t *counts = crowds->counts.data;
-  int64_t begin = p->start[at];
-  int64_t end = p->start[at + 1];
-  int64_t s = end - (int64_t)(counts[at] - p->most);
-  s = s > begin ? s : begin;
-  // they lie anywhere, so all are asked for before the first is needed
-  for (int64_t q = begin; q < end; ++q) {
-    __builtin_prefetch(&p->slots.id[p->slots.order[q]]);
+// ---- cells --------------------------------------------------------------------------------------
+
+static kp_result find_ways(kp_flip *flip) {
+  kp_flip_crowds *crowds = &flip->crowds;
+  kp_mac *mac = flip->flow.mac;
+  size_t n_items = (size_t)mac->view.count;
+  // what is beyond the window is no way
+  KP_TRY(fill(&crowds->ways, n_items, CROWD_NO_WAY));
+  KP_TRY(fill(&crowds->level[0], n_items, CROWD_CLOSED));
+  KP_TRY(fill(&crowds->level[1], n_items, CROWD_CLOSED));
+  crowd_ways_args a = { .grid = mac->view };
+  kp_call call;
+  kp_call_init(&call, &crowd_ways_kernel, &a);
+  KP_BIND(&call, &a, flags, &flip->flow.flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, open, &flip->open, KP_ACCESS_READ);
+  if (flip->band.is_there) {
+    a.full = (kp_real)kp_flip_band_full(flip);
+    KP_BIND(&call, &a, depth, &flip->band.depth->buffers[0], KP_ACCESS_READ);
   }
-  cells_ties(begin, &p->slots);
-  for (int64_t q = s; q < end; ++q) {
-    for (int c = 0; c < p->g->dimension; ++c) {
-      __builtin_prefetch(&p->x[c][p->slots.order[q]]);
-    }
-  }
-  int64_t cell[3];
-  kp_mac_cell_of(p->g, at, cell);
-  kp_flip_stop from = { at, { (int32_t)cell[0], (int32_t)cell[1], (int32_t)cell[2] } };
-  crowds->queue.count = 0;
-  crowds->seen.data[at] = ++crowds->mark;
-  KP_TRY(look_around(p, &from));
-  for (size_t q = 0; q < crowds->queue.count && s < end; ++q) {
-    const kp_flip_stop to = crowds->queue.data[q];
-    int32_t *room = &crowds->room.data[to.at];
-    while (*room > 0 && s < end) {
-      shift(p, p->slots.order[s++], from.cell, to.cell);
-      --*room;
-      ++counts[to.at];
-      --counts[at];
-    }
-    KP_TRY(look_around(p, &to));
-  }
-  return KP_OK;
+  KP_BIND(&call, &a, ways, &crowds->ways, KP_ACCESS_WRITE);
+  return kp_mac_rows(mac, KP_MAC_CELL, &call);
 }
 
-// Those of one liquid where all together are too many.
-static kp_result part_liquid(parting *p, kp_flip_liquid *liquid) {
-  kp_set *set = liquid->medium.set;
-  kp_flip_sorted *sorted = &liquid->sorted;
-  p->slots.n = set->space->n;
-  KP_TRY(kp_buffer_get(&sorted->start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&p->start));
-  KP_TRY(kp_buffer_get(&sorted->keys, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&p->slots.keys));
-  KP_TRY(kp_buffer_get(&sorted->order, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&p->slots.order));
-  KP_TRY(kp_buffer_get(&set->id->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&p->slots.id));
-  for (int c = 0; c < p->g->dimension; ++c) {
-    KP_TRY(kp_buffer_get(&set->position->buffers[c], KP_SIDE_HOST, KP_ACCESS_WRITE,
-                         (void **)&p->x[c]));
-  }
-  for (size_t at = 0; at < p->crowds->counts.count; ++at) {
-    if (p->crowds->counts.data[at] > p->most && p->start[at + 1] > p->start[at]) {
-      KP_TRY(part_cell(p, (int64_t)at));
-    }
-  }
-  return KP_OK;
-}
-
-// Particles of every item, of all liquids. Ghosts are no way, and stay it.
 static kp_result count_all(kp_flip *flip) {
   kp_flip_crowds *crowds = &flip->crowds;
-  size_t n_items = (size_t)flip->flow.mac->view.count;
-  if (crowds->counts.count != n_items || crowds->mark > UINT32_MAX / 2) {
-    KP_TRY(kp_array_resize(&crowds->counts, n_items));
-    KP_TRY(kp_array_resize(&crowds->room, n_items));
-    KP_TRY(kp_array_resize(&crowds->seen, n_items));
-    memset(crowds->seen.data, 0, n_items * sizeof *crowds->seen.data);
-    for (size_t at = 0; at < n_items; ++at) {
-      crowds->room.data[at] = KP_FLIP_NO_WAY;
-    }
-    crowds->mark = 0;
-  }
-  memset(crowds->counts.data, 0, n_items * sizeof *crowds->counts.data);
+  kp_mac *mac = flip->flow.mac;
+  size_t n_items = (size_t)mac->view.count;
+  KP_TRY(kp_buffer_resize(&crowds->counts, n_items * sizeof(uint32_t)));
+  KP_TRY(kp_buffer_resize(&crowds->first, n_items * sizeof(uint32_t)));
+  KP_TRY(kp_buffer_resize(&crowds->excess, (n_items + 1) * sizeof(uint32_t)));
   EACH(liquid, flip) {
-    const uint32_t *start;
-    KP_TRY(kp_buffer_get(&liquid->sorted.start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&start));
-    for (size_t at = 0; at < n_items; ++at) {
-      crowds->counts.data[at] += start[at + 1] - start[at];
-    }
+    bool is_first = liquid == flip->liquids.data;
+    crowd_count_args a = { .is_first = is_first };
+    kp_call call;
+    kp_call_init(&call, &crowd_count_kernel, &a);
+    KP_BIND(&call, &a, start, &liquid->sorted.start, KP_ACCESS_READ);
+    KP_BIND(&call, &a, counts, &crowds->counts, is_first ? KP_ACCESS_OVERWRITE : KP_ACCESS_WRITE);
+    KP_TRY(kp_call_run(mac->backend, &call, mac->view.count));
   }
   return KP_OK;
 }
 
-// What cells are looked at for.
-typedef struct openness {
-  const uint8_t *flags;
-  const kp_real *open;
-  const kp_real *depth;  // cells, of a narrow band; NULL: none
-  kp_real full;          // cells: what is deeper is full by right
-} openness;
+// ---- who goes -----------------------------------------------------------------------------------
 
-// How many particles the cells of a row can take.
-static void find_row(kp_flip_crowds *crowds, const openness *o, int32_t most, int64_t first,
-                     int64_t end) {
-  const uint32_t *counts = crowds->counts.data;
-  int32_t *room = crowds->room.data;
-  KP_INDEPENDENT
-  for (int64_t at = first; at < end; ++at) {
-    uint8_t flag = o->flags[at];
-    int is_way = ((flag & KP_CELL_KIND) != KP_CELL_SOLID) & !(flag & KP_CELL_OCCLUDED) &
-                 (o->open[at] > (kp_real)0.5);
-    int is_full = o->depth != NULL ? o->depth[at] >= o->full : 0;
-    int32_t left = most - (int32_t)counts[at];
-    left = (left > 0) & !is_full ? left : 0;
-    room[at] = is_way ? left : KP_FLIP_NO_WAY;
-  }
+static kp_result list_all(kp_flip *flip, kp_flip_sorted *sorted, uint32_t most, int64_t *n) {
+  kp_flip_crowds *crowds = &flip->crowds;
+  kp_mac *mac = flip->flow.mac;
+  kp_call call;
+  crowd_excess_args a = { .most = most };
+  kp_call_init(&call, &crowd_excess_kernel, &a);
+  KP_BIND(&call, &a, start, &sorted->start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, counts, &crowds->counts, KP_ACCESS_READ);
+  KP_BIND(&call, &a, excess, &crowds->excess, KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(mac->backend, &call, mac->view.count));
+  KP_TRY(scan(mac->backend, &crowds->excess, mac->view.count, n));
+  size_t size = (size_t)*n * sizeof(uint32_t);
+  KP_TRY(kp_buffer_resize(&crowds->particle, size));
+  KP_TRY(kp_buffer_resize(&crowds->from, size));
+  KP_TRY(kp_buffer_resize(&crowds->marks, size + sizeof(uint32_t)));
+  KP_TRY(kp_buffer_resize(&crowds->who[0], size));
+  KP_TRY(kp_buffer_resize(&crowds->who[1], size));
+  KP_TRY(kp_buffer_resize(&crowds->at, size));
+  KP_TRY(kp_buffer_resize(&crowds->slot, size));
+  crowd_list_args b = { 0 };
+  kp_call_init(&call, &crowd_list_kernel, &b);
+  KP_BIND(&call, &b, start, &sorted->start, KP_ACCESS_READ);
+  KP_BIND(&call, &b, order, &sorted->order, KP_ACCESS_READ);
+  KP_BIND(&call, &b, excess, &crowds->excess, KP_ACCESS_READ);
+  KP_BIND(&call, &b, counts, &crowds->counts, KP_ACCESS_WRITE);
+  KP_BIND(&call, &b, particle, &crowds->particle, KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &b, from, &crowds->from, KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &b, who, &crowds->who[0], KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &b, at, &crowds->at, KP_ACCESS_OVERWRITE);
+  return kp_call_run(mac->backend, &call, *n > 0 ? mac->view.count : 0);
 }
 
-static kp_result find_room(kp_flip *flip, uint32_t most) {
-  const kp_mac_view *g = &flip->flow.mac->view;
-  openness o = { .full = 0 };
-  KP_TRY(kp_buffer_get(&flip->flow.flags->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ,
-                       (void **)&o.flags));
-  KP_TRY(kp_buffer_get(&flip->open, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&o.open));
-  if (flip->band.is_there) {
-    o.full = (kp_real)kp_flip_band_full(flip);
-    KP_TRY(kp_buffer_get(&flip->band.depth->buffers[0], KP_SIDE_HOST, KP_ACCESS_READ,
-                         (void **)&o.depth));
+// ---- a round ------------------------------------------------------------------------------------
+
+// Levels of all cells within so many cells of room, an even number; they end in level[0].
+static kp_result flood(kp_flip *flip, uint32_t most, int reach) {
+  kp_flip_crowds *crowds = &flip->crowds;
+  kp_mac *mac = flip->flow.mac;
+  kp_call call;
+  crowd_flood_args a = { .most = most };
+  kp_call_init(&call, &crowd_flood_kernel, &a);
+  KP_BIND(&call, &a, ways, &crowds->ways, KP_ACCESS_READ);
+  KP_BIND(&call, &a, counts, &crowds->counts, KP_ACCESS_READ);
+  KP_BIND(&call, &a, level, &crowds->level[0], KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(mac->backend, &call, mac->view.count));
+  for (int sweep = 0; sweep < reach; ++sweep) {
+    crowd_sweep_args b = { .grid = mac->view };
+    kp_call_init(&call, &crowd_sweep_kernel, &b);
+    KP_BIND(&call, &b, level, &crowds->level[sweep % 2], KP_ACCESS_READ);
+    KP_BIND(&call, &b, next, &crowds->level[(sweep + 1) % 2], KP_ACCESS_WRITE);
+    KP_TRY(kp_mac_rows(mac, KP_MAC_CELL, &call));
   }
-  for (int32_t k = 0; k < (g->dimension == 3 ? g->n[2] : 1); ++k) {
-    for (int32_t j = 0; j < g->n[1]; ++j) {
-      int64_t first = kp_mac_at(g, 0, j, k);
-      find_row(&flip->crowds, &o, (int32_t)most, first, first + g->n[0]);
+  return KP_OK;
+}
+
+static kp_result find_heads(kp_flip *flip, int64_t n) {
+  kp_flip_crowds *crowds = &flip->crowds;
+  crowd_heads_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &crowd_heads_kernel, &a);
+  KP_BIND(&call, &a, at, &crowds->at, KP_ACCESS_READ);
+  KP_BIND(&call, &a, first, &crowds->first, KP_ACCESS_WRITE);
+  return kp_call_run(flip->flow.mac->backend, &call, n);
+}
+
+// To the cells with room, and everybody in the order of these.
+static kp_result walk(kp_flip *flip, uint32_t most, int64_t n) {
+  kp_flip_crowds *crowds = &flip->crowds;
+  kp_mac *mac = flip->flow.mac;
+  kp_call call;
+  KP_TRY(find_heads(flip, n));
+  crowd_walk_args a = { .grid = mac->view, .most = most };
+  kp_call_init(&call, &crowd_walk_kernel, &a);
+  KP_BIND(&call, &a, ways, &crowds->ways, KP_ACCESS_READ);
+  KP_BIND(&call, &a, level, &crowds->level[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, counts, &crowds->counts, KP_ACCESS_READ);
+  KP_BIND(&call, &a, first, &crowds->first, KP_ACCESS_READ);
+  KP_BIND(&call, &a, at, &crowds->at, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, slot, &crowds->slot, KP_ACCESS_WRITE);
+  KP_TRY(kp_call_run(mac->backend, &call, n));
+  void *at;
+  void *slot;
+  int bits = 1;
+  while (mac->view.count >> bits != 0) {
+    ++bits;
+  }
+  KP_TRY(kp_buffer_get(&crowds->at, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &at));
+  KP_TRY(kp_buffer_get(&crowds->slot, KP_SIDE_DEVICE, KP_ACCESS_WRITE, &slot));
+  KP_TRY(kp_sort32(mac->backend, at, slot, n, bits));
+  return find_heads(flip, n);
+}
+
+static kp_result grant(kp_flip *flip, kp_set *set, uint32_t most, int64_t n) {
+  kp_flip_crowds *crowds = &flip->crowds;
+  kp_mac *mac = flip->flow.mac;
+  kp_call call;
+  crowd_grant_args a = { .grid = mac->view, .most = most };
+  kp_call_init(&call, &crowd_grant_kernel, &a);
+  KP_BIND(&call, &a, ways, &crowds->ways, KP_ACCESS_READ);
+  KP_BIND(&call, &a, counts, &crowds->counts, KP_ACCESS_READ);
+  KP_BIND(&call, &a, first, &crowds->first, KP_ACCESS_READ);
+  KP_BIND(&call, &a, particle, &crowds->particle, KP_ACCESS_READ);
+  KP_BIND(&call, &a, from, &crowds->from, KP_ACCESS_READ);
+  KP_BIND(&call, &a, who, &crowds->who[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, at, &crowds->at, KP_ACCESS_READ);
+  KP_BIND(&call, &a, slot, &crowds->slot, KP_ACCESS_READ);
+  KP_BIND(&call, &a, marks, &crowds->marks, KP_ACCESS_WRITE);
+  KP_BIND3(&call, &a, , set->position, KP_ACCESS_WRITE);
+  KP_TRY(kp_call_run(mac->backend, &call, n));
+  crowd_settle_args b = { .n = n, .most = most };
+  kp_call_init(&call, &crowd_settle_kernel, &b);
+  KP_BIND(&call, &b, ways, &crowds->ways, KP_ACCESS_READ);
+  KP_BIND(&call, &b, at, &crowds->at, KP_ACCESS_READ);
+  KP_BIND(&call, &b, first, &crowds->first, KP_ACCESS_READ);
+  KP_BIND(&call, &b, counts, &crowds->counts, KP_ACCESS_WRITE);
+  return kp_call_run(mac->backend, &call, n);
+}
+
+// Those who did not get in.
+static kp_result keep_rest(kp_flip *flip, int64_t n, int64_t *n_left) {
+  kp_flip_crowds *crowds = &flip->crowds;
+  kp_backend *backend = flip->flow.mac->backend;
+  KP_TRY(scan(backend, &crowds->marks, n, n_left));
+  crowd_rest_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &crowd_rest_kernel, &a);
+  KP_BIND(&call, &a, marks, &crowds->marks, KP_ACCESS_READ);
+  KP_BIND(&call, &a, who, &crowds->who[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, from, &crowds->from, KP_ACCESS_READ);
+  KP_BIND(&call, &a, next_who, &crowds->who[1], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, at, &crowds->at, KP_ACCESS_WRITE);
+  KP_TRY(kp_call_run(backend, &call, *n_left > 0 ? n : 0));
+  kp_buffer_swap_device(&crowds->who[0], &crowds->who[1]);
+  return KP_OK;
+}
+
+// How far the flood of the next round goes: on while most find no room, up to a limit while anybody
+// does.
+static int next_reach(int reach, int64_t n, int64_t n_left) {
+  bool goes_on = n_left == n || (2 * n_left > n && reach < MOST_REACH);
+  return goes_on ? 2 * reach : reach;
+}
+
+// Those of one liquid where all together are too many; who is shut in stays. A flood is good for
+// two rounds: who finds a cell filled goes on through others.
+static kp_result part_liquid(kp_flip *flip, kp_flip_liquid *liquid, uint32_t most) {
+  const kp_mac_view *g = &flip->flow.mac->view;
+  int64_t farthest = (int64_t)g->n[0] + g->n[1] + g->n[2];
+  farthest = farthest < CROWD_UNSEEN ? farthest : CROWD_UNSEEN;
+  int64_t n;
+  KP_TRY(list_all(flip, &liquid->sorted, most, &n));
+  for (int reach = FIRST_REACH, round = 0; n > 0; ++round) {
+    int64_t n_left;
+    if (round % 2 == 0) {
+      KP_TRY(flood(flip, most, reach));
     }
+    KP_TRY(walk(flip, most, n));
+    KP_TRY(grant(flip, liquid->medium.set, most, n));
+    KP_TRY(keep_rest(flip, n, &n_left));
+    if (n_left == n && reach >= farthest) {
+      break;
+    }
+    reach = round % 2 == 1 ? next_reach(reach, n, n_left) : reach;
+    n = n_left;
   }
   return KP_OK;
 }
 
 static kp_result part_all(kp_flip *flip, uint32_t most) {
-  parting p = { .g = &flip->flow.mac->view, .crowds = &flip->crowds, .most = most };
   KP_TRY(count_all(flip));
-  KP_TRY(find_room(flip, most));
+  KP_TRY(find_ways(flip));
   EACH(liquid, flip) {
-    KP_TRY(part_liquid(&p, liquid));
+    KP_TRY(part_liquid(flip, liquid, most));
   }
   return KP_OK;
 }

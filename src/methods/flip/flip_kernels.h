@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "data/cells_kernels.h"
 #include "data/mac_spot.h"
 #include "math/wide.h"
 #include "methods/flip/flip_carry_kernels.h"
@@ -17,6 +18,7 @@
 #define FLIP_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
   POINT(flip, keys)                                                                                \
   POINT(flip, thin)                                                                                \
+  POINT(flip, ties)                                                                                \
   POINT(flip, crowd)                                                                               \
   POINT(flip, part)                                                                                \
   POINT(flip, place)                                                                               \
@@ -84,8 +86,10 @@ KP_FN void flip_thin(int64_t p, const flip_thin_args *a) {
   }
 }
 
-// Particles whose next one should come before them.
+// Particles whose next one should come before them. Ids count in cells alone: what is beyond the
+// grid or is to go is a crowd under one key, of which nobody wants to know in which order it is.
 typedef struct flip_unsorted_args {
+  uint32_t end;  // the first key that is no cell
   const uint32_t *keys;
   const uint64_t *id;
 } flip_unsorted_args;
@@ -93,7 +97,20 @@ typedef struct flip_unsorted_args {
 KP_FN void flip_unsorted(int64_t p, const flip_unsorted_args *a, double *v) {
   uint32_t key = a->keys[p];
   uint32_t next = a->keys[p + 1];
-  v[0] = (key > next) | ((key == next) & (a->id[p] > a->id[p + 1])) ? 1.0 : 0.0;
+  int is_tie = (key == next) & (key < a->end) & (a->id[p] > a->id[p + 1]);
+  v[0] = (key > next) | is_tie ? 1.0 : 0.0;
+}
+
+// Those of a cell by ascending id.
+typedef struct flip_ties_args {
+  cells_ties_args cells;
+  uint32_t end;
+} flip_ties_args;
+
+KP_FN void flip_ties(int64_t s, const flip_ties_args *a) {
+  if (a->cells.keys[s] < a->end) {
+    cells_ties(s, &a->cells);
+  }
 }
 
 // Particles of the item that has most.

@@ -57,7 +57,7 @@ static kp_result thin(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
 }
 
 static kp_result count_unsorted(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set, double *count) {
-  flip_unsorted_args a;
+  flip_unsorted_args a = { .end = (uint32_t)mac->view.count };
   kp_call call;
   kp_call_init(&call, &flip_unsorted_kernel, &a);
   KP_BIND(&call, &a, keys, &sorted->keys, KP_ACCESS_READ);
@@ -104,12 +104,12 @@ static kp_result sort_keys(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set,
 }
 
 static kp_result sort_ties(kp_flip_sorted *sorted, kp_mac *mac, kp_set *set) {
-  cells_ties_args ties = { .n = set->space->n };
+  flip_ties_args a = { .cells = { .n = set->space->n }, .end = (uint32_t)mac->view.count };
   kp_call call;
-  kp_call_init(&call, &cells_ties_kernel, &ties);
-  KP_BIND(&call, &ties, keys, &sorted->keys, KP_ACCESS_READ);
-  KP_BIND(&call, &ties, id, &set->id->buffers[0], KP_ACCESS_READ);
-  KP_BIND(&call, &ties, order, &sorted->order, KP_ACCESS_WRITE);
+  kp_call_init(&call, &flip_ties_kernel, &a);
+  KP_BIND(&call, &a, cells.keys, &sorted->keys, KP_ACCESS_READ);
+  KP_BIND(&call, &a, cells.id, &set->id->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, cells.order, &sorted->order, KP_ACCESS_WRITE);
   return sorted->is_settled ? KP_OK : kp_call_run(mac->backend, &call, set->space->n);
 }
 
