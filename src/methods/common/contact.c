@@ -138,6 +138,7 @@ static kp_result copy_mesh(kp_contact *c, const kp_contact_mesh *mesh) {
   for (kp_index i = c->n_own; i < c->n_nodes; ++i) {
     c->guests[i - c->n_own][0] = c->guests[i - c->n_own][1] = c->rest[i];
   }
+  KP_TRY(kp_contact_bodies_create(c, mesh));
   // nodes of triangles, in order
   for (kp_index t = 0; t < c->n_triangles; ++t) {
     for (int k = 0; k < 3; ++k) {
@@ -197,6 +198,7 @@ void kp_contact_destroy(kp_contact **contact) {
   kp_free(c->h);
   kp_free(c->nodes);
   kp_free(c->guests);
+  kp_contact_bodies_destroy(c);
   kp_free(c->node_boxes);
   kp_free(c->wanted);
   kp_free(c->way);
@@ -279,6 +281,9 @@ bool kp_contact_may_meet(const kp_contact *c, kp_contact_key key, const kp_index
   if (a == b && (fa & KP_CONTACT_NO_SELF)) {
     return false;
   }
+  if (fa & fb & KP_CONTACT_GUEST) {
+    return false;
+  }
   if ((fa | fb) & KP_CONTACT_GUEST) {
     // hair is thin enough for its nodes alone; what is led goes where it is told
     double masses = 0.0;
@@ -340,6 +345,7 @@ kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3], kp_b
     const kp_vec3 *way = c->guests[i - c->n_own];
     c->nodes[i] = (kp_contact_node){ .from = way[0], .to = x != NULL ? way[1] : way[0], .hold = 7 };
   }
+  kp_contact_bodies_load(c, x != NULL);
   for (kp_index i = 0; i < c->n_own; ++i) {
     c->nodes[i] = (kp_contact_node){
       .from = { p[0][i], p[1][i], p[2][i] },

@@ -53,11 +53,28 @@ typedef struct kp_contact_def {
 
 kp_contact_def kp_default_contact_def(void);
 
+// A guest that is free to move: a rigid body. Collisions push and turn it, and in an impact zone it
+// is one member with its mass and inertia.
+typedef struct kp_contact_body {
+  kp_index first, n;  // of the guests: its nodes
+  double inverse_mass;
+  kp_mat3 inertia, inverse_inertia;  // about the centre of mass, body axes [kg m^2]
+  const kp_vec3 *arms;               // of its nodes, from the centre of mass, body axes
+} kp_contact_body;
+
+// Where a body is.
+typedef struct kp_contact_pose {
+  kp_vec3 center;  // of mass
+  kp_quat turn;
+} kp_contact_pose;
+
 // The mesh, read during the call; rest and h are per node. h should be clamped to a part of the
 // shortest edge at the node: kp_contact_clamp.
 typedef struct kp_contact_mesh {
   kp_index n_nodes, n_triangles, n_segments, n_objects;
   kp_index n_guests;  // of the nodes, the last ones: they stand in no buffer (kp_contact_guide)
+  kp_index n_bodies;  // of the guests, those that are free (kp_contact_carry)
+  const kp_contact_body *bodies;
   const kp_index *triangles;  // three nodes each
   const kp_index *segments;   // two nodes each: hair. Edges of triangles are found
   const kp_index *object;     // of each node
@@ -79,6 +96,15 @@ void kp_contact_clamp(const kp_contact_mesh *mesh, double part, double *h);
 // Guests, such as the corners of bodies, go from `from` to `to` in the next C, whatever is in the
 // way; before, they are where they rest. One place each, read during the call.
 void kp_contact_guide(kp_contact *contact, const kp_vec3 *from, const kp_vec3 *to);
+
+// The same for a body that is free: it wants to go from `from` to `to`. After C, where it is, and
+// whether that is elsewhere than it wanted. Its velocity and spin change by that way over the time.
+void kp_contact_carry(kp_contact *contact, kp_index body, const kp_contact_pose *from,
+                      const kp_contact_pose *to);
+KP_NODISCARD bool kp_contact_carried(const kp_contact *contact, kp_index body,
+                                     kp_contact_pose *out);
+// The turn, as a vector of at most pi, that leads from one orientation to another.
+kp_vec3 kp_contact_turn_between(kp_quat from, kp_quat to);
 
 // Pairs of segments (numbers of the mesh's segments, lower first) that are let through, for hairs
 // that stick. Replaces those given before.

@@ -36,6 +36,7 @@ typedef struct kp_contact_node {
   uint8_t is_loose;    // intersected what moves as told at the start: is not held by it
   uint8_t is_wedged;   // of hair: was pushed by what moves as told
   uint8_t hold;        // axes along which it moves as told; inverse_mass is 0 where that is all
+  uint8_t is_body;     // of a body that is free
 } kp_contact_node;
 
 // Does a node lead its zone?
@@ -70,6 +71,19 @@ typedef struct kp_contact_zones {
   bool is_stuck;  // a zone would have to wait
 } kp_contact_zones;
 
+// A rigid body on its way.
+typedef struct kp_contact_mover {
+  kp_index first, n;  // nodes
+  double inverse_mass;
+  kp_mat3 inertia, inverse_inertia;  // body axes
+  kp_contact_pose from, to;
+  kp_contact_pose wanted;  // `to` at the start of C
+  kp_vec3 shift, turn;     // its displacement in C, were it to go on like now
+  bool is_touched;         // in this part of the way
+  bool is_changed;         // on the whole way
+  bool is_stale;           // its nodes have not followed yet
+} kp_contact_mover;
+
 struct kp_contact {
   kp_backend *backend;
   kp_contact_def def;
@@ -89,6 +103,10 @@ struct kp_contact {
 
   kp_contact_node *nodes;
   kp_vec3 (*guests)[2];  // where they come from and go to
+  kp_contact_mover *bodies;
+  kp_index n_bodies;
+  kp_index *body_of;  // of guests, -1: none that is free
+  kp_vec3 *arms;      // of guests, from the centre of their body, body axes
   kp_box *node_boxes;
   kp_vec3 *wanted;  // `to` at the start of C
   kp_vec3 *way;     // the node's displacement in C, were it to go on like now
@@ -106,6 +124,17 @@ struct kp_contact {
 
   kp_contact_report report;
 };
+
+// The body a node belongs to, -1: none.
+KP_FN kp_index kp_contact_body_of(const kp_contact *c, kp_index node) {
+  return node < c->n_own ? -1 : c->body_of[node - c->n_own];
+}
+
+// The node that stands for a node in zones: all nodes of a body are one.
+KP_FN kp_index kp_contact_stand_in(const kp_contact *c, kp_index node) {
+  kp_index body = kp_contact_body_of(c, node);
+  return body >= 0 ? c->bodies[body].first : node;
+}
 
 // Nodes of a pair: triangle and point, or two edges.
 KP_FN void kp_contact_nodes_of(const kp_contact *c, kp_contact_key key, kp_index node[4]) {
@@ -157,3 +186,43 @@ void kp_contact_zones_clear(kp_contact_zones *zones);
 kp_index kp_contact_zone(const kp_contact_zones *zones, kp_index node);  // root
 // Takes in the pairs of contact->found, moves the zones; marks nodes that moved.
 KP_NODISCARD kp_result kp_contact_zones_grow(kp_contact *contact, int round);
+
+// Bodies (contact_bodies.c).
+KP_NODISCARD kp_result kp_contact_bodies_create(kp_contact *contact, const kp_contact_mesh *mesh);
+void kp_contact_bodies_destroy(kp_contact *contact);
+// At the start of a search: their nodes, which stay where they are unless the bodies move.
+void kp_contact_bodies_load(kp_contact *contact, bool moves);
+// Nodes of bodies that were pushed, and of a pair alone.
+void kp_contact_bodies_follow(kp_contact *contact);
+void kp_contact_follow(kp_contact *contact, const kp_index node[4]);
+
+// What an impulse along a direction at the place of a collision does to the body that takes part.
+typedef struct kp_contact_lever {
+  kp_index body;  // -1: none does
+  double sign;    // 1 or -1: the side it is on
+  kp_vec3 arm;    // from the centre of mass to the place
+  kp_vec3 along;  // unit
+  double give;    // motion of the place along it, per impulse
+  kp_vec3 turn;   // per impulse
+} kp_contact_lever;
+
+kp_contact_lever kp_contact_lever_of(const kp_contact *contact, const kp_index node[4],
+                                     const kp_ccd_hit *hit);
+// The same place, another direction.
+void kp_contact_lever_turn(const kp_contact *contact, kp_contact_lever *lever, kp_vec3 along);
+void kp_contact_push_body(kp_contact *contact, const kp_contact_lever *lever, double impulse);
+
+// A body as a member of a zone: adds what it has to the sums of first moments; returns the angular
+// momentum about its own centre and adds its inertia; goes to a place, turned from where it was.
+typedef struct kp_contact_sum {
+  double mass;
+  kp_vec3 center, shift;  // times the mass
+} kp_contact_sum;
+
+void kp_contact_body_sum(const kp_contact *contact, kp_index body, kp_contact_sum *sum);
+kp_vec3 kp_contact_body_spin(const kp_contact *contact, kp_index body, kp_mat3 *inertia);
+void kp_contact_body_go(kp_contact *contact, kp_index body, kp_vec3 center, kp_vec3 turn);
+
+// Ways in parts: to `from` + `share` of the way, and a part is done.
+void kp_contact_bodies_aim(kp_contact *contact, double share);
+void kp_contact_bodies_arrive(kp_contact *contact, double share);

@@ -29,19 +29,19 @@ static bool is_all_led(const kp_contact *c, const kp_index n[4]) {
 }
 
 // Does this pair have to be free of collisions? Not where all nodes move as told, nor between those
-// and nodes that intersected them at the start.
+// or bodies and nodes that intersected them at the start.
 static bool is_bound(const kp_contact *c, const kp_index n[4]) {
-  bool is_led = false;
+  bool is_hard = false;
   bool is_free = false;
   bool is_loose = false;
   for (int k = 0; k < 4; ++k) {
     const kp_contact_node *node = &c->nodes[n[k]];
     bool is_light = node->inverse_mass > 0.0;
-    is_led = is_led || !is_light;
+    is_hard = is_hard || !is_light || node->is_body;
     is_free = is_free || is_light;
     is_loose = is_loose || node->is_loose;
   }
-  return is_free && !(is_led && is_loose);
+  return is_free && !(is_hard && is_loose);
 }
 
 static bool is_colliding(const kp_contact *c, kp_contact_key key, const kp_index n[4]) {
@@ -59,27 +59,67 @@ static bool is_colliding_still(const kp_contact *c, kp_contact_key key, const kp
   if (!is_bound(c, n) || is_hair(c, n)) {
     return false;
   }
-  kp_index root = kp_contact_zone(&c->zones, n[0]);
-  bool is_one = c->zones.is_member[n[0]] && c->zones.level[root] > KP_CONTACT_TURNS;
+  kp_index first = kp_contact_stand_in(c, n[0]);
+  kp_index root = kp_contact_zone(&c->zones, first);
+  bool is_one = c->zones.is_member[first] && c->zones.level[root] > KP_CONTACT_TURNS;
   bool waits = c->zones.level[root] == KP_CONTACT_WAITS;
   for (int k = 0; k < 4 && is_one; ++k) {
-    is_one =
-        kp_contact_zone(&c->zones, n[k]) == root && (waits || !kp_contact_leads(&c->nodes[n[k]]));
+    is_one = kp_contact_zone(&c->zones, kp_contact_stand_in(c, n[k])) == root &&
+             (waits || !kp_contact_leads(&c->nodes[n[k]]));
   }
   return !is_one && meets(c, key, n, NULL) && kp_contact_may_meet(c, key, n);
 }
 
-// The relative motion of a pair along its normal grows by `change`.
-static void push(kp_contact *c, const kp_index n[4], const kp_ccd_hit *hit, double change,
-                 double give) {
+// The relative motion of a pair along the direction of a lever grows by `change`.
+static void push(kp_contact *c, const kp_index n[4], const double weight[4],
+                 const kp_contact_lever *lever, double change, double give) {
   for (int k = 0; k < 4; ++k) {
     kp_contact_node *node = &c->nodes[n[k]];
-    double s = hit->weight[k] * node->inverse_mass * change / give;
-    node->to = kp_vec3_madd(node->to, s, kp_contact_free(node, hit->normal));
+    if (node->is_body) {
+      continue;
+    }
+    double s = weight[k] * node->inverse_mass * change / give;
+    node->to = kp_vec3_madd(node->to, s, kp_contact_free(node, lever->along));
     if (s != 0.0) {
       node->is_touched = 1;
     }
   }
+  kp_contact_push_body(c, lever, change / give);
+  kp_contact_follow(c, n);
+}
+
+// Mobility of the nodes of a pair along a direction, without that of a body.
+static double give_of_nodes(const kp_contact *c, const kp_index n[4], const double weight[4],
+                            kp_vec3 along) {
+  double give = 0.0;
+  for (int k = 0; k < 4; ++k) {
+    const kp_contact_node *node = &c->nodes[n[k]];
+    double w = node->is_body ? 0.0 : weight[k] * weight[k] * node->inverse_mass;
+    give += w * kp_vec3_dot(kp_contact_free(node, along), along);
+  }
+  return give;
+}
+
+// Bodies rub at what they hit: the motion across the normal becomes less by at most the friction
+// times what the normal impulse took away.
+static void rub(kp_contact *c, const kp_index n[4], const kp_ccd_hit *hit, kp_contact_lever lever,
+                double impulse) {
+  double friction =
+      sqrt(c->objects[c->object[n[0]]].friction * c->objects[c->object[n[3]]].friction);
+  kp_vec3 slip = { 0.0, 0.0, 0.0 };
+  for (int k = 0; k < 4; ++k) {
+    kp_vec3 u = kp_vec3_sub(c->nodes[n[k]].to, c->nodes[n[k]].from);
+    slip = kp_vec3_madd(slip, hit->weight[k], u);
+  }
+  slip = kp_vec3_madd(slip, -kp_vec3_dot(slip, hit->normal), hit->normal);
+  double length = kp_vec3_length(slip);
+  if (!(friction > 0.0) || !(length > 0.0)) {
+    return;
+  }
+  kp_contact_lever_turn(c, &lever, kp_vec3_scale(slip, 1.0 / length));
+  double give = lever.give + give_of_nodes(c, n, hit->weight, lever.along);
+  double change = fmin(length, friction * impulse * give);
+  push(c, n, hit->weight, &lever, -change, give);
 }
 
 // Nodes of hair that what moves as told pushes.
@@ -101,20 +141,22 @@ static void respond(kp_contact *c, kp_contact_key key, const kp_contact_motion *
   kp_index n[4];
   kp_ccd_hit hit;
   kp_contact_nodes_of(c, key, n);
-  double give = 0.0;
-  double whole = 0.0;  // the same if nothing were held
+  kp_contact_follow(c, n);
   for (int k = 0; k < 4; ++k) {
     c->nodes[n[k]].is_moved = 1;
   }
   if (!meets(c, key, n, &hit)) {
     return;
   }
+  kp_contact_lever lever = kp_contact_lever_of(c, n, &hit);
+  double give = lever.body >= 0 ? lever.give : 0.0;
+  double whole = give;  // the same if nothing were held
   double approach = 0.0;
   for (int k = 0; k < 4; ++k) {
     const kp_contact_node *node = &c->nodes[n[k]];
     kp_vec3 u = kp_vec3_sub(node->to, node->from);
     approach += hit.weight[k] * kp_vec3_dot(u, hit.normal);
-    double mobility = hit.weight[k] * hit.weight[k] * node->inverse_mass;
+    double mobility = node->is_body ? 0.0 : hit.weight[k] * hit.weight[k] * node->inverse_mass;
     give += mobility * kp_vec3_dot(kp_contact_free(node, hit.normal), hit.normal);
     whole += mobility;
   }
@@ -123,7 +165,10 @@ static void respond(kp_contact *c, kp_contact_key key, const kp_contact_motion *
   }
   wedge(c, n);
   if (approach < 0.0) {
-    push(c, n, &hit, -approach, give);
+    push(c, n, hit.weight, &lever, -approach, give);
+    if (lever.body >= 0) {
+      rub(c, n, &hit, lever, -approach / give);
+    }
   }
   double gap = 0.0;
   for (int k = 0; k < 4; ++k) {
@@ -136,15 +181,16 @@ static void respond(kp_contact *c, kp_contact_key key, const kp_contact_motion *
   double wanted = c->def.recovery * overlap * motion->time / motion->dt - fmax(approach, 0.0);
   double change = fmin(overlap, fmin(spring, wanted));
   if (change > 0.0) {
-    push(c, n, &hit, change, give);
+    push(c, n, hit.weight, &lever, change, give);
   }
 }
 
 // ---- nodes that are caught in what moves as told
 
+// Bodies count: what is caught in one comes free of it the same way.
 static bool has_led(const kp_contact *c, const kp_index t[3]) {
   return !(c->nodes[t[0]].inverse_mass > 0.0) || !(c->nodes[t[1]].inverse_mass > 0.0) ||
-         !(c->nodes[t[2]].inverse_mass > 0.0);
+         !(c->nodes[t[2]].inverse_mass > 0.0) || c->nodes[t[0]].is_body;
 }
 
 static bool has_free(const kp_contact *c, const kp_index t[3]) {
@@ -161,7 +207,7 @@ static void loosen_pair(kp_index i, kp_index j, void *user) {
       return;
     }
   }
-  if (!has_free(c, ti) && !has_free(c, tj)) {
+  if ((!has_free(c, ti) && !has_free(c, tj)) || (ti[0] >= c->n_own && tj[0] >= c->n_own)) {
     return;
   }
   kp_vec3 a[3];
@@ -270,6 +316,7 @@ static kp_result one_round(kp_contact *c, const kp_contact_motion *motion, int r
       respond(c, c->found.data[k], motion);
     }
   }
+  kp_contact_bodies_follow(c);
   r->apply += kp_time_now() - t1;
   make_boxes(c, true);
   return KP_OK;
@@ -326,7 +373,7 @@ static kp_result store(kp_contact *c, const kp_contact_motion *motion) {
   }
   for (kp_index i = c->n_own; i < c->n_nodes; ++i) {
     kp_vec3 behind = lag_of(c, i);
-    c->report.n_pushed += kp_vec3_dot(behind, behind) > 0.0 ? 1 : 0;
+    c->report.n_pushed += !c->nodes[i].is_body && kp_vec3_dot(behind, behind) > 0.0 ? 1 : 0;
   }
   for (kp_index i = 0; i < c->n_own; ++i) {
     const kp_contact_node *node = &c->nodes[i];
@@ -388,6 +435,7 @@ static void aim(kp_contact *c, double share, double left) {
     node->to = kp_vec3_make(hold & 1 ? told.x : loose.x, hold & 2 ? told.y : loose.y,
                             hold & 4 ? told.z : loose.z);
   }
+  kp_contact_bodies_aim(c, share);
 }
 
 // A part of the way is done.
@@ -400,6 +448,7 @@ static void arrive(kp_contact *c, double share) {
     node->from = node->to;
     node->is_changed = 1;
   }
+  kp_contact_bodies_arrive(c, share);
 }
 
 // Where what moves as told leaves no rigid motion for a zone, as two ends of a strip that turn
@@ -439,6 +488,9 @@ kp_result kp_contact_resolve(kp_contact *c, const kp_contact_motion *motion) {
   } else {
     for (kp_index i = 0; i < c->n_nodes; ++i) {
       c->nodes[i].is_changed = c->nodes[i].is_touched;
+    }
+    for (kp_index b = 0; b < c->n_bodies; ++b) {
+      c->bodies[b].is_changed = c->bodies[b].is_touched;
     }
   }
   return store(c, motion);

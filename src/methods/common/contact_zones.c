@@ -88,6 +88,9 @@ static void take_in(kp_contact *c, kp_contact_key key) {
   kp_contact_zones *z = &c->zones;
   kp_index n[4];
   kp_contact_nodes_of(c, key, n);
+  for (int k = 0; k < 4; ++k) {
+    n[k] = kp_contact_stand_in(c, n[k]);
+  }
   kp_index root = find_root(z, n[0]);
   bool is_one = z->is_member[n[0]];
   for (int k = 1; k < 4; ++k) {
@@ -114,6 +117,9 @@ static void dilate(kp_contact *c) {
   }
   for (kp_index t = 0; t < c->n_triangles; ++t) {
     const kp_index *n = c->triangles[t];
+    if (c->nodes[n[0]].is_body) {
+      continue;  // one member, whole
+    }
     if (z->is_member[n[0]] == 2 || z->is_member[n[1]] == 2 || z->is_member[n[2]] == 2) {
       for (int k = 1; k < 3; ++k) {
         if (find_root(z, n[0]) != find_root(z, n[k])) {
@@ -147,8 +153,12 @@ static kp_result list_members(kp_contact *c) {
 typedef struct rigid_motion {
   kp_vec3 center, shift;
   kp_vec3 axis;
-  double angle;
+  double angle, cosine, sine;
 } rigid_motion;
+
+static double member_mass(const kp_contact_node *node, bool is_led) {
+  return is_led ? (kp_contact_leads(node) ? 1.0 : 0.0) : 1.0 / node->inverse_mass;
+}
 
 // Nodes that move as told lead: they count as infinitely heavy.
 static rigid_motion fit(const kp_contact *c, const kp_contact_key *members, size_t n,
@@ -157,34 +167,49 @@ static rigid_motion fit(const kp_contact *c, const kp_contact_key *members, size
   for (size_t k = 0; k < n; ++k) {
     is_led = is_led || kp_contact_leads(&c->nodes[members[k] & 0x7fffffff]);
   }
-  rigid_motion r = { .center = { 0 } };
-  double mass = 0.0;
+  kp_contact_sum sum = { .mass = 0.0 };
   for (size_t k = 0; k < n; ++k) {
-    const kp_contact_node *node = &c->nodes[members[k] & 0x7fffffff];
-    double m = is_led ? (kp_contact_leads(node) ? 1.0 : 0.0) : 1.0 / node->inverse_mass;
-    mass += m;
-    r.center = kp_vec3_madd(r.center, m, node->from);
-    r.shift = kp_vec3_madd(r.shift, m, kp_vec3_sub(node->to, node->from));
+    kp_index i = (kp_index)(members[k] & 0x7fffffff);
+    const kp_contact_node *node = &c->nodes[i];
+    if (node->is_body) {
+      if (!is_led) {
+        kp_contact_body_sum(c, kp_contact_body_of(c, i), &sum);
+      }
+      continue;
+    }
+    double m = member_mass(node, is_led);
+    sum.mass += m;
+    sum.center = kp_vec3_madd(sum.center, m, node->from);
+    sum.shift = kp_vec3_madd(sum.shift, m, kp_vec3_sub(node->to, node->from));
   }
-  r.center = kp_vec3_scale(r.center, 1.0 / mass);
-  r.shift = kp_vec3_scale(r.shift, 1.0 / mass);
+  rigid_motion r = { .center = kp_vec3_scale(sum.center, 1.0 / sum.mass),
+                     .shift = kp_vec3_scale(sum.shift, 1.0 / sum.mass) };
   if (!may_turn) {
     return r;
   }
   kp_vec3 momentum = { 0 };
   kp_mat3 inertia = { { { 0 } } };
   for (size_t k = 0; k < n; ++k) {
-    const kp_contact_node *node = &c->nodes[members[k] & 0x7fffffff];
-    double m = is_led ? (kp_contact_leads(node) ? 1.0 : 0.0) : 1.0 / node->inverse_mass;
-    kp_vec3 d = kp_vec3_sub(node->from, r.center);
-    kp_vec3 u = kp_vec3_sub(kp_vec3_sub(node->to, node->from), r.shift);
+    kp_index i = (kp_index)(members[k] & 0x7fffffff);
+    const kp_contact_node *node = &c->nodes[i];
+    double m = member_mass(node, is_led);
+    kp_vec3 from = node->from;
+    kp_vec3 to = node->to;
+    if (node->is_body) {
+      kp_index b = kp_contact_body_of(c, i);
+      from = c->bodies[b].from.center;
+      to = c->bodies[b].to.center;
+      if (!is_led) {
+        momentum = kp_vec3_add(momentum, kp_contact_body_spin(c, b, &inertia));
+      }
+    }
+    kp_vec3 d = kp_vec3_sub(from, r.center);
+    kp_vec3 u = kp_vec3_sub(kp_vec3_sub(to, from), r.shift);
     momentum = kp_vec3_madd(momentum, m, kp_vec3_cross(d, u));
     const double v[3] = { d.x, d.y, d.z };
     double d2 = kp_vec3_dot(d, d);
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) {
-        inertia.m[i][j] += m * ((i == j ? d2 : 0.0) - v[i] * v[j]);
-      }
+    for (int e = 0; e < 9; ++e) {
+      inertia.m[e / 3][e % 3] += m * ((e % 4 == 0 ? d2 : 0.0) - v[e / 3] * v[e % 3]);
     }
   }
   kp_vec3 turn = kp_symmetric3_solve(&inertia, momentum, EIGENVALUE_CUT);
@@ -192,16 +217,37 @@ static rigid_motion fit(const kp_contact *c, const kp_contact_key *members, size
   if (r.angle > 0.0) {
     r.axis = kp_vec3_scale(turn, 1.0 / r.angle);
     r.angle = fmin(r.angle, MOST_TURN);
+    r.cosine = cos(r.angle);
+    r.sine = sin(r.angle);
   }
   return r;
 }
 
 static void hold_zone(kp_contact *c, const kp_contact_key *members, size_t n) {
   for (size_t k = 0; k < n; ++k) {
-    kp_contact_node *node = &c->nodes[members[k] & 0x7fffffff];
+    kp_index i = (kp_index)(members[k] & 0x7fffffff);
+    kp_contact_node *node = &c->nodes[i];
+    if (node->is_body) {
+      kp_index b = kp_contact_body_of(c, i);
+      kp_contact_body_go(c, b, c->bodies[b].from.center, kp_vec3_make(0.0, 0.0, 0.0));
+      continue;
+    }
     node->is_moved = node->is_touched = 1;
     node->to = node->from;
   }
+}
+
+// Where a place goes.
+static kp_vec3 moved(const rigid_motion *r, kp_vec3 from) {
+  if (r->angle == 0.0) {
+    return kp_vec3_add(from, r->shift);
+  }
+  kp_vec3 d = kp_vec3_sub(from, r->center);
+  kp_vec3 fixed = kp_vec3_scale(r->axis, kp_vec3_dot(r->axis, d));
+  kp_vec3 rest = kp_vec3_sub(d, fixed);
+  kp_vec3 turned = kp_vec3_madd(fixed, r->cosine, rest);
+  turned = kp_vec3_madd(turned, r->sine, kp_vec3_cross(r->axis, rest));
+  return kp_vec3_add(kp_vec3_add(r->center, r->shift), turned);
 }
 
 static void move_zone(kp_contact *c, const kp_contact_key *members, size_t n, uint8_t level) {
@@ -210,25 +256,21 @@ static void move_zone(kp_contact *c, const kp_contact_key *members, size_t n, ui
     return;
   }
   rigid_motion r = fit(c, members, n, level == KP_CONTACT_TURNS);
-  double cosine = cos(r.angle);
-  double sine = sin(r.angle);
   for (size_t k = 0; k < n; ++k) {
-    kp_contact_node *node = &c->nodes[members[k] & 0x7fffffff];
+    kp_index i = (kp_index)(members[k] & 0x7fffffff);
+    kp_contact_node *node = &c->nodes[i];
+    if (node->is_body) {
+      kp_index b = kp_contact_body_of(c, i);
+      kp_vec3 center = moved(&r, c->bodies[b].from.center);
+      kp_contact_body_go(c, b, center, kp_vec3_scale(r.axis, r.angle));
+      continue;
+    }
     node->is_moved = 1;
     if (kp_contact_leads(node)) {
       continue;
     }
     node->is_touched = 1;
-    if (r.angle == 0.0) {
-      node->to = kp_vec3_add(node->from, r.shift);
-      continue;
-    }
-    kp_vec3 d = kp_vec3_sub(node->from, r.center);
-    kp_vec3 fixed = kp_vec3_scale(r.axis, kp_vec3_dot(r.axis, d));
-    kp_vec3 rest = kp_vec3_sub(d, fixed);
-    kp_vec3 turned = kp_vec3_madd(fixed, cosine, rest);
-    turned = kp_vec3_madd(turned, sine, kp_vec3_cross(r.axis, rest));
-    node->to = kp_vec3_add(kp_vec3_add(r.center, r.shift), turned);
+    node->to = moved(&r, node->from);
   }
 }
 

@@ -33,6 +33,6 @@ kp_sources(grid_source.c vortex_particles.c vortices_params.c vorticity.c)
 kp_isa_sources(grid_source_cpu.c vortex_particles_cpu.c vorticity_cpu.c)
 kp_cuda_sources(grid_source_cuda.cu vortex_particles_cuda.cu vorticity_cuda.cu)
 
-kp_sources(contact.c contact_resolve.c contact_zones.c)
+kp_sources(contact.c contact_bodies.c contact_resolve.c contact_zones.c)
 kp_isa_sources(contact_cpu.c)
 kp_cuda_sources(contact_cuda.cu)

@@ -11,6 +11,7 @@ extern const kp_kernel deform_move_kernel, deform_strain_rate_kernel, deform_ene
     deform_sums_kernel;
 
 #define EXPLICIT_SHARE 0.9  // of the longest stable step
+#define FREE_SHARE 1.0      // the same, for implicit springs that free bodies rest on
 
 // ---- life ---------------------------------------------------------------------------------------
 
@@ -126,12 +127,20 @@ static double inner_limit(kp_deform *d, kp_env *env) {
   if (strain_rate(d, &rate) == KP_OK && rate > 0.0) {
     limit = fmin(limit, d->def.strain_rate / rate);
   }
+  // What a free body feels of springs by its triangles comes to it with the nodes they move. An
+  // implicit step of h gives a node of mass m at springs k about m/(h^2 k) of that, so that steps
+  // must resolve them: otherwise cloth is stretched before it holds anything, and throws it back.
+  bool is_near = kp_deform_is_near_free(d, env, limit);
+  for (size_t g = 0; g < d->groups.count && is_near; ++g) {
+    limit = fmin(limit, FREE_SHARE * d->groups.data[g].limit);
+  }
   return limit;
 }
 
 static double deform_max_dt(void *self, kp_env *env) {
   kp_deform *d = self;
-  return (double)d->def.inner * inner_limit(d, env);
+  double limit = inner_limit(d, env);
+  return kp_deform_is_near_free(d, env, limit) ? limit : (double)d->def.inner * limit;
 }
 
 // ---- a sub-step ---------------------------------------------------------------------------------
@@ -206,16 +215,21 @@ static kp_result inner_steps(kp_deform *d, kp_env *env, int64_t first, int64_t n
   return KP_OK;
 }
 
+static kp_result part_collisions(kp_deform *d, kp_env *env) {
+  double clock = kp_time_now();
+  KP_TRY(kp_deform_part_collisions(d, env, d->turn_time));
+  spend(env, "solids_contact", &clock);
+  return KP_OK;
+}
+
 // One turn: never back, whatever collides (Selle 2008, section 6.2).
 static kp_result turn(kp_deform *d, kp_env *env, int64_t n) {
   double clock = kp_time_now();
   KP_TRY(kp_deform_find_pairs(d, env, env->time));
   spend(env, "solids_contact", &clock);
   KP_TRY(inner_steps(d, env, 0, n));
-  clock = kp_time_now();
-  KP_TRY(kp_deform_part_collisions(d, env, (double)n * d->dt));
-  spend(env, "solids_contact", &clock);
-  return KP_OK;
+  d->turn_time = (double)n * d->dt;
+  return kp_deform_parts_late(d) ? KP_OK : part_collisions(d, env);
 }
 
 // The loop before it: back to the start with half as many steps when something collides, until it
@@ -255,6 +269,12 @@ static kp_result deform_solve(void *self, kp_env *env) {
   KP_TRY(kp_hair_relink(d, env));
   spend(env, "solids_links", &clock);
   return d->def.rewind && d->meet.contact != NULL ? turn_back(d, env, n) : turn(d, env, n);
+}
+
+// Rigid bodies have moved.
+static kp_result deform_correct(void *self, kp_env *env) {
+  kp_deform *d = self;
+  return kp_deform_parts_late(d) ? part_collisions(d, env) : KP_OK;
 }
 
 // ---- what it tells ------------------------------------------------------------------------------
@@ -328,7 +348,9 @@ static kp_result deform_stats(void *self, kp_env *env, int population, kp_popula
 const kp_method kp_deform_method = {
   .name = "deform",
   .text = "Cloth, hair and soft bodies of nodes, springs and tetrahedra.",
-  .stages = { [KP_STAGE_SOLVE] = deform_solve, [KP_STAGE_CHECK] = deform_check },
+  .stages = { [KP_STAGE_SOLVE] = deform_solve,
+              [KP_STAGE_CORRECT] = deform_correct,
+              [KP_STAGE_CHECK] = deform_check },
   .max_dt = deform_max_dt,
   .n_populations = deform_n_populations,
   .stats = deform_stats,

@@ -135,10 +135,18 @@ typedef struct kp_deform_bent {
   kp_index first;  // node
 } kp_deform_bent;
 
+typedef struct kp_deform_free {
+  kp_index body;
+  kp_index first, n;  // nodes
+  double reach;       // m: the farthest of them from the centre of mass
+} kp_deform_free;
+
 typedef struct kp_deform_guests {
   KP_ARRAY(kp_deform_guest) nodes;
   KP_ARRAY(kp_triangle) triangles;  // of these nodes
   KP_ARRAY(kp_index) owners;        // the first node of each solid, and the number of all
+  KP_ARRAY(kp_deform_free) free;    // bodies that are free, in the order of their nodes
+  KP_ARRAY(kp_vec3) arms;           // of all nodes: from the centre of their body, body axes
   KP_ARRAY(kp_vec3) from;
   KP_ARRAY(kp_vec3) to;
   KP_ARRAY(kp_deform_bent) bent;  // solids that change their form
@@ -203,6 +211,7 @@ struct kp_deform {
 
   // scratch of an inner step
   double time, dt;                   // of its start; its length
+  double turn_time;                  // s: of all inner steps of the sub-step
   kp_vector3 old;                    // POS: positions before the move
   kp_vector3 middle;                 // POS: half way
   kp_vector3 moving;                 // w
@@ -319,7 +328,9 @@ KP_NODISCARD kp_result kp_deform_weigh(kp_deform *deform, kp_env *env);
 KP_NODISCARD kp_result kp_deform_find_pairs(kp_deform *deform, kp_env *env, double time);
 // B.2 (`moving`) and B.8 (the velocity).
 KP_NODISCARD kp_result kp_deform_repulse(kp_deform *deform, kp_contact_law law);
-// C: `time` since the kept state.
+// C: `time` since the kept state. With bodies that are free among the guests it has to wait until
+// these have moved.
+bool kp_deform_parts_late(const kp_deform *deform);
 KP_NODISCARD kp_result kp_deform_part_collisions(kp_deform *deform, kp_env *env, double time);
 KP_NODISCARD kp_result kp_deform_any_collision(kp_deform *deform, kp_env *env, double time,
                                                bool *out);
@@ -328,14 +339,19 @@ KP_NODISCARD kp_result kp_deform_go_back(kp_deform *deform, kp_env *env);
 
 // ---- deform_guests.c
 
-// Boxes and meshes of the world that are still or scripted, where the settings ask for them.
+// Boxes and meshes of the world, where the settings ask for them.
 KP_NODISCARD kp_result kp_deform_make_guests(kp_deform *deform, kp_env *env);
 void kp_deform_free_guests(kp_deform_guests *guests);
 // Where a guest is at a time.
 kp_vec3 kp_deform_guest_at(const kp_env *env, const kp_deform_guest *guest, double time);
-// The way of all guests in the next C.
+// The way of all guests in the next C. Bodies that are free come from where they were when the
+// state was kept, and want to be where they are.
 KP_NODISCARD kp_result kp_deform_guide(kp_deform *deform, const kp_env *env, double from,
                                        double to);
+// May a body that is free and a guest meet a node within a time?
+bool kp_deform_is_near_free(kp_deform *deform, kp_env *env, double time);
+// Bodies that are free to where C has put them; `time` since the kept state.
+void kp_deform_lead_back(kp_deform *deform, kp_env *env, double time);
 
 // ---- generators: each turns the def of an entity into a part
 

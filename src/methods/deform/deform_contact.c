@@ -24,6 +24,7 @@ typedef struct mesh_arrays {
   // with guests: of all nodes and triangles
   KP_ARRAY(double) rest[3];
   KP_ARRAY(kp_triangle) triangles;
+  KP_ARRAY(kp_contact_body) bodies;
 } mesh_arrays;
 
 static void free_arrays(mesh_arrays *arrays) {
@@ -34,6 +35,7 @@ static void free_arrays(mesh_arrays *arrays) {
     kp_array_free(&arrays->rest[c]);
   }
   kp_array_free(&arrays->triangles);
+  kp_array_free(&arrays->bodies);
 }
 
 static kp_result describe(const kp_deform *d, mesh_arrays *out) {
@@ -60,7 +62,9 @@ static kp_result describe(const kp_deform *d, mesh_arrays *out) {
 static kp_result place_guests(const kp_deform *d, const kp_env *env, size_t own, mesh_arrays *all) {
   const kp_deform_guests *guests = &d->meet.guests;
   for (size_t s = 0; s + 1 < guests->owners.count; ++s) {
-    kp_contact_object object = { .flags = KP_CONTACT_GUEST | KP_CONTACT_NO_SELF };
+    kp_index body = guests->nodes.data[guests->owners.data[s]].body;
+    kp_contact_object object = { .flags = KP_CONTACT_GUEST | KP_CONTACT_NO_SELF,
+                                 .friction = env->bodies->models.data[body].friction };
     KP_TRY(kp_array_push(&all->objects, object));
     for (kp_index k = guests->owners.data[s]; k < guests->owners.data[s + 1]; ++k) {
       kp_vec3 p = kp_deform_guest_at(env, &guests->nodes.data[k], env->time);
@@ -71,6 +75,23 @@ static kp_result place_guests(const kp_deform *d, const kp_env *env, size_t own,
       all->h.data[i] = 0.0;
       all->object.data[i] = (kp_index)(all->objects.count - 1);
     }
+  }
+  return KP_OK;
+}
+
+// Bodies that are free.
+static kp_result free_guests(const kp_deform *d, const kp_env *env, mesh_arrays *all) {
+  const kp_deform_guests *guests = &d->meet.guests;
+  for (size_t k = 0; k < guests->free.count; ++k) {
+    const kp_deform_free *free = &guests->free.data[k];
+    const kp_body *model = &env->bodies->models.data[free->body];
+    kp_contact_body body = { .first = free->first,
+                             .n = free->n,
+                             .inverse_mass = model->inverse_mass,
+                             .inertia = model->inertia,
+                             .inverse_inertia = model->inverse_inertia,
+                             .arms = guests->arms.data + free->first };
+    KP_TRY(kp_array_push(&all->bodies, body));
   }
   return KP_OK;
 }
@@ -98,6 +119,9 @@ static kp_result join_guests(kp_deform *d, const kp_env *env, kp_contact_mesh *m
     }
     KP_TRY(kp_array_push(&all->triangles, moved));
   }
+  KP_TRY(free_guests(d, env, all));
+  mesh->n_bodies = (kp_index)all->bodies.count;
+  mesh->bodies = all->bodies.data;
   mesh->n_nodes = (kp_index)n;
   mesh->n_guests = (kp_index)guests->nodes.count;
   mesh->n_objects = (kp_index)all->objects.count;
@@ -149,6 +173,8 @@ static kp_result create(kp_deform *d, kp_env *env, mesh_arrays *arrays) {
   KP_TRY(kp_deform_make_guests(d, env));
   if (d->meet.guests.nodes.count > 0 && mesh.n_triangles > 0) {
     KP_TRY(join_guests(d, env, &mesh, arrays));
+  } else {
+    d->meet.guests.free.count = 0;  // hair meets no triangles of bodies
   }
   return kp_contact_create(env->backend, &def, &mesh, &d->meet.contact);
 }
@@ -299,12 +325,17 @@ static void warn_of_pins(const kp_deform *d, const kp_contact_report *before) {
   }
   if (before->n_pushed == 0 && now->n_pushed > 0) {
     kp_log(KP_LOG_WARN, "solids",
-           "at %.4f s bodies leave no room for cloth: it passes through them", d->time);
+           "at %.4f s bodies that are led leave no room for cloth: it passes through them",
+           d->time);
   }
   if (before->n_led == 0 && now->n_led > 0) {
     kp_log(KP_LOG_WARN, "solids", "at %.4f s pins lead %lld pairs of surfaces through each other",
            d->time, (long long)now->n_led);
   }
+}
+
+bool kp_deform_parts_late(const kp_deform *d) {
+  return d->meet.contact != NULL && d->meet.guests.free.count > 0;
 }
 
 kp_result kp_deform_part_collisions(kp_deform *d, kp_env *env, double time) {
@@ -315,6 +346,7 @@ kp_result kp_deform_part_collisions(kp_deform *d, kp_env *env, double time) {
   kp_contact_motion motion = motion_of(d, time);
   kp_contact_report before = *kp_contact_told(d->meet.contact);
   KP_TRY(kp_contact_resolve(d->meet.contact, &motion));
+  kp_deform_lead_back(d, env, time);
   warn_of_pins(d, &before);
   return KP_OK;
 }

@@ -45,8 +45,7 @@ static const kp_param solids_rows[] = {
       "a baseline that feels too little."),
   ROW(gap, REAL, "m", 0, 1e3, "How far nodes stay from bodies."),
   ROW(body_triangles, BOOL, "", 0, 0,
-      "Edges and corners of boxes and meshes that are still or scripted do not pass between nodes; "
-      "needs a gap."),
+      "Edges and corners of boxes and meshes do not pass between nodes of cloth; needs a gap."),
   ROW(domain_friction, REAL, "", 0, 1e3, "Coulomb coefficient of the closed faces of the domain."),
   ROW(particle_restitution, REAL, "", 1e-3, 1,
       "Of nodes that meet as spheres: speed after over speed before."),
