@@ -62,6 +62,7 @@
 #include "render/cast_kernels.h"
 #include "render/live_kernels.h"
 #include "render/ray_kernels.h"
+#include "render/yarn_kernels.h"
 
 #include "bench/kernels.h"
 
@@ -131,7 +132,8 @@
   GRID_SURFACE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   CAST_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   LIVE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
-  RAY_KERNELS(POINT, REDUCE, ROW, PAIR)
+  RAY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
+  YARN_KERNELS(POINT, REDUCE, ROW, PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 

@@ -101,6 +101,39 @@ static kp_result draw_slab(kp_backend *backend) {
   return result;
 }
 
+// Yarns side by side that throw no shadow on each other.
+static kp_result draw_yarn(kp_backend *backend) {
+  enum { YARNS = 4, POINTS = 6 };
+  double places[YARNS * POINTS][3];
+  uint64_t first[YARNS + 1];
+  for (int k = 0; k < YARNS * POINTS; ++k) {
+    int yarn = k / POINTS, i = k % POINTS;
+    places[k][0] = 0.2 * i - 0.5;
+    places[k][1] = 0.02 * (i % 2);
+    places[k][2] = 0.25 * yarn - 0.4;
+    first[yarn] = (uint64_t)(yarn * POINTS);
+  }
+  first[YARNS] = YARNS * POINTS;
+  kp_render_lines lines = { .n_lines = YARNS, .first = first, .radius = 0.04 };
+  lines.positions = (kp_render_positions){ &places[0][0], &places[0][1], &places[0][2], 3 };
+  lines.look = kp_default_look_def();
+  lines.look.stroke = KP_STROKE_LUMISLICE;
+  kp_render_scene scene = { .lines = &lines, .n_lines = 1, .backend = backend };
+  scene.bounds.min = kp_vec3_make(-0.6, -0.2, -0.6);
+  scene.bounds.max = kp_vec3_make(0.6, 0.2, 0.6);
+  kp_render_def def = kp_default_render_def();
+  def.width = 64;
+  def.height = 36;
+  def.samples = 2;
+  def.box = false;
+  def.ground = KP_GROUND_NONE;
+  def.sun = kp_vec3_make(0.0, 1.0, 0.0);
+  kp_picture picture = { 0 };
+  kp_result result = kp_render_frame(&scene, &def, &picture);
+  kp_picture_free(&picture);
+  return result;
+}
+
 static double fraction(uint64_t i, uint64_t c) {
   return (double)(kp_hash_mix(3 * i + c) >> 11) * 0x1p-53;
 }
@@ -155,6 +188,9 @@ kp_result kp_kernel_rays(kp_backend *backend, int64_t n) {
   }
   if (result == KP_OK) {
     result = draw_slab(backend);
+  }
+  if (result == KP_OK) {
+    result = draw_yarn(backend);
   }
   if (result == KP_OK) {
     result = draw_cloud(backend, n);

@@ -68,7 +68,6 @@ typedef struct render_job {
   kp_picture picture;
   kp_environment environment;
   kp_backend *backend;  // NULL: as render.method says, on this processor
-  bool has_warned;      // that the backend does not draw all there is
   bool has_seen_looks;  // that all of them fit something
   kp_video *video;
   char video_path[KP_PATH_SIZE];
@@ -375,17 +374,6 @@ static kp_result save_picture(render_job *job, uint64_t number) {
   return result;
 }
 
-// Once: what rays do not draw is left to the other method, on the host.
-static void warn_of_obstacle(render_job *job, const kp_render_scene *scene) {
-  const char *what = kp_render_not_by_rays(scene);
-  bool by_rays = job->backend != NULL || job->extras.render.method == KP_METHOD_RAYS;
-  if (by_rays && what != NULL && !job->has_warned) {
-    kp_log(KP_LOG_WARN, "render", "%s are not drawn by rays: these pictures are made on the host",
-           what);
-    job->has_warned = true;
-  }
-}
-
 static bool is_in_frame(const kp_frame *frame, const char *name) {
   bool is_there = false;
   for (size_t i = 0; i < frame->n_sets; ++i) {
@@ -447,7 +435,6 @@ static kp_result render_one(render_job *job, size_t index) {
     drawn.environment = job->environment.texels != NULL ? &job->environment : NULL;
     drawn.interval = job->fps > 0.0 ? 1.0 / job->fps : 0.0;
     drawn.backend = job->backend;
-    warn_of_obstacle(job, &drawn);
     result = kp_render_frame(&drawn, &job->extras.render, &job->picture);
   }
   if (result == KP_OK) {

@@ -7,6 +7,7 @@
 #include "par/kernel_define.h"
 #include "render/cast_kernels.h"
 #include "render/ray_scene.h"
+#include "render/yarn_lists.h"
 
 CAST_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
@@ -44,19 +45,10 @@ struct kp_cast {
   kp_buffer buffers[N_BUFFERS];
   kp_buffer *volumes;  // VOLUME_ARRAYS of each
   int n_volumes;
+  kp_yarn_lists yarn;
   double moment;  // of the trees that were sent
   bool has_trees;
 };
-
-const char *kp_cast_obstacle(const kp_render_scene *scene) {
-  for (int k = 0; k < scene->n_lines; ++k) {
-    const kp_look_def *look = &scene->lines[k].look;
-    if (look->visible && look->stroke == KP_STROKE_LUMISLICE) {
-      return "yarns of slices";
-    }
-  }
-  return NULL;
-}
 
 // ---- what is sent
 
@@ -252,6 +244,7 @@ kp_result kp_cast_create(const kp_pass *pass, kp_backend *backend, struct kp_cas
   for (int k = 0; k < n_arrays; ++k) {
     kp_buffer_init(&c->volumes[k], c->backend);
   }
+  kp_yarn_lists_init(&c->yarn, c->backend);
   // of 4 bytes: float where kp_real is
   c->buffers[RGBA].type = KP_TYPE_F32;
   c->buffers[DEPTH].type = c->buffers[RGBA].type;
@@ -282,6 +275,9 @@ void kp_cast_destroy(struct kp_cast **cast) {
     kp_buffer_free(&c->volumes[k]);
   }
   kp_free(c->volumes);
+  if (c->yarn.backend != NULL) {
+    kp_yarn_lists_free(&c->yarn);
+  }
   kp_backend_destroy(&c->own);
   kp_free(c);
   *cast = NULL;
@@ -440,6 +436,73 @@ static void send_caustics(struct kp_cast *c, const kp_pass *pass, kp_caustics_ma
   send(c, WATER, map->water, (int64_t)map->n_x * map->n_y, sizeof *map->water, ok);
 }
 
+// All but what is written; *launch is the number of pixels, or of stations, at a time.
+static kp_result bind_scene(struct kp_cast *c, kp_call *call, cast_pixel_args *a,
+                            const kp_pass *pass, int64_t *launch) {
+  bind_tree(c, call, a, pass->rays);
+  KP_BIND(call, a, scene.fire, &c->buffers[FIRE], KP_ACCESS_READ);
+  if (pass->n_volumes <= KP_CAST_VOLUMES) {
+    bind_few_volumes(c, call, a, pass);
+  } else {
+    int64_t most = RAY_BYTES / (pass->n_volumes * (int64_t)sizeof(kp_volume_ray));
+    *launch = most < *launch ? (most > 1024 ? most : 1024) : *launch;
+    KP_TRY(bind_many_volumes(c, call, a, pass, *launch));
+  }
+  KP_BIND(call, a, scene.triangles, &c->buffers[TRIANGLES], KP_ACCESS_READ);
+  KP_BIND(call, a, scene.normals, &c->buffers[NORMALS], KP_ACCESS_READ);
+  KP_BIND(call, a, scene.vertex_colors, &c->buffers[VERTEX_COLORS], KP_ACCESS_READ);
+  KP_BIND(call, a, scene.ball_colors, &c->buffers[BALL_COLORS], KP_ACCESS_READ);
+  kp_buffer *alphas = pass->primitives.has_sprites ? &c->buffers[BALL_ALPHAS] : NULL;
+  KP_BIND(call, a, scene.ball_alphas, alphas, KP_ACCESS_READ);
+  KP_BIND(call, a, scene.stroke_colors, &c->buffers[STROKE_COLORS], KP_ACCESS_READ);
+  for (int k = 0; k < 3; ++k) {
+    KP_BIND(call, a, scene.materials_of[k], &c->buffers[MATERIALS_OF + k], KP_ACCESS_READ);
+  }
+  KP_BIND(call, a, scene.materials, &c->buffers[MATERIALS], KP_ACCESS_READ);
+  bool is_around = pass->light.environment != NULL, is_bent = a->scene.caustics.width > 0;
+  kp_buffer *map = is_bent ? &c->buffers[CAUSTICS] : NULL,
+            *water = is_bent ? &c->buffers[WATER] : NULL;
+  KP_BIND(call, a, scene.caustics.texels, map, KP_ACCESS_READ);
+  KP_BIND(call, a, scene.caustics.water, water, KP_ACCESS_READ);
+  KP_BIND(call, a, scene.around, is_around ? &c->buffers[AROUND] : NULL, KP_ACCESS_READ);
+  return KP_OK;
+}
+
+static kp_result light_yarn(struct kp_cast *c, cast_pixel_args *a, const kp_pass *pass) {
+  int64_t n = c->yarn.n_stations;
+  kp_call call;
+  kp_call_init(&call, &cast_station_kernel, a);
+  KP_TRY(bind_scene(c, &call, a, pass, &n));
+  KP_BIND(&call, a, stations, &c->yarn.stations, KP_ACCESS_WRITE);
+  return kp_call_run(c->backend, &call, c->yarn.n_stations);
+}
+
+// The rays of some rows of pixels.
+static kp_result cast_rows(struct kp_cast *c, cast_pixel_args *a, const kp_pass *pass, int row,
+                           int end) {
+  int64_t last = (int64_t)end * pass->def->width, launch;
+  a->first = (int64_t)row * pass->def->width;
+  launch = last - a->first;
+  kp_call call;
+  kp_call_init(&call, &cast_pixel_kernel, a);
+  KP_TRY(bind_scene(c, &call, a, pass, &launch));
+  if (c->yarn.n_quads > 0) {
+    a->scene.yarn = c->yarn.view;
+    KP_BIND(&call, a, scene.yarn.stations, &c->yarn.stations, KP_ACCESS_READ);
+    KP_BIND(&call, a, scene.yarn.sets, &c->yarn.sets, KP_ACCESS_READ);
+    KP_BIND(&call, a, scene.yarn.texels, &c->yarn.texels, KP_ACCESS_READ);
+    KP_BIND(&call, a, scene.yarn_quads, &c->yarn.quads, KP_ACCESS_READ);
+    KP_BIND(&call, a, scene.yarn_spans, &c->yarn.spans, KP_ACCESS_READ);
+  }
+  KP_BIND(&call, a, rgba, &c->buffers[RGBA], KP_ACCESS_WRITE);
+  KP_BIND(&call, a, depth, &c->buffers[DEPTH], KP_ACCESS_WRITE);
+  for (; a->first < last; a->first += launch) {
+    int64_t left = last - a->first;
+    KP_TRY(kp_call_run(c->backend, &call, left < launch ? left : launch));
+  }
+  return KP_OK;
+}
+
 kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
   bool ok = true;
   if (!c->has_trees || c->moment != pass->moment) {
@@ -453,40 +516,16 @@ kp_result kp_cast_pass(struct kp_cast *c, const kp_pass *pass) {
     return KP_ERROR_MEMORY;
   }
   a.frame.air.grids = NULL;  // those of the scene
-  kp_call call;
-  kp_call_init(&call, &cast_pixel_kernel, &a);
-  bind_tree(c, &call, &a, pass->rays);
-  int64_t pixels = pass->def->width * pass->def->height, launch = pixels;
-  KP_BIND(&call, &a, scene.fire, &c->buffers[FIRE], KP_ACCESS_READ);
-  if (pass->n_volumes <= KP_CAST_VOLUMES) {
-    bind_few_volumes(c, &call, &a, pass);
-  } else {
-    int64_t most = RAY_BYTES / (pass->n_volumes * (int64_t)sizeof(kp_volume_ray));
-    launch = most < pixels ? (most > 1024 ? most : 1024) : pixels;
-    KP_TRY(bind_many_volumes(c, &call, &a, pass, launch));
+  int64_t n_stations, n_quads;
+  const kp_yarn_view *yarn = kp_yarn_get(pass, &n_stations, &n_quads);
+  KP_TRY(kp_yarn_lists_send(&c->yarn, yarn, n_stations, n_quads));
+  if (c->yarn.n_quads == 0) {
+    return cast_rows(c, &a, pass, 0, (int)pass->def->height);
   }
-  KP_BIND(&call, &a, scene.triangles, &c->buffers[TRIANGLES], KP_ACCESS_READ);
-  KP_BIND(&call, &a, scene.normals, &c->buffers[NORMALS], KP_ACCESS_READ);
-  KP_BIND(&call, &a, scene.vertex_colors, &c->buffers[VERTEX_COLORS], KP_ACCESS_READ);
-  KP_BIND(&call, &a, scene.ball_colors, &c->buffers[BALL_COLORS], KP_ACCESS_READ);
-  kp_buffer *alphas = pass->primitives.has_sprites ? &c->buffers[BALL_ALPHAS] : NULL;
-  KP_BIND(&call, &a, scene.ball_alphas, alphas, KP_ACCESS_READ);
-  KP_BIND(&call, &a, scene.stroke_colors, &c->buffers[STROKE_COLORS], KP_ACCESS_READ);
-  for (int k = 0; k < 3; ++k) {
-    KP_BIND(&call, &a, scene.materials_of[k], &c->buffers[MATERIALS_OF + k], KP_ACCESS_READ);
-  }
-  KP_BIND(&call, &a, scene.materials, &c->buffers[MATERIALS], KP_ACCESS_READ);
-  bool is_around = pass->light.environment != NULL, is_bent = a.scene.caustics.width > 0;
-  kp_buffer *map = is_bent ? &c->buffers[CAUSTICS] : NULL,
-            *water = is_bent ? &c->buffers[WATER] : NULL;
-  KP_BIND(&call, &a, scene.caustics.texels, map, KP_ACCESS_READ);
-  KP_BIND(&call, &a, scene.caustics.water, water, KP_ACCESS_READ);
-  KP_BIND(&call, &a, scene.around, is_around ? &c->buffers[AROUND] : NULL, KP_ACCESS_READ);
-  KP_BIND(&call, &a, rgba, &c->buffers[RGBA], KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, depth, &c->buffers[DEPTH], KP_ACCESS_WRITE);
-  for (; a.first < pixels; a.first += launch) {
-    int64_t left = pixels - a.first;
-    KP_TRY(kp_call_run(c->backend, &call, left < launch ? left : launch));
+  KP_TRY(light_yarn(c, &a, pass));
+  for (int row = 0, end; row < (int)pass->def->height; row = end) {
+    KP_TRY(kp_yarn_lists_make(&c->yarn, row, &end));
+    KP_TRY(cast_rows(c, &a, pass, row, end));
   }
   return KP_OK;
 }

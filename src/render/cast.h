@@ -5,10 +5,6 @@
 
 struct kp_cast;
 
-// Why a scene cannot be drawn by rays alone, as the rest of "... are not drawn by rays"; NULL: it
-// can be.
-const char *kp_cast_obstacle(const kp_render_scene *scene);
-
 // `backend` may be NULL: this processor.
 KP_NODISCARD kp_result kp_cast_create(const kp_pass *pass, struct kp_backend *backend,
                                       struct kp_cast **out);

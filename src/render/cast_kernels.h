@@ -12,6 +12,7 @@
 #include "render/ray_kernels.h"
 #include "render/shading.h"
 #include "render/volume_march.h"
+#include "render/yarn_quads.h"
 
 #define KP_CAST_GROUND 1
 #define KP_CAST_VOLUMES 6     // that come with the arguments; more are read from memory
@@ -45,6 +46,9 @@ typedef struct kp_cast_scene {
   const kp_fire_light *fire;
   kp_volume_grid few[KP_CAST_VOLUMES];
   const kp_volume_grid *many;  // instead of them, or NULL
+  kp_yarn_view yarn;
+  const uint32_t *yarn_quads;  // of each pixel, the nearest first; NULL: there are none
+  const uint32_t *yarn_spans;  // two per pixel: the first of its quads, and behind the last
 } kp_cast_scene;
 
 // What is the same for all pixels of a pass.
@@ -83,6 +87,8 @@ typedef struct kp_cast_world {
   kp_volume_ray *volumes;
   float noise;  // of the steps through smoke
   int x, y;
+  float length;                   // of the eye's ray on a metre along the view
+  uint32_t yarn_begin, yarn_end;  // quads of the pixel
 } kp_cast_world;
 
 typedef kp_cast_world kp_walk_world;
@@ -91,7 +97,9 @@ typedef kp_cast_material kp_walk_material;
 
 #include "render/walk.h"
 
-#define CAST_KERNELS(POINT, REDUCE, ROW, PAIR) POINT(cast, pixel)
+#define CAST_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
+  POINT(cast, station)                                                                             \
+  POINT(cast, pixel)
 
 // ---- what a ray meets
 
@@ -345,12 +353,12 @@ KP_WALK_FN float kp_walk_sun_at(const kp_cast_world *world, kp_f3 place) {
 }
 
 // Past what stands before the sun, through smoke, and through what is clear.
-// *share is how much of the sun is seen by itself.
+// `turn` is that of the point on its disc, *share is how much of the sun is seen by itself.
 KP_WALK_FN kp_rgb kp_cast_sunlight(const kp_cast_world *world, const kp_cast_point *p, float lift,
-                                   float *share) {
+                                   float turn, float *share) {
   const kp_cast_scene *s = world->scene;
   const kp_cast_frame *f = world->frame;
-  float behind = 0.0f, turn = kp_shading_turn(f->index, world->x, world->y);
+  float behind = 0.0f;
   kp_rgb through = kp_rgb_make(0.0f, 0.0f, 0.0f), seen = through;
   if (s->caustics.width > 0) {
     through = kp_caustics_look(&s->caustics, p->position, p->material, 1e-3f * f->size, &behind);
@@ -451,6 +459,34 @@ KP_WALK_FN kp_sprite kp_walk_sprite(const kp_cast_world *world, const kp_ray_hit
   return s;
 }
 
+// From front to back, as far as nothing hides it.
+KP_WALK_FN kp_sprite_layer kp_walk_yarn(const kp_cast_world *world, const kp_walk_path *ray,
+                                        float metres) {
+  const kp_yarn_view *yarn = &world->scene->yarn;
+  kp_sprite_layer layer;
+  layer.light = layer.color = kp_rgb_make(0.0f, 0.0f, 0.0f);
+  layer.through = 1.0f;
+  layer.depth = layer.weight = 0.0f;
+  if (!ray->is_of_eye) {
+    return layer;
+  }
+  float from = ray->way / world->length, to = (ray->way + metres) / world->length;
+  for (uint32_t k = world->yarn_begin; k < world->yarn_end && layer.through > KP_YARN_OPAQUE; ++k) {
+    kp_yarn_quad q = kp_yarn_quad_of(yarn, world->scene->yarn_quads[k]);
+    kp_yarn_paint paint = kp_yarn_paint_of(yarn, &q);
+    kp_yarn_crossing at;
+    if (kp_yarn_cross(yarn, &q, &paint.level, world->x, world->y, &at) && at.depth >= from &&
+        at.depth < to) {
+      kp_yarn_lay(&q, &paint, &at, &layer);
+    }
+  }
+  if (layer.weight > 0.0f) {
+    layer.depth = layer.depth / layer.weight * world->length - ray->way;
+    layer.depth = kp_clampf(layer.depth, 0.0f, metres);
+  }
+  return layer;
+}
+
 // What a glossy surface mirrors: as a ray of its own where it is polished and the eye sees it.
 KP_FN kp_rgb kp_cast_gloss(kp_walk *w, const kp_walk_path *ray, const kp_cast_point *p,
                            kp_rgb diffuse, float open) {
@@ -485,7 +521,8 @@ KP_WALK_FN kp_rgb kp_walk_shade(kp_walk *w, const kp_walk_path *ray, const kp_ca
   float open_to_sun = 0.0f;
   kp_rgb sunlight = kp_rgb_make(0.0f, 0.0f, 0.0f);
   if (cosine > 0.0f || p->is_fibre) {
-    sunlight = kp_cast_sunlight(world, p, lift, &open_to_sun);
+    float turn = kp_shading_turn(f->index, world->x, world->y);
+    sunlight = kp_cast_sunlight(world, p, lift, turn, &open_to_sun);
   }
   kp_rgb ambient = kp_shading_ambient(f->ambient_up, f->ambient_side, f->ambient_down,
                                       kp_f3_dot(p->normal, f->up));
@@ -529,18 +566,47 @@ KP_WALK_FN kp_rgb kp_walk_shade(kp_walk *w, const kp_walk_path *ray, const kp_ca
   return color;
 }
 
-// ---- kernel
+// ---- kernels
 
-// One pass of one pixel, added to the picture.
 typedef struct cast_pixel_args {
   kp_cast_scene scene;
   kp_cast_frame frame;
   int64_t first;        // pixel of this launch
   kp_volume_ray *rays;  // with many volumes, one for each of them and each pixel of the launch
   float *rgba;
-  float *depth;  // along the view, of the first pass
+  float *depth;               // along the view, of the first pass
+  kp_yarn_station *stations;  // to be lit
 } cast_pixel_args;
 
+// The sun on a station of yarn. It moves over its disc from pass to pass and is the same for all of
+// them: few passes show no grain.
+typedef cast_pixel_args cast_station_args;
+
+KP_FN void cast_station(int64_t i, const cast_station_args *a) {
+  const kp_cast_frame *f = &a->frame;
+  kp_yarn_station *s = &a->stations[i];
+  kp_cast_world world;
+  world.scene = &a->scene;
+  world.frame = f;
+  world.x = world.y = 0;
+  world.air = f->air;
+  world.air.grids = a->scene.many != NULL ? a->scene.many : a->scene.few;
+  world.yarn_begin = world.yarn_end = 0;
+  kp_f3 sun = kp_f3_make(kp_f3_dot(f->sun, f->right), kp_f3_dot(f->sun, f->down),
+                         kp_f3_dot(f->sun, f->forward));
+  kp_f3 place = kp_yarn_lit_place(s, sun);
+  kp_cast_point p;
+  p.position = kp_f3_madd(f->eye, place.x, f->right);
+  p.position = kp_f3_madd(p.position, place.y, f->down);
+  p.position = kp_f3_madd(p.position, place.z, f->forward);
+  p.normal = p.face = f->sun;
+  p.material = s->material;
+  p.is_inside = p.is_fibre = false;
+  float share, turn = kp_cast_fraction(0.37f + 0.61803399f * (float)f->index);
+  s->sunlight = kp_rgb_scale(kp_cast_sunlight(&world, &p, 0.0f, turn, &share), s->across);
+}
+
+// One pass of one pixel, added to the picture.
 KP_FN void cast_pixel(int64_t at, const cast_pixel_args *a) {
   const kp_cast_frame *f = &a->frame;
   int64_t i = a->first + at;
@@ -567,6 +633,12 @@ KP_FN void cast_pixel(int64_t at, const cast_pixel_args *a) {
   float length = sqrtf(kp_f3_dot(d, d));
   kp_walk_path ray = kp_walk_path_from(f->eye, kp_f3_scale(d, 1.0f / length));
   ray.is_of_eye = true;
+  world.length = length;
+  world.yarn_begin = world.yarn_end = 0;
+  if (a->scene.yarn_quads != NULL) {
+    world.yarn_begin = a->scene.yarn_spans[2 * i];
+    world.yarn_end = a->scene.yarn_spans[2 * i + 1];
+  }
   if (f->index == 0) {
     kp_ray_hit hit = kp_cast_nearest(&a->scene, ray.origin, ray.direction, HUGE_VALF, KP_RAY_SOLID);
     a->depth[i] = hit.t / length;

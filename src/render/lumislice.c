@@ -71,18 +71,6 @@ static void halve(const float *fine, float *coarse, int n) {
   }
 }
 
-static float bilinear(const float *values, int n, float x, float y) {
-  float u = kp_clampf((x + 1.0f) * 0.5f * (float)n - 0.5f, 0.0f, (float)(n - 1));
-  float v = kp_clampf((y + 1.0f) * 0.5f * (float)n - 0.5f, 0.0f, (float)(n - 1));
-  int i = (int)u, j = (int)v;
-  i = i < n - 1 ? i : n - 2;
-  j = j < n - 1 ? j : n - 2;
-  float fx = u - (float)i, fy = v - (float)j;
-  const float *p = values + (ptrdiff_t)j * n + i;
-  float low = p[0] + fx * (p[1] - p[0]), high = p[n] + fx * (p[n + 1] - p[n]);
-  return low + fy * (high - low);
-}
-
 // Optical depth from each texel out of the slice, for each angle, in steps of a texel and a half.
 static void fill_depth(kp_lumi_level *level) {
   int n = level->n;
@@ -116,20 +104,15 @@ static void fill_open(kp_lumi_level *level) {
   }
 }
 
-static kp_result create_level(kp_lumi_level *level, int n) {
-  size_t texels = (size_t)n * (size_t)n;
-  level->n = n;
-  level->density = kp_alloc(texels * sizeof(float), KP_MEMORY_RENDER);
-  level->open = kp_alloc(texels * sizeof(float), KP_MEMORY_RENDER);
-  level->depth = kp_alloc(KP_LUMI_ANGLES * texels * sizeof(float), KP_MEMORY_RENDER);
-  return level->density != NULL && level->open != NULL && level->depth != NULL ? KP_OK
-                                                                               : KP_ERROR_MEMORY;
-}
-
 kp_result kp_lumislice_create(kp_lumislice *slice) {
+  size_t count = (size_t)kp_lumi_offset(KP_LUMI_LEVELS);
+  slice->texels = kp_alloc(count * sizeof(float), KP_MEMORY_RENDER);
+  if (slice->texels == NULL) {
+    return KP_ERROR_MEMORY;
+  }
   for (int l = 0; l < KP_LUMI_LEVELS; ++l) {
     kp_lumi_level *level = &slice->levels[l];
-    KP_TRY(create_level(level, KP_LUMI_SIZE >> l));
+    *level = kp_lumi_level_of(slice->texels, l);
     if (l == 0) {
       fill_density(level);
       fill_depth(level);
@@ -147,28 +130,6 @@ kp_result kp_lumislice_create(kp_lumislice *slice) {
 }
 
 void kp_lumislice_free(kp_lumislice *slice) {
-  for (int l = 0; l < KP_LUMI_LEVELS; ++l) {
-    kp_free(slice->levels[l].density);
-    kp_free(slice->levels[l].open);
-    kp_free(slice->levels[l].depth);
-    slice->levels[l] = (kp_lumi_level){ 0 };
-  }
-}
-
-float kp_lumi_density(const kp_lumi_level *level, float x, float y) {
-  return x * x + y * y < 1.0f ? bilinear(level->density, level->n, x, y) : 0.0f;
-}
-
-float kp_lumi_light(const kp_lumi_level *level, float x, float y, float angle, float slant) {
-  int n = level->n, a = (int)angle;
-  float f = angle - (float)a;
-  a &= KP_LUMI_ANGLES - 1;
-  int b = (a + 1) & (KP_LUMI_ANGLES - 1);
-  float low = bilinear(level->depth + (ptrdiff_t)a * n * n, n, x, y);
-  float high = bilinear(level->depth + (ptrdiff_t)b * n * n, n, x, y);
-  return expf(-slant * (low + f * (high - low)));
-}
-
-float kp_lumi_open(const kp_lumi_level *level, float x, float y) {
-  return bilinear(level->open, level->n, x, y);
+  kp_free(slice->texels);
+  *slice = (kp_lumislice){ 0 };
 }

@@ -7,7 +7,7 @@
 //                 project, bin, cover                   volume.c     smoke and fire
 //                                                       fire_light.c what flames shine on
 //   lens.c        depth of field, motion blur           slices.c     smoke by half-angle slices
-//   yarn.c        yarn as quads of a lumislice          ground.c     plane and pattern
+//   yarn*         yarn as quads of a lumislice          ground.c     plane and pattern
 //   ray_*         trees of what rays can meet           trace.c      water, glass, mirrors
 //   deep.c        light left behind hairs and puffs     caustics.c   sunlight behind water
 //   volume_*.h walk.h    rays through volumes and from surface to surface, for a card as well
@@ -274,15 +274,7 @@ kp_rgb kp_material_color(const kp_material *material, float scalar);
 KP_NODISCARD kp_result kp_points_bin(kp_pass *pass, const kp_view *view);
 void kp_points_cover(const kp_pass *pass, int64_t tile_index, kp_tile *tile);
 void kp_points_shadow(const kp_pass *pass, int64_t tile_index, kp_tile_box box);
-// Lays the sprites of a tile over each other, as far as no surface hides them. All that a pixel
-// shows of them is one layer, at the depth where most of it comes from.
-typedef struct kp_sprite_layer {
-  kp_rgb light;         // that adds up
-  kp_rgb color;         // of puffs, times what they cover
-  float through;        // share of the light from behind
-  float depth, weight;  // sums; the depth of the layer is depth / weight
-} kp_sprite_layer;
-
+// Lays the sprites of a tile over each other, as far as no surface hides them.
 void kp_points_sprites(kp_pass *pass, int64_t tile_index, kp_tile_box box, kp_sprite_layer *layers);
 void kp_points_resolve(const kp_pass *pass, uint32_t ball, kp_surface_point *point);
 // One sprite as it is drawn, in view space.
@@ -334,6 +326,12 @@ typedef struct kp_yarn_steps {
 void kp_yarn_walk(const kp_ball *line, int64_t n, const kp_yarn_steps *steps, kp_yarn_place *out);
 KP_NODISCARD kp_result kp_yarn_create(kp_pass *pass);
 void kp_yarn_free(kp_pass *pass);
+// Stations of a pass, with the primitives in the camera's view; those of a picture by rays are lit
+// there.
+KP_NODISCARD kp_result kp_yarn_place_stations(kp_pass *pass);
+// What was placed; NULL: no line is yarn.
+const struct kp_yarn_view *kp_yarn_get(const kp_pass *pass, int64_t *n_stations, int64_t *n_quads);
+// The same, and the tiles they are drawn in.
 KP_NODISCARD kp_result kp_yarn_project(kp_pass *pass);
 // Lays the quads of a tile over each other, before the sprites.
 void kp_yarn_draw(kp_pass *pass, int64_t tile, kp_tile_box box, kp_sprite_layer *layers);

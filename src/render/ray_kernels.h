@@ -40,6 +40,7 @@ typedef enum kp_ray_mask {
   KP_RAY_SOLID = 4,   // not to be seen through
   KP_RAY_SPRITE = 8,  // light or a puff, without a surface
   KP_RAY_EYE = 16,    // seen by the eye alone: the outline of the bounds
+  KP_RAY_YARN = 32,   // a stroke for all but the eye, which sees it as quads
   KP_RAY_ALL = 7      // surfaces
 } kp_ray_mask;
 

@@ -639,15 +639,15 @@ static kp_render_lines make_outline(kp_aabb box, box_outline *outline) {
   return lines;
 }
 
-const char *kp_render_not_by_rays(const kp_render_scene *scene) {
-  return kp_cast_obstacle(scene);
-}
-
 static kp_result cast_pass(kp_pass *pass) {
   static const kp_vec3 axes[3] = { { 1.0, 0.0, 0.0 }, { 0.0, 1.0, 0.0 }, { 0.0, 0.0, 1.0 } };
   set_view(pass);
   pass->sun = kp_view_vector(&pass->view, pass->light.sun);
   kp_ground_set(pass);
+  if (pass->yarn != NULL) {
+    kp_primitives_project(pass, &pass->view);
+    KP_TRY(kp_yarn_place_stations(pass));
+  }
   KP_TRY(kp_trace_prepare(pass));
   if (kp_caustics_are_wanted(pass)) {
     kp_primitives_project(pass, &pass->view);
@@ -662,6 +662,7 @@ static kp_result cast_passes(kp_pass *pass, struct kp_backend *backend) {
   pass->by_rays = true;
   KP_TRY(kp_primitives_create(pass));
   KP_TRY(kp_volumes_create(pass));
+  KP_TRY(kp_yarn_create(pass));
   KP_TRY(kp_cast_create(pass, backend, &pass->cast));
   for (pass->index = 0; pass->index < pass->count; ++pass->index) {
     KP_TRY(cast_pass(pass));
@@ -690,7 +691,7 @@ static kp_result render_passes(const kp_render_scene *scene, int outline, const 
   kp_result result;
   KP_TRY_GOTO(result, kp_picture_resize(picture, (int)def->width, (int)def->height), done);
   bool by_rays = scene->backend != NULL || def->method == KP_METHOD_RAYS;
-  if (by_rays && kp_cast_obstacle(scene) == NULL) {
+  if (by_rays) {
     result = cast_passes(&pass, scene->backend);
     goto done;
   }

@@ -222,10 +222,6 @@ extern const kp_param_table kp_render_params;
 // Check the values of a def against its table and each other.
 KP_NODISCARD kp_result kp_render_check(const kp_render_def *def);
 
-// What of a scene rays alone do not draw, in the plural; NULL: they draw all of it. Such a scene is
-// drawn by the other method.
-const char *kp_render_not_by_rays(const kp_render_scene *scene);
-
 // Render one frame. `picture` is resized; start from a zeroed struct, reuse it between frames.
 // Fails on a scene whose arrays are missing or whose indices are out of range, on a wrong def and
 // without memory. Points that are not finite are left out.

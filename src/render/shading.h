@@ -103,6 +103,14 @@ typedef struct kp_sprite {
   int32_t covers;   // what is behind it; else its light adds up
 } kp_sprite;
 
+// What a pixel shows of sprites or yarn: one layer, at the depth where most of it comes from.
+typedef struct kp_sprite_layer {
+  kp_rgb light;         // that adds up
+  kp_rgb color;         // of what covers, times how much it does
+  float through;        // share of the light from behind
+  float depth, weight;  // sums; the depth of the layer is depth / weight
+} kp_sprite_layer;
+
 // Alpha of a sprite at the squared distance q < 1 from its middle, in radii.
 KP_FN float kp_shading_radial(int texture, float q) {
   const float rim = 0.0183156f;  // exp(-4)

@@ -30,9 +30,10 @@ kp_sources(
   triangles.c
   video.c
   volume.c
-  yarn.c)
-kp_isa_sources(cast_cpu.c live_cpu.c ray_cpu.c)
+  yarn.c
+  yarn_lists.c)
+kp_isa_sources(cast_cpu.c live_cpu.c ray_cpu.c yarn_cpu.c)
 kp_cuda_sources(cast_cuda.cu ray_cuda.cu)
 
 # keys are bits of numbers, which must be those of the CPU
-kp_exact_cuda_sources(live_cuda.cu)
+kp_exact_cuda_sources(live_cuda.cu yarn_cuda.cu)

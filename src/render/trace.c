@@ -95,6 +95,13 @@ static uint8_t mask_of_points(const kp_pass *pass, const kp_look_def *look) {
   return mask_of(pass, look, false);
 }
 
+static uint8_t mask_of_stroke(const kp_pass *pass, int set) {
+  const kp_render_scene *s = pass->scene;
+  uint8_t mask = mask_of(pass, &s->lines[set].look, false);
+  bool is_yarn = pass->materials[KP_MATERIAL_FIRST + s->n_points + s->n_meshes + set].is_yarn;
+  return pass->by_rays && is_yarn ? (uint8_t)((mask & KP_RAY_CASTER) | KP_RAY_YARN) : mask;
+}
+
 static kp_result build_scene(kp_pass *pass) {
   const kp_render_scene *s = pass->scene;
   const kp_primitives *p = &pass->primitives;
@@ -115,7 +122,7 @@ static kp_result build_scene(kp_pass *pass) {
   for (int64_t i = 0; i < p->n_segments; ++i) {
     bool is_outline = (int)p->segments[i].set == pass->outline;
     uint8_t outline = pass->by_rays ? KP_RAY_EYE : 0;
-    segments[i] = is_outline ? outline : mask_of(pass, &s->lines[p->segments[i].set].look, false);
+    segments[i] = is_outline ? outline : mask_of_stroke(pass, (int)p->segments[i].set);
   }
   kp_ray_geometry geometry = { .n_triangles = p->n_triangles,
                                .n_balls = p->n_balls,
@@ -340,6 +347,15 @@ static bool kp_walk_has_sprites(const kp_walk_world *world) {
 
 static kp_sprite kp_walk_sprite(const kp_walk_world *world, const kp_ray_hit *hit) {
   return kp_points_sprite(world->pass, hit->id);
+}
+
+// The eye's rays are the rasteriser's.
+static kp_sprite_layer kp_walk_yarn(const kp_walk_world *world, const kp_walk_path *ray,
+                                    float metres) {
+  (void)world;
+  (void)ray;
+  (void)metres;
+  return (kp_sprite_layer){ .through = 1.0f };
 }
 
 // ---- from a surface on

@@ -88,6 +88,10 @@ KP_WALK_FN bool kp_walk_aim(const kp_walk_world *world, kp_march *march);
 KP_WALK_FN void kp_walk_march(const kp_walk_world *world, kp_march *march, float from, float to);
 KP_FN bool kp_walk_has_sprites(const kp_walk_world *world);
 KP_WALK_FN kp_sprite kp_walk_sprite(const kp_walk_world *world, const kp_ray_hit *hit);
+// Yarn that a ray of the eye sees on so many metres from its origin: its depth is one of them, its
+// weight 0 where there is none.
+KP_WALK_FN kp_sprite_layer kp_walk_yarn(const kp_walk_world *world, const kp_walk_path *ray,
+                                        float metres);
 
 // ---- sums
 
@@ -200,8 +204,28 @@ KP_FN bool kp_walk_is_new(const kp_sprite *s, const kp_walk_path *ray, float fro
   return kp_f3_dot(here, here) >= square || kp_f3_dot(start, start) < square;
 }
 
-// Smoke, flames and sprites on so many metres of the way to the next surface: sprites in the order
-// in which the ray enters them; one that it begins in comes where it is left.
+KP_FN void kp_walk_mist(kp_walk *w, kp_walk_path *ray, kp_march *march, float *at, float to) {
+  kp_walk_march(w->world, march, *at, to);
+  kp_walk_gather(w, ray, march);
+  *at = to;
+}
+
+// Once, with the smoke before it.
+KP_FN void kp_walk_lay_yarn(kp_walk *w, kp_walk_path *ray, kp_sprite_layer *yarn, kp_march *march,
+                            float *at) {
+  if (!(yarn->weight > 0.0f)) {
+    return;
+  }
+  if (march != NULL) {
+    kp_walk_mist(w, ray, march, at, yarn->depth);
+  }
+  kp_walk_layer(w, ray, yarn->color, yarn->through, 1.0f - yarn->through);
+  yarn->weight = 0.0f;
+}
+
+// Smoke, flames, sprites and yarn on so many metres of the way to the next surface: sprites in the
+// order in which the ray enters them; one that it begins in comes where it is left. All yarn is one
+// layer.
 KP_WALK_FN void kp_walk_between(kp_walk *w, kp_walk_path *ray, float metres) {
   kp_march march;
   march.origin = ray->origin;
@@ -212,6 +236,7 @@ KP_WALK_FN void kp_walk_between(kp_walk *w, kp_walk_path *ray, float metres) {
   march.transmittance = 1.0f;
   bool is_misty = ray->medium == KP_WALK_AIR && kp_walk_aim(w->world, &march);
   bool has_sprites = kp_walk_has_sprites(w->world);
+  kp_sprite_layer yarn = kp_walk_yarn(w->world, ray, metres);
   float from = 0.0f, at = 0.0f, through = 1.0f;
   for (int n = 0; n < KP_WALK_SPRITES && has_sprites && through > KP_WALK_LEAST; ++n) {
     kp_f3 origin = kp_f3_madd(ray->origin, from, ray->direction);
@@ -224,10 +249,11 @@ KP_WALK_FN void kp_walk_between(kp_walk *w, kp_walk_path *ray, float metres) {
     bool is_new = kp_walk_is_new(&s, ray, from);
     from += hit.t;
     float share = is_new ? s.alpha * kp_walk_sprite_share(&s, ray, metres) : 0.0f;
+    if (share > 0.0f && yarn.depth < from) {
+      kp_walk_lay_yarn(w, ray, &yarn, is_misty ? &march : NULL, &at);
+    }
     if (share > 0.0f && is_misty) {
-      kp_walk_march(w->world, &march, at, from);
-      kp_walk_gather(w, ray, &march);
-      at = from;
+      kp_walk_mist(w, ray, &march, &at, from);
     }
     if (share > 0.0f) {
       float alpha = s.covers ? kp_clampf(share, 0.0f, 1.0f) : share;
@@ -238,9 +264,9 @@ KP_WALK_FN void kp_walk_between(kp_walk *w, kp_walk_path *ray, float metres) {
     }
     from += KP_OPTICS_OFF * w->frame->size;
   }
+  kp_walk_lay_yarn(w, ray, &yarn, is_misty ? &march : NULL, &at);
   if (is_misty) {
-    kp_walk_march(w->world, &march, at, metres);
-    kp_walk_gather(w, ray, &march);
+    kp_walk_mist(w, ray, &march, &at, metres);
   }
 }
 
@@ -266,7 +292,8 @@ KP_FN bool kp_walk_is_wetted(const kp_walk *w, kp_walk_path *ray, kp_walk_point 
   float most = KP_OPTICS_TOUCH * w->frame->size;
   kp_walk_path on = *ray;
   on.origin = kp_f3_madd(p->position, -KP_OPTICS_OFF * w->frame->size, p->face);
-  kp_ray_hit hit = kp_walk_nearest(w->world, on.origin, on.direction, most, KP_RAY_SEEN);
+  uint32_t mask = KP_RAY_SEEN | KP_RAY_YARN;
+  kp_ray_hit hit = kp_walk_nearest(w->world, on.origin, on.direction, most, mask);
   if (hit.kind == KP_RAY_MISS || hit.t >= most) {
     return false;
   }
@@ -377,7 +404,7 @@ KP_FN void kp_walk_pane(kp_walk *w, const kp_walk_path *ray, const kp_walk_point
 KP_FN void kp_walk_run(kp_walk *w) {
   while (w->n > 0) {
     kp_walk_path ray = w->stack[--w->n];
-    uint32_t mask = KP_RAY_SEEN | (ray.is_of_eye ? KP_RAY_EYE : 0);
+    uint32_t mask = KP_RAY_SEEN | (ray.is_of_eye ? KP_RAY_EYE : KP_RAY_YARN);
     kp_ray_hit hit = kp_walk_nearest(w->world, ray.origin, ray.direction, HUGE_VALF, mask);
     bool is_lost = hit.kind == KP_RAY_MISS || ray.turns >= KP_WALK_TURNS;
     kp_walk_point p;

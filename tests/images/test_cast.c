@@ -106,7 +106,6 @@ static void assert_same(const kp_picture *a, const kp_picture *b) {
 static void assert_mirror_draws_it(const kp_render_scene *scene, kp_render_def def) {
   kp_backend *mirror = NULL;
   kp_render_scene there = *scene;
-  assert_null(kp_render_not_by_rays(scene));
   kp_picture plain = draw(scene, &def);
   assert_ok(kp_backend_create(KP_BACKEND_MIRROR, &mirror));
   there.backend = mirror;
@@ -169,7 +168,6 @@ static void assert_methods_agree(const kp_render_scene *scene, kp_render_def def
                                  double mean) {
   double of_means;
   def.method = KP_METHOD_RAYS;
-  assert_null(kp_render_not_by_rays(scene));
   kp_picture rays = draw(scene, &def);
   def.method = KP_METHOD_RASTER;
   kp_picture raster = draw(scene, &def);
@@ -289,7 +287,6 @@ static void rays_march_through_smoke(void **state) {
     volumes[k].origin = kp_vec3_make(0.1 * k, 0.05 * k, 0.8 - 0.1 * k);
   }
   s.scene.n_volumes = 9;
-  assert_null(kp_render_not_by_rays(&s.scene));
   assert_mirror_draws_it(&s.scene, make_def(2));
   assert_methods_agree(&s.scene, make_def(32), 0.02, 0.003);
 }
@@ -425,22 +422,6 @@ static void rays_light_fibres(void **state) {
   assert_mirror_draws_it(&scene, make_def(2));
 }
 
-static void what_rays_do_not_draw_is_rasterised(void **state) {
-  (void)state;
-  static stage s;
-  make_stage(&s, true);
-  assert_null(kp_render_not_by_rays(&s.scene));
-  s.lines.look.stroke = KP_STROKE_LUMISLICE;
-  assert_string_equal(kp_render_not_by_rays(&s.scene), "yarns of slices");
-  kp_render_def def = make_def(1);
-  kp_picture rays = draw(&s.scene, &def);
-  def.method = KP_METHOD_RASTER;
-  kp_picture raster = draw(&s.scene, &def);
-  assert_same(&rays, &raster);
-  kp_picture_free(&rays);
-  kp_picture_free(&raster);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(mirror_makes_the_bytes_of_the_cpu),
@@ -453,7 +434,6 @@ int main(void) {
     cmocka_unit_test(rays_draw_wireframes),
     cmocka_unit_test(rays_light_fibres),
     cmocka_unit_test(glass_loses_no_light),
-    cmocka_unit_test(what_rays_do_not_draw_is_rasterised),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

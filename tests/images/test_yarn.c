@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "par/parallel.h"
-#include "render/lumislice.h"
 #include "render/pass.h"
+#include "render/yarn_lists.h"
 
 #include "support/claims.h"
 
@@ -249,8 +249,7 @@ static double luminance(const float *c) {
 }
 
 // Knit that is folded over itself throws a shadow: a sheet of yarns under another one.
-static void a_fold_throws_its_shadow(void **state) {
-  (void)state;
+static void assert_fold_throws_its_shadow(kp_render_method method) {
   enum { SIZE = 121, YARNS = 16 };
   static straight_yarns sheets[2];
   for (int sheet = 0; sheet < 2; ++sheet) {
@@ -262,6 +261,7 @@ static void a_fold_throws_its_shadow(void **state) {
   kp_render_def def = yarn_def(SIZE);
   def.camera_position = kp_vec3_make(0.0, 0.5, 1.4);
   def.sun = kp_vec3_make(0.0, 1.0, 0.2);
+  def.method = method;
   kp_picture lower = draw(&sheets[0].lines, 1, &def), upper = draw(&sheets[1].lines, 1, &def);
   kp_render_lines both[2] = { sheets[0].lines, sheets[1].lines };
   kp_picture folded = draw(both, 2, &def);
@@ -284,6 +284,12 @@ static void a_fold_throws_its_shadow(void **state) {
   kp_picture_free(&lower);
   kp_picture_free(&upper);
   kp_picture_free(&folded);
+}
+
+static void a_fold_throws_its_shadow(void **state) {
+  (void)state;
+  assert_fold_throws_its_shadow(KP_METHOD_RASTER);
+  assert_fold_throws_its_shadow(KP_METHOD_RAYS);
 }
 
 // The slice turns with the yarn: what is seen repeats after a turn of its three plies and not
@@ -341,6 +347,179 @@ static void same_bytes_for_any_thread_count(void **state) {
   kp_picture_free(&broken);
 }
 
+// ---- lists of each pixel, for pictures by rays
+
+enum { WIDTH = 67, HEIGHT = 41, STATIONS = 90, ALONE = 30 };
+
+// Stations that lie and are turned at random, the first in a set of quads along one axis.
+static int64_t make_stations(kp_yarn_station *stations, kp_yarn_set sets[3]) {
+  for (int i = 0; i < STATIONS; ++i) {
+    double u = 0.5 + 0.5 * sin(12.9898 * i), v = 0.5 + 0.5 * sin(78.233 * i), w = sin(39.425 * i);
+    kp_f3 t = kp_f3_normalize(kp_f3_make((float)(u - 0.5), (float)(v - 0.5), (float)w));
+    kp_f3 n = kp_f3_normalize(kp_f3_cross(t, kp_f3_make(0.3f, 0.5f, 0.8f)));
+    stations[i] = (kp_yarn_station){
+      .at = kp_f3_make((float)(1.4 * u - 0.7), (float)(0.9 * v - 0.45), (float)(1.0 + 0.1 * w)),
+      .t = t,
+      .n = n,
+      .b = kp_f3_cross(t, n),
+      .r = 0.1f,
+    };
+  }
+  stations[3] = stations[2];  // as far away: the smaller number comes first
+  stations[4].at.z = 0.001f;  // too near
+  sets[0] = (kp_yarn_set){ .quads = 1, .cuts = 3, .axes = 1, .step = 0.03f };
+  sets[1] = (kp_yarn_set){ .first_quad = ALONE, .first_station = ALONE, .quads = 7, .cuts = 3 };
+  sets[2] = (kp_yarn_set){ .first_quad = ALONE, .first_station = ALONE, .quads = 9, .cuts = 4 };
+  sets[2].axes = 3;
+  sets[2].level = 3;
+  sets[2].step = 0.02f;
+  return ALONE + (STATIONS - ALONE) * 9;
+}
+
+typedef struct pixel_quad {
+  float square;
+  uint32_t quad;
+} pixel_quad;
+
+static int compare_quads(const void *a, const void *b) {
+  const pixel_quad *p = a, *q = b;
+  if (p->square != q->square) {
+    return p->square < q->square ? -1 : 1;
+  }
+  return p->quad < q->quad ? -1 : p->quad > q->quad;
+}
+
+// All quads that a pixel sees, by asking each of them.
+static int find_quads(const kp_yarn_view *view, int64_t n_quads, int x, int y, pixel_quad *out) {
+  int n = 0;
+  for (uint32_t k = 0; k < (uint32_t)n_quads; ++k) {
+    kp_yarn_quad q = kp_yarn_quad_of(view, k);
+    kp_lumi_level level = kp_lumi_level_of(view->texels, q.set->level);
+    kp_yarn_crossing at;
+    float box[4];
+    if (kp_yarn_bounds(view, &q, box) && kp_yarn_cross(view, &q, &level, x, y, &at)) {
+      out[n++] = (pixel_quad){ kp_f3_dot(q.c, q.c), k };
+    }
+  }
+  qsort(out, (size_t)n, sizeof *out, compare_quads);
+  return n;
+}
+
+// Lists made in bands of a few rows hold what a loop over all quads finds, in its order.
+static void lists_hold_all_quads_in_order(void **state) {
+  (void)state;
+  static kp_yarn_station stations[STATIONS];
+  static pixel_quad wanted[1000];
+  kp_yarn_set sets[3];
+  kp_lumislice slice = { 0 };
+  assert_ok(kp_lumislice_create(&slice));
+  int64_t n_quads = make_stations(stations, sets);
+  kp_yarn_view view = { .stations = stations,
+                        .sets = sets,
+                        .texels = slice.texels,
+                        .n_sets = 3,
+                        .shift = 0.3f,
+                        .width = WIDTH,
+                        .height = HEIGHT,
+                        .scale = 50.0f,
+                        .axis_x = 0.5f * WIDTH,
+                        .axis_y = 0.5f * HEIGHT,
+                        .nearest = 0.01f };
+  for (int mirror = 0; mirror < 2; ++mirror) {
+    kp_backend *backend = NULL;
+    kp_yarn_lists lists;
+    int64_t n = 0, longest = 0;
+    assert_ok(kp_backend_create(mirror ? KP_BACKEND_MIRROR : KP_BACKEND_CPU, &backend));
+    kp_yarn_lists_init(&lists, backend);
+    lists.rows = 16;
+    assert_ok(kp_yarn_lists_send(&lists, &view, STATIONS, n_quads));
+    for (int row = 0, end; row < HEIGHT; row = end) {
+      assert_ok(kp_yarn_lists_make(&lists, row, &end));
+      assert_int_equal(end, row + 16 < HEIGHT ? row + 16 : HEIGHT);
+      const uint32_t *quads = kp_buffer_host(&lists.quads, KP_ACCESS_READ);
+      const uint32_t *spans = kp_buffer_host(&lists.spans, KP_ACCESS_READ);
+      for (int i = 0; i < WIDTH * HEIGHT; ++i) {
+        bool is_in = i / WIDTH >= row && i / WIDTH < end;
+        int count = is_in ? find_quads(&view, n_quads, i % WIDTH, i / WIDTH, wanted) : 0;
+        assert_int_equal(spans[2 * i + 1] - spans[2 * i], count);
+        for (int k = 0; k < count; ++k) {
+          assert_int_equal(quads[spans[2 * i] + (uint32_t)k], wanted[k].quad);
+        }
+        n += count;
+        longest = count > longest ? count : longest;
+      }
+    }
+    if (mirror == 0) {
+      print_message("  %lld crossings, at most %lld in a pixel\n", (long long)n,
+                    (long long)longest);
+    }
+    assert_true(n > 3000 && longest > 10);
+    kp_yarn_lists_free(&lists);
+    kp_backend_destroy(&backend);
+  }
+  kp_lumislice_free(&slice);
+}
+
+// A knitted loop before and behind a tile, in a light that has no shadows, by tiles and by rays on
+// every backend.
+static void rays_lay_what_tiles_lay(void **state) {
+  (void)state;
+  enum { SIZE = 120, LOOPS = 4 };
+  kp_ball course[6 * LOOPS];
+  double places[6 * LOOPS][3];
+  int n = make_course(course, LOOPS);
+  for (int i = 0; i < n; ++i) {
+    places[i][0] = 0.5 * (double)course[i].x - 0.1;
+    places[i][1] = 0.5 * (double)course[i].y - 0.03;
+    places[i][2] = 2.0 * (double)course[i].z - 0.03;
+  }
+  uint64_t first[2] = { 0, (uint64_t)n };
+  kp_render_lines lines = { .n_lines = 1, .first = first, .radius = 0.4 * RADIUS };
+  lines.positions = (kp_render_positions){ &places[0][0], &places[0][1], &places[0][2], 3 };
+  lines.look = kp_default_look_def();
+  lines.look.stroke = KP_STROKE_LUMISLICE;
+  static const double corners[4][3] = {
+    { -0.06, -0.02, 0.0 }, { 0.05, -0.02, 0.0 }, { 0.05, 0.02, 0.01 }, { -0.06, 0.02, 0.01 }
+  };
+  static const uint32_t faces[6] = { 0, 1, 2, 0, 2, 3 };
+  kp_render_mesh tile = { .n_vertices = 4, .n_triangles = 2, .triangles = faces };
+  tile.positions = (kp_render_positions){ &corners[0][0], &corners[0][1], &corners[0][2], 3 };
+  tile.look = kp_default_look_def();
+  tile.look.gloss = 0.0;
+  kp_render_scene scene = { .lines = &lines, .n_lines = 1, .meshes = &tile, .n_meshes = 1 };
+  scene.bounds = (kp_aabb){ { -0.1, -0.1, -0.1 }, { 0.1, 0.1, 0.1 } };
+  kp_render_def def = yarn_def(SIZE);
+  def.camera_position = kp_vec3_make(0.1, 0.2, 1.2);
+  def.occlusion = def.sun_strength = 0.0;
+  kp_picture tiles = { 0 }, rays = { 0 }, mirrored = { 0 };
+  assert_ok(kp_render_frame(&scene, &def, &tiles));
+  def.method = KP_METHOD_RAYS;
+  assert_ok(kp_render_frame(&scene, &def, &rays));
+  double sum = 0.0, covered = 0.0;
+  for (int i = 0; i < 4 * SIZE * SIZE; ++i) {
+    double d = (double)tiles.rgba[i] - (double)rays.rgba[i];
+    sum += d * d;
+    covered += i % 4 == 3 ? (double)rays.rgba[i] : 0.0;
+  }
+  double rms = sqrt(sum / (4 * SIZE * SIZE));
+  print_message("  %.0f pixels covered, RMS of the difference %.2g\n", covered, rms);
+  assert_true(covered > 2000.0);
+  assert_true(rms < 4e-4);
+  // and in the sun
+  def.sun_strength = 1.0;
+  kp_backend *mirror = NULL;
+  assert_ok(kp_backend_create(KP_BACKEND_MIRROR, &mirror));
+  assert_ok(kp_render_frame(&scene, &def, &rays));
+  scene.backend = mirror;
+  assert_ok(kp_render_frame(&scene, &def, &mirrored));
+  assert_memory_equal(rays.rgba, mirrored.rgba, 4 * SIZE * SIZE * sizeof(float));
+  assert_memory_equal(rays.depth, mirrored.depth, SIZE * SIZE * sizeof(float));
+  kp_backend_destroy(&mirror);
+  kp_picture_free(&tiles);
+  kp_picture_free(&rays);
+  kp_picture_free(&mirrored);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(curve_has_no_seams),
@@ -350,6 +529,8 @@ int main(void) {
     cmocka_unit_test(a_fold_throws_its_shadow),
     cmocka_unit_test(yarn_is_twisted),
     cmocka_unit_test(same_bytes_for_any_thread_count),
+    cmocka_unit_test(lists_hold_all_quads_in_order),
+    cmocka_unit_test(rays_lay_what_tiles_lay),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,12 @@
-# Pictures by rays on the card: flames, sparks, water with caustics, hair, a wireframe, each against the picture of
+# Pictures by rays on the card: flames, sparks, water with caustics, hair, a wireframe, knitwear, each against the picture of
 # the processor by the same rays. Expects RMS differences of at most 0.01 of white (rays that graze an edge may go
-# the other way where products are fused) and a card that is many times faster. Needs the static float build, a few minutes.
+# the other way where products are fused) and a card that is many times faster. Needs the static float build, a few minutes. ONLY="names" draws these alone;
+# of knit_swatch, whose quads are sorted on the card, at most 4e-4 is expected.
 K=${K:-build/static/kelpie}; OUT=${OUT:-.}; T=$(mktemp -d)
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 one() { # name, scene, frame, more options for the picture
   name=$1; scene=$2; frame=$3; shift 3
+  case " ${ONLY:-$name} " in *" $name "*) ;; *) return ;; esac
   [ -d $T/$scene ] || $K run scenes/demo/$scene.lua -o $T/$scene --frames :$frame --progress none || return
   for b in cpu cuda; do
     begin=$(date +%s%N)
@@ -28,4 +30,5 @@ one flip_dam flip_dam 20
 one hair hair 2
 one soft_hare soft_hare 4
 one plume plume 20
+one knit_swatch knit_swatch 12
 rm -rf $T
