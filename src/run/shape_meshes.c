@@ -115,14 +115,16 @@ static kp_result add_bent(const kp_shape_mesh *item, kp_world *world, const kp_f
   return result;
 }
 
+kp_frame3 kp_shape_frame(const kp_world *world, kp_index body) {
+  const kp_body *model = &world->bodies->models.data[body];
+  return model->kind == KP_BODY_SCRIPTED ? kp_body_scripted_frame(model, kp_world_time(world))
+                                         : kp_bodies_frame(world->bodies, body);
+}
+
 kp_result kp_shape_meshes_add(const kp_shape_meshes *meshes, kp_world *world, kp_batch *batch) {
   for (size_t i = 0; i < meshes->items.count; ++i) {
     const kp_shape_mesh *item = &meshes->items.data[i];
-    const kp_body *model = &world->bodies->models.data[item->body];
-    // the world has scripted bodies where the last sub-step began
-    kp_frame3 frame = model->kind == KP_BODY_SCRIPTED
-                          ? kp_body_scripted_frame(model, kp_world_time(world))
-                          : kp_bodies_frame(world->bodies, item->body);
+    kp_frame3 frame = kp_shape_frame(world, item->body);
     KP_TRY(item->morph != NULL ? add_bent(item, world, &frame, batch)
                                : add_mesh(item, &frame, NULL, batch));
   }

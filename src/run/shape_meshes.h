@@ -21,6 +21,9 @@ typedef struct kp_shape_meshes {
 KP_NODISCARD kp_result kp_shape_meshes_make(kp_world *world, kp_shape_meshes *out);
 void kp_shape_meshes_free(kp_shape_meshes *meshes);
 
+// Where a body is now: the world has scripted ones where the last sub-step began.
+kp_frame3 kp_shape_frame(const kp_world *world, kp_index body);
+
 // "mesh/<name>/..." of every shape where it is now, with the velocity of each vertex.
 KP_NODISCARD kp_result kp_shape_meshes_add(const kp_shape_meshes *meshes, kp_world *world,
                                            kp_batch *batch);

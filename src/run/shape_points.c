@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "geom/morph.h"
 
 #define CUTS_MOST 64  // of the edges of a triangle
 
@@ -12,6 +13,7 @@ void kp_shape_cloud_free(kp_shape_cloud *cloud) {
     kp_shape_points *p = &cloud->items.data[i];
     kp_free(p->places);
     kp_free(p->normals);
+    kp_free(p->cuts);
     kp_buffer_free(&p->light);
     for (int c = 0; c < 3; ++c) {
       kp_buffer_free(&p->position[c]);
@@ -49,16 +51,28 @@ static int64_t fill_triangle(const kp_mesh *mesh, kp_index triangle, int cuts, k
   return count;
 }
 
+static void fill_points(kp_shape_points *p, const kp_mesh *mesh) {
+  int64_t n = 0;
+  for (kp_index t = 0; t < mesh->n_triangles; ++t) {
+    n += fill_triangle(mesh, t, p->cuts[t], p->places + n, p->normals + n);
+  }
+}
+
 static kp_result add_shape(kp_shape_cloud *cloud, kp_world *world, const kp_shape_mesh *shape,
                            double spacing) {
-  const kp_mesh *mesh = &shape->mesh;
-  kp_shape_points p = { .body = shape->body };
-  for (kp_index t = 0; t < mesh->n_triangles; ++t) {
-    int cuts = count_cuts(mesh, t, spacing);
-    p.n += cuts * (cuts + 1) / 2;
-  }
-  if (p.n == 0) {
+  // the centre of a collider that changes its form is the origin of its shape
+  const kp_mesh *mesh = shape->morph != NULL ? &shape->morph->mesh : &shape->mesh;
+  kp_shape_points p = { .body = shape->body, .morph = shape->morph };
+  if (mesh->n_triangles == 0) {
     return KP_OK;
+  }
+  p.cuts = kp_alloc((size_t)mesh->n_triangles * sizeof *p.cuts, KP_MEMORY_RENDER);
+  if (p.cuts == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (kp_index t = 0; t < mesh->n_triangles; ++t) {
+    p.cuts[t] = count_cuts(mesh, t, spacing);
+    p.n += p.cuts[t] * (p.cuts[t] + 1) / 2;
   }
   kp_buffer_init(&p.light, world->backend);
   p.light.type = KP_TYPE_REAL;
@@ -69,14 +83,12 @@ static kp_result add_shape(kp_shape_cloud *cloud, kp_world *world, const kp_shap
   p.places = kp_alloc((size_t)p.n * sizeof *p.places, KP_MEMORY_RENDER);
   p.normals = kp_alloc((size_t)p.n * sizeof *p.normals, KP_MEMORY_RENDER);
   if (p.places == NULL || p.normals == NULL || kp_array_push(&cloud->items, p) != KP_OK) {
+    kp_free(p.cuts);
     kp_free(p.places);
     kp_free(p.normals);
     return KP_ERROR_MEMORY;
   }
-  int64_t n = 0;
-  for (kp_index t = 0; t < mesh->n_triangles; ++t) {
-    n += fill_triangle(mesh, t, count_cuts(mesh, t, spacing), p.places + n, p.normals + n);
-  }
+  fill_points(&p, mesh);
   return KP_OK;
 }
 
@@ -95,8 +107,23 @@ kp_result kp_shape_cloud_make(kp_shape_cloud *cloud, kp_world *world, double spa
   return result;
 }
 
-static bool is_where_it_was(const kp_shape_points *p, const kp_frame3 *now) {
-  return p->is_placed && memcmp(&p->frame.position, &now->position, sizeof now->position) == 0 &&
+// Points on the form that it has at a time.
+static kp_result bend(kp_shape_points *p, double time) {
+  kp_mesh now = p->morph->mesh;
+  now.vertices = kp_alloc((size_t)now.n_vertices * sizeof *now.vertices, KP_MEMORY_RENDER);
+  if (now.vertices == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  kp_morph_at(p->morph, time, now.vertices, NULL);
+  fill_points(p, &now);
+  kp_free(now.vertices);
+  return KP_OK;
+}
+
+static bool is_where_it_was(const kp_shape_points *p, const kp_frame3 *now, double time) {
+  bool keeps_its_form = p->morph == NULL || p->time == time;
+  return p->is_placed && keeps_its_form &&
+         memcmp(&p->frame.position, &now->position, sizeof now->position) == 0 &&
          memcmp(&p->frame.orientation, &now->orientation, sizeof now->orientation) == 0;
 }
 
@@ -125,9 +152,12 @@ kp_result kp_shape_cloud_place(kp_shape_cloud *cloud, kp_world *world, kp_vec3 s
   bool is_flat = world->spec.domain.dimension == 2;
   for (size_t i = 0; i < cloud->items.count; ++i) {
     kp_shape_points *p = &cloud->items.data[i];
-    kp_frame3 frame = kp_bodies_frame(world->bodies, p->body);
-    if (!is_where_it_was(p, &frame)) {
+    kp_frame3 frame = kp_shape_frame(world, p->body);
+    double time = kp_world_time(world);
+    if (!is_where_it_was(p, &frame, time)) {
+      KP_TRY(p->morph != NULL ? bend(p, time) : KP_OK);
       KP_TRY(place(p, &frame, is_flat, sun));
+      p->time = time;
     }
   }
   return KP_OK;

@@ -491,6 +491,58 @@ static void test_shapes(void **state) {
   kp_world_destroy(&world);
 }
 
+// A ball that is led along x while it swells: its points are where it is at the end of a step, in
+// the form it has then.
+static void test_shapes_that_change(void **state) {
+  (void)state;
+  enum { KEYS = 2 };
+  static const double path[3 * KEYS] = { 0.0, 0.0, 0.0, 0.6, 0.0, 0.0 }, swell[KEYS] = { 0.0, 1.0 };
+  kp_test_settings settings =
+      kp_test_settings_make(3, kp_vec3_make(-1, -1, -1), kp_vec3_make(1, 1, 1));
+  kp_world *world = kp_test_world(&settings);
+  kp_collider_def ball = kp_default_collider_def();
+  kp_text_copy(ball.name, sizeof ball.name, "ball");
+  ball.shape = kp_test_ball(kp_vec3_make(0, 0, 0), 0.1);
+  ball.position = (kp_curve){ .components = 3, .n = KEYS, .interval = 1.0, .samples = path };
+  assert_ok(kp_world_add_collider(world, &ball));
+  kp_morph_def morph = kp_default_morph_def();
+  kp_text_copy(morph.name, sizeof morph.name, "large");
+  kp_text_copy(morph.of, sizeof morph.of, "ball");
+  morph.shape = kp_test_ball(kp_vec3_make(0, 0, 0), 0.2);
+  morph.weight = (kp_curve){ .components = 1, .n = KEYS, .interval = 1.0, .samples = swell };
+  assert_ok(kp_world_add_morph(world, &morph));
+  kp_cloth_def rag = kp_default_cloth_def();
+  kp_text_copy(rag.name, sizeof rag.name, "rag");
+  rag.columns = rag.rows = 3;
+  rag.position = kp_vec3_make(0, 0.8, 0);
+  assert_ok(kp_world_add_cloth(world, &rag));
+  assert_ok(kp_world_build(world));
+  kp_shape_cloud shapes;
+  assert_ok(kp_shape_cloud_make(&shapes, world, 0.02));
+  assert_int_equal(shapes.items.count, 1);
+  double least = HUGE_VAL, most = 0.0;
+  for (int frame = 0; frame < 3; ++frame) {
+    assert_ok(kp_world_advance(world, 0.02, NULL));
+    assert_ok(kp_shape_cloud_place(&shapes, world, kp_vec3_make(0, 1, 0)));
+    double t = kp_world_time(world);
+    kp_shape_points *p = &shapes.items.data[0];
+    const kp_pos *x[3];
+    for (int c = 0; c < 3; ++c) {
+      x[c] = kp_buffer_host(&p->position[c], KP_ACCESS_READ);
+    }
+    for (int64_t i = 0; i < p->n; ++i) {
+      kp_vec3 d = kp_vec3_make((double)x[0][i] - 0.6 * t, (double)x[1][i], (double)x[2][i]);
+      double radii = kp_vec3_length(d) / (0.1 + 0.1 * t);
+      least = fmin(least, radii);
+      most = fmax(most, radii);
+    }
+  }
+  print_message("  points lie %.4f to %.4f radii from the middle\n", least, most);
+  assert_true(least > 0.998 && most < 1.0);
+  kp_shape_cloud_free(&shapes);
+  kp_world_destroy(&world);
+}
+
 // Nothing there: a picture of nothing.
 static void test_empty(void **state) {
   (void)state;
@@ -516,7 +568,8 @@ int main(void) {
     cmocka_unit_test(test_twin),    cmocka_unit_test(test_device),
     cmocka_unit_test(test_traffic), cmocka_unit_test(test_smoke),
     cmocka_unit_test(test_water),   cmocka_unit_test(test_grids_device),
-    cmocka_unit_test(test_shapes),  cmocka_unit_test(test_empty),
+    cmocka_unit_test(test_shapes),  cmocka_unit_test(test_shapes_that_change),
+    cmocka_unit_test(test_empty),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
