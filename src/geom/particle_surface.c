@@ -12,7 +12,9 @@
 #define OF_CUBES 0.045  // spacings: that particles are not a half space but the middles of cubes
 #define INSET 1.0       // spacings from a wall where the surface is sure
 #define BLOCKS_PER_CHUNK 16
-#define TILE 512   // particles that samples are shown at a time
+#define TILE 512          // particles that samples are shown at a time
+#define PASSES_ALL 0.65   // spacings between samples up to which the filter runs as often as it may
+#define PASSES_LESS 0.85  // and once less
 #define SOLID 1.2  // times the level that a field has inside, at least, for a liquid without holes
 
 // Weight inside a liquid: (R/d)^n times the integral of (1 - s^2)^3.
@@ -535,11 +537,19 @@ static double full_value(const kp_surfacing *how, double unit) {
   return (double)field->value((float)unit * layer.weight[0], layer.mx[0]);
 }
 
+// The filter reaches as far as samples are apart. Where these are coarse it would take corners and
+// small clumps away and leave crumbs of what is joined with it: fewer passes there.
+static int passes_of(const kp_surface_field *field, const kp_surfacing *how) {
+  double voxel = how->voxel / how->spacing;
+  int fewer = (voxel > PASSES_ALL ? 1 : 0) + (voxel > PASSES_LESS ? 1 : 0);
+  return field->smooth > fewer ? field->smooth - fewer : 0;
+}
+
 void kp_surfacer_settle(kp_surfacer *s, const kp_surfacing *how) {
   const kp_surface_field *field = &kp_surface_fields[how->field];
   s->how = *how;
   s->how.reach = how->reach > 0.0 ? how->reach : field->reach;
-  s->how.smooth = how->smooth >= 0 ? how->smooth : field->smooth;
+  s->how.smooth = how->smooth >= 0 ? how->smooth : passes_of(field, how);
   kp_surface_numbers *n = &s->numbers;
   *n = (kp_surface_numbers){ .spacing = (float)how->spacing,
                              .reach = (float)(s->how.reach * how->spacing),

@@ -762,6 +762,17 @@ static int64_t most_pieces(const kp_surfacing *how, int n, double jitter, double
 static void test_crumbs(void **state) {
   (void)state;
   static const int sizes[] = { 2, 3, 4, 8 };
+  // samples a whole spacing apart, and on the way there, with the passes that the field chooses
+  for (int k = 0; k < 16; ++k) {
+    double jitter = k % 8 < 4 ? 0.0 : 0.2, volume;
+    kp_surfacing how = settings(KP_SURFACE_ZHU_BRIDSON);
+    how.voxel = (k < 8 ? 1.0 : 0.8) * D;
+    int64_t pieces = most_pieces(&how, sizes[k % 4], jitter, &volume);
+    print_message("%d^3 particles, voxel %.1f, jitter %.1f: pieces %lld, volume %.3f at worst\n",
+                  sizes[k % 4], how.voxel / D, jitter, (long long)pieces, volume);
+    assert_int_equal(pieces, 1);
+    assert_between(volume, 0.65, sizes[k % 4] == 2 ? 1.35 : 1.15);
+  }
   for (int k = 0; k < 16; ++k) {
     int n = sizes[k % 4], dimension = k < 12 ? 3 : 2;
     double jitter = k / 4 == 1 ? 0.2 : 0.0, volume;
