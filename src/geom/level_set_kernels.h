@@ -262,40 +262,73 @@ KP_FN void level_set_unite(int64_t j, int64_t k, int64_t i0, int64_t i1,
 
 // ---- measures
 
-KP_FN double level_set_power(double x, int d) {
-  double p = x > 0.0 ? x : 0.0;
-  return d == 3 ? p * p * p : p * p;
+// The share of a unit square where low x + high y < s, 0 <= low <= high.
+KP_FN double level_set_share2(double s, double low, double high) {
+  double rest = low + high - s;
+  if (!(s > 0.0)) {
+    return 0.0;
+  }
+  if (!(rest > 0.0)) {
+    return 1.0;
+  }
+  if (s < low) {
+    return s / low * (s / (2.0 * high));
+  }
+  if (s > high) {
+    return 1.0 - rest / low * (rest / (2.0 * high));
+  }
+  return (s - 0.5 * low) / high;
 }
 
-// The share of a unit cell where phi + m . (x - centre) < 0 (Scardovelli & Zaleski 2000). The m are
-// made positive and kept from zero, where the formula divides.
-KP_FN double level_set_share(double phi, const double slope[3], int dimension) {
-  double m[3] = { 0.0, 0.0, 0.0 };
+// The mean of such shares while s goes from `from` down to from - least. They are parabolas between
+// kinks, so that Simpson's rule is exact on each piece. Written out it is the formula of
+// Scardovelli & Zaleski (2000), whose terms of third order cancel where `least` is small: here
+// nothing is divided by it but what says where on the way a kink is, and it does not matter much
+// where two parabolas meet that have one value and one slope there.
+KP_FN double level_set_share3(double from, double least, double low, double high) {
+  const double kinks[4] = { low + high, high, low, 0.0 };
   double sum = 0.0;
-  for (int c = 0; c < dimension; ++c) {
-    m[c] = fabs(slope[c]);
-    sum += m[c];
+  double begin = 0.0;
+  for (int k = 0; k < 5; ++k) {
+    double at = k < 4 ? (from - kinks[k]) / least : 1.0;
+    double end = at < 1.0 ? at : 1.0;
+    if (end > begin) {
+      double mid = 0.5 * (begin + end);
+      sum += (end - begin) * (level_set_share2(from - least * begin, low, high) +
+                              4.0 * level_set_share2(from - least * mid, low, high) +
+                              level_set_share2(from - least * end, low, high));
+      begin = end;
+    }
   }
+  return sum / 6.0;
+}
+
+// The share of a unit cell where phi + m . (x - centre) < 0.
+KP_FN double level_set_share(double phi, const double slope[3], int dimension) {
+  double low = fabs(slope[0]);
+  double high = fabs(slope[1]);
+  double least = dimension == 3 ? fabs(slope[2]) : 0.0;
+  double sum = low + high + least;
   if (!(sum > 0.0) || phi >= 0.5 * sum || phi <= -0.5 * sum) {
     return phi < 0.0 ? 1.0 : 0.0;
   }
-  double least = 1e-4 * sum;
-  sum = 0.0;
-  double volume = 1.0;
-  for (int c = 0; c < dimension; ++c) {
-    m[c] = m[c] > least ? m[c] : least;
-    sum += m[c];
-    volume *= m[c] * (double)(c + 1);
+  double swap = low;
+  if (low > high) {
+    low = high;
+    high = swap;
   }
-  double a = 0.5 * sum - phi;
-  double share = level_set_power(a, dimension);
-  for (int c = 0; c < dimension; ++c) {
-    share -= level_set_power(a - m[c], dimension);
-    int other = (c + 1) % dimension;
-    share += dimension == 3 ? level_set_power(a - m[c] - m[other], 3) : 0.0;
+  swap = least;
+  if (least > high) {
+    least = high;
+    high = swap;
   }
-  share /= volume;
-  return share < 0.0 ? 0.0 : (share > 1.0 ? 1.0 : share);
+  swap = least;
+  if (least > low) {
+    least = low;
+    low = swap;
+  }
+  double from = 0.5 * sum - phi;
+  return least > 0.0 ? level_set_share3(from, least, low, high) : level_set_share2(from, low, high);
 }
 
 // The share of cell `at` that is inside.

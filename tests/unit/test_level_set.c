@@ -7,8 +7,10 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "data/mac_sample.h"
 #include "geom/level_set.h"
+#include "geom/level_set_kernels.h"
 #include "par/parallel.h"
 
 #define PI 3.14159265358979323846
@@ -359,6 +361,78 @@ static void test_plane_stays(void **state) {
   assert_true(drift_of_plane(KP_LEVEL_SET_CROSSINGS) > 0.05);
 }
 
+// A difference of cubes in quadruple precision (Scardovelli & Zaleski 2000), for slopes that are
+// not 0.
+__extension__ typedef __float128 quad;
+
+static quad cube_of(quad x, int dimension) {
+  quad p = x > 0 ? x : 0;
+  return dimension == 3 ? p * p * p : p * p;
+}
+
+static double exact_share(double phi, const double slope[3], int dimension) {
+  quad m[3] = { 0, 0, 0 };
+  quad sum = 0;
+  quad volume = 1;
+  for (int c = 0; c < dimension; ++c) {
+    m[c] = fabs(slope[c]);
+    sum += m[c];
+    volume *= m[c] * (c + 1);
+  }
+  quad a = sum / 2 - (quad)phi;
+  quad share = cube_of(a, dimension);
+  for (int c = 0; c < dimension; ++c) {
+    share -= cube_of(a - m[c], dimension);
+    share += dimension == 3 ? cube_of(a - m[c] - m[(c + 1) % 3], 3) : 0;
+  }
+  return (double)((a >= sum ? volume : share) / volume);
+}
+
+// Slopes of all sizes, from even ones to planes all but parallel to an axis or to two, with values
+// of doubles and of floats.
+static void test_share_of_a_cell(void **state) {
+  (void)state;
+  double worst = 0.0;
+  for (uint64_t t = 0; t < 40000; ++t) {
+    int dimension = t % 4 == 0 ? 2 : 3;
+    double m[3];
+    double sum = 0.0;
+    for (int c = 0; c < 3; ++c) {
+      double size = 9.0 * kp_rng_uniform(1, KP_RNG_FLIP, t, (uint64_t)c);
+      m[c] = pow(10.0, t % 8 < 4 ? -size : -0.1 * size) * (t % 3 == 0 ? -1.0 : 1.0);
+      m[c] = t % 16 < 8 ? m[c] : (double)(float)m[c];
+      sum += c < dimension ? fabs(m[c]) : 0.0;
+    }
+    double phi = sum * (1.02 * kp_rng_uniform(2, KP_RNG_FLIP, t, 0) - 0.51);
+    double share = level_set_share(phi, m, dimension);
+    worst = fmax(worst, fabs(share - exact_share(phi, m, dimension)));
+  }
+  print_message("share of a cell: %.1e off at most\n", worst);
+  assert_true(worst < 1e-13);
+}
+
+// Planes along axes, where nothing may be divided by the slopes that are 0.
+static void test_share_along_axes(void **state) {
+  (void)state;
+  for (int axis = 0; axis < 3; ++axis) {
+    double m[3] = { 0.0, 0.0, 0.0 };
+    m[axis] = -2.0;
+    assert_near(level_set_share(0.5, m, 3), 0.25, 1e-15);
+    assert_near(level_set_share(-0.75, m, 3), 0.875, 1e-15);
+    assert_near(level_set_share(1.0, m, 3), 0.0, 0.0);
+    assert_near(level_set_share(-1.0, m, 3), 1.0, 0.0);
+    m[(axis + 1) % 3] = 2.0;
+    assert_near(level_set_share(0.0, m, 3), 0.5, 1e-15);
+    assert_near(level_set_share(1.0, m, 3), 0.125, 1e-15);
+    // as thin as numbers get
+    m[(axis + 2) % 3] = 5e-324;
+    assert_near(level_set_share(1.0, m, 3), 0.125, 1e-15);
+  }
+  const double none[3] = { 0.0, 0.0, 0.0 };
+  assert_near(level_set_share(-1e-3, none, 3), 1.0, 0.0);
+  assert_near(level_set_share(1e-3, none, 3), 0.0, 0.0);
+}
+
 static void test_measure(void **state) {
   (void)state;
   double error[2];
@@ -545,6 +619,8 @@ int main(void) {
     cmocka_unit_test(test_three_ways_agree),
     cmocka_unit_test(test_distance_is_near_the_exact_one),
     cmocka_unit_test(test_plane_stays),
+    cmocka_unit_test(test_share_of_a_cell),
+    cmocka_unit_test(test_share_along_axes),
     cmocka_unit_test(test_measure),
     cmocka_unit_test(test_measure_in_two_dimensions),
     cmocka_unit_test(test_shapes_and_union),
