@@ -16,11 +16,11 @@ hair "locks" {
   on = "head",
   -- crown, sides and back of the skull
   scalp = sphere { center = {0, 0.07, -0.045}, radius = 0.112 }, fade = 0.015,
-  count = 500, segments = 14, length = 0.22,
+  count = 2400, segments = 14, length = 0.22,
   fall = {0, -1, -0.15}, droop = 0.012, lift = 0.005, roughness = 0.2,
   wave = 0.003, wave_length = 0.07,
   stiction = 1e-3, stiction_distance = 0.003, stiction_break = 0.008, stiction_links = 2,
-  radius = 5e-4, color = {0.16, 0.065, 0.025},
+  radius = 2.2e-4, color = {0.10, 0.042, 0.018},
 }
-render { camera_position = {0.62, 0.16, 0.42}, camera_target = {0, -0.04, 0}, box = false }
+render { camera_position = {0.54, 0.14, 0.37}, camera_target = {0, -0.04, 0}, sun = {0.75, 0.65, 0.3}, box = false }
 output { frames = 48, fps = 24 }
