@@ -31,6 +31,8 @@ static void run_chunk(int64_t n, int64_t chunk, int64_t c, kp_parallel_fn fn, vo
   fn(begin, end, context);
 }
 
+// Always the whole team, even for two chunks: a team that changes its size ends threads and starts
+// others (libgomp), which takes far longer than a small loop.
 static void run_parallel(int64_t n, int64_t chunk, int n_threads, kp_parallel_fn fn,
                          void *context) {
   int64_t n_chunks = (n - 1) / chunk + 1;
@@ -53,11 +55,10 @@ void kp_parallel_for(int64_t n, int64_t chunk, kp_parallel_fn fn, void *context)
     return;
   }
   int64_t n_chunks = (n - 1) / chunk + 1;
-  int64_t n_threads = kp_parallel_threads();
-  n_threads = n_threads < n_chunks ? n_threads : n_chunks;
+  int n_threads = kp_parallel_threads();
 
-  if (n_threads > 1 && !here.is_inside) {
-    run_parallel(n, chunk, (int)n_threads, fn, context);
+  if (n_threads > 1 && n_chunks > 1 && !here.is_inside) {
+    run_parallel(n, chunk, n_threads, fn, context);
     return;
   }
   // the same chunks, so that what is computed per chunk keeps its bits
