@@ -32,6 +32,7 @@ KP_FN void kp_records_store(kp_real *to, const kp_lanes v[3]) {
   to[0] = v[0];
   to[1] = v[1];
   to[2] = v[2];
+  to[3] = 0;
 }
 
 #else
@@ -121,6 +122,7 @@ KP_WIDE_FN void kp_records_store(kp_real *to, const kp_lanes v[3]) {
     to[KP_RECORD * l] = v[0][l];
     to[KP_RECORD * l + 1] = v[1][l];
     to[KP_RECORD * l + 2] = v[2][l];
+    to[KP_RECORD * l + 3] = 0;
   }
 }
 

@@ -637,6 +637,7 @@ KP_FN void sweep_put_records(kp_real *to, int64_t i, int64_t i0, int64_t i1, con
       for (int c = 0; c < 3; ++c) {
         to[KP_RECORD * r + c] = v[c][r - i];
       }
+      to[KP_RECORD * r + 3] = 0;
     }
     return;
   }
