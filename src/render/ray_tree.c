@@ -38,6 +38,8 @@ typedef struct part {
 
 typedef struct builder {
   kp_ray_item *items;
+  int64_t n_primitives;
+  int each, leaf;  // primitives of an item, and items that fit into a leaf
   KP_ARRAY(kp_ray_node) nodes;
   KP_ARRAY(uint32_t) lanes;
   KP_ARRAY(part) parts;  // left for later
@@ -129,8 +131,8 @@ static int bin_of_item(const kp_ray_item *item, const cut *c) {
 }
 
 // Leaves are whole blocks, whatever they hold.
-static float cost(const box *b, int64_t count) {
-  return half_area(b) * (float)((count + KP_RAY_LANES - 1) / KP_RAY_LANES);
+static float cost(const box *b, int64_t count, int leaf) {
+  return half_area(b) * (float)((count + leaf - 1) / leaf);
 }
 
 static void clear_bins(bin *bins, int n) {
@@ -188,7 +190,7 @@ static void fill_shared_bins(const kp_ray_item *items, const range *r, const cut
   kp_free(parts);
 }
 
-static bool find_cut(const kp_ray_item *items, const range *r, cut *c, bin *left, bin *right) {
+static bool find_cut(const builder *from, const range *r, cut *c, bin *left, bin *right) {
   const box *m = &r->middles;
   float x = m->high[0] - m->low[0], y = m->high[1] - m->low[1], z = m->high[2] - m->low[2];
   c->axis = x >= y ? (x >= z ? 0 : 2) : (y >= z ? 1 : 2);
@@ -200,7 +202,7 @@ static bool find_cut(const kp_ray_item *items, const range *r, cut *c, bin *left
     return false;
   }
   bin bins[BINS], after[BINS];
-  fill_shared_bins(items, r, c, bins);
+  fill_shared_bins(from->items, r, c, bins);
   // from the right once, then from the left against it
   bin sum = { no_box(), no_box(), 0 };
   for (int k = c->n_bins - 1; k > 0; --k) {
@@ -211,7 +213,8 @@ static bool find_cut(const kp_ray_item *items, const range *r, cut *c, bin *left
   float best = HUGE_VALF;
   for (int k = 1; k < c->n_bins; ++k) {
     add_bin(&sum, &bins[k - 1]);
-    float price = cost(&sum.bounds, sum.count) + cost(&after[k].bounds, after[k].count);
+    float price = cost(&sum.bounds, sum.count, from->leaf) +
+                  cost(&after[k].bounds, after[k].count, from->leaf);
     if (sum.count > 0 && after[k].count > 0 && price < best) {
       best = price;
       c->first_right = k;
@@ -239,11 +242,12 @@ static int64_t partition(kp_ray_item *items, int64_t begin, int64_t end, const c
 }
 
 // The left part stays in *r, the right one is returned.
-static range split(kp_ray_item *items, range *r, int depth) {
+static range split(const builder *from, range *r, int depth) {
+  kp_ray_item *items = from->items;
   range right = *r;
   cut c;
   bin a, b;
-  if (depth < DEPTH_LIMIT && find_cut(items, r, &c, &a, &b)) {
+  if (depth < DEPTH_LIMIT && find_cut(from, r, &c, &a, &b)) {
     right.begin = r->end = partition(items, r->begin, r->end, &c);
     r->bounds = a.bounds;
     r->middles = a.middles;
@@ -258,13 +262,13 @@ static range split(kp_ray_item *items, range *r, int depth) {
 }
 
 // The range to open next: the largest box, below the depth limit the largest count; -1: none.
-static int choose(const range *ranges, int n, int depth) {
+static int choose(const range *ranges, int n, int depth, int leaf) {
   int best = -1;
   float most = -1.0f;
   for (int k = 0; k < n; ++k) {
     int64_t count = ranges[k].end - ranges[k].begin;
     float weight = depth < DEPTH_LIMIT ? half_area(&ranges[k].bounds) : (float)count;
-    if (count > KP_RAY_LANES && weight > most) {
+    if (count > leaf && weight > most) {
       most = weight;
       best = k;
     }
@@ -285,9 +289,12 @@ static uint8_t mask_of(const builder *b, const range *r) {
 static uint32_t add_leaf(builder *b, const range *r) {
   uint32_t block = (uint32_t)(b->lanes.count / KP_RAY_LANES);
   for (int64_t k = 0; k < KP_RAY_LANES; ++k) {
-    bool is_full = r->begin + k < r->end;
-    uint32_t id = is_full ? b->items[r->begin + k].id : KP_RAY_NOTHING;
-    if (kp_array_push(&b->lanes, id) != KP_OK) {
+    int64_t item = r->begin + k / b->each, id = KP_RAY_NOTHING;
+    if (item < r->end) {
+      id = (int64_t)b->items[item].id * b->each + k % b->each;
+      id = id < b->n_primitives ? id : KP_RAY_NOTHING;
+    }
+    if (kp_array_push(&b->lanes, (uint32_t)id) != KP_OK) {
       b->is_out_of_memory = true;
     }
   }
@@ -298,8 +305,8 @@ static uint32_t add_node(builder *b, const range *whole, int depth) {
   range ranges[KP_RAY_LANES];
   int n = 1;
   ranges[0] = *whole;
-  for (int k; n < KP_RAY_LANES && (k = choose(ranges, n, depth)) >= 0; ++n) {
-    ranges[n] = split(b->items, &ranges[k], depth);
+  for (int k; n < KP_RAY_LANES && (k = choose(ranges, n, depth, b->leaf)) >= 0; ++n) {
+    ranges[n] = split(b, &ranges[k], depth);
   }
   kp_ray_node node;
   for (int k = 0; k < KP_RAY_LANES; ++k) {
@@ -319,7 +326,7 @@ static uint32_t add_node(builder *b, const range *whole, int depth) {
   for (int k = 0; k < n && !b->is_out_of_memory; ++k) {
     int64_t count = ranges[k].end - ranges[k].begin;
     uint32_t child = KP_RAY_NOTHING;
-    if (count <= KP_RAY_LANES) {
+    if (count <= b->leaf) {
       child = add_leaf(b, &ranges[k]);
       b->nodes.data[index].mask[k] = mask_of(b, &ranges[k]);
     } else if (b->leaves_parts && count <= PART) {
@@ -345,6 +352,9 @@ static void build_parts(int64_t begin, int64_t end, void *context) {
   for (int64_t i = begin; i < end; ++i) {
     const part *p = &c->top->parts.data[i];
     c->builders[i].items = c->top->items;
+    c->builders[i].n_primitives = c->top->n_primitives;
+    c->builders[i].each = c->top->each;
+    c->builders[i].leaf = c->top->leaf;
     (void)add_node(&c->builders[i], &p->items, p->depth);
   }
 }
@@ -464,14 +474,18 @@ static kp_result pad(kp_ray_item *items, range *whole) {
   return result;
 }
 
-kp_result kp_ray_tree_build(kp_ray_item *items, int64_t n, kp_ray_tree *tree) {
+kp_result kp_ray_tree_build(const kp_ray_items *items, kp_ray_tree *tree) {
   memset(tree, 0, sizeof *tree);
-  if (n == 0) {
+  if (items->n == 0) {
     return KP_OK;
   }
-  builder top = { .items = items, .leaves_parts = true };
-  range whole = { .begin = 0, .end = n };
-  KP_TRY(pad(items, &whole));
+  builder top = { .items = items->list,
+                  .n_primitives = items->n_primitives,
+                  .each = items->each,
+                  .leaf = KP_RAY_LANES / items->each,
+                  .leaves_parts = true };
+  range whole = { .begin = 0, .end = items->n };
+  KP_TRY(pad(items->list, &whole));
   (void)add_node(&top, &whole, 0);
   size_t n_parts = top.parts.count;
   builder *builders = kp_alloc_zero((n_parts + 1) * sizeof *builders, KP_MEMORY_RENDER);

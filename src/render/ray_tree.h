@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "render/ray_kernels.h"
 
+// A primitive, or two that stand side by side in their list.
 typedef struct kp_ray_item {
   float low[3];
   uint32_t id;
@@ -20,6 +21,13 @@ typedef struct kp_ray_tree {
   int64_t n_nodes, n_blocks;
 } kp_ray_tree;
 
+typedef struct kp_ray_items {
+  kp_ray_item *list;
+  int64_t n;
+  int each;              // primitives of an item, 1 or 2: those with the ids each * id + 0, 1
+  int64_t n_primitives;  // ids from here on are not there
+} kp_ray_items;
+
 // Items are put into another order. Their boxes are padded by rounding of the largest coordinate.
-KP_NODISCARD kp_result kp_ray_tree_build(kp_ray_item *items, int64_t n, kp_ray_tree *tree);
+KP_NODISCARD kp_result kp_ray_tree_build(const kp_ray_items *items, kp_ray_tree *tree);
 void kp_ray_tree_free(kp_ray_tree *tree);

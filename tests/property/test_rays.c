@@ -149,16 +149,50 @@ static void brute_force(const soup *s, const kp_ray *ray, kp_ray_hit *best) {
   }
 }
 
+enum { COARSE = 1, PAIRED = 2, WHOLE = 4 };
+
+// Every second triangle shares an edge with the one before it.
+static void pair_triangles(soup *s) {
+  for (int i = 1; i < TRIANGLES; i += 2) {
+    s->triangles[3 * i] = s->triangles[3 * i - 3];
+    s->triangles[3 * i + 1] = s->triangles[3 * i - 1];
+  }
+}
+
+// Blocks of pairs hold both halves side by side.
+static bool has_pairs(const kp_ray_scene *scene) {
+  const kp_ray_triangles *blocks = scene->blocks[0];
+  bool all = true;
+  for (int64_t i = 0; i < scene->n_blocks[0]; ++i) {
+    for (int k = 0; k < KP_RAY_LANES; k += 2) {
+      uint32_t first = blocks[i].id[k], second = blocks[i].id[k + 1];
+      all = all && (first % 2 == 0 ? second == first + 1 || first + 1 == TRIANGLES
+                                   : first == KP_RAY_NOTHING);
+    }
+  }
+  return all;
+}
+
 static void compare_soup(kp_test_random *random, void *user) {
-  bool coarse = *(const bool *)user;
+  int how = *(const int *)user;
+  bool coarse = (how & COARSE) != 0;
   static soup s;
   fill(&s, random, coarse);
+  if ((how & PAIRED) != 0) {
+    pair_triangles(&s);
+    s.triangles[3 * 11 + 2] = 7;  // which is not finite
+  }
+  if ((how & WHOLE) != 0) {
+    s.vertices[7] = s.vertices[8] = s.vertices[9];
+  }
   for (int i = 0; i < RAYS; ++i) {
     s.rays[i] = random_ray(&s, random, coarse);
   }
   kp_ray_geometry geometry = geometry_of(&s);
   kp_ray_scene scene = { 0 };
   assert_ok(kp_ray_scene_build(&scene, &geometry));
+  // what is not finite is left out alone, without its other half
+  assert_true(has_pairs(&scene) == (how == (PAIRED | WHOLE)));
   kp_ray_find_nearest(&scene.view, s.rays, RAYS, s.hits);
   kp_ray_find_any(&scene.view, s.rays, RAYS, s.blocked);
   int met[4] = { 0 };
@@ -184,14 +218,22 @@ static void compare_soup(kp_test_random *random, void *user) {
 
 static void trees_find_what_loops_find(void **state) {
   (void)state;
-  bool coarse = false;
-  kp_test_for_seeds(5, compare_soup, &coarse);
+  int how = 0;
+  kp_test_for_seeds(5, compare_soup, &how);
 }
 
 static void ties_and_degenerate_scenes_too(void **state) {
   (void)state;
-  bool coarse = true;
-  kp_test_for_seeds(5, compare_soup, &coarse);
+  int how = COARSE;
+  kp_test_for_seeds(5, compare_soup, &how);
+}
+
+static void pairs_of_triangles_too(void **state) {
+  (void)state;
+  int how = PAIRED | WHOLE;
+  kp_test_for_seeds(5, compare_soup, &how);
+  how = PAIRED;
+  kp_test_for_seeds(3, compare_soup, &how);
 }
 
 // Every triangle at one place: no split helps, the depth stays bounded.
@@ -355,6 +397,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(trees_find_what_loops_find),
     cmocka_unit_test(ties_and_degenerate_scenes_too),
+    cmocka_unit_test(pairs_of_triangles_too),
     cmocka_unit_test(doubled_triangles_build_a_tree),
     cmocka_unit_test(empty_scene_is_missed),
     cmocka_unit_test(closed_meshes_do_not_leak),
