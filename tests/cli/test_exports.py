@@ -777,6 +777,24 @@ class Exports(Case):
                 self.near(told["%s %d" % (name, frame)], turned, ["x", "y", "z"], 5)
 
 
+KNIT = """-- A swatch.
+domain { min = {-1, -1, -1}, max = {1, 1, 1} }
+cloth "swatch" {
+  width = 0.1, height = 0.1, columns = 4, rows = 4, layers = 3, model = "grid", yarn = true,
+  yarn_radius = 0.003, yarn_plies = 2, color = {0.1, 0.2, 0.3},
+}
+output { frames = 1, fps = 24 }
+"""
+ASK_BLENDER_YARN = """
+import bpy, json
+data = bpy.data.objects["swatch_curves"].data
+shader = next(n for n in data.materials[0].node_tree.nodes if n.type == "BSDF_PRINCIPLED")
+print("TOLD " + json.dumps({
+    "radii": [data.bevel_depth * p.radius for spline in data.splines for p in spline.points],
+    "color": list(shader.inputs["Base Color"].default_value)}))
+"""
+
+
 class Blender(Case):
     """The bridge: volumes, surfaces, looks, camera, sun, units."""
 
@@ -816,6 +834,29 @@ class Blender(Case):
                 self.assertEqual(len(found), len(expected))
                 for a, b in zip(found, expected):
                     self.assertAlmostEqual(a, b, 5)
+
+
+    @unittest.skipIf(shutil.which("blender") is None, "blender is not installed: its scene was not built")
+    def test_yarn(self):
+        """Yarn is as thick in Blender as in the run, and has the colour of its cloth."""
+        write(KNIT, self.folder, "knit.lua")
+        write(ASK_BLENDER_YARN, self.folder, "ask.py")
+        self.call("run", "knit.lua", "-o", "out")
+        done = subprocess.run(
+            ["blender", "-b", "--python-exit-code", "3", "--python",
+             os.path.join(SOURCE, "tools", "blender", "kelpie_import.py"), "--python", self.path("ask.py"),
+             "--", self.path("out"), "--kelpie", PROGRAM, "--save", self.path("scene.blend")],
+            cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200,
+            check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = json.loads(re.search("^TOLD (.*)$", done.stdout, re.M).group(1))
+        self.call("export", "out", "--to", "csv", "--frames", 0)
+        truth = numbers(self.path("out/export/csv/swatch_curves_000000.csv"))["radius"]
+        self.assertEqual(len(told["radii"]), len(truth))
+        for a, b in zip(told["radii"], truth):
+            self.assertAlmostEqual(a, b, 7)
+        for a, b in zip(told["color"], (0.1, 0.2, 0.3)):
+            self.assertAlmostEqual(a, b, 5)
 
 
 class Volumes(Case):

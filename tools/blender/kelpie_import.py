@@ -43,8 +43,8 @@ TYPES = {"char": "b", "uchar": "B", "short": "h", "ushort": "H", "int": "i", "ui
 
 
 def read_ply(path):
-    """Coordinates x y z x y z ..., corners of triangles, ends of edges and velocities (maybe none) of
-    a binary PLY file."""
+    """Coordinates x y z x y z ..., corners of triangles, ends of edges, velocities and radii (maybe
+    none) of a binary PLY file."""
     with open(path, "rb") as file:
         elements, tables = [], {}
         for line in iter(file.readline, b"end_header\n"):
@@ -60,12 +60,13 @@ def read_ply(path):
             tables[name] = (fields, row.iter_unpack(file.read(n * row.size)))
     fields, rows = tables["vertex"]
     rows = list(rows)
-    points, velocities = (
+    points, velocities, radii = (
         array.array("f", (row[c] for row in rows for c in map(fields.index, names)))
-        if names[0] in fields else array.array("f") for names in (("x", "y", "z"), ("vx", "vy", "vz")))
+        if names[0] in fields else array.array("f")
+        for names in (("x", "y", "z"), ("vx", "vy", "vz"), ("radius",)))
     corners = array.array("i", (c for row in tables["face"][1] for c in row[1:4]) if "face" in tables else ())
     ends = array.array("i", (c for row in tables["edge"][1] for c in row[:2]) if "edge" in tables else ())
-    return points, corners, ends, velocities
+    return points, corners, ends, velocities, radii
 
 
 def fill_mesh(mesh, points, corners, velocities=(), fps=24.0):
@@ -112,7 +113,7 @@ def load_frame(scene, _=None):
         path = bpy.path.abspath(pattern) % max(scene.frame_current, 0)
         if not os.path.exists(path):
             continue
-        points, corners, ends, velocities = read_ply(path)
+        points, corners, ends, velocities, _ = read_ply(path)
         if holder.type == "CURVES":
             if len(points) == 3 * len(holder.data.points):
                 holder.data.position_data.foreach_set("vector", points)
@@ -152,8 +153,9 @@ def parse_arguments():
 
 
 def find_program(given):
-    beside = os.path.join(HERE, "..", "..", "build", "kelpie")
-    for path in (given, os.environ.get("KELPIE_PROGRAM"), beside, shutil.which("kelpie")):
+    build = os.path.join(HERE, "..", "..", "build")
+    beside = [os.path.join(build, name) for name in ("kelpie", "release/kelpie")]
+    for path in (given, os.environ.get("KELPIE_PROGRAM"), *beside, shutil.which("kelpie")):
         if path and os.path.exists(path):
             return path
     sys.exit("kelpie_import: the program kelpie was not found; say where with --kelpie")
@@ -205,8 +207,13 @@ def numbered(folder, name, extension):
 # ---- materials
 
 def linear(color):
-    """sRGB as scenes have it, as the light Blender counts in."""
+    """sRGB as looks have it, as the light Blender counts in."""
     return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color]
+
+
+def srgb(color):
+    """Light as entities have it, as looks have it."""
+    return [12.92 * c if c <= 0.0031308 else 1.055 * c ** (1 / 2.4) - 0.055 for c in color]
 
 
 def set_input(node, value, *names):
@@ -327,7 +334,7 @@ class Builder:
         self.run = run
         self.blocks = read_scene(run)
         self.folder = export_folder
-        self.colors = {clean(name): values["color"] for kind, name, values in self.blocks
+        self.colors = {clean(name): srgb(values["color"]) for kind, name, values in self.blocks
                        if name and kind != "look" and len(values.get("color", [])) == 3}
         self.kinds = {clean(name): kind for kind, name, _ in self.blocks if name and kind != "look"}
         self.looks = {clean(name): values for kind, name, values in self.blocks if kind == "look" and name}
@@ -370,10 +377,10 @@ class Builder:
         """Vertices that stay: the mesh of the first frame and its motion."""
         first = min(numbered(os.path.join(self.folder, "ply"), name, "ply").items())
         mesh = bpy.data.meshes.new(name)
-        points, corners, _, _ = READER_SPACE["read_ply"](first[1])
+        points, corners, *_ = READER_SPACE["read_ply"](first[1])
         READER_SPACE["fill_mesh"](mesh, points, corners)
         base = name[:-len("_mesh")]
-        color = self.color(base, (0.477, 0.539, 0.604))
+        color = self.color(base, (0.72, 0.76, 0.8))
         is_cloth = self.kinds.get(base) == "cloth"
         holder = self.add(name, mesh, cloth_material(name, color) if is_cloth
                           else principled(name, color, 1.0 - 0.8 * self.look(base).get("gloss", 0.5)))
@@ -429,22 +436,27 @@ class Builder:
         return self.sequence(name, bpy.data.meshes.new(name), liquid_material(name, look, self.size))
 
     def strands(self, name):
-        """Hair as Cycles knows it: made from a plain curve, since scripts cannot make it otherwise."""
+        """Hair as Cycles knows it: made from a plain curve, since scripts cannot make it otherwise. Yarn
+        stays a curve with the thickness of its thread."""
         curve = bpy.data.curves.new(name, "CURVE")
         curve.dimensions = "3D"
         base = name[:-len("_curves")]
-        radius = next((v["radius"] for _, n, v in self.blocks
-                       if n and clean(n) == base and isinstance(v.get("radius"), float)), 5e-4)
         color = self.color(base, (0.35, 0.2, 0.1))
         holder = self.sequence(name, curve, hair_material(name, color))
         first = min(numbered(os.path.join(self.folder, "ply"), name, "ply").items())
-        points, _, ends, _ = READER_SPACE["read_ply"](first[1])
+        points, _, ends, _, radii = READER_SPACE["read_ply"](first[1])
+        radii = radii or [5e-4] * (len(points) // 3)
         READER_SPACE["fill_curve"](curve, points, ends)
         if self.kinds.get(base) == "hair" and self.convert(holder):
-            holder.data.points.foreach_set("radius", [radius] * len(holder.data.points))
+            holder.data.points.foreach_set("radius", radii)
         else:
-            curve.bevel_depth = radius
-            curve.bevel_resolution = 0
+            curve.bevel_depth = max(radii)
+            curve.bevel_resolution = 0 if self.kinds.get(base) == "hair" else 2
+            start = 0
+            for spline in curve.splines:
+                own = radii[start:start + len(spline.points)]
+                spline.points.foreach_set("radius", [r / curve.bevel_depth for r in own])
+                start += len(own)
             curve.materials[0] = principled(name, color, 0.35)
         return holder
 
@@ -490,7 +502,7 @@ class Builder:
                 self.cached_mesh(name, cache)
             elif name.endswith("_mesh"):
                 self.sequence(name, bpy.data.meshes.new(name),
-                              principled(name, self.color(base, (0.477, 0.539, 0.604))))
+                              principled(name, self.color(base, (0.72, 0.76, 0.8))))
             elif name.endswith("_curves"):
                 self.strands(name)
             elif name + "_mesh" not in names and not (
