@@ -68,25 +68,28 @@ kp_result kp_export_obj_mesh(const kp_frame *frame, const kp_frame_mesh *mesh, c
   return kp_file_commit(&file);
 }
 
-static kp_result make_target(const kp_frame *frame, const char *folder, const char *name,
-                             const char *suffix, kp_export_target *target) {
-  char clean[KP_SECTION_NAME_SIZE], object[KP_SECTION_NAME_SIZE + 16];
+typedef char object_name[KP_SECTION_NAME_SIZE + 16];
+
+static void name_object(const char *name, const char *suffix, object_name out) {
+  char clean[KP_SECTION_NAME_SIZE];
   kp_export_clean_name(clean, sizeof clean, name);
-  (void)snprintf(object, sizeof object, "%s%s", clean, suffix);
-  return kp_export_target_make(frame, folder, object, "obj", target);
+  (void)snprintf(out, sizeof(object_name), "%s%s", clean, suffix);
 }
 
 static kp_result write_obj(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
   (void)flags;
   kp_export_target target;
+  object_name object;  // the target refers to it
   for (size_t i = 0; i < frame->n_meshes; ++i) {
-    KP_TRY(make_target(frame, folder, frame->meshes[i].name, "_mesh", &target));
+    name_object(frame->meshes[i].name, "_mesh", object);
+    KP_TRY(kp_export_target_make(frame, folder, object, "obj", &target));
     KP_TRY(kp_export_obj_mesh(frame, &frame->meshes[i], target.path));
     KP_TRY(kp_export_list_add(list, frame, &target));
   }
   for (size_t i = 0; i < frame->n_curves; ++i) {
-    KP_TRY(make_target(frame, folder, frame->curves[i].name, "_curves", &target));
+    name_object(frame->curves[i].name, "_curves", object);
+    KP_TRY(kp_export_target_make(frame, folder, object, "obj", &target));
     KP_TRY(write_curves(frame, &frame->curves[i], target.path));
     KP_TRY(kp_export_list_add(list, frame, &target));
   }

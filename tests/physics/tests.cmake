@@ -57,7 +57,7 @@ kp_test(test_flip_volume_long SOURCES test_flip_volume.c volume_long.c ${media_s
 kp_test(test_marker SOURCES test_marker.c ${media_support} LABELS full)
 kp_test(test_flip_solids SOURCES test_flip_solids.c ${media_support} LABELS full)
 kp_test(test_flip_centering SOURCES test_flip_centering.c ${media_support} LABELS full)
-kp_test(test_flip_flows SOURCES test_flip_flows.c ${media_support} LABELS full)
+kp_test(test_flip_flows SOURCES test_flip_flows.c ${media_support} LABELS full TIMEOUT 600)
 kp_test(test_level_set_claims SOURCES test_level_set_claims.c ${media_support} LABELS long TIMEOUT 3600)
 kp_test(test_mps SOURCES test_mps.c ${media_support} LABELS full)
 kp_test(test_sph_bits SOURCES test_sph_bits.c ${media_support} LABELS full)
