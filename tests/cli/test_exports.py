@@ -798,11 +798,11 @@ print("TOLD " + json.dumps({
 class Blender(Case):
     """The bridge: volumes, surfaces, looks, camera, sun, units."""
 
-    @unittest.skipIf(shutil.which("blender") is None, "blender is not installed: its scene was not built")
-    def test_looks(self):
-        write(ROOM, self.folder, "room.lua")
-        write(ASK_BLENDER_LOOKS, self.folder, "ask.py")
-        self.call("run", "room.lua", "-o", "out")
+    def ask_blender(self, scene, question):
+        """Runs a scene, builds it in Blender and returns what the question tells of it."""
+        write(scene, self.folder, "scene.lua")
+        write(question, self.folder, "ask.py")
+        self.call("run", "scene.lua", "-o", "out")
         done = subprocess.run(
             ["blender", "-b", "--python-exit-code", "3", "--python",
              os.path.join(SOURCE, "tools", "blender", "kelpie_import.py"), "--python", self.path("ask.py"),
@@ -810,7 +810,11 @@ class Blender(Case):
             cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200,
             check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        told = json.loads(re.search("^TOLD (.*)$", done.stdout, re.M).group(1))
+        return json.loads(re.search("^TOLD (.*)$", done.stdout, re.M).group(1))
+
+    @unittest.skipIf(shutil.which("blender") is None, "blender is not installed: its scene was not built")
+    def test_looks(self):
+        told = self.ask_blender(ROOM, ASK_BLENDER_LOOKS)
         self.assertEqual(told["frames"], [0, 2, 30])
         self.assertEqual((told["unit"], told["engine"]), (["METRIC", 1.0], "CYCLES"))
         self.assertEqual(told["turn"], [0, 0, 0])  # z is up in both
@@ -835,21 +839,10 @@ class Blender(Case):
                 for a, b in zip(found, expected):
                     self.assertAlmostEqual(a, b, 5)
 
-
     @unittest.skipIf(shutil.which("blender") is None, "blender is not installed: its scene was not built")
     def test_yarn(self):
         """Yarn is as thick in Blender as in the run, and has the colour of its cloth."""
-        write(KNIT, self.folder, "knit.lua")
-        write(ASK_BLENDER_YARN, self.folder, "ask.py")
-        self.call("run", "knit.lua", "-o", "out")
-        done = subprocess.run(
-            ["blender", "-b", "--python-exit-code", "3", "--python",
-             os.path.join(SOURCE, "tools", "blender", "kelpie_import.py"), "--python", self.path("ask.py"),
-             "--", self.path("out"), "--kelpie", PROGRAM, "--save", self.path("scene.blend")],
-            cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200,
-            check=False)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        told = json.loads(re.search("^TOLD (.*)$", done.stdout, re.M).group(1))
+        told = self.ask_blender(KNIT, ASK_BLENDER_YARN)
         self.call("export", "out", "--to", "csv", "--frames", 0)
         truth = numbers(self.path("out/export/csv/swatch_curves_000000.csv"))["radius"]
         self.assertEqual(len(told["radii"]), len(truth))

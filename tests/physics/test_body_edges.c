@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "geom/mesh_make.h"
 #include "methods/deform/deform.h"
 
 #include "support/deform.h"
@@ -47,36 +46,11 @@ static kp_world *make_with(const char *backend) {
   return make_blade(true, backend);
 }
 
-// Pairs of a triangle of the sheet and one of the blade that intersect.
+// Pairs of triangles of the sheet and of the blade that intersect.
 static int64_t count_cuts(kp_world *world) {
-  kp_deform *d = kp_test_deform(world);
   const kp_solid *solid = &world->env.scenery.solids[0];
   const kp_body *model = &world->bodies->models.data[solid->body];
-  kp_frame3 frame = kp_body_scripted_frame(model, world->env.time);
-  const kp_pos *x[3];
-  for (int c = 0; c < 3; ++c) {
-    x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
-  }
-  kp_mesh box;
-  assert_ok(kp_mesh_make_box(kp_shape_bounds(solid->shape), &box));
-  int64_t count = 0;
-  for (kp_index b = 0; b < box.n_triangles; ++b) {
-    kp_vec3 q[3];
-    for (int k = 0; k < 3; ++k) {
-      kp_vec3 arm = kp_vec3_sub(box.vertices[box.triangles[b].v[k]], model->center);
-      q[k] = kp_vec3_add(frame.position, kp_quat_rotate(frame.orientation, arm));
-    }
-    for (int64_t t = 0; t < d->n_triangles; ++t) {
-      kp_vec3 p[3];
-      for (int k = 0; k < 3; ++k) {
-        kp_index i = d->triangles.data[t].v[k];
-        p[k] = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
-      }
-      count += kp_triangles_intersect(p, q) ? 1 : 0;
-    }
-  }
-  kp_mesh_destroy(&box);
-  return count;
+  return kp_test_cuts(world, solid, kp_body_scripted_frame(model, world->env.time));
 }
 
 static void edges_do_not_pass_between_nodes(void **state) {

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "geom/mesh_make.h"
-#include "geom/mesh_query.h"
 #include "methods/deform/deform.h"
 
 #include "support/deform.h"
@@ -96,42 +94,12 @@ static kp_world *make(setting what, bool triangles, const char *backend) {
   return world;
 }
 
-// Pairs of a triangle of the sheet and one of a body that intersect, all against all.
+// Pairs of triangles of the sheet and of the bodies that intersect.
 static int64_t count_cuts(kp_world *world) {
-  kp_deform *d = kp_test_deform(world);
-  const kp_pos *x[3];
-  for (int c = 0; c < 3; ++c) {
-    x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
-  }
   int64_t count = 0;
   for (size_t s = 0; s < world->env.scenery.n_solids; ++s) {
     const kp_solid *solid = &world->env.scenery.solids[s];
-    const kp_body *model = &world->bodies->models.data[solid->body];
-    kp_frame3 frame = kp_bodies_frame(world->bodies, solid->body);
-    bool is_box = solid->shape->def.kind == KP_SHAPE_BOX;
-    kp_mesh box = { 0 };
-    if (is_box) {
-      assert_ok(kp_mesh_make_box(kp_shape_bounds(solid->shape), &box));
-    }
-    const kp_mesh *mesh = is_box ? &box : kp_mesh_query_mesh(solid->shape->mesh);
-    for (kp_index b = 0; b < mesh->n_triangles; ++b) {
-      kp_vec3 q[3];
-      for (int k = 0; k < 3; ++k) {
-        kp_vec3 arm = kp_vec3_sub(mesh->vertices[mesh->triangles[b].v[k]], model->center);
-        q[k] = kp_vec3_add(frame.position, kp_quat_rotate(frame.orientation, arm));
-      }
-      for (int64_t t = 0; t < d->n_triangles; ++t) {
-        kp_vec3 p[3];
-        for (int k = 0; k < 3; ++k) {
-          kp_index i = d->triangles.data[t].v[k];
-          p[k] = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
-        }
-        count += kp_triangles_intersect(p, q) ? 1 : 0;
-      }
-    }
-    if (is_box) {
-      kp_mesh_destroy(&box);
-    }
+    count += kp_test_cuts(world, solid, kp_bodies_frame(world->bodies, solid->body));
   }
   return count;
 }
