@@ -227,11 +227,13 @@ static kp_result view_vectors(kp_export_object *object, const kp_vec3 *positions
   return KP_OK;
 }
 
-static kp_result view_mesh(const kp_frame_mesh *mesh, kp_export_object *object) {
+static kp_result view_mesh(const kp_frame *frame, const kp_frame_mesh *mesh,
+                           kp_export_object *object) {
   KP_TRY(begin_object(object, mesh->name, "_mesh", mesh->fields.count + 2));
   object->n_points = mesh->n_vertices;
   object->n_triangles = mesh->n_triangles;
   object->triangles = mesh->triangles;
+  object->is_hidden = kp_frame_is_yarn(frame, mesh);
   return view_vectors(object, mesh->vertices, mesh->velocities, &mesh->fields);
 }
 
@@ -251,7 +253,7 @@ kp_result kp_export_objects_make(const kp_frame *frame, kp_export_objects *out) 
     result = view_set(&frame->sets[i], &out->items[out->count++]);
   }
   for (size_t i = 0; i < frame->n_meshes && result == KP_OK; ++i) {
-    result = view_mesh(&frame->meshes[i], &out->items[out->count++]);
+    result = view_mesh(frame, &frame->meshes[i], &out->items[out->count++]);
   }
   for (size_t i = 0; i < frame->n_curves && result == KP_OK; ++i) {
     result = view_curves(&frame->curves[i], &out->items[out->count++]);

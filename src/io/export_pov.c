@@ -198,7 +198,7 @@ static kp_result write_frame(const kp_frame *frame, const kp_export_objects *obj
   kp_result result = KP_OK;
   for (size_t i = 0; i < objects->count && result == KP_OK; ++i) {
     const kp_export_object *object = &objects->items[i];
-    if (object->n_points == 0) {
+    if (object->n_points == 0 || object->is_hidden) {
       continue;
     }
     if (object->triangles != NULL && object->n_triangles > 0) {

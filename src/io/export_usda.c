@@ -187,6 +187,16 @@ static kp_result add_widths(const writer *w, const kp_export_object *object, flo
   return result;
 }
 
+// One sample, which holds.
+static kp_result hide(const writer *w) {
+  kp_export_stream *stream;
+  KP_TRY(begin_sample(w, "token visibility", "visibility", NULL, 1, &stream));
+  if (stream != NULL) {
+    kp_file_print(&stream->file, "\"invisible\",\n");
+  }
+  return KP_OK;
+}
+
 static kp_result add_mesh(const writer *w, const kp_export_object *object) {
   const uint32_t three = 3;
   const void *counts = &three, *indices = object->triangles;
@@ -194,6 +204,7 @@ static kp_result add_mesh(const writer *w, const kp_export_object *object) {
   const kp_export_field corners = { "indices", "", KP_ITEM_U32, 1, &indices, sizeof three };
   KP_TRY(add_field(w, "int[]", "faceVertexCounts", &sides, object->n_triangles));
   KP_TRY(add_field(w, "int[]", "faceVertexIndices", &corners, 3 * object->n_triangles));
+  KP_TRY(object->is_hidden ? hide(w) : KP_OK);
   return add_fields(w, object);
 }
 

@@ -250,6 +250,10 @@ const kp_frame_field *kp_frame_find_field(const kp_frame_fields *fields, const c
   return NULL;
 }
 
+bool kp_frame_is_yarn(const kp_frame *frame, const kp_frame_mesh *mesh) {
+  return kp_frame_find_curves(frame, mesh->name) != NULL;
+}
+
 const char *kp_frame_component_name(int n_components, int index, char buffer[16]) {
   if (n_components == 3) {
     static const char *const axes[] = { "x", "y", "z" };

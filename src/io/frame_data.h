@@ -19,6 +19,8 @@
 //   meta/fps                      1 number; 0 when missing
 //   meta/domain                   6 numbers: lower and upper corner; empty box when missing
 //
+// A mesh and curves of one name are one thing: knitwear and its yarn. It is drawn as its curves.
+//
 // Names hold no '/'. Lengths in metres, velocities in m/s. Any other section is skipped.
 #pragma once
 
@@ -107,6 +109,9 @@ const kp_frame_mesh *kp_frame_find_mesh(const kp_frame *frame, const char *name)
 const kp_frame_curves *kp_frame_find_curves(const kp_frame *frame, const char *name);
 const kp_frame_volume *kp_frame_find_volume(const kp_frame *frame, const char *name);
 const kp_frame_field *kp_frame_find_field(const kp_frame_fields *fields, const char *name);
+
+// Knitwear that is drawn as yarn: its mesh is for programs that want a surface, not for pictures.
+bool kp_frame_is_yarn(const kp_frame *frame, const kp_frame_mesh *mesh);
 
 // One value as double (64-bit integers are rounded); component and index must be in range.
 double kp_frame_value(const kp_frame_field *field, int component, uint64_t index);

@@ -81,6 +81,7 @@ typedef struct kp_env_part {
   KP_ARRAY(kp_index) points;
   KP_ARRAY(uint64_t) offsets;  // of each curve in the points, and their number at the end
   double radius;               // m, of curves
+  bool is_knit;                // three layers of as many nodes, of which the middle is the mesh
   kp_env_yarn yarn;            // drawn in place of the mesh
   kp_vec3 color;
   const double *order;  // of nodes: in which a list of edges corrects them, 0 to 1; NULL: none

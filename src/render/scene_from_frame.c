@@ -638,6 +638,12 @@ static kp_result fill_scene(kp_frame_scene *s, const kp_frame *frame, const kp_n
   for (size_t i = 0; i < frame->n_meshes; ++i) {
     const kp_frame_mesh *mesh = &frame->meshes[i];
     const kp_look_def *of_liquid = find_liquid_look(looks, n_looks, mesh);
+    if (kp_frame_is_yarn(frame, mesh)) {
+      kp_render_mesh *none = &s->meshes[s->scene.n_meshes++];
+      none->look = kp_default_look_def();
+      none->look.visible = false;
+      continue;
+    }
     KP_TRY(add_mesh(s, mesh, find_look(looks, n_looks, mesh->name), of_liquid));
   }
   for (size_t i = 0; i < frame->n_sets; ++i) {

@@ -1,6 +1,5 @@
 // Deformables in a frame: the nodes of a part as the vertices of its mesh and the points of its
 // curves.
-#include <stdio.h>
 #include <string.h>
 
 #include "methods/deform/stitch.h"
@@ -11,17 +10,34 @@
 
 static const char *const components[3] = { "x", "y", "z" };
 
-// Items of a field of the set, of the nodes `nodes` (NULL: all of the part).
-static kp_result add_field(kp_batch *batch, const kp_env_part *part, kp_field *field,
-                           const char *where, const kp_index *nodes, size_t n) {
+// Nodes of a part that are in a mesh or in curves.
+typedef struct choice {
+  const kp_index *nodes;  // counted from the first of the part; NULL: one after the other
+  int64_t first;          // of the set
+  size_t n;
+} choice;
+
+static choice mesh_nodes(const kp_env_part *part) {
+  int64_t n = part->is_knit ? part->count / 3 : part->count;
+  return (choice){ NULL, part->first + (part->is_knit ? n : 0), (size_t)n };
+}
+
+static choice curve_nodes(const kp_env_part *part) {
+  return (choice){ part->points.data, part->first, part->points.count };
+}
+
+static kp_result add_field(kp_batch *batch, const kp_env_part *part, choice of, const char *what,
+                           kp_field *field) {
+  const char *kind = of.nodes != NULL ? "curve" : "mesh";
   for (int c = 0; c < 3; ++c) {
     void *room;
     const void *host = kp_buffer_host(&field->buffers[c], KP_ACCESS_READ);
     KP_TRY(host != NULL ? KP_OK : KP_ERROR_MEMORY);
-    KP_TRY(kp_batch_room(batch, KP_ITEM_F64, n, field->unit, &room, "%s/%s", where, components[c]));
+    KP_TRY(kp_batch_room(batch, KP_ITEM_F64, of.n, field->unit, &room, "%s/%s/%s/%s", kind,
+                         part->name, what, components[c]));
     double *out = room;
-    for (size_t k = 0; k < n; ++k) {
-      int64_t i = part->first + (nodes != NULL ? (int64_t)nodes[k] : (int64_t)k);
+    for (size_t k = 0; k < of.n; ++k) {
+      int64_t i = of.first + (of.nodes != NULL ? (int64_t)of.nodes[k] : (int64_t)k);
       out[k] = field->type == KP_TYPE_REAL ? (double)((const kp_real *)host)[i]
                                            : ((const kp_pos *)host)[i];
     }
@@ -29,18 +45,10 @@ static kp_result add_field(kp_batch *batch, const kp_env_part *part, kp_field *f
   return KP_OK;
 }
 
-static kp_result add_named(kp_batch *batch, const kp_env_part *part, const char *kind,
-                           const char *what, kp_field *field) {
-  char where[KP_SECTION_NAME_SIZE];
-  bool is_curve = kind[0] == 'c';
-  (void)snprintf(where, sizeof where, "%s/%s/%s", kind, part->name, what);
-  return add_field(batch, part, field, where, is_curve ? part->points.data : NULL,
-                   is_curve ? part->points.count : (size_t)part->count);
-}
-
+// The triangles of knitwear are those of its front; the layers are alike.
 static kp_result add_mesh(kp_batch *batch, const kp_env_part *part) {
-  KP_TRY(add_named(batch, part, "mesh", "vertices", part->set->position));
-  KP_TRY(add_named(batch, part, "mesh", "velocity", part->set->velocity));
+  KP_TRY(add_field(batch, part, mesh_nodes(part), "vertices", part->set->position));
+  KP_TRY(add_field(batch, part, mesh_nodes(part), "velocity", part->set->velocity));
   void *room;
   KP_TRY(kp_batch_room(batch, KP_ITEM_U32, 3 * part->triangles.count, "", &room,
                        "mesh/%s/triangles", part->name));
@@ -56,15 +64,15 @@ static kp_result add_mesh(kp_batch *batch, const kp_env_part *part) {
 // Where in the correction list of its edges a node stands, for pictures of the list.
 static kp_result add_order(kp_batch *batch, const kp_env_part *part) {
   void *room;
-  KP_TRY(kp_batch_room(batch, KP_ITEM_F64, (size_t)part->count, "", &room, "mesh/%s/order/0",
-                       part->name));
-  memcpy(room, part->order, (size_t)part->count * sizeof(double));
+  choice of = mesh_nodes(part);
+  KP_TRY(kp_batch_room(batch, KP_ITEM_F64, of.n, "", &room, "mesh/%s/order/0", part->name));
+  memcpy(room, part->order + (of.first - part->first), of.n * sizeof(double));
   return KP_OK;
 }
 
 static kp_result add_curves(kp_batch *batch, const kp_env_part *part) {
-  KP_TRY(add_named(batch, part, "curve", "points", part->set->position));
-  KP_TRY(add_named(batch, part, "curve", "velocity", part->set->velocity));
+  KP_TRY(add_field(batch, part, curve_nodes(part), "points", part->set->position));
+  KP_TRY(add_field(batch, part, curve_nodes(part), "velocity", part->set->velocity));
   void *room;
   KP_TRY(kp_batch_room(batch, KP_ITEM_U64, part->offsets.count, "", &room, "curve/%s/offsets",
                        part->name));
@@ -147,15 +155,12 @@ static kp_result add_yarn(kp_batch *batch, const kp_env_part *part) {
 kp_result kp_batch_add_parts(kp_batch *batch, kp_world *world) {
   for (size_t p = 0; p < world->env.parts.count; ++p) {
     const kp_env_part *part = &world->env.parts.data[p];
-    if (part->yarn.rows > 0) {
-      KP_TRY(add_yarn(batch, part));
-    } else if (part->triangles.count > 0) {
+    if (part->triangles.count > 0) {
       KP_TRY(add_mesh(batch, part));
       KP_TRY(part->order != NULL ? add_order(batch, part) : KP_OK);
     }
-    if (part->offsets.count > 0) {
-      KP_TRY(add_curves(batch, part));
-    }
+    KP_TRY(part->yarn.rows > 0 ? add_yarn(batch, part) : KP_OK);
+    KP_TRY(part->offsets.count > 0 ? add_curves(batch, part) : KP_OK);
   }
   return KP_OK;
 }

@@ -246,6 +246,10 @@ def numbers(path):
     return {name: [float(line[i]) for line in lines[1:]] for i, name in enumerate(names)}
 
 
+def float32(x):
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
 def read_bgeo(path):
     with open(path, "rb") as file:
         data = file.read()
@@ -781,17 +785,22 @@ KNIT = """-- A swatch.
 domain { min = {-1, -1, -1}, max = {1, 1, 1} }
 cloth "swatch" {
   width = 0.1, height = 0.1, columns = 4, rows = 4, layers = 3, model = "grid", yarn = true,
-  yarn_radius = 0.003, yarn_plies = 2, color = {0.1, 0.2, 0.3},
+  yarn_radius = 0.003, yarn_plies = 2, color = {0.1, 0.2, 0.3}, gap = 0.004,
 }
 output { frames = 1, fps = 24 }
 """
 ASK_BLENDER_YARN = """
 import bpy, json
 data = bpy.data.objects["swatch_curves"].data
+yarn, mesh = (bpy.data.objects[name] for name in ("swatch_curves", "swatch_mesh"))
+bpy.context.scene.frame_set(1)
+moved = mesh.evaluated_get(bpy.context.evaluated_depsgraph_get())
 shader = next(n for n in data.materials[0].node_tree.nodes if n.type == "BSDF_PRINCIPLED")
 print("TOLD " + json.dumps({
     "radii": [data.bevel_depth * p.radius for spline in data.splines for p in spline.points],
-    "color": list(shader.inputs["Base Color"].default_value)}))
+    "color": list(shader.inputs["Base Color"].default_value),
+    "hidden": [[o.hide_render, o.hide_get()] for o in (yarn, mesh)],
+    "mesh": [c for v in moved.data.vertices for c in v.co]}))
 """
 
 
@@ -850,6 +859,64 @@ class Blender(Case):
             self.assertAlmostEqual(a, b, 7)
         for a, b in zip(told["color"], (0.1, 0.2, 0.3)):
             self.assertAlmostEqual(a, b, 5)
+        # the mesh is there and moves, but is not seen
+        self.assertEqual(told["hidden"], [[False, False], [True, True]])
+        self.call("export", "out", "--to", "csv", "--frames", 1)
+        truth = numbers(self.path("out/export/csv/swatch_mesh_000001.csv"))
+        self.assertEqual(told["mesh"], [float32(truth[c][i]) for i in range(25) for c in "xyz"])
+
+
+class Knit(Case):
+    """Knitwear drawn as yarn: the mesh of its middle layer is written beside its yarn."""
+
+    def setUp(self):
+        super().setUp()
+        write(KNIT, self.folder, "knit.lua")
+        self.call("run", "knit.lua", "-o", "out")
+        self.call("export", "out", "--to", "csv,ply,obj,glb,pc2,mdd,usda,vtu,vtp,pov")
+
+    def export(self, kind, name):
+        return self.path("out", "export", kind, name)
+
+    def test_middle_layer(self):
+        """One gap below the front, falling freely; yarn lies on both sides of it."""
+        for frame, delta in ((0, 1e-9), (1, 2e-4)):  # the solver leaves nodes with 0.1 % of their speed
+            mesh = numbers(self.export("csv", "swatch_mesh_%06d.csv" % frame))
+            yarn = numbers(self.export("csv", "swatch_curves_%06d.csv" % frame))
+            y = -0.004 - 0.5 * 9.81 * (frame / 24) ** 2
+            self.assertEqual(len(mesh["y"]), 25)
+            for at, speed in zip(mesh["y"], mesh["vy"]):
+                self.assertAlmostEqual(at, y, delta=delta)
+                self.assertAlmostEqual(speed, -9.81 * frame / 24, delta=1e-3 * frame)
+            self.assertLess(min(yarn["y"]), y - 0.002)
+            self.assertGreater(max(yarn["y"]), y + 0.002)
+
+    def test_files(self):
+        for kind in ("pc2", "mdd"):
+            _, samples = read_cache(self.export(kind, "swatch_mesh." + kind))
+            for frame in range(2):
+                truth = numbers(self.export("csv", "swatch_mesh_%06d.csv" % frame))
+                self.assertEqual(list(samples[frame]), [float32(truth[c][i]) for i in range(25) for c in "xyz"])
+        for kind, name in (("pc2", "swatch_mesh.obj"), ("obj", "swatch_mesh_000001.obj")):
+            with open(self.export(kind, name), encoding="utf-8") as file:
+                lines = file.read().split("\n")
+            self.assertEqual(sum(line.startswith("v ") for line in lines), 25)
+            self.assertEqual(sum(line.startswith("f ") for line in lines), 32)
+        _, mode, table = read_glb(self.export("glb", "swatch_mesh_000001.glb"))
+        self.assertEqual((mode, len(table["POSITION"]), len(table["indices"])), (4, 75, 96))
+        for name in ("ply/swatch_mesh_000001.ply", "ply/swatch_curves_000001.ply", "vtu/swatch_mesh_000001.vtu",
+                     "vtp/swatch_mesh_000001.vtp", "vtp/swatch_curves_000001.vtp"):
+            self.assertTrue(os.path.exists(self.export(*name.split("/"))), name)
+
+    def test_scenes(self):
+        """What draws a whole scene draws the yarn alone."""
+        _, prims = read_usda(self.export("usda", "scene.usda"))
+        self.assertEqual(prims["World/swatch_mesh"]["visibility"], {0: '"invisible"'})
+        self.assertNotIn("visibility", prims["World/swatch_curves"])
+        with open(self.export("pov", "scene_000001.pov"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotIn("mesh2", text)
+        self.assertIn("sphere_sweep", text)
 
 
 class Volumes(Case):

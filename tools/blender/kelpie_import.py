@@ -499,7 +499,10 @@ class Builder:
             if name.startswith(SURFACE_OF) and name.endswith("_mesh"):
                 self.liquid(name)
             elif os.path.exists(cache):
-                self.cached_mesh(name, cache)
+                holder = self.cached_mesh(name, cache)
+                if base + "_curves" in names:  # knitwear is drawn as its yarn
+                    holder.hide_render = True
+                    holder.hide_set(True)
             elif name.endswith("_mesh"):
                 self.sequence(name, bpy.data.meshes.new(name),
                               principled(name, self.color(base, (0.72, 0.76, 0.8))))

@@ -308,7 +308,7 @@ static void place(const kp_cloth_def *def, kp_part *part) {
 
 static kp_result make(const kp_cloth_def *def, const char *folder, kp_part *part) {
   bool is_file = def->mesh[0] != '\0';
-  bool is_knit = def->layers == 3;
+  bool is_knit = part->is_knit;
   if (def->layers == 2 || (is_knit && (def->model != KP_CLOTH_GRID || def->tube))) {
     return kp_fail(KP_ERROR_SCENE,
                    "cloth \"%s\": layers must be 1, or 3 with model = \"grid\" and no tube",
@@ -337,7 +337,7 @@ static kp_result make(const kp_cloth_def *def, const char *folder, kp_part *part
   }
   KP_TRY(is_file ? make_from_file(def, folder, part) : make_rectangle(def, part));
   KP_TRY(share_mass(def, part));
-  if (def->layers == 3) {
+  if (is_knit) {
     KP_TRY(add_knit(def, part));
     kp_grid_shape grid = grid_of(def);
     part->yarn = def->yarn
@@ -358,6 +358,7 @@ kp_result kp_cloth_make(const kp_cloth_def *def, const char *folder, kp_part *pa
     .surface = { .thickness = def->thickness, .friction = def->friction, .self = def->self },
     .drag = def->drag,
     .viscosity = def->viscosity,
+    .is_knit = def->layers == 3,
     .radius = def->yarn_radius,
     .particle_radius = def->particle_radius,
     .strength = def->strength,

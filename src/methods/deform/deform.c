@@ -49,6 +49,7 @@ static kp_result show_part(kp_deform *d, kp_env *env, const kp_part *part) {
                             .first = place->nodes.first,
                             .count = place->nodes.n,
                             .radius = part->radius,
+                            .is_knit = part->is_knit,
                             .yarn = part->yarn,
                             .color = part->color };
       kp_text_copy(shown.name, sizeof shown.name, place->name);

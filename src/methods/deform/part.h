@@ -95,6 +95,7 @@ typedef struct kp_part {
   double drag;             // N s/m^3 of surface against the wind, along the normal (Eq. of 6.6)
   double viscosity;        // N s/(m kg): slows every node by this much of its momentum per second
   double radius;           // m, of curves in pictures
+  bool is_knit;            // three layers of as many nodes, one behind the other
   kp_env_yarn yarn;        // of knitwear, for pictures
   double particle_radius;  // m: nodes meet as spheres; 0: they do not
   kp_curve strength;       // factor of all stiffness; no components: 1
