@@ -7,8 +7,10 @@
 #include "cli/frames.h"
 #include "io/export.h"
 
+#define MOST_FORMATS 32
+
 static const kp_option options[] = {
-  { "to", 't', "FORMATS", "what to write, several with commas between; see below" },
+  { "to", 't', "FORMATS", "what to write, in any case, several with commas between" },
   { "output", 'o', "DIR", "where to; <run>/export/<format> when missing" },
   { "frames", 0, "A:B", "only these frames: A:B, A:, :B or one number" },
   { "float", 0, NULL, "write positions with 7 digits instead of 16: half the size" },
@@ -19,14 +21,7 @@ static const kp_option options[] = {
 static const kp_command command = {
   "export",
   "DIR --to FORMATS [options]",
-  "Writes the frames of a run as files of other programs, in metres and m/s, with 64-bit ids:\n"
-  "  ply, obj, glb    Blender, MeshLab, browsers: one file per object and frame\n"
-  "  pc2, mdd         Blender's mesh cache: the motion of cloth in one file, with its OBJ\n"
-  "  vdb              volumes, for Blender, Houdini and renderers\n"
-  "  bgeo, usda       Houdini: particles; everything in one scene with time samples\n"
-  "  vtu, vtp, vtkhdf ParaView, with a .pvd or .series index that knows the physical time\n"
-  "  pov              POV-Ray scenes, ready to render\n"
-  "  csv              spreadsheets, scripts",
+  "Writes the frames of a run as files of other programs, in metres and m/s, with 64-bit ids.",
   "  kelpie export out/dam_break --to ply,vtu\n"
   "  kelpie export out/dam_break --to csv --frames 60 -o /tmp/tables\n"
   "  kelpie export out/flag --to pc2,usda",
@@ -36,17 +31,39 @@ static const kp_command command = {
   1,
 };
 
+// What the command does, and a line for each format of the table.
+static kp_result describe(kp_text *out) {
+  size_t n;
+  const kp_exporter *const *all = kp_exporters(&n);
+  KP_TRY(kp_text_add(out, "%s\n\nFormats:", command.text));
+  for (size_t i = 0; i < n; ++i) {
+    KP_TRY(kp_text_add(out, "\n  %-7s %s", all[i]->name, all[i]->text));
+  }
+  const kp_export_alias *aliases = kp_export_aliases(&n);
+  KP_TRY(kp_text_add(out, "\n\nOther names: "));
+  for (size_t i = 0; i < n; ++i) {
+    KP_TRY(kp_text_add(out, "%s%s = %s", i > 0 ? ", " : "", aliases[i].name, aliases[i].of));
+  }
+  return kp_text_add(out, ".");
+}
+
 static kp_result find_exporter(const char *name, const kp_exporter **out) {
-  const char *names[64];
+  *out = kp_exporter_find(name);
+  if (*out != NULL) {
+    return KP_OK;
+  }
+  const char *dot = strrchr(name, '.'), *names[MOST_FORMATS];
+  if (dot != NULL && kp_exporter_find(dot) != NULL) {
+    return kp_fail(KP_ERROR_ARGUMENT,
+                   "--to %s: it takes formats, and -o the folder for the files: --to %s -o DIR",
+                   name, kp_exporter_find(dot)->name);
+  }
   size_t n, index;
   const kp_exporter *const *all = kp_exporters(&n);
-  n = n < sizeof names / sizeof names[0] ? n : sizeof names / sizeof names[0];
-  for (size_t i = 0; i < n; ++i) {
+  for (size_t i = 0; i < n && i < MOST_FORMATS; ++i) {
     names[i] = all[i]->name;
   }
-  KP_TRY(kp_parse_word("--to", name, names, n, &index));
-  *out = all[index];
-  return KP_OK;
+  return kp_parse_word("--to", name, names, n < MOST_FORMATS ? n : MOST_FORMATS, &index);
 }
 
 static kp_result target_folder(const kp_frame_list *frames, const char *wanted,
@@ -94,50 +111,87 @@ static kp_result export_all(const kp_frame_list *frames, const kp_exporter *expo
   return result;
 }
 
-// All names are looked up before the first file is written. `formats` is cut up.
-static kp_result export_formats(const kp_frame_list *frames, char *formats, const char *wanted,
-                                uint32_t flags) {
-  const kp_exporter *exporters[16];
-  size_t n = 0;
-  char *rest = NULL;
-  for (char *name = strtok_r(formats, ",", &rest); name != NULL;
-       name = strtok_r(NULL, ",", &rest)) {
-    if (n == sizeof exporters / sizeof exporters[0]) {
-      return kp_fail(KP_ERROR_ARGUMENT, "--to names too many formats");
+typedef struct format_list {
+  const kp_exporter *items[MOST_FORMATS];
+  size_t n;
+} format_list;
+
+static bool has_format(const format_list *list, const kp_exporter *exporter) {
+  for (size_t i = 0; i < list->n; ++i) {
+    if (list->items[i] == exporter) {
+      return true;
     }
-    KP_TRY(find_exporter(name, &exporters[n++]));
   }
-  for (size_t i = 0; i < n; ++i) {
-    KP_TRY(export_all(frames, exporters[i], wanted, flags));
-  }
-  return n > 0 ? KP_OK : kp_fail(KP_ERROR_ARGUMENT, "--to names no format");
+  return false;
 }
 
+// "ply, VTU": each format once.
+static kp_result find_formats(const char *to, format_list *out) {
+  char words[256], *rest = NULL;
+  if (strlen(to) >= sizeof words) {
+    return kp_fail(KP_ERROR_ARGUMENT, "--to names too many formats");
+  }
+  kp_text_copy(words, sizeof words, to);
+  for (char *name = strtok_r(words, ", ", &rest); name != NULL;
+       name = strtok_r(NULL, ", ", &rest)) {
+    const kp_exporter *exporter;
+    KP_TRY(find_exporter(name, &exporter));
+    if (!has_format(out, exporter)) {
+      out->items[out->n++] = exporter;
+    }
+  }
+  return out->n > 0 ? KP_OK : kp_fail(KP_ERROR_ARGUMENT, "--to names no format");
+}
+
+// Frames become many files, so a path of one is a mistake.
+static kp_result check_folder(const char *folder) {
+  const char *slash = folder != NULL ? strrchr(folder, '/') : NULL;
+  const char *dot = folder != NULL ? strrchr(slash != NULL ? slash : folder, '.') : NULL;
+  if (dot != NULL && dot[1] != '\0' && kp_exporter_find(dot) != NULL && !kp_folder_exists(folder)) {
+    return kp_fail(KP_ERROR_ARGUMENT,
+                   "-o %s: this is the folder the files go to; leave %s out, --to says the format",
+                   folder, dot);
+  }
+  return KP_OK;
+}
+
+// All names are looked up before the first file is written.
 static kp_result run_export(const kp_arguments *arguments) {
   const char *to = kp_arguments_get(arguments, "to");
+  const char *folder = kp_arguments_get(arguments, "output");
   if (to == NULL) {
-    return kp_fail(KP_ERROR_ARGUMENT, "say which format: --to ply,usda,vdb");
+    return kp_fail(KP_ERROR_ARGUMENT, "say which format: --to ply,usda,vdb; see kelpie export -h");
   }
-  char formats[256];
+  format_list formats = { 0 };
   kp_frame_list frames;
   uint32_t flags = kp_arguments_has(arguments, "float") ? KP_EXPORT_FLOAT32 : 0;
   flags |= kp_arguments_has(arguments, "plain") ? KP_EXPORT_PLAIN : 0;
   flags |= kp_arguments_has(arguments, "half") ? KP_EXPORT_HALF : 0;
-  kp_text_copy(formats, sizeof formats, to);
-  if ((flags & KP_EXPORT_HALF) != 0 && strstr(to, "vdb") == NULL && strstr(to, "usd") == NULL) {
+  KP_TRY(find_formats(to, &formats));
+  KP_TRY(check_folder(folder));
+  if ((flags & KP_EXPORT_HALF) != 0 && !has_format(&formats, &kp_export_vdb) &&
+      !has_format(&formats, &kp_export_usda)) {
     return kp_fail(KP_ERROR_ARGUMENT, "--half is for vdb files, of which --to %s makes none", to);
   }
   KP_TRY(
       kp_frame_list_find(arguments->plain.data[0], kp_arguments_get(arguments, "frames"), &frames));
-  kp_result result = export_formats(&frames, formats, kp_arguments_get(arguments, "output"), flags);
+  kp_result result = KP_OK;
+  for (size_t i = 0; i < formats.n && result == KP_OK; ++i) {
+    result = export_all(&frames, formats.items[i], folder, flags);
+  }
   kp_frame_list_free(&frames);
   return result;
 }
 
 int cmd_export(int argc, char **argv) {
   kp_arguments arguments;
+  kp_text text = { 0 };
   int status;
-  if (!kp_cli_begin(&command, argc, argv, &arguments, &status)) {
+  kp_command described = command;
+  described.text = describe(&text) == KP_OK ? text.data : command.text;
+  bool may_begin = kp_cli_begin(&described, argc, argv, &arguments, &status);
+  kp_text_free(&text);
+  if (!may_begin) {
     return status;
   }
   kp_result result = run_export(&arguments);

@@ -3,15 +3,21 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
 
 static const kp_exporter *const exporters[] = {
-  &kp_export_ply,  &kp_export_vtu,  &kp_export_csv,    &kp_export_obj, &kp_export_vdb,
-  &kp_export_vtp,  &kp_export_bgeo, &kp_export_pc2,    &kp_export_mdd, &kp_export_glb,
-  &kp_export_usda, &kp_export_pov,  &kp_export_vtkhdf,
+  &kp_export_ply, &kp_export_obj,    &kp_export_glb,  &kp_export_pc2, &kp_export_mdd,
+  &kp_export_vdb, &kp_export_usda,   &kp_export_bgeo, &kp_export_vtu, &kp_export_vtp,
+  &kp_export_vti, &kp_export_vtkhdf, &kp_export_pov,  &kp_export_csv,
+};
+
+static const kp_export_alias aliases[] = {
+  { "pvd", "vtu" },     { "vtk", "vtu" },  { "hdf", "vtkhdf" }, { "h5", "vtkhdf" },
+  { "hdf5", "vtkhdf" }, { "usd", "usda" }, { "gltf", "glb" },
 };
 
 const kp_exporter *const *kp_exporters(size_t *n) {
@@ -19,9 +25,18 @@ const kp_exporter *const *kp_exporters(size_t *n) {
   return exporters;
 }
 
+const kp_export_alias *kp_export_aliases(size_t *n) {
+  *n = sizeof aliases / sizeof aliases[0];
+  return aliases;
+}
+
 const kp_exporter *kp_exporter_find(const char *name) {
+  name += name[0] == '.' ? 1 : 0;
+  for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; ++i) {
+    name = strcasecmp(aliases[i].name, name) == 0 ? aliases[i].of : name;
+  }
   for (size_t i = 0; i < sizeof exporters / sizeof exporters[0]; ++i) {
-    if (strcmp(exporters[i]->name, name) == 0) {
+    if (strcasecmp(exporters[i]->name, name) == 0) {
       return exporters[i];
     }
   }

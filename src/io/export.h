@@ -62,6 +62,7 @@ extern const kp_exporter kp_export_csv;
 extern const kp_exporter kp_export_obj;
 extern const kp_exporter kp_export_vdb;
 extern const kp_exporter kp_export_vtp;
+extern const kp_exporter kp_export_vti;
 extern const kp_exporter kp_export_vtkhdf;
 extern const kp_exporter kp_export_bgeo;
 extern const kp_exporter kp_export_pc2;
@@ -72,7 +73,14 @@ extern const kp_exporter kp_export_pov;
 
 const kp_exporter *const *kp_exporters(size_t *n);
 
-// By name; NULL when there is none.
+// Names that people type for a format: those of files it writes beside its own, or of its family.
+typedef struct kp_export_alias {
+  const char *name, *of;
+} kp_export_alias;
+
+const kp_export_alias *kp_export_aliases(size_t *n);
+
+// By name or alias, in any case, with or without a dot before it; NULL when there is none.
 const kp_exporter *kp_exporter_find(const char *name);
 
 void kp_export_list_free(kp_export_list *list);

@@ -145,7 +145,7 @@ const kp_exporter kp_export_pc2 = {
 const kp_exporter kp_export_mdd = {
   .name = "mdd",
   .extension = "mdd",
-  .text = "The same as MDD, with the time of every sample: Blender, LightWave.",
+  .text = "The same motion with the time of every sample: Blender, LightWave.",
   .write = write_mdd,
   .finish = finish_cache,
 };

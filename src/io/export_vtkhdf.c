@@ -169,7 +169,7 @@ static kp_result finish_vtkhdf(const char *folder, kp_export_list *list) {
 const kp_exporter kp_export_vtkhdf = {
   .name = "vtkhdf",
   .extension = EXTENSION,
-  .text = "VTKHDF (.hdf) with a .series per object: everything in HDF5, for ParaView and scripts.",
+  .text = "VTK in HDF5 (.hdf): everything, with a .series per object, for ParaView, h5py, MATLAB.",
   .write = write_vtkhdf,
   .finish = finish_vtkhdf,
 };

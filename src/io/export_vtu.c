@@ -113,18 +113,23 @@ static kp_result write_volume(const kp_frame *frame, const kp_frame_volume *volu
   return result;
 }
 
+static kp_result write_vti(const kp_frame *frame, const char *folder, uint32_t flags,
+                           kp_export_list *list) {
+  return kp_export_each_volume("vti", write_volume, frame, folder, flags, list);
+}
+
 static kp_result write_vtu(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
   static const kp_export_walk walk = { "vtu", NULL, write_grid };
   KP_TRY(kp_export_each(&walk, frame, folder, flags, list));
-  return kp_export_each_volume("vti", write_volume, frame, folder, flags, list);
+  return write_vti(frame, folder, flags, list);
 }
 
 static kp_result write_vtp(const kp_frame *frame, const char *folder, uint32_t flags,
                            kp_export_list *list) {
   static const kp_export_walk walk = { "vtp", NULL, write_polygons };
   KP_TRY(kp_export_each(&walk, frame, folder, flags, list));
-  return kp_export_each_volume("vti", write_volume, frame, folder, flags, list);
+  return write_vti(frame, folder, flags, list);
 }
 
 // ---- the series
@@ -159,7 +164,7 @@ const kp_exporter kp_export_vtu = {
   .name = "vtu",
   .extension = "vtu",
   .text =
-      "VTK XML (.vtu, .vti) with a .pvd per object: everything, with physical time, for ParaView.",
+      "VTK XML: everything, volumes as .vti, and a .pvd per object with physical time: ParaView.",
   .write = write_vtu,
   .finish = finish_vtu,
 };
@@ -167,7 +172,15 @@ const kp_exporter kp_export_vtu = {
 const kp_exporter kp_export_vtp = {
   .name = "vtp",
   .extension = "vtp",
-  .text = "The same with polygonal data (.vtp): smaller, for filters that want surfaces.",
+  .text = "The same with polygonal data: smaller, for filters that want surfaces.",
   .write = write_vtp,
+  .finish = finish_vtu,
+};
+
+const kp_exporter kp_export_vti = {
+  .name = "vti",
+  .extension = "vti",
+  .text = "VTK images: volumes alone, with their .pvd, for ParaView.",
+  .write = write_vti,
   .finish = finish_vtu,
 };

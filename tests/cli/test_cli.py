@@ -604,6 +604,24 @@ class Export(Case):
         names = os.listdir(self.path("tables"))
         self.assertTrue(names and all("000001" in name for name in names), names)
 
+    def test_names(self):
+        """Every name of the help is taken, in any case and with a dot; other names mean one of them."""
+        told, _ = self.call("export", "--help")
+        formats = re.findall(r"^  (\w+) +\w.*\w.*\.$", told.split("Formats:")[1].split("\n\n")[0], re.M)
+        others = dict(re.findall(r"(\w+) = (\w+)", told))
+        self.assertEqual(len(formats), 14)
+        self.assertEqual(others, {"pvd": "vtu", "vtk": "vtu", "hdf": "vtkhdf", "h5": "vtkhdf", "hdf5": "vtkhdf",
+                                  "usd": "usda", "gltf": "glb"})
+        for words in (formats, [name.upper() for name in formats], ["." + name for name in formats]):
+            out, err = self.call("export", "out", "--to", ",".join(words), "--frames", "0")
+            for name in formats:  # a line of what was written, or a warning that there is nothing for it
+                self.assertRegex(out + err, r"(?m)\b%s: (\d+ files|no file)" % name)
+        for name, meant in others.items():
+            out, _ = self.call("export", "out", "--to", name.upper(), "--frames", "0")
+            self.assertRegex(out, r"^%s: \d+ files" % meant)
+        out, _ = self.call("export", "out", "--to", "vtu, VTK,.pvd", "--frames", "0")
+        self.assertEqual(len(out.splitlines()), 1, out)
+
     def test_nothing_for_a_format(self):
         out, told = self.call("export", "out", "--to", "vdb,ply")
         self.assertRegex(told, "vdb: no file, since these frames hold nothing for it")
@@ -612,6 +630,12 @@ class Export(Case):
     def test_wrong_values(self):
         self.refuse(2, "--to has no 'plly'; did you mean 'ply'\\?", "export", "out", "--to", "plly")
         self.refuse(2, "say which format", "export", "out")
+        listed = "it takes ply, obj, glb, pc2, mdd, vdb, usda, bgeo, vtu, vtp, vti, vtkhdf, pov, csv$"
+        self.refuse(2, listed, "export", "out", "--to", "ply,docx")
+        self.refuse(2, "--to usda -o DIR", "export", "out", "--to", "films/scene.USDA")
+        self.refuse(2, "leave .glb out", "export", "out", "--to", "glb", "-o", "here/water.glb")
+        self.assertFalse(os.path.exists(self.path("here")))
+        self.assertFalse(os.path.exists(self.path("out/export")))
         self.refuse(5, "is no run folder", "export", self.folder, "--to", "ply")
 
 

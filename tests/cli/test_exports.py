@@ -954,6 +954,10 @@ class Volumes(Case):
     def test_vdb(self):
         self.run_scene(FIRE)
         truth = read_vti(self.path("out/export/vtu/gas_volume_000002.vti"))
+        self.call("export", "out", "--to", "VTI", "--plain")
+        self.assertEqual(sorted(os.listdir(self.path("out/export/vti"))),
+                         ["gas_volume.pvd"] + ["gas_volume_%06d.vti" % frame for frame in range(3)])
+        self.assertEqual(read_vti(self.path("out/export/vti/gas_volume_000002.vti")), truth)
         for words in ([], ["--half"], ["--plain"], ["--half", "--plain"]):
             self.call("export", "out", "--to", "vdb", "-o", "vdb", *words)
             grids = Vdb(self.path("vdb/gas_volume_000002.vdb")).grids

@@ -788,6 +788,15 @@ static void test_exporters(void **state) {
     assert_true(strlen(all[i]->text) > 10 && strlen(all[i]->extension) > 0);
   }
   assert_null(kp_exporter_find("doc"));
+  assert_null(kp_exporter_find(""));
+  assert_null(kp_exporter_find("."));
+  assert_ptr_equal(kp_exporter_find("VTI"), &kp_export_vti);
+  assert_ptr_equal(kp_exporter_find(".Pvd"), &kp_export_vtu);
+  const kp_export_alias *aliases = kp_export_aliases(&n);
+  for (size_t i = 0; i < n; ++i) {
+    assert_non_null(kp_exporter_find(aliases[i].of));
+    assert_ptr_equal(kp_exporter_find(aliases[i].name), kp_exporter_find(aliases[i].of));
+  }
   char name[16];
   kp_export_clean_name(name, sizeof name, "../a b:c\xc3\xa9");
   assert_string_equal(name, "_._a_b_c\xc3\xa9");
