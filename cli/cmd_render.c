@@ -19,6 +19,7 @@
 #include "run/inputs.h"
 
 #define HAIR_GLOSS 0.6
+#define SEEN_FRAMES 5    // of those that are drawn, whose bounds the camera frames
 #define GRAIN_CLASSES 6  // sets a population of grains may be split into, by powers of two
 
 static const kp_option options[] = {
@@ -67,6 +68,7 @@ typedef struct render_job {
   char folder[KP_PATH_SIZE];
   kp_picture picture;
   kp_environment environment;
+  kp_aabb seen;         // over the frames at hand; empty: the domain is framed
   kp_backend *backend;  // NULL: as render.method says, on this processor
   bool has_seen_looks;  // that all of them fit something
   kp_video *video;
@@ -435,6 +437,7 @@ static kp_result render_one(render_job *job, size_t index) {
     drawn.environment = job->environment.texels != NULL ? &job->environment : NULL;
     drawn.interval = job->fps > 0.0 ? 1.0 / job->fps : 0.0;
     drawn.backend = job->backend;
+    drawn.seen = job->seen;
     result = kp_render_frame(&drawn, &job->extras.render, &job->picture);
   }
   if (result == KP_OK) {
@@ -443,6 +446,38 @@ static kp_result render_one(render_job *job, size_t index) {
   kp_frame_scene_destroy(&scene);
   kp_frame_free(&frame);
   return result;
+}
+
+static kp_result grow_seen(render_job *job, size_t index) {
+  char path[KP_PATH_SIZE];
+  kp_frame *frame = NULL;
+  kp_frame_scene *scene = NULL;
+  KP_TRY(kp_frame_list_path(&job->frames, index, path));
+  KP_TRY(kp_frame_load(path, &frame));
+  kp_result result =
+      kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius, &scene);
+  if (result == KP_OK) {
+    kp_aabb box = kp_render_scene_bounds(kp_frame_scene_get(scene));
+    job->seen.min = kp_vec3_min(job->seen.min, box.min);
+    job->seen.max = kp_vec3_max(job->seen.max, box.max);
+  }
+  kp_frame_scene_destroy(&scene);
+  kp_frame_free(&frame);
+  return result;
+}
+
+// What is seen in a few frames from the first to the last that are drawn: one camera for all of
+// them. Frames of a run that goes on are not known yet, so its domain is framed.
+static kp_result find_seen(render_job *job) {
+  job->seen = kp_aabb_empty();
+  size_t n = job->frames.end - job->frames.begin, few = n < SEEN_FRAMES ? n : SEEN_FRAMES;
+  if (job->is_following || kp_render_is_placed(&job->extras.render)) {
+    return KP_OK;
+  }
+  for (size_t k = 0; k < few; ++k) {
+    KP_TRY(grow_seen(job, job->frames.begin + (few > 1 ? k * (n - 1) / (few - 1) : 0)));
+  }
+  return KP_OK;
 }
 
 static kp_result open_video(render_job *job) {
@@ -576,6 +611,9 @@ int cmd_render(int argc, char **argv) {
                                       : kp_frame_list_find(path, chosen, &job.frames);
   if (result == KP_OK) {
     result = set_up(&job);
+  }
+  if (result == KP_OK) {
+    result = find_seen(&job);
   }
   if (result == KP_OK) {
     result = render_all(&job);

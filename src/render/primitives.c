@@ -6,6 +6,9 @@
 #include "par/parallel.h"
 #include "render/pass.h"
 
+// Width in pixels that strokes have at least for the eye, so that a single hair is seen as a faint
+// line however thin it is; the sun sees it as it is.
+#define LEAST_STROKE 0.35f
 #define CHUNK 8192
 
 static void *take(int64_t count, size_t element, bool *ok) {
@@ -264,6 +267,7 @@ typedef struct project_context {
   const kp_render_positions *positions, *velocities;
   const float *radii;
   float radius, radius_scale;
+  float least;  // radius per distance from the eye that a stroke has at least
   bool is_sprite;
   kp_ball *balls;
   kp_f3 *points;
@@ -282,6 +286,7 @@ static void project_balls(int64_t begin, int64_t end, void *context) {
   for (int64_t i = begin; i < end; ++i) {
     kp_f3 p = place_of(c, i);
     float r = c->radii != NULL ? c->radii[i] * c->radius_scale : c->radius;
+    r = r > 0.0f && p.z > 0.0f ? kp_maxf(r, c->least * p.z) : r;
     c->balls[i] = (kp_ball){ p.x, p.y, p.z, c->is_sprite ? -r : r };
   }
 }
@@ -309,6 +314,7 @@ void kp_primitives_project(kp_pass *pass, const kp_view *view) {
     kp_parallel_for(p->ball_offsets[k + 1] - p->ball_offsets[k], CHUNK, project_balls, &c);
   }
   c.is_sprite = false;
+  c.least = view->parallel ? 0.0f : 0.5f * LEAST_STROKE / view->scale;
   for (int k = 0; k < s->n_lines; ++k) {
     c.positions = &s->lines[k].positions;
     c.velocities = &s->lines[k].velocities;

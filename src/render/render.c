@@ -9,6 +9,7 @@
 #include "render/pass.h"
 
 #define PI 3.14159265358979323846
+#define NEAR_SHARE 0.5  // of the distance that shows the bounds: from nearer what is seen is framed
 
 static const char *const ground_words[] = { "none", "plain", "checker", "grid", NULL };
 static const char *const background_words[] = { "studio", "sky", "dark", NULL };
@@ -30,13 +31,16 @@ static const kp_param render_rows[] = {
   R(samples, INT, "", 1, 4096,
     "Passes per picture: 1 for a preview, 16 for film frames, 64 for stills."),
   R(camera_position, VEC3, "m", -1e9, 1e9,
-    "Where the camera stands; equal to the target, it frames the domain by itself."),
+    "Where the camera stands; equal to the target, it frames by itself the domain or, where that "
+    "is "
+    "more than twice as large, what is seen in the frames that are drawn."),
   R(camera_target, VEC3, "m", -1e9, 1e9, "The point in the middle of the picture."),
   R(camera_fov_deg, REAL, "degree", 1, 150, "Vertical angle of view."),
   R(camera_azimuth_deg, REAL, "degree", -360, 360,
     "Framing camera: turn about the up axis, positive to the right."),
   R(camera_elevation_deg, REAL, "degree", -89, 89, "Framing camera: height above the horizon."),
-  R(camera_zoom, REAL, "", 0.01, 100, "Framing camera: 1 shows the whole domain, 2 half of it."),
+  R(camera_zoom, REAL, "", 0.01, 100,
+    "Framing camera: 1 shows the domain or what is seen, another value so much of the domain."),
   R(aperture, REAL, "m", 0, 1e6, "Width of the lens: what is out of focus blurs; 0 is all sharp."),
   R(focus, REAL, "m", 0, 1e9,
     "Distance along the view at which the lens is sharp; 0 is that of the target."),
@@ -63,7 +67,8 @@ static const kp_param render_rows[] = {
     "PNG of what lies around: a cross, a row or a column of six squares, or longitude and latitude "
     "(2:1); with a * six files, named right, left, top, bottom, front and back. Sought beside the "
     "scene, then where the program runs."),
-  R(box, BOOL, "", 0, 1, "Draw the edges of the domain."),
+  R(box, BOOL, "", 0, 1,
+    "Draw the edges of the domain, where it is what the camera frames or the camera is placed."),
   R(transparent, BOOL, "", 0, 1, "Leave out sky and ground: alpha 0, for compositing."),
 };
 
@@ -449,10 +454,27 @@ static kp_vec3 up_axis(kp_axis_up up) {
   return kp_vec3_make(0.0, up == KP_UP_Y ? 1.0 : 0.0, up == KP_UP_Z ? 1.0 : 0.0);
 }
 
-kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def *def) {
+static double camera_distance(const kp_camera *camera) {
+  return kp_vec3_length(kp_vec3_sub(camera->target, camera->position));
+}
+
+// What is seen of the bounds: what is lost outside must not be looked for.
+static kp_aabb seen_inside(const kp_render_scene *scene, kp_aabb bounds) {
+  kp_aabb seen = scene->seen;
+  seen.min = kp_vec3_max(seen.min, bounds.min);
+  seen.max = kp_vec3_min(seen.max, bounds.max);
+  return seen;
+}
+
+bool kp_render_is_placed(const kp_render_def *def) {
+  return kp_vec3_length(kp_vec3_sub(def->camera_target, def->camera_position)) > 0.0;
+}
+
+// `near` tells that it frames what is seen.
+static kp_camera find_camera(const kp_render_scene *scene, const kp_render_def *def, bool *near) {
   kp_vec3 up = up_axis(scene->up);
-  kp_vec3 line = kp_vec3_sub(def->camera_target, def->camera_position);
-  if (kp_vec3_length(line) > 0.0) {
+  *near = false;
+  if (kp_render_is_placed(def)) {
     return (kp_camera){ def->camera_position, def->camera_target, up, def->camera_fov_deg };
   }
   kp_aabb bounds = framed_bounds(scene);
@@ -466,7 +488,20 @@ kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def
                                 .fov_deg = def->camera_fov_deg,
                                 .aspect = (double)def->width / (double)def->height,
                                 .zoom = def->camera_zoom };
-  return kp_camera_frame_box(bounds, &framing);
+  kp_camera whole = kp_camera_frame_box(bounds, &framing);
+  kp_aabb seen = seen_inside(scene, bounds);
+  if (is_empty(seen) || def->camera_zoom != 1.0 ||
+      !(kp_vec3_length(kp_vec3_sub(seen.max, seen.min)) > 0.0)) {
+    return whole;
+  }
+  kp_camera close = kp_camera_frame_box(seen, &framing);
+  *near = camera_distance(&close) < NEAR_SHARE * camera_distance(&whole);
+  return *near ? close : whole;
+}
+
+kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def *def) {
+  bool near;
+  return find_camera(scene, def, &near);
 }
 
 static kp_vec3 sun_direction(const kp_camera *camera, const kp_render_def *def) {
@@ -711,7 +746,9 @@ kp_result kp_render_frame(const kp_render_scene *scene, const kp_render_def *def
                           kp_picture *picture) {
   KP_TRY(kp_render_check(def));
   KP_TRY(check_scene(scene));
-  if (!def->box || is_empty(scene->bounds)) {
+  bool near;
+  (void)find_camera(scene, def, &near);
+  if (!def->box || near || is_empty(scene->bounds)) {
     return render_passes(scene, -1, def, picture);
   }
   size_t n = (size_t)scene->n_lines;

@@ -167,6 +167,8 @@ typedef struct kp_render_scene {
   int n_points, n_meshes, n_lines, n_volumes;
   kp_aabb bounds;  // what the camera frames and the ground lies under: the domain; empty = from the
                    // data
+  kp_aabb seen;    // what is visible over the frames at hand, which the camera frames in place of
+                 // much larger bounds; empty (as zeroes are): the bounds
   kp_axis_up up;
   double interval;  // [s] from one frame to the next: what `shutter` is a share of
   const struct kp_environment *environment;  // what lies around, or NULL: the def's background
@@ -231,5 +233,10 @@ KP_NODISCARD kp_result kp_render_frame(const kp_render_scene *scene, const kp_re
 // Box around everything visible in the scene; empty when there is nothing.
 kp_aabb kp_render_scene_bounds(const kp_render_scene *scene);
 
-// The camera a frame will be seen through.
+// Whether the def says where the camera stands.
+bool kp_render_is_placed(const kp_render_def *def);
+
+// The camera a frame will be seen through: that of the def or, where it has none, one that frames
+// what is seen when the bounds are more than twice as large, else the bounds. A zoom is one of the
+// bounds.
 kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def *def);

@@ -387,7 +387,8 @@ static kp_result add_mesh(const kp_surfaces *s, const char *name, kp_batch *batc
   return KP_OK;
 }
 
-// What particles carry that a surface shows as well: the mean around each vertex.
+// What particles carry that a surface shows as well: the mean around each vertex. Velocity is
+// first.
 static const struct {
   const char *name;
   const char *unit;
@@ -418,7 +419,23 @@ typedef struct liquid_cloud {
   kp_device_cloud device;
 } liquid_cloud;
 
-static kp_result add_carried(kp_surfaces *s, const kp_liquid_surface *item,
+// A mean over particles inside a liquid that runs along a wall has a part into it, which the
+// surface on the wall has not: within a spacing of closed walls it goes to nothing with the
+// distance, else the wall would sway while a shutter is open.
+static void stop_at_walls(const kp_isosurface *mesh, const kp_env *env, double reach,
+                          float *velocity[3]) {
+  for (int c = 0; c < 3; ++c) {
+    const kp_faces faces = kp_env_faces(env, c);
+    for (int64_t i = 0; i < mesh->n_vertices && (faces.closed_lo || faces.closed_hi); ++i) {
+      const double at[3] = { mesh->vertices[i].x, mesh->vertices[i].y, mesh->vertices[i].z };
+      double low = faces.closed_lo ? (at[c] - faces.lo) / reach : 1.0;
+      double high = faces.closed_hi ? (faces.hi - at[c]) / reach : 1.0;
+      velocity[c][i] *= (float)fmin(fmax(fmin(low, high), 0.0), 1.0);
+    }
+  }
+}
+
+static kp_result add_carried(kp_surfaces *s, const kp_world *world, const kp_liquid_surface *item,
                              const liquid_cloud *cloud, kp_batch *batch) {
   enum { MOST = KP_SURFACE_ARRAYS - 3 };
   const kp_real *values[MOST];
@@ -443,11 +460,15 @@ static kp_result add_carried(kp_surfaces *s, const kp_liquid_surface *item,
     n += field->components;
   }
   if (cloud->is_on_device) {
-    return kp_device_surfacer_average(&s->device, &cloud->device, &s->device.mesh.vertices,
-                                      s->mesh.n_vertices, n, buffers, out);
+    KP_TRY(kp_device_surfacer_average(&s->device, &cloud->device, &s->device.mesh.vertices,
+                                      s->mesh.n_vertices, n, buffers, out));
+  } else {
+    kp_surfacer_average(&s->surfacer, &cloud->host, s->mesh.vertices, s->mesh.n_vertices, n, values,
+                        out);
   }
-  kp_surfacer_average(&s->surfacer, &cloud->host, s->mesh.vertices, s->mesh.n_vertices, n, values,
-                      out);
+  if (find_carried(item, carried[0].name) != NULL) {
+    stop_at_walls(&s->mesh, &world->env, item->spacing, out);
+  }
   return KP_OK;
 }
 
@@ -551,7 +572,7 @@ static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_su
   }
   KP_TRY(finish_mesh(s, world, voxel, &box));
   KP_TRY(add_mesh(s, item->name, batch));
-  KP_TRY(add_carried(s, item, &cloud, batch));
+  KP_TRY(add_carried(s, world, item, &cloud, batch));
   return s->how.depth ? add_depth(s, world, item, &cloud, batch) : KP_OK;
 }
 
