@@ -52,7 +52,8 @@ static kp_result make_surface(surface_job *job, kp_surface_kind field) {
                        .smooth = -1,
                        .dimension = 3,
                        .box = { { 0, 0, 0 }, { job->side, job->side, job->side } },
-                       .field = field };
+                       .field = field,
+                       .spray = 0.16 };
   KP_TRY(kp_device_surfacer_fill(&job->surfacer, &how, &cloud));
   KP_TRY(kp_device_surfacer_march(&job->surfacer));
   kp_isosurface mesh = { 0 };

@@ -19,6 +19,7 @@ typedef enum kp_rng_stream {
   KP_RNG_LEVEL_SET,
   KP_RNG_HAIR,
   KP_RNG_FLIP,
+  KP_RNG_SPRAY,
   KP_RNG_STREAM_COUNT
 } kp_rng_stream;
 

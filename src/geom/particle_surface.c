@@ -262,6 +262,13 @@ static kp_result prepare(kp_surfacer *s, const kp_surface_field *field) {
       return KP_ERROR_MEMORY;
     }
   }
+  if (kp_surfacing_has_spray(&s->how)) {
+    s->spray = make_room(s->spray, n, sizeof *s->spray);
+    if (s->spray == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+    memset(s->spray, 0, (size_t)n * sizeof *s->spray);
+  }
   memset(s->near + KP_SURFACE_VALUE * room, 0, (size_t)n * sizeof *s->near);
   return field->prepare(s);
 }
@@ -545,6 +552,10 @@ static int passes_of(const kp_surface_field *field, const kp_surfacing *how) {
   return field->smooth > fewer ? field->smooth - fewer : 0;
 }
 
+bool kp_surfacing_has_spray(const kp_surfacing *how) {
+  return how->spray > 0.0 && how->field == KP_SURFACE_ANISOTROPIC && how->dimension == 3;
+}
+
 void kp_surfacer_settle(kp_surfacer *s, const kp_surfacing *how) {
   const kp_surface_field *field = &kp_surface_fields[how->field];
   s->how = *how;
@@ -554,7 +565,10 @@ void kp_surfacer_settle(kp_surfacer *s, const kp_surfacing *how) {
   *n = (kp_surface_numbers){ .spacing = (float)how->spacing,
                              .reach = (float)(s->how.reach * how->spacing),
                              .dimension = how->dimension,
-                             .reach_spacings = s->how.reach };
+                             .reach_spacings = s->how.reach,
+                             .spray = kp_surfacing_has_spray(how) ? how->spray : 0.0,
+                             .lo = { how->box.min.x, how->box.min.y, how->box.min.z },
+                             .hi = { how->box.max.x, how->box.max.y, how->box.max.z } };
   if (how->field == KP_SURFACE_ZHU_BRIDSON) {
     n->radius = (float)flat_radius(&s->how);
     n->full = full_weight(&s->how);
@@ -753,11 +767,18 @@ void kp_surfacer_average(const kp_surfacer *s, const kp_cloud *cloud, const kp_v
   kp_parallel_for(n, 256, find_averages, &work);
 }
 
+void kp_surfacer_spray(const kp_surfacer *s, int64_t n, float *out) {
+  memset(out, 0, (size_t)n * sizeof *out);
+  for (int64_t i = 0; s->blocks.n > 0 && i < s->starts[s->blocks.n]; ++i) {
+    out[s->order[i]] = s->spray[i];
+  }
+}
+
 int64_t kp_surfacer_bytes(const kp_surfacer *s) {
   const kp_blocks *b = &s->blocks;
   const void *const arrays[] = { s->starts,     s->order, s->bin_of, s->moved, s->near,   s->drops,
                                  s->attributes, b->at,    b->around, b->slots, b->stored, b->values,
-                                 b->other,      b->keys,  b->deep,   b->calm };
+                                 b->other,      b->keys,  b->deep,   b->calm,  s->spray };
   int64_t sum = kp_blocks_room_bytes(b);
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
     sum += arrays[i] != NULL ? (int64_t)kp_alloc_size(arrays[i]) : 0;
@@ -774,5 +795,6 @@ void kp_surfacer_free(kp_surfacer *s) {
   kp_free(s->near);
   kp_free(s->attributes);
   kp_free(s->drops);
+  kp_free(s->spray);
   *s = (kp_surfacer){ 0 };
 }

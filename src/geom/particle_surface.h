@@ -27,6 +27,8 @@ typedef struct kp_surfacing {
   kp_aabb box;     // m; the surface ends at its faces
   kp_surface_kind field;
   double level;  // of the field, where its surface lies; 0: its own
+  double spray;  // particles with less than this share of the neighbours inside a liquid fade out
+                 // of the surface (`anisotropic` in space); 0: all stay
 } kp_surfacing;
 
 // Particles that were split are smaller than others: `size` is the edge of the cube that each
@@ -51,6 +53,7 @@ typedef struct kp_surfacer {
   float *moved;       // x, y and z of centres, for a field that moves them
   float *attributes;  // what the field needs of each particle, by block
   float *drops;
+  float *spray;  // share of each particle, by block; of `anisotropic` with spray alone
 } kp_surfacer;
 
 // What the caller left to the field, and what turns its sums into values.
@@ -77,6 +80,10 @@ void kp_surfacer_average(const kp_surfacer *s, const kp_cloud *cloud, const kp_v
 // are neither smoothed nor cut at walls.
 void kp_surface_naive(const kp_surfacing *how, const kp_cloud *cloud, const kp_lattice *lattice,
                       float *values);
+// Whether a fill asks which particles are spray, and how much of each particle of the last fill is:
+// 0 in a body of liquid, 1 where it is alone. Those that are nowhere have none.
+bool kp_surfacing_has_spray(const kp_surfacing *how);
+void kp_surfacer_spray(const kp_surfacer *s, int64_t n, float *out);
 // What a fill allocated.
 int64_t kp_surfacer_bytes(const kp_surfacer *s);
 void kp_surfacer_free(kp_surfacer *s);

@@ -27,6 +27,7 @@ kp_sources(
   shape.c
   shape_params.c
   sparse_lattice.c
+  spray.c
   surface_depth.c
   surface_device.c
   surface_fields.c

@@ -9,13 +9,13 @@
 
 SURFACE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
-#define N_BUFFERS 15
+#define N_BUFFERS 16
 
 static void list_buffers(kp_device_surfacer *s, kp_buffer *out[N_BUFFERS]) {
   kp_buffer *const all[N_BUFFERS] = { &s->keys,  &s->order,    &s->counts, &s->candidates,
                                       &s->ranks, &s->numbers,  &s->starts, &s->near,
                                       &s->moved, &s->home,     &s->drops,  &s->attributes,
-                                      &s->other, &s->averages, NULL };
+                                      &s->other, &s->averages, &s->spray,  NULL };
   memcpy(out, all, sizeof all);
 }
 
@@ -305,6 +305,13 @@ static kp_result prepare_ellipsoids(kp_device_surfacer *s, int64_t n) {
   BIND_BESIDE(&call, &a, s);
   KP_BIND(&call, &a, attributes, &s->attributes, KP_ACCESS_OVERWRITE);
   KP_BIND(&call, &a, moved, &s->moved, KP_ACCESS_OVERWRITE);
+  bool has_spray = kp_surfacing_has_spray(&s->plan.how);
+  if (has_spray) {
+    KP_TRY(kp_device_resize(&s->spray, real, n, sizeof(float)));
+  }
+  KP_BIND(&call, &a, b.at, has_spray ? &s->blocks.at : NULL, KP_ACCESS_READ);
+  KP_BIND(&call, &a, order, has_spray ? &s->order : NULL, KP_ACCESS_READ);
+  KP_BIND(&call, &a, spray, has_spray ? &s->spray : NULL, KP_ACCESS_OVERWRITE);
   return kp_call_run(s->backend, &call, n);
 }
 
@@ -440,6 +447,16 @@ kp_result kp_device_surfacer_fill(kp_device_surfacer *s, const kp_surfacing *how
   KP_TRY(fill_samples(s, cloud->n, n));
   KP_TRY(smooth_samples(s, n));
   return close_samples(s, n);
+}
+
+kp_result kp_device_surfacer_spray(kp_device_surfacer *s, int64_t n, float *out) {
+  if (s->blocks.shape.n == 0) {
+    memset(out, 0, (size_t)n * sizeof *out);
+    return KP_OK;
+  }
+  void *device;
+  KP_TRY(kp_buffer_get(&s->spray, KP_SIDE_DEVICE, KP_ACCESS_READ, &device));
+  return kp_copy_out(s->backend, out, device, (size_t)n * sizeof *out);
 }
 
 kp_result kp_device_surfacer_march(kp_device_surfacer *s) {

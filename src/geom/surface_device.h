@@ -26,6 +26,7 @@ typedef struct kp_device_surfacer {
   kp_buffer near, moved, home;  // of particles by block
   kp_buffer attributes, drops, other;
   kp_buffer averages;
+  kp_buffer spray;  // of each particle
 } kp_device_surfacer;
 
 void kp_device_surfacer_init(kp_device_surfacer *s, kp_backend *backend);
@@ -34,6 +35,8 @@ void kp_device_surfacer_free(kp_device_surfacer *s);
 // As kp_surfacer_fill; the samples are those of s->blocks.
 KP_NODISCARD kp_result kp_device_surfacer_fill(kp_device_surfacer *s, const kp_surfacing *how,
                                                const kp_device_cloud *cloud);
+// As kp_surfacer_spray.
+KP_NODISCARD kp_result kp_device_surfacer_spray(kp_device_surfacer *s, int64_t n, float *out);
 // The mesh s->mesh where the field is zero.
 KP_NODISCARD kp_result kp_device_surfacer_march(kp_device_surfacer *s);
 // As kp_surfacer_average for points (kp_vec3) of a buffer; the means alone are copied.

@@ -142,6 +142,13 @@ static void use_cloud(const particle_work *w, int64_t i, const float *sums) {
   memcpy(&m, all, sizeof m);
   kp_surface_ellipsoid e;
   kp_surface_find_ellipsoid(&s->numbers, &m, inverses_of(s)[i], &e);
+  if (s->numbers.spray > 0.0) {
+    uint32_t block = s->bin_of[s->order[i]];
+    const float near[3] = { s->near[i], s->near[room + i], s->near[2 * room + i] };
+    kp_surface_spray_out(&s->numbers, m.weight, kp_blocks_corner(&s->blocks, s->blocks.at[block]),
+                         near, &e);
+    s->spray[i] = e.spray;
+  }
   for (int k = 0; k < KP_SURFACE_ATTRIBUTES; ++k) {
     s->attributes[k * n + i] = e.g[k];
   }

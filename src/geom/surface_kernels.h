@@ -402,6 +402,8 @@ typedef struct surface_ellipsoids_args {
   kp_surface_numbers numbers;
   float *attributes;  // `room` apart
   float *moved;
+  float *spray;  // by place among all particles; NULL: none is asked for
+  const uint32_t *order;
 } surface_ellipsoids_args;
 
 KP_FN void surface_ellipsoids(int64_t i, const surface_ellipsoids_args *a) {
@@ -421,6 +423,15 @@ KP_FN void surface_ellipsoids(int64_t i, const surface_ellipsoids_args *a) {
                                 { sum.alike_d[0], sum.alike_d[1], sum.alike_d[2] } };
     float inverse = a->c.near[KP_SURFACE_INVERSE * a->c.room + i];
     kp_surface_find_ellipsoid(&a->numbers, &m, inverse, &e);
+    if (a->spray != NULL) {
+      const float near[3] = { a->c.near[i], a->c.near[a->c.room + i],
+                              a->c.near[2 * a->c.room + i] };
+      kp_surface_spray_out(&a->numbers, m.weight, kp_blocks_corner(&a->b, a->b.at[block]), near,
+                           &e);
+    }
+  }
+  if (a->spray != NULL) {
+    a->spray[a->order[i]] = e.spray;
   }
   for (int k = 0; k < KP_SURFACE_ATTRIBUTES; ++k) {
     a->attributes[k * a->c.room + i] = e.g[k];

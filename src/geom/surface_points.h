@@ -15,6 +15,8 @@ typedef struct kp_surface_numbers {
   float unit, level, scale;      // of the others: value = scale (level - field(unit sums))
   int32_t dimension;
   double reach_spacings;
+  double spray;  // share of the neighbours inside below which particles are spray; 0: none are
+  double lo[3], hi[3];  // walls, of which neighbours are not missed [m]
 } kp_surface_numbers;
 
 // ---- which blocks need samples
@@ -262,6 +264,7 @@ typedef struct kp_surface_neighbours {
 typedef struct kp_surface_ellipsoid {
   float g[KP_SURFACE_ATTRIBUTES];  // xx xy xz yy yz zz of 1 / axes, and the weight
   float move[3];                   // of the centre, in R
+  float spray;                     // share of the particle that is spray and no part of a body
 } kp_surface_ellipsoid;
 
 // Variance along an axis of w = 1 - s^3 over the unit ball, and the neighbours it holds.
@@ -325,10 +328,66 @@ KP_FN double kp_ellipsoid_axes(const kp_surface_numbers *n, const kp_surface_nei
   return product;
 }
 
+// ---- spray
+
+#define KP_SPRAY_ALL 0.3  // of the share where spray begins: below that a particle is nothing else
+
+// Share of the weights 1 - |d|^3 in a ball that lies before a wall t = d/R away: the integral of
+// those of a disc, pi (1 - u^2) - 2 pi (1 - |u|^5) / 5, over u from -1 to t, over that of the whole
+// ball, 2 pi / 3.
+KP_FN double kp_spray_before_wall(double t) {
+  double s = kp_ellipsoid_clamp(t, -1.0, 1.0), size = fabs(s), cube = size * size * size;
+  double half = 0.9 * size - 0.5 * cube + 0.1 * cube * cube;
+  return 0.5 + (s < 0.0 ? -half : half);
+}
+
+// How much of a particle at `place` [m] is spray, from the weight of its neighbours against that
+// inside a liquid. The weight, unlike their number, has no steps, so nothing pops as they go by.
+// Of what lies beyond a wall little is missed, since the root is taken of the share before it: the
+// rim of a pool, and a film on the floor, are no spray; shreds that were thrown against a wall are.
+KP_FN double kp_surface_spray_of(const kp_surface_numbers *n, double weight,
+                                 const double place[3]) {
+  if (!(n->spray > 0.0)) {
+    return 0.0;
+  }
+  double reach = (double)n->reach, inside = 1.0;
+  for (int c = 0; c < 3; ++c) {
+    inside *= kp_spray_before_wall((place[c] - n->lo[c]) / reach);
+    inside *= kp_spray_before_wall((n->hi[c] - place[c]) / reach);
+  }
+  double full = 0.5 * kp_ellipsoid_count(n->dimension, n->reach_spacings);
+  double share = (weight - 1.0) / (full * sqrt(inside)), all = KP_SPRAY_ALL * n->spray;
+  double t = kp_ellipsoid_clamp((n->spray - share) / (n->spray - all), 0.0, 1.0);
+  return t * t * (3.0 - 2.0 * t);
+}
+
+// What is spray is missing in the surface: the particle is smaller, and faint at last. Its edge
+// goes as the power 3/8 of what is left, since roots have the same bits everywhere and cube roots
+// have not.
+KP_FN void kp_surface_take_spray(double spray, kp_surface_ellipsoid *out) {
+  double left = 1.0 - spray, fourth = sqrt(sqrt(left > 1e-3 ? left : 1e-3));
+  double edge = fourth * sqrt(fourth);
+  out->spray = (float)spray;
+  for (int k = 0; k < 6; ++k) {
+    out->g[k] = (float)((double)out->g[k] / edge);
+  }
+  out->g[6] = (float)((double)out->g[6] * (1.0 - spray * spray * spray));
+}
+
+// Of a particle `near` (in R) the corner of its block, whose neighbours have so much weight.
+KP_FN void kp_surface_spray_out(const kp_surface_numbers *n, float weight, kp_vec3 corner,
+                                const float near[3], kp_surface_ellipsoid *out) {
+  const double reach = (double)n->reach;
+  const double place[3] = { corner.x + reach * (double)near[0], corner.y + reach * (double)near[1],
+                            corner.z + reach * (double)near[2] };
+  kp_surface_take_spray(kp_surface_spray_of(n, (double)weight, place), out);
+}
+
 // `inverse`: one over the edge of the particle, in spacings. Its axes and its way are as much
 // shorter, and its kernel as much higher, so that it holds its own volume.
 KP_FN void kp_surface_find_ellipsoid(const kp_surface_numbers *n, const kp_surface_neighbours *m,
                                      float inverse, kp_surface_ellipsoid *out) {
+  out->spray = 0.0f;
   double axes[3];
   kp_mat3 turn;
   double roundness, product = kp_ellipsoid_axes(n, m, axes, &turn, &roundness);

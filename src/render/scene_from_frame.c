@@ -20,6 +20,12 @@
 #define BOX_TRIANGLES 12          // a box shows its faces, not one round body
 #define AND " and "               // between the names of joined liquids
 #define SURFACE_OF "surface of "  // and the liquid's name: what run/surfaces.c calls its meshes
+#define SPRAY_OF "spray of "      // and what it calls its drops
+
+// Spray: how white it is, of clear water and of what has a colour, and how much a drop covers.
+#define SPRAY_WHITE 0.94
+#define SPRAY_TINGED 0.25
+#define SPRAY_OPACITY 0.7
 
 // Light of one particle of a flame, where no look says more.
 #define FLAME_GLOW 0.12
@@ -244,6 +250,10 @@ static bool is_surface(const kp_frame_mesh *mesh) {
   return strncmp(mesh->name, SURFACE_OF, strlen(SURFACE_OF)) == 0;
 }
 
+static bool is_spray(const kp_frame_set *set) {
+  return strncmp(set->name, SPRAY_OF, strlen(SPRAY_OF)) == 0;
+}
+
 // Whether a liquid is one of "a and b and c".
 static bool is_among(const char *names, const char *name) {
   size_t length = strlen(name);
@@ -272,12 +282,24 @@ static const kp_look_def *find_liquid_look(const kp_named_look *looks, size_t n,
   return find_look(looks, n, first);
 }
 
+// Whether drops of "a and b" are in a frame: all that is left of a liquid may be spray.
+static bool has_spray(const kp_frame *frame, const char *names) {
+  for (size_t i = 0; i < frame->n_sets; ++i) {
+    const kp_frame_set *set = &frame->sets[i];
+    if (is_spray(set) && strcmp(set->name + strlen(SPRAY_OF), names) == 0) {
+      return set->count > 0;
+    }
+  }
+  return false;
+}
+
 // A liquid whose surface is drawn is not drawn as particles as well.
 static bool has_surface(const kp_frame_scene *s, const kp_frame *frame, const char *name) {
   for (size_t i = 0; i < frame->n_meshes; ++i) {
     const kp_frame_mesh *mesh = &frame->meshes[i];
     if (is_surface(mesh) && is_among(mesh->name + strlen(SURFACE_OF), name)) {
-      return s->meshes[i].look.visible && mesh->n_triangles > 0;
+      bool is_there = mesh->n_triangles > 0 || has_spray(frame, mesh->name + strlen(SURFACE_OF));
+      return s->meshes[i].look.visible && is_there;
     }
   }
   return false;
@@ -620,6 +642,33 @@ static kp_result add_volume(kp_frame_scene *s, const kp_frame_volume *volume,
   return KP_OK;
 }
 
+// Drops take after the surface they came from: of clear water each mirrors and bends all of the sky
+// and is nearly white, whatever the water is coloured by in bulk.
+static kp_look_def find_spray_look(const kp_look_def *surface) {
+  kp_look_def look = kp_default_look_def();
+  double white = surface->water ? SPRAY_WHITE : SPRAY_TINGED;
+  kp_vec3 rest = kp_vec3_scale(surface->color, 1.0 - white);
+  look.color = kp_vec3_add(kp_vec3_make(white, white, white), rest);
+  look.sprite = KP_SPRITE_OVER;
+  look.texture = KP_TEXTURE_SOFT;
+  look.opacity = SPRAY_OPACITY;
+  look.visible = surface->visible;
+  return look;
+}
+
+// The surface that a set is the spray of; NULL: it is no spray.
+static const kp_look_def *find_sprayed(const kp_frame_scene *s, const kp_frame *frame,
+                                       const kp_frame_set *set) {
+  for (size_t i = 0; i < frame->n_meshes && is_spray(set); ++i) {
+    const kp_frame_mesh *mesh = &frame->meshes[i];
+    if (is_surface(mesh) &&
+        strcmp(mesh->name + strlen(SURFACE_OF), set->name + strlen(SPRAY_OF)) == 0) {
+      return &s->meshes[i].look;
+    }
+  }
+  return NULL;
+}
+
 static kp_result fill_scene(kp_frame_scene *s, const kp_frame *frame, const kp_named_look *looks,
                             size_t n_looks, double radius) {
   s->points = take(s, frame->n_sets, sizeof *s->points);
@@ -648,7 +697,14 @@ static kp_result fill_scene(kp_frame_scene *s, const kp_frame *frame, const kp_n
   }
   for (size_t i = 0; i < frame->n_sets; ++i) {
     const kp_frame_set *set = &frame->sets[i];
-    KP_TRY(add_set(s, set, find_look(looks, n_looks, set->name), radius));
+    const kp_look_def *look = find_look(looks, n_looks, set->name);
+    const kp_look_def *sprayed = find_sprayed(s, frame, set);
+    kp_look_def spray;
+    if (sprayed != NULL && (look == NULL || look == find_look(looks, n_looks, ""))) {
+      spray = find_spray_look(sprayed);
+      look = &spray;
+    }
+    KP_TRY(add_set(s, set, look, radius));
     if (has_surface(s, frame, set->name)) {
       s->points[i].look.visible = false;
     }

@@ -17,5 +17,6 @@ kp_sources(
   scene_extras.c
   shape_meshes.c
   shape_points.c
+  spray_set.c
   surfaces.c
   writer.c)

@@ -34,6 +34,21 @@ static const kp_param surface_rows[] = {
   ROW(depth, BOOL, "", 0, 0,
       "Particles of these liquids carry a field depth: how far below the surface they lie [m], 0 "
       "above it. Walls of the domain are no surface."),
+  ROW(spray, BOOL, "", 0, 0,
+      "Particles that have come loose are drawn as spray, \"spray of water\": each fades out of "
+      "the "
+      "surface and breaks into drops. With the anisotropic field, in space."),
+  ROW(spray_share, REAL, "", 0.01, 1,
+      "Share of the neighbours inside a liquid below which a particle begins to be spray; at 0.3 "
+      "of it it is nothing else. A sheet of one layer has 0.3, a lone particle 0."),
+  ROW(spray_drops, REAL, "", 1, 1000,
+      "Drops of a particle in the mean, by its id from a third to two and a half of that."),
+  ROW(spray_volume, REAL, "", 0, 1,
+      "Share of the spray's volume that is in drops; the rest is too fine to be seen singly."),
+  ROW(spray_spread, REAL, "spacings", 0, 10,
+      "Radius of the ball in which most drops of a particle lie, longer along a fast way."),
+  ROW(spray_thickest, REAL, "Pa s", 0, 1e9,
+      "Liquids with more viscosity hang together and have no spray."),
 };
 
 kp_surface_out kp_default_surface_out(void) {
@@ -42,7 +57,13 @@ kp_surface_out kp_default_surface_out(void) {
                            .reach = 0.0,
                            .smooth = -1,
                            .mesh_passes = 3,
-                           .mesh_radius = 1.75 };
+                           .mesh_radius = 1.75,
+                           .spray = true,
+                           .spray_share = 0.16,
+                           .spray_drops = 40.0,
+                           .spray_volume = 0.25,
+                           .spray_spread = 1.2,
+                           .spray_thickest = 2.0 };
 }
 
 static void set_surface(void *def) {
@@ -67,8 +88,16 @@ static bool is_asked_for(const kp_surface_out *how, const kp_liquid_def *liquid)
   return strcmp(how->from, "all") == 0 || strcmp(how->from, liquid->name) == 0;
 }
 
-static kp_liquid_surface find_liquid(const kp_world *world, const kp_liquid_def *liquid) {
-  kp_liquid_surface found = { .spacing = liquid->spacing, .n_parts = 1 };
+// Whether a liquid breaks into drops. What thickens under load has no viscosity to ask for.
+static bool can_spray(const kp_surface_out *how, const kp_liquid_def *liquid) {
+  return how->spray && liquid->method != KP_LIQUID_STF && liquid->viscosity <= how->spray_thickest;
+}
+
+static kp_liquid_surface find_liquid(const kp_world *world, const kp_surface_out *how,
+                                     const kp_liquid_def *liquid) {
+  kp_liquid_surface found = { .spacing = liquid->spacing,
+                              .n_parts = 1,
+                              .sprays = can_spray(how, liquid) };
   kp_text_copy(found.name, sizeof found.name, liquid->name);
   for (size_t g = 0; g < world->env.grids.count; ++g) {
     const kp_env_grid *grid = &world->env.grids.data[g];
@@ -124,6 +153,7 @@ static kp_result join_items(kp_surfaces *s) {
                      "liquids with one surface need the same",
                      first->name, first->spacing, part->name, part->spacing);
     }
+    first->sprays = first->sprays && part->sprays;
     size_t length = strlen(first->name);
     int more = snprintf(first->name + length, sizeof first->name - length, " and %s", part->name);
     if (more < 0 || (size_t)more >= sizeof first->name - length) {
@@ -156,7 +186,7 @@ kp_result kp_surfaces_begin(kp_surfaces *surfaces, const kp_surface_out *how, kp
     if (!is_asked_for(how, liquid)) {
       continue;
     }
-    kp_liquid_surface found = find_liquid(world, liquid);
+    kp_liquid_surface found = find_liquid(world, how, liquid);
     if (found.mac != NULL || found.particles != NULL) {
       KP_TRY(kp_array_push(&surfaces->items, found));
     }
@@ -176,6 +206,8 @@ void kp_surfaces_free(kp_surfaces *surfaces) {
   kp_band_points_free(&surfaces->below);
   kp_grid_surface_free(&surfaces->grid);
   kp_buffer_free(&surfaces->points);
+  kp_free(surfaces->spray);
+  surfaces->spray = NULL;
   kp_device_surfacer_free(&surfaces->device);
   kp_device_smoother_free(&surfaces->device_smoother);
   for (int a = 0; a < KP_SURFACE_ARRAYS; ++a) {
@@ -282,7 +314,8 @@ static kp_surfacing settings_of(const kp_surfaces *s, const kp_world *world,
                          .dimension = (int)domain->dimension,
                          .box = { domain->min, domain->max },
                          .field = (kp_surface_kind)s->how.field,
-                         .level = s->how.level };
+                         .level = s->how.level,
+                         .spray = item->sprays ? s->how.spray_share : 0.0 };
 }
 
 // ---- particles on a device
@@ -488,6 +521,49 @@ static kp_result make_mesh(kp_surfaces *s, const kp_world *world, const kp_liqui
   return kp_marching_blocks(&s->surfacer.blocks, 0.0f, &s->mesh);
 }
 
+static kp_spraying spraying_of(const kp_surfaces *s, const kp_world *world,
+                               const kp_liquid_surface *item) {
+  return (kp_spraying){ .spacing = item->spacing,
+                        .drops = s->how.spray_drops,
+                        .volume = s->how.spray_volume,
+                        .spread = s->how.spray_spread,
+                        .gravity = kp_vec3_length(world->spec.simulation.gravity),
+                        .box = { world->spec.domain.min, world->spec.domain.max } };
+}
+
+// Drops of what the surface has left out.
+static kp_result add_spray(kp_surfaces *s, const kp_world *world, const kp_liquid_surface *item,
+                           const liquid_cloud *cloud, kp_batch *batch) {
+  kp_surfacing how = settings_of(s, world, item);
+  if (!kp_surfacing_has_spray(&how)) {
+    return KP_OK;
+  }
+  int64_t n = cloud->is_on_device ? cloud->device.n : cloud->host.n;
+  size_t size = (size_t)n * sizeof *s->spray;
+  if (s->spray == NULL || kp_alloc_size(s->spray) < size) {
+    kp_free(s->spray);
+    s->spray = kp_alloc(size + size / 2 + 1, KP_MEMORY_MESH);
+  }
+  kp_spray_part *parts = kp_alloc(item->n_parts * sizeof *parts, KP_MEMORY_MESH);
+  kp_result result = s->spray != NULL && parts != NULL ? KP_OK : KP_ERROR_MEMORY;
+  if (result == KP_OK && cloud->is_on_device) {
+    result = kp_device_surfacer_spray(&s->device, n, s->spray);
+  } else if (result == KP_OK) {
+    kp_surfacer_spray(&s->surfacer, n, s->spray);
+  }
+  const float *share = s->spray;
+  for (size_t p = 0; result == KP_OK && p < item->n_parts; ++p) {
+    parts[p] = (kp_spray_part){ item[p].particles, share };
+    share += item[p].particles->n;
+  }
+  if (result == KP_OK) {
+    kp_spraying spraying = spraying_of(s, world, item);
+    result = kp_spray_set_add(&spraying, item->name, parts, item->n_parts, batch);
+  }
+  kp_free(parts);
+  return result;
+}
+
 // The depth of every particle, as a field of its set. Frames hold the places of particles, so those
 // of a device are on the host anyway.
 static kp_result add_depth(kp_surfaces *s, const kp_world *world, const kp_liquid_surface *item,
@@ -573,6 +649,7 @@ static kp_result add_surface(kp_surfaces *s, kp_world *world, const kp_liquid_su
   KP_TRY(finish_mesh(s, world, voxel, &box));
   KP_TRY(add_mesh(s, item->name, batch));
   KP_TRY(add_carried(s, world, item, &cloud, batch));
+  KP_TRY(add_spray(s, world, item, &cloud, batch));
   return s->how.depth ? add_depth(s, world, item, &cloud, batch) : KP_OK;
 }
 

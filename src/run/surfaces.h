@@ -10,6 +10,7 @@
 #include "geom/surface_device.h"
 #include "run/band_points.h"
 #include "run/batch.h"
+#include "run/spray_set.h"
 
 typedef struct kp_surface_out {
   uint32_t cookie;
@@ -24,6 +25,12 @@ typedef struct kp_surface_out {
   double mesh_radius;  // voxels
   bool join;           // liquids of particles have one surface together
   bool depth;          // particles carry how deep they lie
+  bool spray;          // what is loose becomes drops
+  double spray_share;  // of the neighbours inside a liquid, below which a particle is loose
+  double spray_drops;  // of a particle
+  double spray_volume;
+  double spray_spread;    // spacings
+  double spray_thickest;  // Pa s
 } kp_surface_out;
 
 kp_surface_out kp_default_surface_out(void);
@@ -38,7 +45,8 @@ typedef struct kp_liquid_surface {
   kp_mac *below;        // of a narrow band of particles: the grid with the rest, or NULL
   kp_field *depth;      // of its cells
   double spacing;       // m, of the particles
-  size_t n_parts;       // the surface goes around this liquid and the next n_parts - 1
+  bool sprays;
+  size_t n_parts;  // the surface goes around this liquid and the next n_parts - 1
 } kp_liquid_surface;
 
 #define KP_SURFACE_ARRAYS 19  // places and what else is carried over from particles
@@ -57,6 +65,7 @@ typedef struct kp_surfaces {
   kp_isosurface mesh;
   kp_mesh_smoother smoother;
   kp_buffer points;  // the vertices of a mesh of the host
+  float *spray;      // of each particle
 } kp_surfaces;
 
 // Which liquids of a built world have one. Refuses a name that no liquid has.

@@ -150,6 +150,13 @@ static void check_field(maker *m, const liquid *l, const kp_surfacing *how, bool
   assert_ok(kp_device_surfacer_march(&m->device));
   // counts alone came back
   assert_true(backend->counters.bytes_out - before < 64);
+  if (kp_surfacing_has_spray(how)) {
+    float found[MOST], wanted[MOST];
+    kp_surfacer_spray(&m->host, l->n, wanted);
+    assert_ok(kp_device_surfacer_spray(&m->device, l->n, found));
+    assert_memory_equal(found, wanted, (size_t)l->n * sizeof *found);
+    assert_true(found[1700] == 1.0f);  // the drop
+  }
   assert_ok(kp_device_mesh_fetch(&m->device.mesh, &m->found));
   assert_true(m->wanted.n_triangles > 100);
   check_equal(&m->found, &m->wanted);
@@ -172,6 +179,9 @@ static void check_all_fields(kp_backend *backend) {
       kp_surfacing how = settings((kp_surface_kind)field, dimension);
       check_field(&m, l, &how, false);
       check_field(&m, l, &how, true);
+      how.spray = 0.3;
+      check_field(&m, l, &how, false);
+      how.spray = 0.0;
       how.smooth = 3;
       how.reach = 1.2;
       check_field(&m, l, &how, false);

@@ -360,6 +360,93 @@ static void test_band(void **state) {
   assert_near_relative(areas[1], areas[0], 0.02);
 }
 
+// A pool, and two particles high above it that are liquids of their own.
+static kp_world *make_pool(const char *backend, double viscosity) {
+  kp_test_settings settings =
+      kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.8, 0.4));
+  settings.backend = backend;
+  kp_world *world = kp_test_world(&settings);
+  kp_liquid_def pool =
+      kp_test_liquid("pool", kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.2, 0.4), D);
+  kp_liquid_def drop = kp_test_liquid("drop", kp_vec3_make(0.2, 0.6, 0.2),
+                                      kp_vec3_make(0.2 + 2 * D, 0.6 + D, 0.2 + D), D);
+  pool.viscosity = drop.viscosity = viscosity;
+  assert_ok(kp_world_add_liquid(world, &pool));
+  assert_ok(kp_world_add_liquid(world, &drop));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
+static const kp_frame_set *find_set(const kp_frame *frame, const char *name) {
+  for (size_t i = 0; i < frame->n_sets; ++i) {
+    if (strcmp(frame->sets[i].name, name) == 0) {
+      return &frame->sets[i];
+    }
+  }
+  return NULL;
+}
+
+// A pool at rest has no spray at all, two loose particles are nothing else, thick liquids have
+// none; the same on a device, where the pool's particles stay.
+static void test_spray(void **state) {
+  kp_surface_out how = kp_default_surface_out();
+  kp_text_copy(how.from, sizeof how.from, "all");
+  kp_world *worlds[2] = { make_pool("cpu", 1e-3), make_pool("mirror", 1e-3) };
+  kp_batch batches[2];
+  memset(batches, 0, sizeof batches);
+  for (int w = 0; w < 2; ++w) {
+    kp_surfaces surfaces;
+    kp_test_steps(worlds[w], 3);
+    assert_ok(kp_surfaces_begin(&surfaces, &how, worlds[w]));
+    kp_batch_begin(&batches[w], worlds[w], 0, 3);
+    assert_ok(kp_surfaces_add(&surfaces, worlds[w], &batches[w]));
+    kp_field *places = kp_space_find(surfaces.items.data[1].particles, "position");
+    assert_true(places->buffers[0].host_valid == (w == 0));
+    kp_surfaces_free(&surfaces);
+  }
+  check_same(&batches[0], &batches[1]);
+  kp_frame *frame = load(worlds[0], &how, *state);
+  const kp_frame_set *pool = find_set(frame, "spray of pool");
+  const kp_frame_set *drop = find_set(frame, "spray of drop");
+  assert_true(pool != NULL && pool->count == 0);
+  assert_true(drop != NULL && drop->count >= 2 * (uint64_t)(how.spray_drops / 3.0));
+  assert_int_equal(kp_frame_find_mesh(frame, "surface of drop")->n_triangles, 0);
+  const kp_frame_field *radius = kp_frame_find_field(&drop->fields, "radius");
+  double volume = 0.0;
+  for (uint64_t i = 0; i < drop->count; ++i) {
+    volume += 4.0 / 3.0 * 3.14159265358979 * pow(kp_frame_value(radius, 0, i), 3.0);
+  }
+  assert_near_relative(volume, how.spray_volume * 2.0 * D * D * D, 1e-4);
+  // drops are puffs, nearly white; the particles they came from are not drawn
+  kp_frame_scene *scene = NULL;
+  assert_ok(kp_frame_scene_create(frame, NULL, 0, 0.5 * D, &scene));
+  const kp_render_scene *drawn = kp_frame_scene_get(scene);
+  for (int i = 0; i < drawn->n_points; ++i) {
+    const kp_look_def *look = &drawn->points[i].look;
+    bool is_spray = strncmp(frame->sets[i].name, "spray of ", 9) == 0;
+    if (is_spray || strcmp(frame->sets[i].name, "bodies") != 0) {
+      assert_true(look->visible == is_spray);
+      assert_true((look->sprite == KP_SPRITE_OVER && look->color.x > 0.9) == is_spray);
+    }
+  }
+  kp_frame_scene_destroy(&scene);
+  kp_frame_free(&frame);
+  // joined they have one spray; thick ones none
+  how.join = true;
+  frame = load(worlds[0], &how, *state);
+  assert_true(find_set(frame, "spray of drop and pool")->count > 0);
+  kp_frame_free(&frame);
+  kp_world *thick = make_pool("cpu", 5.0);
+  frame = load(thick, &how, *state);
+  assert_null(find_set(frame, "spray of drop and pool"));
+  kp_frame_free(&frame);
+  kp_world_destroy(&thick);
+  for (int w = 0; w < 2; ++w) {
+    kp_batch_free(&batches[w]);
+    kp_world_destroy(&worlds[w]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_depth, kp_test_folder_make, kp_test_folder_remove),
@@ -367,6 +454,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_stiffening, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(test_apart, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test(test_device),
+    cmocka_unit_test_setup_teardown(test_spray, kp_test_folder_make, kp_test_folder_remove),
     cmocka_unit_test(test_grid_device),
     cmocka_unit_test_setup_teardown(test_band, kp_test_folder_make, kp_test_folder_remove),
   };
