@@ -35,7 +35,48 @@ KP_FN void kp_records_store(kp_real *to, const kp_lanes v[3]) {
   to[3] = 0;
 }
 
+// One record.
+typedef struct kp_record {
+  kp_real of[KP_RECORD];
+} kp_record;
+
+KP_FN kp_record kp_record_make(kp_real x, kp_real y, kp_real z) {
+  kp_record r = { { x, y, z, 0 } };
+  return r;
+}
+
+// to += w from
+KP_FN void kp_record_add(kp_record *to, kp_real w, const kp_real *from) {
+  for (int c = 0; c < KP_RECORD; ++c) {
+    to->of[c] += w * from[c];
+  }
+}
+
+KP_FN void kp_record_store(kp_real *to, const kp_record *r) {
+  for (int c = 0; c < KP_RECORD; ++c) {
+    to[c] = r->of[c];
+  }
+}
+
 #else
+
+// One record, as a number of the processor: left to themselves compilers turn sums of records into
+// sums by component, at many times the price.
+typedef kp_real kp_record __attribute__((vector_size(KP_RECORD * sizeof(kp_real))));
+typedef kp_real kp_record_at
+    __attribute__((vector_size(KP_RECORD * sizeof(kp_real)), aligned(sizeof(kp_real)), may_alias));
+
+KP_FN kp_record kp_record_make(kp_real x, kp_real y, kp_real z) {
+  return (kp_record){ x, y, z, 0 };
+}
+
+KP_FN void kp_record_add(kp_record *to, kp_real w, const kp_real *from) {
+  *to += w * (kp_record) * (const kp_record_at *)from;
+}
+
+KP_FN void kp_record_store(kp_real *to, const kp_record *r) {
+  *(kp_record_at *)to = *r;
+}
 
 typedef kp_real kp_lanes __attribute__((vector_size(KP_LANES * sizeof(kp_real))));
 typedef kp_real kp_lanes_at

@@ -551,6 +551,51 @@ static void test_push(void **state) {
   kp_world_destroy(&world);
 }
 
+// Blocks of a second solve, in which some nodes touch a body: those of the others are kept from the
+// first one, and nothing may tell.
+static void test_blocks_again(void **state) {
+  (void)state;
+  kp_solids_def solids = kp_default_solids_def();
+  solids.turns = true;
+  kp_cloth_def def = sheet_def(30);
+  def.drag = 2.0;
+  kp_world *world = held_sheet(&solids, &def);
+  stir(world, 0.2);
+  kp_deform *d = kp_test_deform(world);
+  const kp_deform_group *group = &d->groups.data[0];
+  kp_sweep *sweep = d->sweeps[group->scheme];
+  double h = 2e-3;
+  assert_ok(kp_deform_evaluate(d, group, d->set->position->buffers, h));
+  assert_ok(kp_sweep_fill(d, sweep, h));
+  assert_ok(kp_sweep_factor(d, sweep, h, 20.0, false));
+  for (int c = 0; c < 3; ++c) {
+    kp_real *normal = kp_buffer_host(&d->normal.c[c], KP_ACCESS_WRITE);
+    for (int64_t i = 200; i < 260; ++i) {
+      normal[i] = (kp_real)(c == 1 ? 0.8 : c == 0 ? 0.6 : 0.0);
+    }
+  }
+  kp_buffer *all[] = { &sweep->block, &sweep->inverse, &sweep->half, &sweep->own,
+                       &sweep->levels.list.data[0].inverse };
+  void *first[5];
+  for (int turn = 0; turn < 2; ++turn) {
+    // as the second solve has it, then all of it anew
+    assert_ok(kp_sweep_factor(d, sweep, h, 20.0, turn == 0));
+    for (int b = 0; b < 5; ++b) {
+      const void *now = kp_buffer_host(all[b], KP_ACCESS_READ);
+      if (turn == 0) {
+        first[b] = malloc(all[b]->used);
+        assert_non_null(first[b]);
+        memcpy(first[b], now, all[b]->used);
+      } else {
+        assert_memory_equal(first[b], now, all[b]->used);
+        free(first[b]);
+      }
+    }
+  }
+  assert_true(sweep->levels.n_used > 0);
+  kp_world_destroy(&world);
+}
+
 // ---- bits ---------------------------------------------------------------------------------------
 
 static kp_world *make_bits(const char *backend) {
@@ -584,6 +629,7 @@ int main(void) {
     cmocka_unit_test(test_bits),         cmocka_unit_test(test_solve),
     cmocka_unit_test(test_second_guess), cmocka_unit_test(test_levels),
     cmocka_unit_test(test_plain_matrix), cmocka_unit_test(test_push),
+    cmocka_unit_test(test_blocks_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

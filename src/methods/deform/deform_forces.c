@@ -427,14 +427,15 @@ static kp_result solve_elements(system_of *s, const kp_deform_stage *stage) {
   kp_deform *d = s->deform;
   bool is_mild = is_within_rounding(s);
   kp_sweep *sweep = is_mild ? d->sweeps[s->group->scheme] : NULL;
-  if (!d->is_filled[s->group->scheme]) {
+  bool is_again = d->is_filled[s->group->scheme];
+  if (!is_again) {
     KP_TRY(sweep != NULL ? kp_sweep_fill(d, sweep, s->h) : fill_rows(s));
     d->is_filled[s->group->scheme] = true;
   }
   KP_TRY(kp_deform_impulse(d, s->env, s->group, stage->v, s->h, false));
   KP_TRY(is_mild ? guess(s, stage->which) : kp_vector_fill(3 * s->group->nodes.n, 0.0, &d->change));
   if (sweep != NULL) {
-    KP_TRY(kp_sweep_factor(d, sweep, s->h, 2.0 * s->h / s->group->limit));
+    KP_TRY(kp_sweep_factor(d, sweep, s->h, 2.0 * s->h / s->group->limit, is_again));
     kp_result result = kp_sweep_solve(d, sweep);
     bool is_lost = result == KP_ERROR_PHYSICS ||
                    (!d->pcg.report.is_converged && d->pcg.report.residual > LOST);

@@ -9,9 +9,9 @@
 
 DEFORM_LEVELS_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
-#define PITCH 2.8      // of the first cells, in links
+#define PITCH 1.9      // of the first cells, in links
 #define FEWEST 4       // cells of a level that is worth it
-#define STIFFNESS 3.0  // of a cell's function, in what its rows have times (link/pitch)^2
+#define STIFFNESS 2.5  // of a cell's function, in what its rows have times (link/pitch)^2
 #define REACH 4.0      // of a step, in pitches, from which on a level is worth it
 #define MOST_LEVELS 24
 

@@ -102,17 +102,17 @@ typedef struct levels_down_args {
 } levels_down_args;
 
 KP_FN void levels_down(int64_t c, const levels_down_args *g) {
-  kp_real sum[KP_RECORD] = { 0, 0, 0, 0 };
-  for (int32_t k = g->start[c]; k < g->start[c + 1]; ++k) {
-    const kp_real *from = g->below + KP_RECORD * (int64_t)g->item[k];
-    kp_real w = g->weight != NULL ? g->weight[k] : (kp_real)1;
-    for (int b = 0; b < KP_RECORD; ++b) {
-      sum[b] += w * from[b];
-    }
+  kp_record sum = kp_record_make(0, 0, 0);
+  const int32_t *item = g->item;
+  const kp_real *below = g->below, *weight = g->weight;
+  int32_t k = g->start[c], end = g->start[c + 1];
+  for (; weight == NULL && k < end; ++k) {
+    kp_record_add(&sum, 1, below + KP_RECORD * (int64_t)item[k]);
   }
-  for (int b = 0; b < KP_RECORD; ++b) {
-    g->sum[KP_RECORD * c + b] = sum[b];
+  for (; k < end; ++k) {
+    kp_record_add(&sum, weight[k], below + KP_RECORD * (int64_t)item[k]);
   }
+  kp_record_store(g->sum + KP_RECORD * c, &sum);
 }
 
 // change = inverse sum + what the cells above give
@@ -126,24 +126,15 @@ typedef struct levels_up_args {
 
 KP_FN void levels_up(int64_t c, const levels_up_args *g) {
   const kp_real *m = g->inverse + LEVELS_BLOCK * c, *v = g->sum + KP_RECORD * c;
-  kp_real out[KP_RECORD] = { m[0] * v[0] + m[3] * v[1] + m[4] * v[2],
-                             m[3] * v[0] + m[1] * v[1] + m[5] * v[2],
-                             m[4] * v[0] + m[5] * v[1] + m[2] * v[2], 0 };
-  if (g->start == NULL) {
-    for (int b = 0; b < KP_RECORD; ++b) {
-      g->change[KP_RECORD * c + b] = out[b];
-    }
-    return;
-  }
-  for (int32_t k = g->start[c]; k < g->start[c + 1]; ++k) {
-    const kp_real *from = g->above + KP_RECORD * (int64_t)g->item[k];
-    for (int b = 0; b < KP_RECORD; ++b) {
-      out[b] += g->weight[k] * from[b];
+  kp_record out = kp_record_make(m[0] * v[0] + m[3] * v[1] + m[4] * v[2],
+                                 m[3] * v[0] + m[1] * v[1] + m[5] * v[2],
+                                 m[4] * v[0] + m[5] * v[1] + m[2] * v[2]);
+  if (g->start != NULL) {
+    for (int32_t k = g->start[c]; k < g->start[c + 1]; ++k) {
+      kp_record_add(&out, g->weight[k], g->above + KP_RECORD * (int64_t)g->item[k]);
     }
   }
-  for (int b = 0; b < KP_RECORD; ++b) {
-    g->change[KP_RECORD * c + b] = out[b];
-  }
+  kp_record_store(g->change + KP_RECORD * c, &out);
 }
 
 // u = D r + H e, e the change of the row's cell.

@@ -7,8 +7,8 @@
 
 DEFORM_SWEEP_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
-#define PASSES 8          // corrections of one solve, at most
-#define INNER_SHARE 0.75  // of the tolerance that a correction goes to
+#define PASSES 8         // corrections of one solve, at most
+#define INNER_SHARE 0.9  // of the tolerance that a correction goes to
 
 // ---- a system -----------------------------------------------------------------------------------
 
@@ -76,20 +76,26 @@ kp_result kp_sweep_fill(kp_deform *d, kp_sweep *s, double h) {
   if (s->has_blocks) {
     return join_blocks(d, s, h);
   }
-  sweep_fill_args a = { .h = (kp_real)h };
+  kp_backend *backend = d->set->space->backend;
+  sweep_ready_args p = { .h = (kp_real)h };
   kp_call call;
+  kp_call_init(&call, &sweep_ready_kernel, &p);
+  KP_BIND(&call, &p, pair_start, &s->pair_start, KP_ACCESS_READ);
+  KP_BIND(&call, &p, pair_springs, &s->pair_springs, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &p, d, &d->springs.direction, KP_ACCESS_READ);
+  KP_BIND(&call, &p, force, &d->springs.force, KP_ACCESS_READ);
+  KP_BIND(&call, &p, rate, &d->springs.rate, KP_ACCESS_READ);
+  KP_BIND(&call, &p, side, &d->springs.side, KP_ACCESS_READ);
+  KP_BIND(&call, &p, record, &s->records, KP_ACCESS_OVERWRITE);
+  KP_TRY(kp_call_run(backend, &call, s->n_pairs));
+  sweep_fill_args a = { 0 };
   kp_call_init(&call, &sweep_fill_kernel, &a);
   KP_BIND(&call, &a, pair, &s->pair, KP_ACCESS_READ);
-  KP_BIND(&call, &a, pair_start, &s->pair_start, KP_ACCESS_READ);
-  KP_BIND(&call, &a, pair_springs, &s->pair_springs, KP_ACCESS_READ);
-  KP_BIND_VECTOR3(&call, &a, d, &d->springs.direction, KP_ACCESS_READ);
-  KP_BIND(&call, &a, force, &d->springs.force, KP_ACCESS_READ);
-  KP_BIND(&call, &a, rate, &d->springs.rate, KP_ACCESS_READ);
-  KP_BIND(&call, &a, side, &d->springs.side, KP_ACCESS_READ);
+  KP_BIND(&call, &a, record, &s->records, KP_ACCESS_READ);
   KP_BIND(&call, &a, q, &s->springs, KP_ACCESS_OVERWRITE);
   KP_BIND(&call, &a, f, &s->pull, KP_ACCESS_OVERWRITE);
   s->h = h;
-  return kp_call_run(d->set->space->backend, &call, s->n_entries);
+  return kp_call_run(backend, &call, s->n_entries);
 }
 
 static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
@@ -176,10 +182,10 @@ kp_result kp_sweep_pull(kp_deform *d, kp_sweep *s, kp_buffer v[3]) {
   return kp_call_rows(backend, &call, &s->whole.segments, s->whole.n);
 }
 
-kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h, double reach) {
+kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h, double reach, bool is_again) {
   kp_backend *backend = d->set->space->backend;
   KP_TRY(share_blocks(s, backend));
-  sweep_block_args a = { .h = (kp_real)h };
+  sweep_block_args a = { .h = (kp_real)h, .again = is_again };
   kp_call call;
   kp_call_init(&call, &sweep_block_kernel, &a);
   bind_entries(&call, &a.entries, s);

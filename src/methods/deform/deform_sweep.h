@@ -35,7 +35,8 @@ struct kp_sweep {
   kp_buffer low, high, begins, part_start, parts;  // of blocks, see sweep_join_args
   kp_buffer corner_start, corner;
   // of a system
-  double h;  // s, in the entries; 0: they are not those of the springs as evaluated last
+  double h;           // s, in the entries; 0: they are not those of the springs as evaluated last
+  kp_buffer records;  // of pairs of nodes, SWEEP_PAIR numbers each
   kp_buffer springs, pull, blocks;  // of entries
   kp_buffer block, inverse, own;
   kp_buffer half;  // blocks of rows with earlier colours alone, for the levels
@@ -59,8 +60,9 @@ KP_NODISCARD kp_result kp_sweep_evaluate(kp_deform *deform, const kp_deform_part
 // Entries of the system (M - h D), after evaluate.
 KP_NODISCARD kp_result kp_sweep_fill(kp_deform *deform, kp_sweep *sweep, double h);
 // Its blocks, as far as nodes are free to move; `reach`: the step in those an explicit scheme could
-// take.
-KP_NODISCARD kp_result kp_sweep_factor(kp_deform *deform, kp_sweep *sweep, double h, double reach);
+// take; `is_again`: of the entries as they were the last time, when all contacts were yet to come.
+KP_NODISCARD kp_result kp_sweep_factor(kp_deform *deform, kp_sweep *sweep, double h, double reach,
+                                       bool is_again);
 
 // product = what the springs of the entries give to the rows in their step at velocities v.
 KP_NODISCARD kp_result kp_sweep_pull(kp_deform *deform, kp_sweep *sweep, kp_buffer v[3]);

@@ -49,41 +49,57 @@ KP_FN int64_t sweep_at(int items, int64_t r) {
 // elements of four nodes take part an entry is a 3x3 block instead, B u, that of the other end
 // being its transpose; blocks of a row sum to what the row does to itself. Items of entries lie as
 // those of rows do.
-typedef struct sweep_fill_args {
+//
+// Both ends have the same q and s and opposite f, so pairs are evaluated once and lie in records
+// that entries take from: the arrays of springs would cost an entry six cache lines.
+#define SWEEP_PAIR 8  // q, s, f of the end its first spring begins at, and one not used
+
+typedef struct sweep_ready_args {
   kp_real h;
-  const int32_t
-      *pair;  // of an entry: 2 pair + (0: its first spring begins here, 1: ends); -1: none
   const int32_t *pair_start, *pair_springs;
   const kp_real *dx, *dy, *dz, *force, *rate, *side;
+  kp_real *record;
+} sweep_ready_args;
+
+KP_FN void sweep_ready(int64_t p, const sweep_ready_args *g) {
+  int32_t first = g->pair_springs[g->pair_start[p]];
+  kp_real along = 0, side = 0, force = 0, d[3] = { g->dx[first], g->dy[first], g->dz[first] };
+  for (int32_t k = g->pair_start[p]; k < g->pair_start[p + 1]; ++k) {
+    int32_t s = g->pair_springs[k];
+    kp_real c = g->rate[s] - g->side[s];
+    along += c > 0 ? c : 0;
+    side += g->side[s];
+    force += g->force[s];
+  }
+  kp_real pull = g->h * force, root = (kp_real)sqrt((double)(g->h * along));
+  kp_real *record = g->record + SWEEP_PAIR * p;
+  for (int c = 0; c < 3; ++c) {
+    record[c] = root * d[c];
+    record[4 + c] = pull * d[c];
+  }
+  record[3] = g->h * side;
+  record[7] = 0;
+}
+
+typedef struct sweep_fill_args {
+  const int32_t
+      *pair;  // of an entry: 2 pair + (0: its first spring begins here, 1: ends); -1: none
+  const kp_real *record;
   kp_real *q;  // q and s
   kp_real *f;
 } sweep_fill_args;
 
 KP_FN void sweep_fill(int64_t e, const sweep_fill_args *g) {
   int32_t code = g->pair[e];
-  kp_real along = 0, side = 0, force = 0, d[3] = { 0, 0, 0 };
-  if (code >= 0) {
-    int32_t p = code >> 1;
-    int32_t first = g->pair_springs[g->pair_start[p]];
-    d[0] = g->dx[first];
-    d[1] = g->dy[first];
-    d[2] = g->dz[first];
-    for (int32_t k = g->pair_start[p]; k < g->pair_start[p + 1]; ++k) {
-      int32_t s = g->pair_springs[k];
-      kp_real c = g->rate[s] - g->side[s];
-      along += c > 0 ? c : 0;
-      side += g->side[s];
-      force += g->force[s];
-    }
-  }
-  kp_real pull = code & 1 ? -(g->h * force) : g->h * force;
-  kp_real root = (kp_real)sqrt((double)(g->h * along));
+  const kp_real none[SWEEP_PAIR] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+  const kp_real *record = code >= 0 ? g->record + SWEEP_PAIR * (int64_t)(code >> 1) : none;
   kp_real *q = g->q + sweep_at(SWEEP_SPRING, e), *f = g->f + sweep_at(SWEEP_VECTOR, e);
-  for (int c = 0; c < 3; ++c) {
-    q[c * SWEEP_SLICE] = root * d[c];
-    f[c * SWEEP_SLICE] = pull * d[c];
+  for (int c = 0; c < SWEEP_SPRING; ++c) {
+    q[c * SWEEP_SLICE] = record[c];
   }
-  q[3 * SWEEP_SLICE] = g->h * side;
+  for (int c = 0; c < SWEEP_VECTOR; ++c) {
+    f[c * SWEEP_SLICE] = code & 1 ? -record[4 + c] : record[4 + c];
+  }
 }
 
 // Blocks of a pair of nodes: what its elements have for it, and its springs. The other end sees the
@@ -255,6 +271,7 @@ KP_FN void sweep_add_block(const kp_real *b, const kp_lanes u[3], kp_lanes y[3])
 
 typedef struct sweep_block_args {
   kp_real h;
+  int32_t again;  // 1: blocks of free nodes are there from the last time
   sweep_entries entries;
   const int32_t *node;  // of a row; -1: none
   const kp_real *mass, *slow, *drag, *nx, *ny, *nz;
@@ -314,6 +331,14 @@ KP_FN void sweep_freedom(uint8_t hold, const double normal[3], double p[6]) {
 // Of a node; what is none is not free.
 KP_FN bool sweep_is_free(int64_t i, const sweep_block_args *g) {
   return i >= 0 && g->hold[i] == 0 && g->cx[i] == 0 && g->cy[i] == 0 && g->cz[i] == 0;
+}
+
+KP_FN bool sweep_are_free(int64_t i0, int64_t i1, const sweep_block_args *g) {
+  bool are = true;
+  for (int64_t r = i0; r < i1 && are; ++r) {
+    are = g->node[r] < 0 || sweep_is_free(g->node[r], g);
+  }
+  return are;
 }
 
 // D_i and its inverse, both on what the node is free to do and nothing elsewhere: sweeps then stay
@@ -459,6 +484,9 @@ KP_FN void sweep_block(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep
   int64_t i = sweep_first(j, i0);
   const sweep_entries *s = &g->entries;
   kp_lanes zero = { 0 }, sum[SWEEP_BLOCK] = { zero, zero, zero, zero, zero, zero };
+  if (g->again && sweep_are_free(i0, i1, g)) {
+    return;
+  }
   sweep_parts of;
   for (int side = 0; side < 2; ++side) {
     sweep_block_lanes(s, side * s->slices + j, i, sum);
@@ -934,6 +962,7 @@ KP_FN void sweep_fold(int64_t n, const sweep_fold_args *g) {
 }
 
 #define DEFORM_SWEEP_KERNELS(POINT, REDUCE, ROW, PAIR)                                             \
+  POINT(sweep, ready)                                                                              \
   POINT(sweep, fill)                                                                               \
   POINT(sweep, join)                                                                               \
   ROW(blocks, solid)                                                                               \

@@ -16,7 +16,8 @@ static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend 
                        &s->wide,         &s->springs, &s->pull,    &s->blocks,     &s->block,
                        &s->owner,        &s->fold,    &s->share,   &s->total,      &s->inverse,
                        &s->own,          &s->half,    &s->t,       &s->w,          &s->minus,
-                       &s->right,        &s->change,  &s->product, &s->guess,      &s->wanted };
+                       &s->right,        &s->change,  &s->product, &s->guess,      &s->wanted,
+                       &s->records };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     each(all[k], backend);
   }
@@ -643,6 +644,7 @@ static kp_result make_vectors(kp_sweep *s) {
   KP_TRY(kp_vector_resize(&s->own, SWEEP_OWN * s->rows));
   if (!s->has_blocks) {
     KP_TRY(kp_vector_resize(&s->springs, SWEEP_SPRING * s->n_entries));
+    KP_TRY(kp_vector_resize(&s->records, SWEEP_PAIR * s->n_pairs));
   }
   if (s->has_springs) {
     KP_TRY(kp_vector_resize(&s->pull, SWEEP_VECTOR * s->n_entries));
