@@ -81,10 +81,11 @@ KP_FN kp_rgb kp_shading_ambient(kp_rgb up, kp_rgb side, kp_rgb down, float upnes
   return kp_rgb_mix(side, upness < 0.0f ? down : up, upness < 0.0f ? -upness : upness);
 }
 
-// Share that a glossy surface mirrors (Schlick 1994), as far as it is open.
+// Share that a glossy surface mirrors (Schlick 1994), as far as it is open. The facets of a rough
+// one hide each other at grazing angles: cloth has no bright rim.
 KP_FN float kp_shading_mirrored(float facing, float gloss, float occlusion) {
   float grazing = 1.0f - kp_clampf(facing, 0.0f, 1.0f), square = grazing * grazing;
-  return (0.04f + 0.96f * square * square * grazing) * gloss * occlusion;
+  return (0.04f + 0.96f * gloss * square * square * grazing) * gloss * occlusion;
 }
 
 // Highlight of the sun (Blinn 1977, normalised); `peak` is the cosine of normal and half vector.
