@@ -709,29 +709,38 @@ typedef enum kp_body_friction {
   KP_FRICTION_BEFORE,  // before it (Bridson et al. 2003), a baseline that feels too little
 } kp_body_friction;
 
+// Of which bodies the triangles enter the continuous test of cloth and soft bodies.
+typedef enum kp_body_triangles {
+  KP_TRIANGLES_NONE,
+  KP_TRIANGLES_LED,  // of still and scripted ones
+  KP_TRIANGLES_ALL,  // of free ones too, at short steps while they are near
+} kp_body_triangles;
+
 // Settings of all deformables of a world: solids { }.
 typedef struct kp_solids_def {
   uint32_t cookie;
-  double dt;               // s, of an inner step; KP_AUTO: as long as the limits below allow
-  int64_t inner;           // steps between two searches for collisions, k_i
-  double strain_rate;      // largest change of a spring's strain in an inner step
-  double cfl;              // of the single-spring limit; 0: none, where springs are implicit
-  bool implicit;           // springs resist implicitly (section 5.5)
-  double ahead;            // part of a step that implicit springs of Newmark's variant look ahead
-  bool turns;              // stretched springs resist being turned implicitly too
-  double tolerance;        // of the implicit solve, relative
-  int64_t iterations;      // at most
-  double repulsion;        // k of surfaces that come near [N/m]
-  bool history;            // pairs remember their side
-  int64_t attempts;        // passes over collisions before zones are made rigid
-  bool contact;            // surfaces meet
-  bool bodies;             // nodes meet bodies and the closed faces of the domain
-  bool rewind;             // go back and halve the steps when something collides (Bridson 2002)
-  double edge_share;       // thickness is at most this part of the shortest edge at a node
-  int friction;            // kp_body_friction
-  double gap;              // m, that nodes keep from bodies
-  bool body_triangles;     // of bodies that are not free: they enter the continuous test
-  double domain_friction;  // Coulomb coefficient of the closed faces of the domain
+  double dt;           // s, of an inner step; KP_AUTO: as long as the limits below allow
+  int64_t inner;       // steps between two searches for collisions, k_i
+  double strain_rate;  // largest change of a spring's strain in an inner step
+  double cfl;          // of the single-spring limit; 0: none, where springs are implicit
+  bool implicit;       // springs resist implicitly (section 5.5)
+  double ahead;        // part of a step that implicit springs of Newmark's variant look ahead
+  bool turns;          // stretched springs resist being turned implicitly too
+  double tolerance;    // of the implicit solve, relative
+  int64_t iterations;  // at most
+  double repulsion;    // k of surfaces that come near [N/m]
+  bool history;        // pairs remember their side
+  int64_t attempts;    // passes over collisions before zones are made rigid
+  bool contact;        // surfaces meet
+  bool bodies;         // nodes meet bodies and the closed faces of the domain
+  bool rewind;         // go back and halve the steps when something collides (Bridson 2002)
+  double edge_share;   // thickness is at most this part of the shortest edge at a node
+  int friction;        // kp_body_friction
+  // m, that nodes keep from bodies; KP_AUTO: a fourth of the thickness where triangles of bodies
+  // are met, none elsewhere
+  double gap;
+  int body_triangles;           // kp_body_triangles
+  double domain_friction;       // Coulomb coefficient of the closed faces of the domain
   double particle_restitution;  // of nodes that meet as spheres (cloth.particle_radius)
   double particle_friction;
   // nodes are pushed from bodies before they meet: from this distance on [m], by so much per node

@@ -18,7 +18,7 @@ static kp_world *make_blade(bool triangles, const char *backend) {
   kp_world *world = kp_test_world(&s);
   kp_solids_def solids = kp_default_solids_def();
   solids.gap = 0.002;
-  solids.body_triangles = triangles;
+  solids.body_triangles = triangles ? KP_TRIANGLES_ALL : KP_TRIANGLES_NONE;
   assert_ok(kp_world_set_solids(world, &solids));
   kp_cloth_def sheet = kp_default_cloth_def();
   snprintf(sheet.name, sizeof sheet.name, "sheet");
@@ -72,6 +72,44 @@ static void edges_do_not_pass_between_nodes(void **state) {
   assert_int_equal(cuts[1], 0);
 }
 
+// A sheet falls over a box that stands on its corner; `triangles` is a kp_body_triangles, or below
+// 0 for settings as a scene has them that names none.
+static int64_t drape(int triangles) {
+  kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(-2, -2, -2), kp_vec3_make(2, 2, 2));
+  kp_world *world = kp_test_world(&s);
+  kp_solids_def solids = kp_default_solids_def();
+  if (triangles >= 0) {
+    solids.body_triangles = triangles;
+    assert_ok(kp_world_set_solids(world, &solids));
+  }
+  kp_cloth_def sheet = kp_default_cloth_def();
+  snprintf(sheet.name, sizeof sheet.name, "sheet");
+  sheet.columns = sheet.rows = 14;
+  sheet.position = kp_vec3_make(0, 0.6, 0);
+  assert_ok(kp_world_add_cloth(world, &sheet));
+  kp_collider_def crate = kp_default_collider_def();
+  snprintf(crate.name, sizeof crate.name, "crate");
+  crate.shape = kp_test_box(kp_vec3_make(-0.2, -0.2, -0.2), kp_vec3_make(0.2, 0.2, 0.2));
+  crate.rotation_deg = kp_curve_constant3(kp_vec3_make(30, 20, 40));
+  assert_ok(kp_world_add_collider(world, &crate));
+  assert_ok(kp_world_build(world));
+  int64_t cuts = 0;
+  while (world->env.time < 0.6) {
+    kp_test_steps(world, 1);
+    cuts += count_cuts(world);
+  }
+  kp_world_destroy(&world);
+  return cuts;
+}
+
+static void cloth_is_whole_on_a_crate_by_default(void **state) {
+  (void)state;
+  int64_t without = drape(KP_TRIANGLES_NONE), as_is = drape(-1);
+  printf("  cuts: %lld by nodes alone, %lld by default\n", (long long)without, (long long)as_is);
+  assert_true(without > 100);
+  assert_int_equal(as_is, 0);
+}
+
 static void bits_are_the_same(void **state) {
   (void)state;
   kp_test_same_bits(make_with, 12);
@@ -80,6 +118,7 @@ static void bits_are_the_same(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(edges_do_not_pass_between_nodes),
+    cmocka_unit_test(cloth_is_whole_on_a_crate_by_default),
     cmocka_unit_test(bits_are_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

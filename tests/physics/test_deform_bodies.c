@@ -333,6 +333,9 @@ static void test_cells_find_all(void **state) {
   (void)state;
   kp_test_settings settings = empty_space(0.0);
   kp_world *world = kp_test_world(&settings);
+  kp_solids_def solids = kp_default_solids_def();
+  solids.gap = 0.0;
+  assert_ok(kp_world_set_solids(world, &solids));
   for (int k = 0; k < 60; ++k) {
     kp_collider_def def = kp_default_collider_def();
     snprintf(def.name, sizeof def.name, "solid-%02d", k);

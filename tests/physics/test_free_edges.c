@@ -68,7 +68,7 @@ static kp_world *make(setting what, bool triangles, const char *backend) {
   assert_ok(kp_world_set_folder(world, test_folder));
   kp_solids_def solids = kp_default_solids_def();
   solids.gap = 0.002;
-  solids.body_triangles = triangles;
+  solids.body_triangles = triangles ? KP_TRIANGLES_ALL : KP_TRIANGLES_NONE;
   if (what == PINCH) {
     solids.tolerance = sizeof(kp_real) == 8 ? 1e-13 : 1e-6;
   }

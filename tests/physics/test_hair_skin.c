@@ -246,7 +246,7 @@ static void cloth_is_lifted(void **state) {
   kp_world *world = kp_test_world(&s);
   kp_solids_def solids = kp_default_solids_def();
   solids.gap = 0.005;
-  solids.body_triangles = true;
+  solids.body_triangles = KP_TRIANGLES_ALL;
   solids.key_cells = 12;
   assert_ok(kp_world_set_solids(world, &solids));
   kp_collider_def ball = kp_default_collider_def();

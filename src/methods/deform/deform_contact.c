@@ -170,11 +170,8 @@ static kp_result create(kp_deform *d, kp_env *env, mesh_arrays *arrays) {
   def.history = d->def.history;
   def.attempts = (int)d->def.attempts;
   KP_TRY(warn_of_intersections(&mesh));
-  KP_TRY(kp_deform_make_guests(d, env));
-  if (d->meet.guests.nodes.count > 0 && mesh.n_triangles > 0) {
+  if (d->meet.guests.nodes.count > 0) {
     KP_TRY(join_guests(d, env, &mesh, arrays));
-  } else {
-    d->meet.guests.free.count = 0;  // hair meets no triangles of bodies
   }
   return kp_contact_create(env->backend, &def, &mesh, &d->meet.contact);
 }
@@ -189,12 +186,13 @@ static bool can_meet(const kp_deform *d) {
     n += is_there;
     self = self || (is_there && part->surface.self);
   }
-  return d->def.contact && (self || n > 1 || (n > 0 && d->def.body_triangles));
+  return d->def.contact && (self || n > 1 || d->meet.guests.nodes.count > 0);
 }
 
 kp_result kp_deform_make_contact(kp_deform *d, kp_env *env) {
   kp_deform_meet *meet = &d->meet;
   int64_t n = d->set->space->n;
+  KP_TRY(kp_deform_make_guests(d, env));
   if (!can_meet(d)) {
     return KP_OK;
   }

@@ -10,6 +10,8 @@
 #include "geom/morph.h"
 #include "methods/deform/deform.h"
 
+#define GAP_SHARE 0.25  // of the thickness: nodes rest off triangles, and folds still meet
+
 static kp_result take_mesh(kp_deform_guests *g, const kp_body *model, const kp_solid *solid,
                            const kp_mesh *mesh) {
   kp_index first = (kp_index)g->nodes.count;
@@ -42,9 +44,11 @@ static kp_result take_mesh(kp_deform_guests *g, const kp_body *model, const kp_s
 }
 
 // Round shapes have no edges; rooms and shells hold their nodes from both sides.
-static kp_result take_solid(kp_deform_guests *g, const kp_body *model, const kp_solid *solid) {
+static kp_result take_solid(kp_deform *d, const kp_body *model, const kp_solid *solid) {
+  kp_deform_guests *g = &d->meet.guests;
   const kp_shape *shape = solid->shape;
-  if (!kp_shape_is_bounded(shape) || shape->def.shell > 0.0) {
+  bool is_asked = model->kind != KP_BODY_FREE || d->def.body_triangles == KP_TRIANGLES_ALL;
+  if (!is_asked || !kp_shape_is_bounded(shape) || shape->def.shell > 0.0) {
     return KP_OK;
   }
   if (shape->def.kind == KP_SHAPE_MESH) {
@@ -60,26 +64,50 @@ static kp_result take_solid(kp_deform_guests *g, const kp_body *model, const kp_
   return result;
 }
 
-kp_result kp_deform_make_guests(kp_deform *d, kp_env *env) {
+// The thinnest surface; 0 where there is none.
+static double least_thickness(const kp_deform *d) {
+  double least = INFINITY;
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    const kp_deform_part *part = &d->parts.data[p];
+    least = part->triangles.n > 0 ? fmin(least, part->surface.thickness) : least;
+  }
+  return isfinite(least) ? least : 0.0;
+}
+
+// Surfaces alone meet triangles: hair does not, nor does what may touch bodies without a gap.
+static bool has_guests(const kp_deform *d, double gap) {
+  return d->def.contact && d->def.bodies && d->def.body_triangles != KP_TRIANGLES_NONE &&
+         d->n_triangles > 0 && gap > 0.0;
+}
+
+static kp_result take_solids(kp_deform *d, const kp_env *env) {
   kp_deform_guests *g = &d->meet.guests;
-  if (!d->def.body_triangles || !d->def.bodies) {
-    return KP_OK;
-  }
-  if (!(d->def.gap > 0.0)) {
-    return kp_fail(KP_ERROR_SCENE, "solids: body_triangles needs gap above 0, so that nodes rest "
-                                   "off the triangles of bodies");
-  }
   for (size_t s = 0; s < env->scenery.n_solids; ++s) {
     const kp_solid *solid = &env->scenery.solids[s];
-    KP_TRY(take_solid(g, &env->bodies->models.data[solid->body], solid));
+    KP_TRY(take_solid(d, &env->bodies->models.data[solid->body], solid));
   }
   if (g->free.count > 0 && d->def.rewind) {
-    return kp_fail(KP_ERROR_SCENE, "solids: body_triangles of bodies that are free does not go "
-                                   "with rewind: bodies move once in a step");
+    return kp_fail(KP_ERROR_SCENE, "solids: body_triangles = \"all\" does not go with rewind: "
+                                   "bodies that are free move once in a step");
   }
   KP_TRY(kp_array_push(&g->owners, (kp_index)g->nodes.count));
   KP_TRY(kp_array_resize(&g->from, g->nodes.count));
   return kp_array_resize(&g->to, g->nodes.count);
+}
+
+kp_result kp_deform_make_guests(kp_deform *d, kp_env *env) {
+  double gap = isnan(d->def.gap) ? GAP_SHARE * least_thickness(d) : d->def.gap;
+  if (d->def.body_triangles == KP_TRIANGLES_ALL && d->n_triangles > 0 && !(gap > 0.0)) {
+    return kp_fail(KP_ERROR_SCENE, "solids: body_triangles = \"all\" needs gap above 0, so that "
+                                   "nodes rest off the triangles of bodies");
+  }
+  if (has_guests(d, gap)) {
+    KP_TRY(take_solids(d, env));
+  }
+  if (isnan(d->def.gap)) {
+    d->def.gap = d->meet.guests.nodes.count > 0 ? gap : 0.0;
+  }
+  return KP_OK;
 }
 
 void kp_deform_free_guests(kp_deform_guests *g) {

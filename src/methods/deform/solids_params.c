@@ -9,6 +9,7 @@ extern const kp_param_table kp_solids_params, kp_pin_params, kp_wind_params;
   KP_PARAM(kp_solids_def, member, kind, unit, lowest, highest, text)
 
 static const char *const friction_words[] = { "after", "before", NULL };
+static const char *const triangles_words[] = { "none", "led", "all", NULL };
 
 static const kp_param solids_rows[] = {
   ROW(dt, REAL, "s", 1e-9, 1e3,
@@ -43,9 +44,14 @@ static const kp_param solids_rows[] = {
       kp_solids_def, friction, friction_words,
       "When bodies rub: after the implicit solve with the impulse it gave, or before it, "
       "a baseline that feels too little."),
-  ROW(gap, REAL, "m", 0, 1e3, "How far nodes stay from bodies."),
-  ROW(body_triangles, BOOL, "", 0, 0,
-      "Edges and corners of boxes and meshes do not pass between nodes of cloth; needs a gap."),
+  ROW(gap, REAL, "m", 0, 1e3,
+      "How far nodes stay from bodies; when missing a fourth of the thickness where triangles of "
+      "bodies are met, none elsewhere."),
+  KP_PARAM_WORDS(
+      kp_solids_def, body_triangles, triangles_words,
+      "Whose edges and corners do not pass between nodes of cloth and soft bodies: of boxes and "
+      "meshes that are still or scripted (led), of free ones too (all: short steps while they are "
+      "near), or none, which is quicker."),
   ROW(domain_friction, REAL, "", 0, 1e3, "Coulomb coefficient of the closed faces of the domain."),
   ROW(particle_restitution, REAL, "", 1e-3, 1,
       "Of nodes that meet as spheres: speed after over speed before."),
