@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Frames and trial pictures for the gallery of what needs many cores or a card: cloth and hair on the cores, smoke, rivers
 # and grains beside them. Ends within nine minutes. Leaves pieces of one archive ($OUT/gallery3.tar.aa and so on, 15 MB at
-# most) of runs with a few frames each, to be drawn again with other cameras, and of pictures; prints how far each run came and how long it took. Expects the
-# cover of 180 thousand triangles to reach 3 s, the inclines 1 s, the head of 6000 hairs half a second.
+# most) of runs with a few frames each, to be drawn again with other cameras, and of pictures; prints how far each run
+# came and how long it took. Expects the cover of 180 thousand triangles to reach 3 s, the inclines 1 s, the head of
+# 6000 hairs half a second.
 K=$(realpath "${K:-build/static/kelpie}"); OUT=$(realpath "${OUT:-/tmp/gallery3-out}"); W=/tmp/gallery3
 export GOMP_SPINCOUNT=1000
 rm -rf $W; mkdir -p $W/out $OUT; exec 2>&1
@@ -41,11 +42,11 @@ draw() {
  go flag_soft scenes/demo/flag.lua 1 200 --frames 40:72 --set flag.columns=108 --set flag.rows=72 --set flag.hinge=3e-5; keep flag_soft 48 56 64 72) &
 (go hair_face $S/hair_face.lua 3 430 --frames :14 --set locks.count=6000; keep hair_face 4 8 12 14) &
 (go sand_silo scenes/demo/sand_silo.lua 1 430 --frames 15:75 --set sand.spacing=0.008; keep sand_silo 20 28 36 44 60) &
-(go sand_in_water scenes/demo/sand_in_water.lua 1 430 --frames 20:60 --set water.spacing=0.01 --set sand.spacing=0.007 --set beads.spacing=0.012 --set sand.jitter=0.3 --set beads.jitter=0.4; keep sand_in_water 20 30 40 50 60) &
+(go sand_in_water scenes/demo/sand_in_water.lua 1 430 --frames 20:50 --set water.spacing=0.01 --set sand.spacing=0.007 --set beads.spacing=0.012 --set sand.jitter=0.3 --set beads.jitter=0.4; keep sand_in_water 20 30 40 50) &
 (
 for c in 0 2 8 50; do
-  go confinement_$c $S/confinement_$c.lua 2 60 --frames 40:64 --set grid.cell=0.0104166666666667 --backend cuda
-  for f in 40 52 64; do
+  go confinement_$c $S/confinement_$c.lua 2 60 --frames 40:56 --set grid.cell=0.0104166666666667 --backend cuda
+  for f in 40 52; do
     draw confinement_$c $f near --set 'render.sun={-1, 0.45, 0.3}' --set render.sky_strength=0.6 --set 'render.camera_position={0.5, 0.7, 2.6}' --set 'render.camera_target={0.5, 0.62, 0.5}'
   done
 done

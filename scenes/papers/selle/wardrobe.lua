@@ -26,5 +26,7 @@ collider "wardrobe" {
   friction_scale = function(t) return t < 3 and 1 or 0.03 end, color = {0.35, 0.20, 0.10},
 }
 wind "gust" { velocity = function(t) local on = math.min(math.max((t - 3) / 0.1, 0), 1) return {0.001 * on, on, -0.25 * on} end }
-render { camera_position = {6, 4.5, 7}, camera_target = {0, 1.2, 0}, box = false }
+look "cover" { color = {0.86, 0.80, 0.68}, two_sided = true, color_back = {0.55, 0.66, 0.70}, gloss = 0.05 }
+look "wardrobe" { color = {0.45, 0.28, 0.16}, gloss = 0.3 }
+render { camera_position = {4.4, 3.2, 5.6}, camera_target = {-0.3, 1.05, 0}, box = false }
 output { frames = 600, fps = 120 }
