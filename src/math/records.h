@@ -35,6 +35,12 @@ KP_FN void kp_records_store(kp_real *to, const kp_lanes v[3]) {
   to[3] = 0;
 }
 
+// All four numbers.
+KP_FN void kp_records_gather4(const kp_real *from, const int32_t *at, kp_lanes out[4]) {
+  kp_records_gather(from, at, out);
+  out[3] = from[KP_RECORD * (int64_t)at[0] + 3];
+}
+
 // One record.
 typedef struct kp_record {
   kp_real of[KP_RECORD];
@@ -87,7 +93,7 @@ typedef kp_real kp_lanes_at
 #if defined(__AVX512F__) && !defined(KELPIE_DOUBLE)
 
 // Rows of four records to columns of sixteen numbers.
-KP_WIDE_FN void kp_records_turn(const __m512 r[4], kp_lanes out[3]) {
+KP_WIDE_FN void kp_records_turn4(const __m512 r[4], kp_lanes out[4]) {
   __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1]));
   __m512d b = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1]));
   __m512d c = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3]));
@@ -95,6 +101,15 @@ KP_WIDE_FN void kp_records_turn(const __m512 r[4], kp_lanes out[3]) {
   out[0] = (kp_lanes)_mm512_unpacklo_pd(a, c);
   out[1] = (kp_lanes)_mm512_unpackhi_pd(a, c);
   out[2] = (kp_lanes)_mm512_unpacklo_pd(b, d);
+  out[3] = (kp_lanes)_mm512_unpackhi_pd(b, d);
+}
+
+KP_WIDE_FN void kp_records_turn(const __m512 r[4], kp_lanes out[3]) {
+  kp_lanes all[4];
+  kp_records_turn4(r, all);
+  for (int c = 0; c < 3; ++c) {
+    out[c] = all[c];
+  }
 }
 
 // Records k, k + 4, k + 8, k + 12 of a list.
@@ -105,12 +120,20 @@ KP_WIDE_FN void kp_records_turn(const __m512 r[4], kp_lanes out[3]) {
                          _mm_loadu_ps(record((k) + 8)), 2),                                        \
       _mm_loadu_ps(record((k) + 12)), 3)
 
-KP_WIDE_FN void kp_records_gather(const kp_real *from, const int32_t *at, kp_lanes out[3]) {
+KP_WIDE_FN void kp_records_gather4(const kp_real *from, const int32_t *at, kp_lanes out[4]) {
 #define KP_RECORD_AT(l) (from + KP_RECORD * (int64_t)at[l])
   __m512 r[4] = { KP_RECORDS_FOUR(0, KP_RECORD_AT), KP_RECORDS_FOUR(1, KP_RECORD_AT),
                   KP_RECORDS_FOUR(2, KP_RECORD_AT), KP_RECORDS_FOUR(3, KP_RECORD_AT) };
 #undef KP_RECORD_AT
-  kp_records_turn(r, out);
+  kp_records_turn4(r, out);
+}
+
+KP_WIDE_FN void kp_records_gather(const kp_real *from, const int32_t *at, kp_lanes out[3]) {
+  kp_lanes all[4];
+  kp_records_gather4(from, at, all);
+  for (int c = 0; c < 3; ++c) {
+    out[c] = all[c];
+  }
 }
 
 KP_WIDE_FN void kp_records_load(const kp_real *from, kp_lanes out[3]) {
@@ -147,6 +170,13 @@ KP_WIDE_FN void kp_records_gather(const kp_real *from, const int32_t *at, kp_lan
     out[0][l] = r[0];
     out[1][l] = r[1];
     out[2][l] = r[2];
+  }
+}
+
+KP_WIDE_FN void kp_records_gather4(const kp_real *from, const int32_t *at, kp_lanes out[4]) {
+  kp_records_gather(from, at, out);
+  for (int l = 0; l < KP_LANES; ++l) {
+    out[3][l] = from[KP_RECORD * (int64_t)at[l] + 3];
   }
 }
 

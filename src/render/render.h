@@ -168,7 +168,7 @@ typedef struct kp_render_scene {
   kp_aabb bounds;  // what the camera frames and the ground lies under: the domain; empty = from the
                    // data
   kp_aabb seen;    // what is visible over the frames at hand, which the camera frames in place of
-                 // much larger bounds; empty (as zeroes are): the bounds
+                   // much larger bounds; empty (as zeroes are): the bounds
   kp_axis_up up;
   double interval;  // [s] from one frame to the next: what `shutter` is a share of
   const struct kp_environment *environment;  // what lies around, or NULL: the def's background

@@ -86,16 +86,17 @@ kp_result kp_sweep_fill(kp_deform *d, kp_sweep *s, double h) {
   KP_BIND(&call, &p, force, &d->springs.force, KP_ACCESS_READ);
   KP_BIND(&call, &p, rate, &d->springs.rate, KP_ACCESS_READ);
   KP_BIND(&call, &p, side, &d->springs.side, KP_ACCESS_READ);
-  KP_BIND(&call, &p, record, &s->records, KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &p, record, &s->records, KP_ACCESS_WRITE);
   KP_TRY(kp_call_run(backend, &call, s->n_pairs));
   sweep_fill_args a = { 0 };
   kp_call_init(&call, &sweep_fill_kernel, &a);
   KP_BIND(&call, &a, pair, &s->pair, KP_ACCESS_READ);
+  KP_BIND(&call, &a, sign, &s->sign, KP_ACCESS_READ);
   KP_BIND(&call, &a, record, &s->records, KP_ACCESS_READ);
-  KP_BIND(&call, &a, q, &s->springs, KP_ACCESS_OVERWRITE);
-  KP_BIND(&call, &a, f, &s->pull, KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, q, &s->springs, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, f, &s->pull, KP_ACCESS_WRITE);
   s->h = h;
-  return kp_call_run(backend, &call, s->n_entries);
+  return kp_call_rows(backend, &call, &s->entries, s->n_entries / SWEEP_SLICE);
 }
 
 static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {

@@ -30,6 +30,8 @@ struct kp_sweep {
   // constant, I32
   kp_buffer node, row;  // of a row; of a node of the group
   kp_buffer start, other, run, pair;
+  kp_buffer sign;               // of entries of springs, numbers
+  kp_buffer entries;            // kp_row_segment: slices of them
   kp_buffer wide, owner, fold;  // see sweep_entries, sweep_share_args and sweep_fold_args
   kp_buffer pair_start, pair_springs;
   kp_buffer low, high, begins, part_start, parts;  // of blocks, see sweep_join_args

@@ -51,8 +51,9 @@ KP_FN int64_t sweep_at(int items, int64_t r) {
 // those of rows do.
 //
 // Both ends have the same q and s and opposite f, so pairs are evaluated once and lie in records
-// that entries take from: the arrays of springs would cost an entry six cache lines.
-#define SWEEP_PAIR 8  // q, s, f of the end its first spring begins at, and one not used
+// that entries take from: the arrays of springs would cost an entry six cache lines. That of pair p
+// is at SWEEP_PAIR (p + 1), before them one that holds nothing.
+#define SWEEP_PAIR 8  // q and s, then f of the end its first spring begins at, and one not used
 
 typedef struct sweep_ready_args {
   kp_real h;
@@ -72,34 +73,13 @@ KP_FN void sweep_ready(int64_t p, const sweep_ready_args *g) {
     force += g->force[s];
   }
   kp_real pull = g->h * force, root = (kp_real)sqrt((double)(g->h * along));
-  kp_real *record = g->record + SWEEP_PAIR * p;
+  kp_real *record = g->record + SWEEP_PAIR * (p + 1);
   for (int c = 0; c < 3; ++c) {
     record[c] = root * d[c];
     record[4 + c] = pull * d[c];
   }
   record[3] = g->h * side;
   record[7] = 0;
-}
-
-typedef struct sweep_fill_args {
-  const int32_t
-      *pair;  // of an entry: 2 pair + (0: its first spring begins here, 1: ends); -1: none
-  const kp_real *record;
-  kp_real *q;  // q and s
-  kp_real *f;
-} sweep_fill_args;
-
-KP_FN void sweep_fill(int64_t e, const sweep_fill_args *g) {
-  int32_t code = g->pair[e];
-  const kp_real none[SWEEP_PAIR] = { 0, 0, 0, 0, 0, 0, 0, 0 };
-  const kp_real *record = code >= 0 ? g->record + SWEEP_PAIR * (int64_t)(code >> 1) : none;
-  kp_real *q = g->q + sweep_at(SWEEP_SPRING, e), *f = g->f + sweep_at(SWEEP_VECTOR, e);
-  for (int c = 0; c < SWEEP_SPRING; ++c) {
-    q[c * SWEEP_SLICE] = record[c];
-  }
-  for (int c = 0; c < SWEEP_VECTOR; ++c) {
-    f[c * SWEEP_SLICE] = code & 1 ? -record[4 + c] : record[4 + c];
-  }
 }
 
 // Blocks of a pair of nodes: what its elements have for it, and its springs. The other end sees the
@@ -640,12 +620,13 @@ KP_FN void sweep_solve(const kp_real *inverse, int64_t i, const kp_real *x, cons
 }
 
 // Rows i0 ... i1 - 1 of what was found for the rows from i on, to a vector or to records.
-KP_FN void sweep_put(kp_real *to, int64_t i, int64_t i0, int64_t i1, const kp_lanes v[3]) {
+KP_FN void sweep_put_items(kp_real *to, int n, int64_t i, int64_t i0, int64_t i1,
+                           const kp_lanes *v) {
 #ifndef __CUDACC__
   if (i1 - i0 < SWEEP_SLICE) {
     for (int64_t r = i0; r < i1; ++r) {
-      for (int c = 0; c < 3; ++c) {
-        to[sweep_at(SWEEP_VECTOR, r) + c * SWEEP_SLICE] = v[c][r - i];
+      for (int c = 0; c < n; ++c) {
+        to[sweep_at(n, r) + c * SWEEP_SLICE] = v[c][r - i];
       }
     }
     return;
@@ -653,9 +634,13 @@ KP_FN void sweep_put(kp_real *to, int64_t i, int64_t i0, int64_t i1, const kp_la
 #endif
   (void)i0;
   (void)i1;
-  for (int c = 0; c < 3; ++c) {
-    KP_LANES_STORE(to + sweep_at(SWEEP_VECTOR, i) + c * SWEEP_SLICE, v[c]);
+  for (int c = 0; c < n; ++c) {
+    KP_LANES_STORE(to + sweep_at(n, i) + c * SWEEP_SLICE, v[c]);
   }
+}
+
+KP_FN void sweep_put(kp_real *to, int64_t i, int64_t i0, int64_t i1, const kp_lanes v[3]) {
+  sweep_put_items(to, SWEEP_VECTOR, i, i0, i1, v);
 }
 
 KP_FN void sweep_put_records(kp_real *to, int64_t i, int64_t i0, int64_t i1, const kp_lanes v[3]) {
@@ -877,6 +862,28 @@ KP_FN void sweep_forth(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep
   sweep_put(g->y, i, i0, i1, w);
 }
 
+// Entries from the records of their pairs, a slice at a time.
+typedef struct sweep_fill_args {
+  const int32_t *pair;  // of an entry: its record, counted in records of math/records.h
+  const kp_real *sign;  // 1: its first spring begins here; -1: it ends here
+  const kp_real *record;
+  kp_real *q;  // q and s
+  kp_real *f;
+} sweep_fill_args;
+
+KP_FN void sweep_fill(int64_t j, int64_t k, int64_t i0, int64_t i1, const sweep_fill_args *g) {
+  (void)k;
+  int64_t e = sweep_first(j, i0);
+  kp_lanes q[SWEEP_SPRING], f[3], sign = KP_LANES_LOAD(g->sign + e);
+  kp_records_gather4(g->record, g->pair + e, q);
+  kp_records_gather(g->record + KP_RECORD, g->pair + e, f);
+  for (int c = 0; c < 3; ++c) {
+    f[c] = sign * f[c];
+  }
+  sweep_put_items(g->q, SWEEP_SPRING, e, i0, i1, q);
+  sweep_put(g->f, e, i0, i1, f);
+}
+
 // ---- shares of wide rows
 
 // What is summed by shares: as sweep_sum does of the earlier or the later side, as sweep_product
@@ -963,7 +970,7 @@ KP_FN void sweep_fold(int64_t n, const sweep_fold_args *g) {
 
 #define DEFORM_SWEEP_KERNELS(POINT, REDUCE, ROW, PAIR)                                             \
   POINT(sweep, ready)                                                                              \
-  POINT(sweep, fill)                                                                               \
+  ROW(sweep, fill)                                                                                 \
   POINT(sweep, join)                                                                               \
   ROW(blocks, solid)                                                                               \
   POINT(blocks, axis)                                                                              \

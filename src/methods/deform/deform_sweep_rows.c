@@ -17,7 +17,7 @@ static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend 
                        &s->owner,        &s->fold,    &s->share,   &s->total,      &s->inverse,
                        &s->own,          &s->half,    &s->t,       &s->w,          &s->minus,
                        &s->right,        &s->change,  &s->product, &s->guess,      &s->wanted,
-                       &s->records };
+                       &s->records,      &s->sign,    &s->entries };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     each(all[k], backend);
   }
@@ -548,6 +548,22 @@ static kp_result fill_entries(kp_sweep *s, const draft *m) {
   return find_runs(s, to.pair, to.other);
 }
 
+// Entries of springs as sweep_fill takes them.
+static kp_result point_to_records(kp_sweep *s) {
+  int32_t *pair;
+  kp_real *sign, *record;
+  KP_TRY(kp_buffer_get(&s->pair, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&pair));
+  KP_TRY(room(&s->sign, KP_TYPE_REAL, s->n_entries, &sign));
+  for (int64_t e = 0; e < s->n_entries; ++e) {
+    int32_t of = pair[e] >= 0 ? 1 + (pair[e] >> 1) : 0;
+    sign[e] = pair[e] >= 0 && (pair[e] & 1) ? (kp_real)-1 : (kp_real)1;
+    pair[e] = of * (SWEEP_PAIR / KP_RECORD);
+  }
+  KP_TRY(room(&s->records, KP_TYPE_REAL, SWEEP_PAIR * (s->n_pairs + 1), &record));
+  memset(record, 0, sizeof *record * SWEEP_PAIR * (size_t)(s->n_pairs + 1));
+  return list_slices(&s->entries, 0, s->n_entries / SWEEP_SLICE);
+}
+
 // Whether the first spring of a pair begins at its lower node.
 static kp_result find_beginnings(kp_sweep *s, const draft *m) {
   const int32_t *springs, *start;
@@ -644,7 +660,7 @@ static kp_result make_vectors(kp_sweep *s) {
   KP_TRY(kp_vector_resize(&s->own, SWEEP_OWN * s->rows));
   if (!s->has_blocks) {
     KP_TRY(kp_vector_resize(&s->springs, SWEEP_SPRING * s->n_entries));
-    KP_TRY(kp_vector_resize(&s->records, SWEEP_PAIR * s->n_pairs));
+    KP_TRY(point_to_records(s));
   }
   if (s->has_springs) {
     KP_TRY(kp_vector_resize(&s->pull, SWEEP_VECTOR * s->n_entries));
