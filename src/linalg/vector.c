@@ -63,3 +63,13 @@ kp_result kp_vector_dot(int64_t n, kp_buffer *x, kp_buffer *y, double *out) {
   KP_BIND(&call, &args, y, y, KP_ACCESS_READ);
   return kp_call_reduce(x->backend, &call, n, out);
 }
+
+kp_result kp_vector_dots(int64_t n, kp_buffer *r, kp_buffer *u, kp_buffer *w, double out[3]) {
+  vector_cg_sums_packed_args args = { .n = n };
+  kp_call call;
+  kp_call_init(&call, &vector_cg_sums_packed_kernel, &args);
+  KP_BIND(&call, &args, r, r, KP_ACCESS_READ);
+  KP_BIND(&call, &args, u, u, KP_ACCESS_READ);
+  KP_BIND(&call, &args, w, w, KP_ACCESS_READ);
+  return kp_call_reduce(r->backend, &call, (n + VECTOR_PACK - 1) / VECTOR_PACK, out);
+}

@@ -20,3 +20,6 @@ KP_NODISCARD kp_result kp_vector_xpay(int64_t n, kp_buffer *x, double a, kp_buff
 KP_NODISCARD kp_result kp_vector_multiply(int64_t n, kp_buffer *d, kp_buffer *x, kp_buffer *z);
 // x.y; waits for the result
 KP_NODISCARD kp_result kp_vector_dot(int64_t n, kp_buffer *x, kp_buffer *y, double *out);
+// r.u, w.u and r.r in one pass, many items at a time
+KP_NODISCARD kp_result kp_vector_dots(int64_t n, kp_buffer *r, kp_buffer *u, kp_buffer *w,
+                                      double out[3]);

@@ -424,6 +424,32 @@ static void test_breakdown(void **state) {
   bench_end(&t);
 }
 
+// ---- sums ---------------------------------------------------------------------------------------
+
+// Products in one pass against plain sums, for lengths around those of packs.
+static void test_dots(void **state) {
+  (void)state;
+  for (int64_t n = 1; n < 300; n = 2 * n + 3) {
+    bench t;
+    bench_begin(&t, KP_BACKEND_CPU, n);
+    double sums[3], expected[3] = { 0.0, 0.0, 0.0 };
+    for (int64_t i = 0; i < n; ++i) {
+      host(&t.b)[i] = (kp_real)sin(3.0 * (double)i + 1.0);
+      host(&t.x)[i] = (kp_real)cos(5.0 * (double)i);
+      host(&t.diagonal)[i] = (kp_real)(0.5 + sin(7.0 * (double)i));
+      double r = (double)host(&t.b)[i], u = (double)host(&t.x)[i];
+      expected[0] += r * u;
+      expected[1] += (double)host(&t.diagonal)[i] * u;
+      expected[2] += r * r;
+    }
+    assert_ok(kp_vector_dots(n, &t.b, &t.x, &t.diagonal, sums));
+    for (int k = 0; k < 3; ++k) {
+      assert_near(sums[k], expected[k], 1e-13 * (double)n);
+    }
+    bench_end(&t);
+  }
+}
+
 // ---- looks of the host, threads, backends -------------------------------------------------------
 
 typedef struct counter {
@@ -506,6 +532,7 @@ int main(void) {
     cmocka_unit_test(test_warm_start_and_limits),
     cmocka_unit_test(test_preconditioners),
     cmocka_unit_test(test_breakdown),
+    cmocka_unit_test(test_dots),
     cmocka_unit_test(test_one_look_per_iteration),
     cmocka_unit_test(test_same_bits),
   };

@@ -7,8 +7,8 @@
 
 DEFORM_SWEEP_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
-#define PASSES 8         // corrections of one solve, at most
-#define INNER_SHARE 0.9  // of the tolerance that a correction goes to
+#define PASSES 8          // corrections of one solve, at most
+#define INNER_SHARE 0.95  // of the tolerance that a correction goes to
 
 // ---- a system -----------------------------------------------------------------------------------
 
@@ -301,8 +301,9 @@ static kp_result gather(const job *j, kp_buffer *from, kp_buffer *to) {
 // out = (D + L)^-1 x, and its length.
 static kp_result enter(const job *j, kp_buffer *x, kp_buffer *out, double *length) {
   KP_TRY(forth(j, x, NULL, out));
-  KP_TRY(kp_vector_dot(3 * j->sweep->rows, out, out, length));
-  *length = sqrt(*length);
+  double sums[3];
+  KP_TRY(kp_vector_dots(3 * j->sweep->rows, out, out, out, sums));
+  *length = sqrt(sums[2]);
   return KP_OK;
 }
 
@@ -349,10 +350,9 @@ static kp_result leave(const job *j, kp_buffer *x) {
 static kp_result fit_guess(const job *j) {
   kp_sweep *s = j->sweep;
   int64_t n = 3 * s->rows;
-  double with_b, with_a;
-  KP_TRY(kp_vector_dot(n, &s->guess, &s->wanted, &with_b));
-  KP_TRY(kp_vector_dot(n, &s->guess, &s->product, &with_a));
-  double factor = with_a > 0.0 && isfinite(with_b / with_a) ? with_b / with_a : 0.0;
+  double sums[3];
+  KP_TRY(kp_vector_dots(n, &s->wanted, &s->guess, &s->product, sums));
+  double factor = sums[1] > 0.0 && isfinite(sums[0] / sums[1]) ? sums[0] / sums[1] : 0.0;
   KP_TRY(kp_vector_scale(3 * s->nodes.n, factor, &j->deform->change));
   return kp_vector_xpay(n, &s->wanted, -factor, &s->product);
 }
