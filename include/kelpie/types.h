@@ -377,6 +377,7 @@ typedef struct kp_rigid_def {
   double light_support;      // mass ratio above which heavy on light gets more sub-steps
   double domain_friction;    // of the closed faces of the domain
   double domain_restitution;
+  bool continuous;  // what moves farther than it is thick is met on its way
 } kp_rigid_def;
 
 typedef enum kp_liquid_method {

@@ -4,6 +4,7 @@ kp_sources(
   ccd.c
   contact_manifold.c
   convex.c
+  core.c
   marching_blocks.c
   marching_cubes.c
   marching_cubes_table.c

@@ -559,6 +559,7 @@ kp_rigid_def kp_default_rigid_def(void) {
     .light_support = 10.0,
     .domain_friction = 0.5,
     .domain_restitution = 0.0,
+    .continuous = true,
   };
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "geom/frame.h"
+#include "math/symmetric3.h"
 #include "methods/rigid/rigid_state.h"
 
 #define PROBES_PER_SIZE 6.0   // along the smallest width of a shape
@@ -10,6 +11,7 @@
 #define MEETS_AGAIN 0.2       // sizes: a point this near to an old one takes its forces over
 #define SAME_PLACE 0.02       // sizes: points nearer than this are one
 #define REBUILD 1.5           // growth of the tree's area
+#define EQUAL_MOMENTS 1e-6    // of tops
 
 // ---- parts --------------------------------------------------------------------------------------
 
@@ -59,6 +61,64 @@ static kp_result add_part(kp_rigid *rigid, const kp_shape *shape, kp_index body,
   return kp_contact_probes_of_shape(shape, spacing, &p->probes);
 }
 
+// The axis of a body with two equal moments, and how far it reaches from it.
+static void find_axis(kp_rigid_part *part, const kp_body *model) {
+  double moments[3];
+  kp_mat3 axes;
+  kp_symmetric3_eigen(&model->inertia, moments, &axes);
+  for (int k = 0; k < 3; ++k) {
+    double u = moments[(k + 1) % 3];
+    double v = moments[(k + 2) % 3];
+    if (fabs(u - v) > EQUAL_MOMENTS * u) {
+      continue;
+    }
+    part->across = 0.5 * (u + v);
+    part->axis = kp_vec3_make(axes.m[0][k], axes.m[1][k], axes.m[2][k]);
+    part->slim = 0.0;
+    for (int i = 0; i < 8; ++i) {
+      kp_vec3 corner =
+          kp_vec3_make(i & 1 ? part->half.x : -part->half.x, i & 2 ? part->half.y : -part->half.y,
+                       i & 4 ? part->half.z : -part->half.z);
+      corner = kp_vec3_sub(kp_vec3_add(part->middle, corner), model->center);
+      part->slim = fmax(part->slim, kp_vec3_length(kp_vec3_cross(part->axis, corner)));
+    }
+    return;
+  }
+}
+
+// Only what is not convex is met by triangles.
+static kp_result add_cores(kp_rigid *rigid, kp_env *env) {
+  bool with_skin = false;
+  for (size_t p = 0; p < rigid->parts.count; ++p) {
+    with_skin = with_skin || rigid->parts.data[p].kind == KP_RIGID_FIELD;
+  }
+  for (size_t p = 0; p < rigid->parts.count; ++p) {
+    kp_rigid_part *part = &rigid->parts.data[p];
+    bool is_convex = part->kind == KP_RIGID_CONVEX;
+    KP_TRY(kp_core_of_shape(part->shape, is_convex ? &part->convex : NULL, with_skin, &part->core));
+    kp_vec3 center = kp_vec3_make(0.0, 0.0, 0.0);
+    if (part->body != KP_RIGID_DOMAIN) {
+      center = env->bodies->models.data[part->body].center;
+      rigid->part_of.data[part->body] = (kp_index)p;
+    }
+    // a ball turns on the spot; in the plane a solid is as its bounds are
+    bool by_core = is_convex && rigid->dimension == 3;
+    kp_vec3 half = by_core ? part->convex.half : part->half;
+    kp_vec3 middle = by_core ? part->convex.center : part->middle;
+    half.z = rigid->dimension == 3 ? half.z : 0.0;
+    middle.z = rigid->dimension == 3 ? middle.z : center.z;
+    double most = kp_vec3_length(half);
+    for (size_t v = 0; v < part->convex.vertices.count; ++v) {
+      most = fmax(most, kp_vec3_length(part->convex.vertices.data[v]));
+    }
+    part->swing = most + kp_vec3_length(kp_vec3_sub(middle, center));
+    if (part->is_free && rigid->dimension == 3) {
+      find_axis(part, &env->bodies->models.data[part->body]);
+    }
+  }
+  return KP_OK;
+}
+
 static kp_result add_face(kp_rigid *rigid, int axis, double side, double at) {
   kp_shape_def def = kp_default_shape_def(KP_SHAPE_PLANE);
   double n[3] = { 0.0, 0.0, 0.0 };
@@ -96,11 +156,17 @@ kp_result kp_rigid_build_parts(kp_rigid *rigid, kp_env *env, const kp_rigid_shap
       KP_TRY(kp_array_push(&rigid->bounded, (kp_index)p));
     }
   }
+  KP_TRY(kp_array_resize(&rigid->part_of, env->bodies->models.count));
+  for (size_t b = 0; b < rigid->part_of.count; ++b) {
+    rigid->part_of.data[b] = -1;
+  }
+  KP_TRY(add_cores(rigid, env));
   return kp_array_resize(&rigid->boxes, rigid->bounded.count);
 }
 
 void kp_rigid_free_parts(kp_rigid *rigid) {
   for (size_t p = 0; p < rigid->parts.count; ++p) {
+    kp_core_destroy(&rigid->parts.data[p].core);
     kp_convex_destroy(&rigid->parts.data[p].convex);
     kp_array_free(&rigid->parts.data[p].probes);
   }
@@ -113,10 +179,22 @@ void kp_rigid_free_parts(kp_rigid *rigid) {
   kp_array_free(&rigid->boxes);
   kp_array_free(&rigid->candidates);
   kp_array_free(&rigid->found);
+  kp_array_free(&rigid->part_of);
   kp_bvh_destroy(&rigid->bvh);
 }
 
 // ---- broad phase --------------------------------------------------------------------------------
+
+kp_aabb kp_rigid_box_of(const kp_rigid_part *p, double grow) {
+  kp_mat3 r = kp_quat_to_mat3(p->at.turn);
+  kp_vec3 middle = kp_vec3_add(p->at.origin, kp_quat_rotate(p->at.turn, p->middle));
+  kp_vec3 half = kp_vec3_make(
+      fabs(r.m[0][0]) * p->half.x + fabs(r.m[0][1]) * p->half.y + fabs(r.m[0][2]) * p->half.z,
+      fabs(r.m[1][0]) * p->half.x + fabs(r.m[1][1]) * p->half.y + fabs(r.m[1][2]) * p->half.z,
+      fabs(r.m[2][0]) * p->half.x + fabs(r.m[2][1]) * p->half.y + fabs(r.m[2][2]) * p->half.z);
+  half = kp_vec3_add(half, kp_vec3_make(grow, grow, grow));
+  return (kp_aabb){ kp_vec3_sub(middle, half), kp_vec3_add(middle, half) };
+}
 
 // Where a part is, and how far its surface may come within the step.
 static void place_part(const kp_rigid *rigid, kp_env *env, kp_rigid_part *p) {
@@ -132,18 +210,13 @@ static void place_part(const kp_rigid *rigid, kp_env *env, kp_rigid_part *p) {
       (kp_convex_at){ &p->convex, kp_convex_pose_make(&p->convex, p->at.origin, f.orientation) };
   double fall = p->is_free ? env->dt * kp_vec3_length(env->simulation.gravity) : 0.0;
   double speed = kp_vec3_length(f.velocity) + fall;
+  double turning = p->swing * kp_vec3_length(f.angular_velocity);
+  p->is_swift = rigid->def.continuous && p->is_free &&
+                env->dt * (speed + turning) > KP_RIGID_SWIFT * p->core.thin;
   if (p->is_bounded) {
     speed += p->reach * kp_vec3_length(f.angular_velocity);
-    kp_mat3 r = kp_quat_to_mat3(f.orientation);
-    kp_vec3 middle = kp_vec3_add(p->at.origin, kp_quat_rotate(f.orientation, p->middle));
-    kp_vec3 half = kp_vec3_make(
-        fabs(r.m[0][0]) * p->half.x + fabs(r.m[0][1]) * p->half.y + fabs(r.m[0][2]) * p->half.z,
-        fabs(r.m[1][0]) * p->half.x + fabs(r.m[1][1]) * p->half.y + fabs(r.m[1][2]) * p->half.z,
-        fabs(r.m[2][0]) * p->half.x + fabs(r.m[2][1]) * p->half.y + fabs(r.m[2][2]) * p->half.z);
     p->grow = env->dt * speed + rigid->def.margin * p->size;
-    kp_vec3 more = kp_vec3_make(p->grow, p->grow, p->grow);
-    half = kp_vec3_add(half, more);
-    p->box = (kp_aabb){ kp_vec3_sub(middle, half), kp_vec3_add(middle, half) };
+    p->box = kp_rigid_box_of(p, p->grow);
   } else {
     p->grow = env->dt * speed;
   }
@@ -287,11 +360,20 @@ static void meet_plane(const kp_rigid_part *plane, const kp_rigid_part *p, doubl
   kp_manifold_half_space(point, normal, &p->convex_at, reach, 0, m);
 }
 
-// Probes of each in the field of the other.
+// Triangles against triangles; where even the cores overlap, probes of each in the field of the
+// other.
 static kp_result meet_field(kp_rigid *rigid, const kp_rigid_part *a, const kp_rigid_part *b,
                             double reach, kp_manifold *m) {
   kp_contact_points *found = &rigid->found;
   found->count = 0;
+  kp_core_at at_a = kp_core_place(&a->core, a->shape, a->at.origin, a->at.turn);
+  kp_core_at at_b = kp_core_place(&b->core, b->shape, b->at.origin, b->at.turn);
+  bool is_known;
+  KP_TRY(kp_core_contacts(&at_a, &at_b, reach, found, &is_known));
+  if (is_known) {
+    kp_manifold_take(found, fmin(a->size, b->size), KP_MANIFOLD_MOST, m);
+    return KP_OK;
+  }
   if (b->is_bounded) {
     KP_TRY(kp_contact_points_in_field(&b->at, &b->probes, &a->at, reach, found));
   }
@@ -307,8 +389,8 @@ static kp_result meet_field(kp_rigid *rigid, const kp_rigid_part *a, const kp_ri
   return KP_OK;
 }
 
-static kp_result meet_parts(kp_rigid *rigid, const kp_rigid_part *a, const kp_rigid_part *b,
-                            double reach, kp_manifold *m) {
+kp_result kp_rigid_meet(kp_rigid *rigid, const kp_rigid_part *a, const kp_rigid_part *b,
+                        double reach, kp_manifold *m) {
   m->count = 0;
   bool a_first = b->kind == KP_RIGID_CONVEX;
   const kp_rigid_part *convex = a_first ? b : a;
@@ -420,7 +502,9 @@ static void recall_pair(kp_rigid *rigid, const kp_rigid_pair *pair, remembered *
 }
 
 kp_result kp_rigid_store_contacts(kp_rigid *rigid) {
-  int64_t n = (int64_t)rigid->points.count;
+  // what was struck within the step is found anew
+  const kp_rigid_pair *last = rigid->n_found > 0 ? &rigid->pairs.data[rigid->n_found - 1] : NULL;
+  int64_t n = last != NULL ? last->first + last->count : 0;
   KP_TRY(kp_space_resize(rigid->memory, n));
   uint32_t *a = kp_buffer_host(&rigid->key_a->buffers[0], KP_ACCESS_OVERWRITE);
   uint32_t *b = kp_buffer_host(&rigid->key_b->buffers[0], KP_ACCESS_OVERWRITE);
@@ -436,7 +520,7 @@ kp_result kp_rigid_store_contacts(kp_rigid *rigid) {
     return KP_ERROR_MEMORY;
   }
   double rate = 1.0 / rigid->sub_dt;
-  for (size_t k = 0; k < rigid->pairs.count; ++k) {
+  for (size_t k = 0; k < rigid->n_found; ++k) {
     const kp_rigid_pair *pair = &rigid->pairs.data[k];
     for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
       const kp_rigid_point *p = &rigid->points.data[i];
@@ -475,7 +559,7 @@ static surface surface_of(const kp_rigid *rigid, kp_env *env, const kp_rigid_par
                     kp_quat_rotate(p->at.turn, env->bodies->slides.data[p->body]) };
 }
 
-static kp_rigid_pair pair_of(const kp_rigid *rigid, kp_env *env, kp_rigid_candidate c) {
+kp_rigid_pair kp_rigid_pair_of(const kp_rigid *rigid, kp_env *env, kp_rigid_candidate c) {
   const kp_rigid_part *a = &rigid->parts.data[c.a];
   const kp_rigid_part *b = &rigid->parts.data[c.b];
   surface sa = surface_of(rigid, env, a);
@@ -513,31 +597,36 @@ static double round_of(const kp_rigid_part *p, kp_vec3 normal, int dimension) {
   return is_on_side ? p->convex.half.x : 0.0;
 }
 
-static kp_result add_points(kp_rigid *rigid, kp_env *env, kp_rigid_pair *pair,
-                            const kp_manifold *m) {
+kp_rigid_point kp_rigid_point_of(const kp_rigid *rigid, const kp_rigid_pair *pair,
+                                 const kp_contact_point *from, kp_vec3 xa, kp_vec3 xb) {
   const kp_rigid_part *a = &rigid->parts.data[pair->a];
   const kp_rigid_part *b = &rigid->parts.data[pair->b];
-  kp_vec3 xa = center_of(env, a);
-  kp_vec3 xb = center_of(env, b);
+  kp_rigid_point p = { .arm_a = kp_vec3_sub(from->position, xa),
+                       .arm_b = kp_vec3_sub(from->position, xb),
+                       .normal = kp_vec3_normalize(from->normal),
+                       .feature = from->feature };
+  double deep_a = round_of(a, p.normal, rigid->dimension);
+  double deep_b = round_of(b, p.normal, rigid->dimension);
+  p.local_a =
+      kp_quat_rotate(kp_quat_conjugate(a->at.turn), kp_vec3_madd(p.arm_a, -deep_a, p.normal));
+  p.local_b =
+      kp_quat_rotate(kp_quat_conjugate(b->at.turn), kp_vec3_madd(p.arm_b, deep_b, p.normal));
+  p.separation = from->separation - deep_a - deep_b;
+  if (rigid->dimension == 2) {
+    p.t1 = kp_vec3_make(-p.normal.y, p.normal.x, 0.0);
+    p.t2 = kp_vec3_make(0.0, 0.0, 0.0);
+  } else {
+    kp_frame_make(p.normal, &p.t1, &p.t2);
+  }
+  return p;
+}
+
+static kp_result add_points(kp_rigid *rigid, kp_env *env, kp_rigid_pair *pair,
+                            const kp_manifold *m) {
+  kp_vec3 xa = center_of(env, &rigid->parts.data[pair->a]);
+  kp_vec3 xb = center_of(env, &rigid->parts.data[pair->b]);
   for (int i = 0; i < m->count; ++i) {
-    const kp_contact_point *from = &m->points[i];
-    kp_rigid_point p = { .arm_a = kp_vec3_sub(from->position, xa),
-                         .arm_b = kp_vec3_sub(from->position, xb),
-                         .normal = kp_vec3_normalize(from->normal),
-                         .feature = from->feature };
-    double deep_a = round_of(a, p.normal, rigid->dimension);
-    double deep_b = round_of(b, p.normal, rigid->dimension);
-    p.local_a =
-        kp_quat_rotate(kp_quat_conjugate(a->at.turn), kp_vec3_madd(p.arm_a, -deep_a, p.normal));
-    p.local_b =
-        kp_quat_rotate(kp_quat_conjugate(b->at.turn), kp_vec3_madd(p.arm_b, deep_b, p.normal));
-    p.separation = from->separation - deep_a - deep_b;
-    if (rigid->dimension == 2) {
-      p.t1 = kp_vec3_make(-p.normal.y, p.normal.x, 0.0);
-      p.t2 = kp_vec3_make(0.0, 0.0, 0.0);
-    } else {
-      kp_frame_make(p.normal, &p.t1, &p.t2);
-    }
+    kp_rigid_point p = kp_rigid_point_of(rigid, pair, &m->points[i], xa, xb);
     KP_TRY(kp_array_push(&rigid->points, p));
   }
   pair->count = m->count;
@@ -545,20 +634,30 @@ static kp_result add_points(kp_rigid *rigid, kp_env *env, kp_rigid_pair *pair,
   return kp_array_push(&rigid->pairs, *pair);
 }
 
+// Swift bodies meet where they get to (rigid_guard.c): what they only pass by is not in their way.
+static double reach_of(const kp_rigid *rigid, const kp_rigid_part *a, const kp_rigid_part *b) {
+  if (!a->is_swift && !b->is_swift) {
+    return a->grow + b->grow;
+  }
+  double least = fmin(a->size, b->size);
+  return fmax(2.0 * rigid->def.margin * least, a->core.inset + b->core.inset);
+}
+
 kp_result kp_rigid_find_contacts(kp_rigid *rigid, kp_env *env) {
   rigid->pairs.count = 0;
   rigid->points.count = 0;
   for (size_t k = 0; k < rigid->candidates.count; ++k) {
     kp_rigid_candidate c = rigid->candidates.data[k];
-    kp_rigid_pair pair = pair_of(rigid, env, c);
+    kp_rigid_pair pair = kp_rigid_pair_of(rigid, env, c);
     const kp_rigid_part *a = &rigid->parts.data[c.a];
     const kp_rigid_part *b = &rigid->parts.data[c.b];
     kp_manifold m;
-    KP_TRY(meet_parts(rigid, a, b, a->grow + b->grow, &m));
+    KP_TRY(kp_rigid_meet(rigid, a, b, reach_of(rigid, a, b), &m));
     if (m.count > 0) {
       KP_TRY(add_points(rigid, env, &pair, &m));
     }
   }
+  rigid->n_found = rigid->pairs.count;
   return KP_OK;
 }
 

@@ -23,6 +23,8 @@ static const kp_param rows[] = {
       "Mass ratio above which a heavy body on a light one gets more sub-steps."),
   ROW(domain_friction, REAL, "", 0, 10, "Coulomb coefficient of the closed faces of the domain."),
   ROW(domain_restitution, REAL, "", 0, 1, "Restitution of those faces."),
+  ROW(continuous, BOOL, "", 0, 0,
+      "Bodies that would cross their own thickness are met on their way."),
 };
 
 static void set_default(void *def) {

@@ -21,12 +21,15 @@
 #define TWO_PI 6.28318530717958647692
 #define STIFFEST 0.125      // frequency of contacts over that of the sub-steps: towers sway above
 #define MOST_COLORS 64      // pairs beyond are solved one after the other
-#define MOST_BOOST 16.0     // times the sub-steps for heavy on light
+#define MOST_BOOST 16.0     // times the sub-steps for heavy on light, and for thin ones
+#define SMALL_TURN 0.02     // rad
+#define HEAP 0.02           // m, high
+#define MOST_GIVE 0.02      // thinnest extents, of a contact under such a heap
 #define PARALLEL_PAIRS 128  // of a colour: fewer are not worth waking a thread
 
 // ---- small algebra ------------------------------------------------------------------------------
 
-static kp_mat3 world_inverse_inertia(const kp_mat3 *local, kp_quat q) {
+kp_mat3 kp_rigid_world_inertia(const kp_mat3 *local, kp_quat q) {
   kp_mat3 r = kp_quat_to_mat3(q);
   kp_mat3 rl;
   kp_mat3 out;
@@ -86,13 +89,15 @@ static kp_result prepare_movers(kp_rigid *rigid, kp_env *env) {
     const kp_body *model = &bodies->models.data[b];
     kp_frame3 f = kp_bodies_frame(bodies, b);
     kp_rigid_mover *m = &rigid->movers.data[b];
-    *m = (kp_rigid_mover){ .v = f.velocity, .w = f.angular_velocity, .turn = f.orientation };
+    *m = (kp_rigid_mover){
+      .v = f.velocity, .w = f.angular_velocity, .turn = f.orientation, .start = f.position
+    };
     if (model->kind != KP_BODY_FREE) {
       continue;
     }
     m->is_free = true;
     m->inverse_mass = model->inverse_mass;
-    m->inverse_inertia = world_inverse_inertia(&model->inverse_inertia, f.orientation);
+    m->inverse_inertia = kp_rigid_world_inertia(&model->inverse_inertia, f.orientation);
     m->acceleration =
         kp_vec3_madd(env->simulation.gravity, model->inverse_mass, bodies->forces.data[b]);
     m->torque = bodies->torques.data[b];
@@ -106,11 +111,15 @@ static kp_result prepare_movers(kp_rigid *rigid, kp_env *env) {
 }
 
 // Gauss-Seidel carries weight through a light body at the pace of the mass ratio; sub-steps and
-// stiffness must make up for it.
+// stiffness must make up for it. Under the weight of n bodies a contact gives way by n g / w^2; in
+// a heap of some height there are the more of them the thinner they are.
 static double boost_of(const kp_rigid *rigid, kp_env *env) {
   double worst = rigid->def.light_support;
+  double thinnest = HUGE_VAL;
   for (size_t k = 0; k < rigid->pairs.count; ++k) {
     const kp_rigid_pair *pair = &rigid->pairs.data[k];
+    thinnest = fmin(
+        thinnest, fmin(rigid->parts.data[pair->a].core.thin, rigid->parts.data[pair->b].core.thin));
     const kp_rigid_mover *a = &rigid->movers.data[pair->body_a];
     const kp_rigid_mover *b = &rigid->movers.data[pair->body_b];
     if (!a->is_free || !b->is_free) {
@@ -122,7 +131,10 @@ static double boost_of(const kp_rigid *rigid, kp_env *env) {
     bool is_heavy_above = (b->inverse_mass > a->inverse_mass) == (down > 0.0);
     worst = is_heavy_above ? fmax(worst, ratio) : worst;
   }
-  return fmin(sqrt(worst / rigid->def.light_support), MOST_BOOST);
+  double g = kp_vec3_length(env->simulation.gravity);
+  double omega = sqrt(g * HEAP / MOST_GIVE) / thinnest;
+  double thin = omega / (TWO_PI * rigid->def.contact_frequency);
+  return fmin(fmax(sqrt(worst / rigid->def.light_support), thin), MOST_BOOST);
 }
 
 // By colours, made in the order of the pairs: pairs of one colour share no free body, so they may
@@ -191,13 +203,22 @@ static kp_vec3 opening(const kp_rigid_pair *pair, const kp_rigid_point *p, const
   return kp_vec3_add(pair->between, kp_vec3_sub(pb, pa));
 }
 
-// Impulses act at one point of the world, so that no moment is made of nothing: it goes along with
-// the lighter body.
-static void place_arms(kp_rigid_point *p, const kp_rigid_mover *a, const kp_rigid_mover *b) {
+void kp_rigid_place_arms(kp_rigid_point *p, const kp_rigid_mover *a, const kp_rigid_mover *b) {
   kp_vec3 apart = kp_vec3_sub(b->shift, a->shift);
   double share = b->inverse_mass / (a->inverse_mass + b->inverse_mass);
   p->ra = kp_vec3_madd(p->arm_a, share, apart);
   p->rb = kp_vec3_madd(p->arm_b, share - 1.0, apart);
+}
+
+// Swift bodies turn far enough within a step for their masses at a contact to change.
+static bool is_turning(const kp_rigid_mover *m) {
+  return m->is_swift && m->turned > SMALL_TURN;
+}
+
+static void find_masses(kp_rigid_point *p, const kp_rigid_mover *a, const kp_rigid_mover *b) {
+  p->normal_mass = mass_of(mobility(a, b, p, p->normal));
+  // one mass for both directions, or friction would not oppose the motion
+  p->tangent_mass = mass_of(fmax(mobility(a, b, p, p->t1), mobility(a, b, p, p->t2)));
 }
 
 static void prepare_pair(kp_rigid *rigid, kp_rigid_pair *pair) {
@@ -208,11 +229,8 @@ static void prepare_pair(kp_rigid *rigid, kp_rigid_pair *pair) {
   }
   for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
     kp_rigid_point *p = &rigid->points.data[i];
-    place_arms(p, a, b);
-    p->normal_mass = mass_of(mobility(a, b, p, p->normal));
-    // one mass for both directions, or friction would not oppose the motion
-    double k = fmax(mobility(a, b, p, p->t1), mobility(a, b, p, p->t2));
-    p->tangent_mass = mass_of(k);
+    kp_rigid_place_arms(p, a, b);
+    find_masses(p, a, b);
     kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
     p->approach = kp_vec3_dot(dv, p->normal);
   }
@@ -236,6 +254,7 @@ typedef struct pass {
   void (*solve)(const struct pass *pass, kp_rigid_pair *pair);
   const kp_index *order;
   double h;
+  double least_push;  // m/s: what weight brings in a step must be held by thin ones too
   bool use_bias;
   softness free, fixed;
 } pass;
@@ -245,7 +264,10 @@ static void warm_start(const pass *s, kp_rigid_pair *pair) {
   kp_rigid_mover *b = &s->rigid->movers.data[pair->body_b];
   for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
     kp_rigid_point *p = &s->rigid->points.data[i];
-    place_arms(p, a, b);
+    kp_rigid_place_arms(p, a, b);
+    if (is_turning(a) || is_turning(b)) {
+      find_masses(p, a, b);  // they turn
+    }
     kp_vec3 impulse = kp_vec3_scale(p->normal, p->normal_impulse);
     impulse = kp_vec3_madd(impulse, p->t1_impulse, p->t1);
     impulse = kp_vec3_madd(impulse, p->t2_impulse, p->t2);
@@ -290,7 +312,8 @@ static void solve_normal(const pass *s, const kp_rigid_pair *pair, kp_rigid_poin
     bias = separation / s->h;  // may close the gap, no more
   } else if (s->use_bias) {
     const softness *soft = pair->is_on_fixed ? &s->fixed : &s->free;
-    bias = fmax(soft->bias_rate * separation, -def->push_speed * pair->size);
+    double fastest = fmax(def->push_speed * pair->size, s->least_push);
+    bias = fmax(soft->bias_rate * separation, -fastest);
     mass_scale = soft->mass_scale;
     impulse_scale = soft->impulse_scale;
   }
@@ -337,7 +360,10 @@ static void solve_pair(const pass *s, kp_rigid_pair *pair) {
     if (s->use_bias) {
       solve_normal(s, pair, &points[i], a, b);
     } else {
-      place_arms(&points[i], a, b);  // bodies have moved
+      kp_rigid_place_arms(&points[i], a, b);  // bodies have moved
+      if (is_turning(a) || is_turning(b)) {
+        find_masses(&points[i], a, b);
+      }
     }
   }
   if (pair->rolling > 0.0) {
@@ -374,7 +400,10 @@ static void bounce(const pass *s, kp_rigid_pair *pair) {
 static void run_range(int64_t begin, int64_t end, void *context) {
   const pass *s = context;
   for (int64_t k = begin; k < end; ++k) {
-    s->solve(s, &s->rigid->pairs.data[s->order[k]]);
+    kp_rigid_pair *pair = &s->rigid->pairs.data[s->order[k]];
+    if (!pair->is_past) {
+      s->solve(s, pair);
+    }
   }
 }
 
@@ -391,6 +420,12 @@ static void run_pass(pass *s, void (*solve)(const pass *, kp_rigid_pair *)) {
       run_range(0, n, s);
     }
   }
+  // those that were struck on the way, one after the other
+  for (size_t k = s->rigid->n_found; k < s->rigid->pairs.count; ++k) {
+    if (!s->rigid->pairs.data[k].is_past) {
+      s->solve(s, &s->rigid->pairs.data[k]);
+    }
+  }
 }
 
 // ---- moving -------------------------------------------------------------------------------------
@@ -405,20 +440,15 @@ static void speed_up(kp_rigid *rigid, double h) {
   }
 }
 
+// What is left of the sub-step: swift bodies have gone a part of the way.
 static void move(kp_rigid *rigid, const kp_bodies *bodies, double h) {
-  for (size_t b = 0; b + 1 < rigid->movers.count; ++b) {
+  for (kp_index b = 0; b + 1 < (kp_index)rigid->movers.count; ++b) {
     kp_rigid_mover *m = &rigid->movers.data[b];
-    m->shift = kp_vec3_madd(m->shift, h, m->v);
+    kp_rigid_path(rigid, bodies, b, h, m);
+    m->clock = 0.0;
+    m->is_held = false;
     if (m->is_free) {
-      const kp_body *model = &bodies->models.data[b];
-      kp_body_turn(model, &m->turn, &m->w, h);
-      m->inverse_inertia = world_inverse_inertia(&model->inverse_inertia, m->turn);
-    } else {
-      double speed = kp_vec3_length(m->w);
-      if (speed > 0.0) {
-        kp_quat by = kp_quat_from_axis_angle(kp_vec3_scale(m->w, 1.0 / speed), h * speed);
-        m->turn = kp_quat_normalize(kp_quat_mul(by, m->turn));
-      }
+      m->inverse_inertia = kp_rigid_world_inertia(&bodies->models.data[b].inverse_inertia, m->turn);
     }
   }
 }
@@ -458,6 +488,7 @@ kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env) {
   double hertz = fmin(boost * def->contact_frequency, STIFFEST / h);
   pass s = { .rigid = rigid,
              .h = h,
+             .least_push = env->dt * kp_vec3_length(env->simulation.gravity),
              .free = soft(hertz, def->contact_damping, h),
              .fixed = soft(2.0 * hertz, def->contact_damping, h) };
   for (int k = 0; k < rigid->n_substeps; ++k) {
@@ -466,6 +497,9 @@ kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env) {
     s.use_bias = true;
     for (int64_t i = 0; i < def->iterations; ++i) {
       run_pass(&s, solve_pair);
+    }
+    if (def->continuous) {
+      KP_TRY(kp_rigid_guard(rigid, env, h));
     }
     move(rigid, env->bodies, h);
     s.use_bias = false;

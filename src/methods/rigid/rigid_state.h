@@ -3,6 +3,7 @@
 
 #include "geom/bvh.h"
 #include "geom/contact_manifold.h"
+#include "geom/core.h"
 #include "methods/rigid/rigid.h"
 
 // How a shape is met by others.
@@ -23,6 +24,11 @@ typedef struct kp_rigid_part {
   kp_convex convex;
   kp_contact_probes probes;  // what it shows to the fields of others
   kp_vec3 middle, half;      // of its bounds, in shape coordinates
+  kp_core core;              // what may never meet the core of another
+  double swing;              // farthest point of the core from the centre of mass
+  kp_vec3 axis;              // of a slender one with two equal moments, in body axes
+  double across;             // that moment [kg m^2]; 0: none
+  double slim;               // farthest point from the axis
   double size;               // smallest width [m]
   double reach;              // farthest point from the centre of mass
   // at the start of the step
@@ -30,9 +36,11 @@ typedef struct kp_rigid_part {
   kp_convex_at convex_at;
   kp_aabb box;  // grown by what the step may bring
   double grow;
+  bool is_swift;  // may cross its own thickness within the step
 } kp_rigid_part;
 
 #define KP_RIGID_DOMAIN (-1)
+#define KP_RIGID_SWIFT 1.0  // thinnest extents per step: faster ones are met on their way
 
 typedef struct kp_rigid_point {
   kp_vec3 ra, rb;            // from the centres of mass to one point of the world
@@ -60,23 +68,39 @@ typedef struct kp_rigid_pair {
   kp_vec3 rolling_impulse;
   kp_mat3 rolling_mass;
   int color;
+  bool is_past;  // no contact any more
 } kp_rigid_pair;
 
 // A body as the solver sees it.
 typedef struct kp_rigid_mover {
   kp_vec3 v, w;
-  kp_vec3 shift;  // since the start of the step
+  kp_vec3 start;  // where the centre of mass was at the start of the step
+  kp_vec3 shift;  // since then
   kp_quat turn;
   double inverse_mass;
   kp_mat3 inverse_inertia;  // world axes
   kp_vec3 acceleration;     // of gravity, fields and fluids
   kp_vec3 torque;
   bool is_free;
+  // rigid_guard.c
+  double travelled;  // in the step, by its fastest point
+  double turned;     // rad, likewise, but for what is round
+  double clock;      // how far it has come in the sub-step
+  int n_strikes;     // in the sub-step
+  bool is_swift;
+  bool is_held;  // stays where it is for the rest of the sub-step
 } kp_rigid_mover;
 
 typedef struct kp_rigid_candidate {
   kp_index a, b;
 } kp_rigid_candidate;
+
+// Two parts that may meet within the sub-step.
+typedef struct kp_rigid_meeting {
+  kp_index a, b;
+  double time;  // of the first touch; beyond the sub-step: none
+  bool is_stale;
+} kp_rigid_meeting;
 
 struct kp_rigid {
   kp_rigid_def def;
@@ -103,6 +127,14 @@ struct kp_rigid {
   kp_field *place;                    // m, in the axes of the free body
   double sub_dt;                      // s
   int n_substeps;
+  // continuous collision: pairs beyond n_found were struck within the step, and hold to its end
+  size_t n_found;
+  KP_ARRAY(kp_index) part_of;  // of each body
+  KP_ARRAY(kp_rigid_meeting) meetings;
+  KP_ARRAY(kp_index) swift;    // parts
+  KP_ARRAY(kp_index) changed;  // bodies that were struck in the sub-step
+  int64_t n_strikes;           // since the start of the run, for reports
+  int64_t n_held;
 };
 
 // ---- rigid_contacts.c
@@ -119,7 +151,36 @@ KP_NODISCARD kp_result kp_rigid_find_contacts(kp_rigid *rigid, kp_env *env);
 // Impulses from the forces of the last step, for sub-steps of sub_dt; and what the next will find.
 KP_NODISCARD kp_result kp_rigid_recall_contacts(kp_rigid *rigid);
 KP_NODISCARD kp_result kp_rigid_store_contacts(kp_rigid *rigid);
+// Where two parts touch, or are nearer than `reach`, as they are placed.
+KP_NODISCARD kp_result kp_rigid_meet(kp_rigid *rigid, const kp_rigid_part *a,
+                                     const kp_rigid_part *b, double reach, kp_manifold *m);
+// What two surfaces do to each other; no points yet.
+kp_rigid_pair kp_rigid_pair_of(const kp_rigid *rigid, kp_env *env, kp_rigid_candidate c);
+// A point of contact of two parts with centres at xa and xb.
+kp_rigid_point kp_rigid_point_of(const kp_rigid *rigid, const kp_rigid_pair *pair,
+                                 const kp_contact_point *from, kp_vec3 xa, kp_vec3 xb);
+// Growth of a part's box about where it is.
+kp_aabb kp_rigid_box_of(const kp_rigid_part *part, double grow);
 
 // ---- rigid_solver.c
 
 KP_NODISCARD kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env);
+kp_mat3 kp_rigid_world_inertia(const kp_mat3 *local, kp_quat q);
+// Impulses act at one point of the world, so that no moment is made of nothing: it goes along with
+// the lighter body.
+void kp_rigid_place_arms(kp_rigid_point *p, const kp_rigid_mover *a, const kp_rigid_mover *b);
+
+// ---- rigid_guard.c
+
+// Swift bodies through the sub-step of length h, from one touch to the next; others are left to
+// the rest of it (clock).
+KP_NODISCARD kp_result kp_rigid_guard(kp_rigid *rigid, kp_env *env, double h);
+// Where a body is `time` into the sub-step if nothing happens to it.
+void kp_rigid_path(const kp_rigid *rigid, const kp_bodies *bodies, kp_index body, double time,
+                   kp_rigid_mover *out);
+
+// ---- rigid_strike.c
+
+// Two bodies hit each other at the first `n` points of a pair, with friction and restitution: what
+// that does to their velocities. The relative motion never gains energy.
+void kp_rigid_strike(kp_rigid *rigid, kp_rigid_pair *pair, kp_index n);
