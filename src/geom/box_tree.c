@@ -123,20 +123,30 @@ void kp_box_tree_destroy(kp_box_tree *tree) {
   *tree = (kp_box_tree){ 0 };
 }
 
+#define WAYS 4  // of a reduction: one by one, each waits for the last
+
 static float least_of(const float v[KP_BOX_LANES]) {
-  float least = v[0];
-  for (int l = 1; l < KP_BOX_LANES; ++l) {
-    least = v[l] < least ? v[l] : least;
+  float least[WAYS] = { v[0], v[1], v[2], v[3] };
+  for (int l = WAYS; l < KP_BOX_LANES; l += WAYS) {
+    for (int k = 0; k < WAYS; ++k) {
+      least[k] = v[l + k] < least[k] ? v[l + k] : least[k];
+    }
   }
-  return least;
+  float even = least[2] < least[0] ? least[2] : least[0];
+  float odd = least[3] < least[1] ? least[3] : least[1];
+  return odd < even ? odd : even;
 }
 
 static float most_of(const float v[KP_BOX_LANES]) {
-  float most = v[0];
-  for (int l = 1; l < KP_BOX_LANES; ++l) {
-    most = v[l] > most ? v[l] : most;
+  float most[WAYS] = { v[0], v[1], v[2], v[3] };
+  for (int l = WAYS; l < KP_BOX_LANES; l += WAYS) {
+    for (int k = 0; k < WAYS; ++k) {
+      most[k] = v[l + k] > most[k] ? v[l + k] : most[k];
+    }
   }
-  return most;
+  float even = most[2] > most[0] ? most[2] : most[0];
+  float odd = most[3] > most[1] ? most[3] : most[1];
+  return odd > even ? odd : even;
 }
 
 static void refit_leaf(kp_box_tree *tree, kp_index i, bool only_marked) {
