@@ -14,6 +14,7 @@
 #define MOST_RECEDE 3.0    // insets
 #define STACK_SIZE 512     // of pairs of nodes: both trees together are less than half as deep
 #define INSIDE 1e-9        // weights of what is no rim
+#define MOST_LEAN 0.8      // cosine: a feature that leans by more is met as its core is
 #define ALSO_NEAREST 0.02  // insets
 #define LEAST_THIN 0.02    // of the smallest width: sharp rims are no walls
 
@@ -366,6 +367,8 @@ typedef struct two {
 typedef struct feature_gap {
   kp_vec3 from, to;              // on A and on B
   kp_vec3 from_outer, to_outer;  // the same on the surfaces
+  kp_vec3 axis;                  // of the features on the surfaces, either way; 0: none
+  bool is_to_corner;             // the place on B is a corner: the other is its foot
   double distance;
   bool is_inside;  // of a face, or of two edges: no rim of a neighbour is nearer
   uint32_t feature;
@@ -385,11 +388,18 @@ static void found_gap(pair_search *s, const feature_gap *f) {
   if (!(f->distance > 0.0) || s->result != KP_OK || (!f->is_inside && f->distance > s->nearest)) {
     return;
   }
+  // cores of faces may lean a little, since corners recede by more than edges: the surface is asked
   kp_vec3 n = kp_vec3_scale(kp_vec3_sub(f->to, f->from), 1.0 / f->distance);
+  double length = kp_vec3_length(f->axis);
+  double along = length > 0.0 ? kp_vec3_dot(f->axis, n) / length : 0.0;
+  if (f->is_inside && fabs(along) > MOST_LEAN) {
+    n = kp_vec3_scale(f->axis, copysign(1.0 / length, along));
+  }
   double round_a = s->a->skin_round + (s->a->outer == NULL ? s->a->inset : 0.0);
   double round_b = s->b->skin_round + (s->b->outer == NULL ? s->b->inset : 0.0);
   double apart = kp_vec3_dot(kp_vec3_sub(f->to_outer, f->from_outer), n);
-  kp_vec3 p = kp_vec3_madd(f->from_outer, 0.5 * (apart + round_a - round_b), n);
+  kp_vec3 foot = f->is_to_corner ? kp_vec3_madd(f->to_outer, -apart, n) : f->from_outer;
+  kp_vec3 p = kp_vec3_madd(foot, 0.5 * (apart + round_a - round_b), n);
   kp_contact_point point = {
     .position = kp_vec3_add(s->at->at.origin, kp_quat_rotate(s->at->at.turn, p)),
     .normal = kp_quat_rotate(s->at->at.turn, n),
@@ -407,6 +417,10 @@ static kp_vec3 on_face(const kp_vec3 x[3], const double w[4]) {
   return kp_vec3_madd(kp_vec3_madd(kp_vec3_scale(x[0], -w[0]), -w[1], x[1]), -w[2], x[2]);
 }
 
+static kp_vec3 face_axis(const kp_vec3 x[3]) {
+  return kp_vec3_cross(kp_vec3_sub(x[1], x[0]), kp_vec3_sub(x[2], x[0]));
+}
+
 static bool is_face_inside(const double w[4]) {
   return w[0] < -INSIDE && w[1] < -INSIDE && w[2] < -INSIDE;
 }
@@ -419,6 +433,8 @@ static void face_and_corner(pair_search *s, const two *t, int i) {
                     .to = t->q[i],
                     .from_outer = on_face(t->p_outer, w),
                     .to_outer = t->q_outer[i],
+                    .axis = face_axis(t->p_outer),
+                    .is_to_corner = true,
                     .distance = sqrt(d2),
                     .is_inside = is_face_inside(w) };
   f.feature = mix((uint32_t)t->ta, 2u * (uint32_t)s->b->skin.triangles[t->tb].v[i] + 1u);
@@ -433,6 +449,7 @@ static void corner_and_face(pair_search *s, const two *t, int i) {
                     .to = on_face(t->q, w),
                     .from_outer = t->p_outer[i],
                     .to_outer = on_face(t->q_outer, w),
+                    .axis = face_axis(t->q_outer),
                     .distance = sqrt(d2),
                     .is_inside = is_face_inside(w) };
   f.feature = mix((uint32_t)t->tb, 2u * (uint32_t)s->a->skin.triangles[t->ta].v[i]);
@@ -456,6 +473,8 @@ static void edge_and_edge(pair_search *s, const two *t, int i, int j) {
     .to = kp_vec3_madd(kp_vec3_scale(t->q[j], w[2]), w[3], t->q[j2]),
     .from_outer = kp_vec3_madd(kp_vec3_scale(t->p_outer[i], -w[0]), -w[1], t->p_outer[i2]),
     .to_outer = kp_vec3_madd(kp_vec3_scale(t->q_outer[j], w[2]), w[3], t->q_outer[j2]),
+    .axis = kp_vec3_cross(kp_vec3_sub(t->p_outer[i2], t->p_outer[i]),
+                          kp_vec3_sub(t->q_outer[j2], t->q_outer[j])),
     .distance = sqrt(d2),
     .is_inside = w[0] < -INSIDE && w[1] < -INSIDE && w[2] > INSIDE && w[3] > INSIDE,
   };
