@@ -218,6 +218,17 @@ static kp_result solve_hairs(kp_world *world, kp_deform *d) {
   return KP_OK;
 }
 
+// What parts as stiff as rounding bears are given after a solve, of impulses along a diagonal.
+static kp_result carry_parts(kp_deform *d) {
+  for (size_t g = 0; g < d->groups.count; ++g) {
+    int64_t n = 3 * d->groups.data[g].nodes.n;
+    KP_TRY(kp_vector_fill(n, 1e-4, &d->right));
+    KP_TRY(kp_vector_fill(n, 1e-3, &d->change));
+    KP_TRY(kp_deform_carry(d, &d->groups.data[g], 1e-3));
+  }
+  return KP_OK;
+}
+
 // How far hairs are stretched is asked by nobody in a step.
 static kp_result measure_hairs(kp_world *world) {
   for (size_t s = 0; s < world->systems.count; ++s) {
@@ -228,6 +239,7 @@ static kp_result measure_hairs(kp_world *world) {
       KP_TRY(d->parts.data[p].segments.n > 0 ? kp_hair_strain(d, p, &strain) : KP_OK);
     }
     KP_TRY(is_it ? solve_hairs(world, d) : KP_OK);
+    KP_TRY(is_it ? carry_parts(d) : KP_OK);
   }
   return KP_OK;
 }

@@ -261,7 +261,7 @@ static void assert_fold_throws_its_shadow(kp_render_method method) {
   kp_render_def def = yarn_def(SIZE);
   def.camera_position = kp_vec3_make(0.0, 0.5, 1.4);
   def.sun = kp_vec3_make(0.0, 1.0, 0.2);
-  def.method = method;
+  def.method = (int)method;
   kp_picture lower = draw(&sheets[0].lines, 1, &def), upper = draw(&sheets[1].lines, 1, &def);
   kp_render_lines both[2] = { sheets[0].lines, sheets[1].lines };
   kp_picture folded = draw(both, 2, &def);

@@ -369,6 +369,57 @@ static void test_momentum(void **state) {
   }
 }
 
+// Masses that stiffness hides from rounding: a body that is as stiff as can be falls and keeps its
+// momentum, where the residual of the solve is larger than its weight. Its steps are cut to those
+// that see the masses, and it stays whole.
+static void test_stiff_fall(void **state) {
+  (void)state;
+  const double young[] = { 1e8, 1e10, 1e12 };
+  for (size_t k = 0; k < sizeof young / sizeof young[0]; ++k) {
+    kp_test_settings s = space(9.81);
+    kp_solids_def solids = kp_default_solids_def();
+    kp_soft_def def =
+        soft_def(KP_SOFT_ELASTIC, kp_vec3_make(-0.2, -0.1, -0.1), kp_vec3_make(0.2, 0.1, 0.1), 0.1);
+    def.young = young[k];
+    def.velocity = kp_vec3_make(0.5, 0.0, 0.0);
+    kp_world *world = make_world(&s, &solids, &def, NULL, 0);
+    kp_deform *d = kp_test_deform(world);
+    double longest = kp_deform_rounding_step(d, &d->parts.data[0]);
+    double dt = fmin(longest, 0.01), time = 0.0;
+    for (int step = 0; step < 40; ++step, time += dt) {
+      assert_ok(kp_world_step(world, dt, NULL));
+    }
+    kp_population_stats end = kp_test_stats(world, "body");
+    double p = end.mass * 9.81 * time;
+    assert_true(fabs(end.momentum.y + p) < 1e-5 * p);
+    assert_true(fabs(end.momentum.x - 0.5 * end.mass) < 1e-5 * p);
+    assert_true(fabs(end.momentum.z) < 1e-5 * p);
+    double falling = 0.5 * end.mass * (0.25 + 9.81 * time * 9.81 * time);
+    assert_true(fabs(end.kinetic_energy - falling) < 1e-4 * falling);
+    kp_world_destroy(&world);
+  }
+}
+
+// Steps that are told are taken, as long as they may be: momentum is kept even so.
+static void test_stiff_told_steps(void **state) {
+  (void)state;
+  kp_test_settings s = space(9.81);
+  kp_solids_def solids = kp_default_solids_def();
+  solids.dt = 0.01;
+  kp_soft_def def =
+      soft_def(KP_SOFT_ELASTIC, kp_vec3_make(-0.2, -0.1, -0.1), kp_vec3_make(0.2, 0.1, 0.1), 0.1);
+  def.young = 1e12;
+  kp_world *world = make_world(&s, &solids, &def, NULL, 0);
+  for (int step = 0; step < 10; ++step) {
+    assert_ok(kp_world_step(world, 0.01, NULL));
+  }
+  kp_population_stats end = kp_test_stats(world, "body");
+  double p = end.mass * 9.81 * 0.1;
+  assert_true(fabs(end.momentum.y + p) < 1e-4 * p);
+  assert_true(fabs(end.momentum.x) + fabs(end.momentum.z) < 1e-4 * p);
+  kp_world_destroy(&world);
+}
+
 // ---- explicit steps as long as the bound allows -------------------------------------------------
 
 static void test_explicit_limit(void **state) {
@@ -560,6 +611,7 @@ int main(void) {
     cmocka_unit_test(test_rest),           cmocka_unit_test(test_patch),
     cmocka_unit_test(test_hooke),          cmocka_unit_test(test_beam),
     cmocka_unit_test(test_inverted),       cmocka_unit_test(test_momentum),
+    cmocka_unit_test(test_stiff_fall),     cmocka_unit_test(test_stiff_told_steps),
     cmocka_unit_test(test_explicit_limit), cmocka_unit_test(test_same_bits),
     cmocka_unit_test(test_blocks),         cmocka_unit_test(test_wide_rows),
   };

@@ -90,7 +90,7 @@ KP_FN void flow_coefficients_open(const flow_coefficients_args *a, int64_t first
     int r = right[i] & KP_CELL_KIND;
     int is_wet = (l == KP_CELL_FLUID) | (r == KP_CELL_FLUID);
     int is_shut = (l == KP_CELL_SOLID) | (r == KP_CELL_SOLID);
-    out[i] = is_wet & !is_shut ? inverse_density : (kp_real)0;
+    out[i] = (is_wet & !is_shut) ? inverse_density : (kp_real)0;
   }
   if (field != NULL) {
     KP_INDEPENDENT

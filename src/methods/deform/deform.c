@@ -1,4 +1,5 @@
 // The system of all deformables: its life, the loop of a sub-step, and what it tells.
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -64,6 +65,7 @@ static kp_result setup(kp_deform *d, kp_env *env, kp_part *const *parts, size_t 
                        const kp_pin_def *pins, size_t n_pins) {
   KP_TRY(kp_deform_doubt(d, env, parts, n_parts));
   KP_TRY(kp_deform_join(d, env, parts, n_parts));
+  kp_deform_doubt_stiffness(d, env);
   KP_TRY(kp_deform_make_pins(d, env, pins, n_pins));
   KP_TRY(kp_deform_make_contact(d, env));
   KP_TRY(kp_deform_bodies_create(d, env));
@@ -111,6 +113,12 @@ static kp_result strain_rate(kp_deform *d, double *out) {
   return KP_OK;
 }
 
+double kp_deform_rounding_step(const kp_deform *d, const kp_deform_part *part) {
+  double rounding = sizeof(kp_real) == sizeof(float) ? FLT_EPSILON : DBL_EPSILON;
+  bool has_solve = kp_schemes[part->scheme].is_implicit && d->hair.locks[part->scheme].n == 0;
+  return has_solve ? part->period / sqrt(rounding) : HUGE_VAL;
+}
+
 // Of an inner step: what explicit springs bear, and how much springs may change in it (S76).
 static double inner_limit(kp_deform *d, kp_env *env) {
   if (!isnan(d->def.dt)) {
@@ -123,6 +131,9 @@ static double inner_limit(kp_deform *d, kp_env *env) {
     // the limit of a single spring is 2/omega
     double share = d->def.cfl > 0.0 ? d->def.cfl : EXPLICIT_SHARE;
     limit = is_implicit && !(d->def.cfl > 0.0) ? limit : fmin(limit, share * group->limit);
+  }
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    limit = fmin(limit, kp_deform_rounding_step(d, &d->parts.data[p]));
   }
   double rate = 0.0;
   if (strain_rate(d, &rate) == KP_OK && rate > 0.0) {

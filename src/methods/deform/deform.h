@@ -44,6 +44,7 @@ typedef struct kp_deform_part {
   double strength_now;  // factor of all stiffness in this inner step
   kp_part_surface surface;
   double particle_radius;  // m; 0: nodes are no spheres
+  double period;           // s, over 2 pi: of the node that swings slowest on its elements
 } kp_deform_part;
 
 // All parts of one scheme.
@@ -267,6 +268,10 @@ typedef struct kp_deform_stage {
 KP_NODISCARD kp_result kp_deform_solve(kp_deform *deform, kp_env *env, const kp_deform_group *group,
                                        const kp_deform_stage *stage);
 
+// The longest step whose implicit solve still sees the masses of a part beside rounding [s]. A few
+// nodes that are stiffer than the others, as at edges that are almost flat, do not count.
+double kp_deform_rounding_step(const kp_deform *deform, const kp_deform_part *part);
+
 // How far ahead implicit springs of a group look in this step [s].
 double kp_deform_look_ahead(const kp_deform *deform, const kp_deform_group *group);
 
@@ -275,6 +280,10 @@ KP_NODISCARD kp_result kp_deform_explicit(kp_deform *deform, kp_env *env,
                                           const kp_deform_group *group, kp_buffer v[3], double h,
                                           kp_buffer out[3]);
 
+// Gives deform->change, the solution of a solve over h, the momentum of the impulses in
+// deform->right, part by part where nothing is held. See deform_whole.c.
+KP_NODISCARD kp_result kp_deform_carry(kp_deform *deform, const kp_deform_group *group, double h);
+
 // out = v + d, d a vector of the solver, along the axes that are not held.
 KP_NODISCARD kp_result kp_deform_kick(kp_deform *deform, const kp_deform_group *group,
                                       kp_buffer v[3], kp_buffer *change, kp_buffer out[3]);
@@ -282,6 +291,9 @@ KP_NODISCARD kp_result kp_deform_kick(kp_deform *deform, const kp_deform_group *
 // Warns of what the scene cannot mean; KP_ERROR_SCENE for a part outside the domain.
 KP_NODISCARD kp_result kp_deform_doubt(const kp_deform *deform, const kp_env *env,
                                        kp_part *const *parts, size_t n_parts);
+
+// Warns of parts whose stiffness hides their masses from rounding, once they are joined.
+void kp_deform_doubt_stiffness(const kp_deform *deform, const kp_env *env);
 
 // Normals, drag and wind at the nodes, once per inner step.
 KP_NODISCARD kp_result kp_deform_weather(kp_deform *deform, kp_env *env);

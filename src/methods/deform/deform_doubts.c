@@ -1,6 +1,6 @@
 // What a scene says of its deformables that cannot be meant: parts that start beyond closed faces
-// or inside bodies, and wind that nothing feels. Steps would bring all of it to an end without a
-// word, so it is said before the first one.
+// or inside bodies, wind that nothing feels, and stiffness that hides masses from rounding. Steps
+// would bring all of it to an end without a word, so it is said before the first one.
 #include <math.h>
 
 #include "base/log.h"
@@ -79,4 +79,32 @@ kp_result kp_deform_doubt(const kp_deform *d, const kp_env *env, kp_part *const 
   }
   doubt_wind(env, parts, n_parts);
   return KP_OK;
+}
+
+// Beside stiffness k a float sees a mass m in steps of h while k h^2/m is below 1/FLT_EPSILON.
+void kp_deform_doubt_stiffness(const kp_deform *d, const kp_env *env) {
+  const char *precision = sizeof(kp_real) == sizeof(float) ? "single" : "double";
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    const kp_deform_part *part = &d->parts.data[p];
+    const char *key = part->solids.n > 0 ? "young" : "stiffness";
+    double most = kp_deform_rounding_step(d, part);
+    double wanted = isnan(d->def.dt) ? env->simulation.dt_max : d->def.dt;
+    double share = (most / wanted) * (most / wanted);
+    if (share >= 1.0) {
+      continue;
+    }
+    if (isnan(d->def.dt)) {
+      kp_log(KP_LOG_WARN, "solids",
+             "\"%s\": steps are cut to %.2g s, since its %s is more than %s precision holds beside "
+             "its masses in steps of %.2g s; %.2g times that %s needs no cut",
+             part->name, most, key, precision, wanted, share, key);
+    } else {
+      kp_log(
+          KP_LOG_WARN, "solids",
+          "\"%s\": its %s is more than %s precision holds beside its masses in steps of "
+          "solids.dt = %.2g s, and may make it drift or break; %.2g s, or %.2g times that %s, are "
+          "safe",
+          part->name, key, precision, wanted, most, share, key);
+    }
+  }
 }

@@ -414,13 +414,18 @@ static kp_result solve_plainly(system_of *s, bool has_hair) {
 // Whether masses are still seen beside the stiffness, which is (2 h/limit)^2 times as large. If
 // not, a guess is worse than none, because what rounding leaves of its forces moves the nodes, and
 // only differences of velocities keep what moves as a whole.
-static bool is_within_rounding(const system_of *s) {
+static double rounding_over_mass(const system_of *s) {
   double rounding = sizeof(kp_real) == sizeof(float) ? FLT_EPSILON : DBL_EPSILON;
   double ratio = 2.0 * s->h / s->group->limit;
-  return rounding * ratio * ratio < 1.0;
+  return rounding * ratio * ratio;
 }
 
-#define LOST 0.1  // of the right side: a residual that is no answer
+static bool is_within_rounding(const system_of *s) {
+  return rounding_over_mass(s) < 1.0;
+}
+
+#define LOST 0.1     // of the right side: a residual that is no answer
+#define DRIFTS 1e-3  // rounding over mass from which on bodies drift that should not
 
 // The system of a group of any elements, and its solution.
 static kp_result solve_elements(system_of *s, const kp_deform_stage *stage) {
@@ -483,6 +488,7 @@ kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *grou
     return kp_hair_solve(d, env, group, stage);
   }
   KP_TRY(is_banded ? solve_bands(&s, stage) : solve_elements(&s, stage));
+  KP_TRY(rounding_over_mass(&s) > DRIFTS ? kp_deform_carry(d, group, s.h) : KP_OK);
   d->iterations += d->pcg.report.iterations;
   KP_TRY(keep_answer(&s, stage->which));
   return kp_deform_kick(d, group, stage->v, &d->change, stage->out);

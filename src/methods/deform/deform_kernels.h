@@ -697,6 +697,46 @@ KP_FN void deform_sums(int64_t e, const deform_sums_args *g, double *v) {
   v[13] = isfinite(speed2 + p[0] + p[1] + p[2]) ? 0.0 : 1.0;
 }
 
+// ---- what moves as a whole (deform_whole.c)
+
+// Of a part: mass as the solve has it, b - m u, and 1 where a node is held.
+typedef struct deform_whole_args {
+  int64_t first;
+  double h;
+  const kp_real *mass, *slow;
+  const uint8_t *hold;
+  const kp_real *cx, *cy, *cz;  // contact normals
+  deform_in b, u;
+} deform_whole_args;
+
+#define DEFORM_WHOLE 5
+#define DEFORM_WHOLE_OPS KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_MAX
+
+KP_FN void deform_whole(int64_t e, const deform_whole_args *g, double *v) {
+  int64_t i = g->first + e;
+  double m = (double)g->mass[i] + g->h * (double)g->slow[i];
+  v[0] = m;
+  v[1] = (double)g->b.x[g->b.o + i] - m * (double)g->u.x[g->u.o + i];
+  v[2] = (double)g->b.y[g->b.p + i] - m * (double)g->u.y[g->u.p + i];
+  v[3] = (double)g->b.z[g->b.q + i] - m * (double)g->u.z[g->u.q + i];
+  bool is_held = g->hold[i] != 0 || g->cx[i] != 0 || g->cy[i] != 0 || g->cz[i] != 0;
+  v[4] = is_held ? 1.0 : 0.0;
+}
+
+// u += speed
+typedef struct deform_carry_args {
+  int64_t first;
+  kp_real speed[3];
+  deform_out u;
+} deform_carry_args;
+
+KP_FN void deform_carry(int64_t e, const deform_carry_args *g) {
+  int64_t i = g->first + e;
+  g->u.x[g->u.o + i] += g->speed[0];
+  g->u.y[g->u.p + i] += g->speed[1];
+  g->u.z[g->u.q + i] += g->speed[2];
+}
+
 // ---- contact
 
 typedef struct deform_give_args {
@@ -729,6 +769,8 @@ KP_FN void deform_give(int64_t i, const deform_give_args *g) {
   POINT(deform, release)                                                                           \
   POINT(deform, forget)                                                                            \
   POINT(deform, normal)                                                                            \
+  POINT(deform, carry)                                                                             \
+  REDUCE(deform, whole, DEFORM_WHOLE_OPS)                                                          \
   REDUCE(deform, strain_rate, KP_REDUCE_MAX)                                                       \
   REDUCE(deform, energy, KP_REDUCE_SUM)                                                            \
   REDUCE(deform, sums, DEFORM_SUMS_OPS)

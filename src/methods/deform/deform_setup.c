@@ -451,14 +451,16 @@ static void find_limits(kp_deform *d, const kp_part **order) {
         damp.data[e->b] += e->damping;
       }
       kp_deform_tet_limits(part, stiff.data, damp.data);
-      double limit = HUGE_VAL;
+      double limit = HUGE_VAL, period = 0.0;
       for (size_t i = 0; i < n; ++i) {
         double m = part->mass.data[i];
         double omega = sqrt(2.0 * stiff.data[i] / m);
+        period = fmax(period, omega > 0.0 ? 1.0 / omega : HUGE_VAL);
         // damped oscillator: dt < 2 (sqrt(1 + z^2) - z)/omega with z = c/(2 m omega)
         double z = omega > 0.0 ? damp.data[i] / (m * omega) : 0.0;
         limit = omega > 0.0 ? fmin(limit, 2.0 * (sqrt(1.0 + z * z) - z) / omega) : limit;
       }
+      d->parts.data[p].period = period;
       for (size_t g = 0; g < d->groups.count; ++g) {
         kp_deform_group *group = &d->groups.data[g];
         group->limit = group->scheme == part->scheme ? fmin(group->limit, limit) : group->limit;

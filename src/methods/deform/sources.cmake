@@ -16,6 +16,7 @@ kp_sources(
   deform_sweep_rows.c
   deform_tets.c
   deform_wind.c
+  deform_whole.c
   hair.c
   hair_links.c
   hair_params.c

@@ -409,7 +409,7 @@ KP_FN void flip_group_near(flip_group *s, int n, const kp_mac_view *g, const fli
     kp_real fastest = flip_largest(v);
     int is_far = flip_is_far(left, fastest, flip_largest(bend));
     kp_real reach = flip_reach(left * fastest, left * flip_largest(bend));
-    s->first[i] = is_far & !s->is_out[i] ? -reach : (kp_real)0;
+    s->first[i] = (is_far & !s->is_out[i]) ? -reach : (kp_real)0;
   }
   for (int c = 0; c < 3; ++c) {
     for (int i = 0; i < n; ++i) {

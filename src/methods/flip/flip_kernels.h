@@ -343,7 +343,7 @@ KP_FN void flip_store_component(const flip_gather_args *a, int c, int64_t at, in
   KP_INDEPENDENT
   for (int i = 0; i < n; ++i) {
     kp_real whole = (w[i] > 0) & is_last ? w[i] : (kp_real)1;
-    kp_real share = (w[i] > 0) | !is_last ? m[i] : (kp_real)0;
+    kp_real share = ((w[i] > 0) | !is_last) ? m[i] : (kp_real)0;
     out[i] = share / whole;
   }
 }
@@ -649,7 +649,7 @@ KP_FN void flip_excess_part(int64_t first, int64_t end, const flip_excess_args *
       least = flip_least(a->fill, a->flags, at + g->slab, least);
     }
     kp_real e = a->share * (a->fill[at] - 1);
-    e = (e < 0) & (least < (kp_real)0.5) ? (kp_real)0 : e;
+    e = ((e < 0) & (least < (kp_real)0.5)) ? (kp_real)0 : e;
     // rounding is no excess: a solver cannot do anything about it
     e = e * e < (kp_real)1e-8 ? (kp_real)0 : e;
     // by right: only a crowd counts
