@@ -34,6 +34,7 @@
 #include "methods/deform/deform_bodies_kernels.h"
 #include "methods/deform/deform_kernels.h"
 #include "methods/deform/deform_levels_kernels.h"
+#include "methods/deform/deform_poly_kernels.h"
 #include "methods/deform/deform_sweep_kernels.h"
 #include "methods/deform/deform_tets_kernels.h"
 #include "methods/deform/fabric_kernels.h"
@@ -113,6 +114,7 @@
   FABRIC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   DEFORM_LEVELS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
+  DEFORM_POLY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   DEFORM_SWEEP_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   DEFORM_TETS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
@@ -136,9 +138,11 @@
   YARN_KERNELS(POINT, REDUCE, ROW, PAIR)
 
 KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
+DEFORM_POLY_TEAM_KERNELS(KP_DECLARE_TEAM)
 
 #define ENTRY(mod, name) &mod##_##name##_kernel,
 #define ENTRY_MORE(mod, name, ...) &mod##_##name##_kernel,
 
-const kp_kernel *const kp_kernel_list[] = { KERNELS(ENTRY, ENTRY_MORE, ENTRY, ENTRY_MORE) };
+const kp_kernel *const kp_kernel_list[] = { KERNELS(ENTRY, ENTRY_MORE, ENTRY, ENTRY_MORE)
+                                                DEFORM_POLY_TEAM_KERNELS(ENTRY) };
 const size_t kp_n_kernels = sizeof kp_kernel_list / sizeof kp_kernel_list[0];

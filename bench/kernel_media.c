@@ -392,6 +392,7 @@ const kp_kernel_medium kp_kernel_media[] = {
   { "fire", add_fire, NULL },
   { "solids", kp_kernel_add_solids, kp_kernel_bend_solids },
   { "sheets", kp_kernel_add_sheets, kp_kernel_bend_solids },
+  { "hubs", kp_kernel_add_hubs, kp_kernel_bend_solids },
   { "fire of vortices", add_vortex_fire, NULL },
   { "fire of vortices in cells", add_vortices_in_cells, NULL },
   { "burning gas", kp_kernel_add_gas, NULL },

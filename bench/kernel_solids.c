@@ -197,6 +197,33 @@ kp_result kp_kernel_add_sheets(kp_world *world, int64_t particles) {
   return add_bodies(world);
 }
 
+// Bodies of edges and a solid, solved in one launch. What is compared are the vectors that a whole
+// solve leaves, and the residual of a solve to many digits would be the roundings of its start: a
+// few iterations, in which it falls a little, leave digits to compare.
+kp_result kp_kernel_add_hubs(kp_world *world, int64_t particles) {
+  kp_domain_def domain = kp_default_domain_def();
+  domain.min = kp_vec3_make(-2, -2, -2);
+  domain.max = kp_vec3_make(2, 2, 2);
+  KP_TRY(kp_world_set_domain(world, &domain));
+  kp_solids_def solids = kp_default_solids_def();
+  solids.solver = KP_SOLVER_POLYNOMIAL;
+  solids.tolerance = 0.05;
+  KP_TRY(kp_world_set_solids(world, &solids));
+  for (int k = 0; k < 3; ++k) {
+    bool is_solid = k == 2;
+    kp_soft_def soft = kp_default_soft_def();
+    snprintf(soft.name, sizeof soft.name, "soft-%d", k);
+    soft.model = is_solid ? KP_SOFT_ELASTIC : KP_SOFT_EDGES;
+    soft.scheme = is_solid ? KP_SCHEME_NEWMARK : KP_SCHEME_BACKWARD_EULER;
+    soft.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE, .radius = k == 1 ? 0.15 : 0.2 };
+    soft.position = kp_vec3_make(0.5 * k - 0.5, 0.5, 0.0);
+    soft.spacing = is_solid ? fmax(0.3 / cbrt((double)particles / 4.0), 0.02)
+                            : fmin(fmax(1.4 / sqrt((double)particles), 0.01), 0.03);
+    KP_TRY(kp_world_add_soft(world, &soft));
+  }
+  return add_bodies(world);
+}
+
 // In a step of this world hairs never have a scheme for themselves and so are not solved alone, nor
 // by products of their own.
 static kp_result solve_hairs(kp_world *world, kp_deform *d) {

@@ -26,6 +26,7 @@ KP_NODISCARD kp_result kp_kernel_add_gas(kp_world *world, int64_t particles);
 // Fills an empty world with a flow of about so many cells and takes a few steps of it.
 KP_NODISCARD kp_result kp_kernel_add_solids(kp_world *world, int64_t particles);
 KP_NODISCARD kp_result kp_kernel_add_sheets(kp_world *world, int64_t particles);
+KP_NODISCARD kp_result kp_kernel_add_hubs(kp_world *world, int64_t particles);
 KP_NODISCARD kp_result kp_kernel_bend_solids(kp_world *world);
 KP_NODISCARD kp_result kp_kernel_flow(kp_world *world, int64_t cells);
 

@@ -717,6 +717,13 @@ typedef enum kp_body_triangles {
   KP_TRIANGLES_ALL,  // of free ones too, at short steps while they are near
 } kp_body_triangles;
 
+// How the systems of implicit steps of deformables are solved.
+typedef enum kp_solids_solver {
+  KP_SOLVER_AUTO,        // polynomial on a card where launches bound the sweeps, else sweeps
+  KP_SOLVER_SWEEPS,      // conjugate gradients between Gauss-Seidel sweeps by colours
+  KP_SOLVER_POLYNOMIAL,  // conjugate gradients with a polynomial of the matrix, in one launch
+} kp_solids_solver;
+
 // Settings of all deformables of a world: solids { }.
 typedef struct kp_solids_def {
   uint32_t cookie;
@@ -729,6 +736,7 @@ typedef struct kp_solids_def {
   bool turns;          // stretched springs resist being turned implicitly too
   double tolerance;    // of the implicit solve, relative
   int64_t iterations;  // at most
+  int solver;          // kp_solids_solver
   double repulsion;    // k of surfaces that come near [N/m]
   bool history;        // pairs remember their side
   int64_t attempts;    // passes over collisions before zones are made rigid

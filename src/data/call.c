@@ -63,6 +63,8 @@ kp_result kp_call_perform(const kp_call_event *event) {
     return kp_reduce(event->backend, kernel, event->n, event->call->args, event->values);
   case KP_KERNEL_PAIR:
     return kp_pairs(event->backend, kernel, event->job, event->call->args);
+  case KP_KERNEL_TEAM:
+    return kp_team_launch(event->backend, kernel, event->n, event->call->args);
   case KP_KERNEL_ROW:
     return kp_rows(event->backend, kernel, event->segments, event->n, event->call->args);
   }
@@ -94,6 +96,11 @@ kp_result kp_call_rows(kp_backend *backend, kp_call *call, kp_buffer *segments, 
   KP_TRY(kp_buffer_get(segments, KP_SIDE_DEVICE, KP_ACCESS_READ, &device));
   return start(&(kp_call_event){
       .backend = backend, .call = call, .n = n, .list = segments, .segments = device });
+}
+
+kp_result kp_call_team(kp_backend *backend, kp_call *call, int64_t n_tiles) {
+  KP_ASSERT(call->kernel->kind == KP_KERNEL_TEAM);
+  return start(&(kp_call_event){ .backend = backend, .call = call, .n = n_tiles });
 }
 
 kp_result kp_call_pairs(kp_backend *backend, kp_call *call, struct kp_pair_job *job) {

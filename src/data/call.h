@@ -50,6 +50,8 @@ KP_NODISCARD kp_result kp_call_reduce(kp_backend *backend, kp_call *call, int64_
 // A ROW kernel over the first n of a list of kp_row_segment.
 KP_NODISCARD kp_result kp_call_rows(kp_backend *backend, kp_call *call, kp_buffer *segments,
                                     int64_t n);
+// A TEAM kernel whose passes have at most so many tiles.
+KP_NODISCARD kp_result kp_call_team(kp_backend *backend, kp_call *call, int64_t n_tiles);
 KP_NODISCARD kp_result kp_call_pairs(kp_backend *backend, kp_call *call, struct kp_pair_job *job);
 
 // One call on its way to the device, as an observer sees it. The kernel's kind tells which of n,

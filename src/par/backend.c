@@ -139,6 +139,16 @@ kp_result kp_pairs(kp_backend *b, const kp_kernel *kernel, const struct kp_pair_
   return b->vt->pairs(b, kernel, job, args);
 }
 
+kp_result kp_team_launch(kp_backend *b, const kp_kernel *kernel, int64_t n_tiles,
+                         const void *args) {
+  KP_ASSERT(kernel->kind == KP_KERNEL_TEAM);
+  if (n_tiles <= 0) {
+    return KP_OK;
+  }
+  ++b->counters.launches;
+  return b->vt->team(b, kernel, n_tiles, args);
+}
+
 kp_result kp_scan(kp_backend *b, const uint32_t *in, uint32_t *out, int64_t n) {
   ++b->counters.launches;
   return b->vt->scan(b, in, out, n);

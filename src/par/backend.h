@@ -45,6 +45,8 @@ typedef struct kp_backend_class {
                     int64_t n, const void *args);
   kp_result (*pairs)(kp_backend *backend, const kp_kernel *kernel, const struct kp_pair_job *job,
                      const void *args);
+  kp_result (*team)(kp_backend *backend, const kp_kernel *kernel, int64_t n_tiles,
+                    const void *args);
   // out[0] = 0, out[i] = in[0] + ... + in[i-1] for i <= n: out has n + 1 elements and may be in.
   kp_result (*scan)(kp_backend *backend, const uint32_t *in, uint32_t *out, int64_t n);
   // Stable sort by the low `bits` bits of the key; values follow. In place.
@@ -81,6 +83,9 @@ KP_NODISCARD kp_result kp_rows(kp_backend *b, const kp_kernel *kernel,
                                const kp_row_segment *segments, int64_t n, const void *args);
 KP_NODISCARD kp_result kp_pairs(kp_backend *b, const kp_kernel *kernel,
                                 const struct kp_pair_job *job, const void *args);
+// A TEAM kernel, whose passes have at most so many tiles (par/team.h).
+KP_NODISCARD kp_result kp_team_launch(kp_backend *b, const kp_kernel *kernel, int64_t n_tiles,
+                                      const void *args);
 // values[0..n_values) combined over 0..n-1 in the fixed tree: blocks of KP_REDUCE_BLOCK in order,
 // then the blocks in order. With n == 0 a sum is 0, a min +inf, a max -inf. Waits for the result.
 KP_NODISCARD kp_result kp_reduce(kp_backend *b, const kp_kernel *kernel, int64_t n,

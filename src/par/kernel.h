@@ -5,6 +5,7 @@
 //   REDUCE  void mod_name(int64_t i, const mod_name_args *a, double *v)  fills v[0..n_values)
 //   ROW     void mod_name(int64_t j, int64_t k, int64_t i0, int64_t i1, const mod_name_args *a)
 //   PAIR    see data/pairs.h
+//   TEAM    see par/team.h
 //
 // The values of a REDUCE are combined by its operations, one kp_reduce_op per value. A ROW kernel
 // gives the same wherever its run i0..i1 is cut; a card cuts it into cells.
@@ -44,7 +45,8 @@ typedef enum kp_kernel_kind {
   KP_KERNEL_POINT,
   KP_KERNEL_REDUCE,
   KP_KERNEL_ROW,
-  KP_KERNEL_PAIR
+  KP_KERNEL_PAIR,
+  KP_KERNEL_TEAM
 } kp_kernel_kind;
 
 typedef enum kp_reduce_op { KP_REDUCE_SUM, KP_REDUCE_MIN, KP_REDUCE_MAX } kp_reduce_op;
@@ -75,6 +77,7 @@ typedef struct kp_row_segment {
 } kp_row_segment;
 
 struct kp_pair_job;
+struct kp_team;
 
 typedef void (*kp_point_fn)(int64_t begin, int64_t end, const void *args);
 typedef void (*kp_reduce_fn)(int64_t begin, int64_t end, const void *args, double *values);
@@ -83,10 +86,11 @@ typedef void (*kp_row_fn)(const kp_row_segment *segments, int64_t begin, int64_t
 // begin and end count work items of the job (occupied cells of the i side).
 typedef void (*kp_pair_fn)(const struct kp_pair_job *job, int64_t begin, int64_t end,
                            const void *args);
+typedef void (*kp_team_fn)(const struct kp_team *team, const void *args);
 
-// One launcher per kernel on the device; `extra` is NULL (point), double *partials (reduce; one row
-// of n_values per block of KP_REDUCE_BLOCK elements), const kp_row_segment * (row) or const
-// kp_pair_job * (pair). Returns 0 or a CUDA error code.
+// One launcher per kernel on the device; `extra` is NULL (point; team, where n counts tiles),
+// double *partials (reduce; one row of n_values per block of KP_REDUCE_BLOCK elements), const
+// kp_row_segment * (row) or const kp_pair_job * (pair). Returns 0 or a CUDA error code.
 typedef int (*kp_cuda_fn)(int64_t n, const void *args, void *extra, void *stream);
 
 #define KP_REDUCE_BLOCK 4096  // elements per partial result, on every backend
@@ -101,6 +105,7 @@ typedef struct kp_kernel {
   kp_reduce_fn reduce[KP_ISA_COUNT];
   kp_row_fn row[KP_ISA_COUNT];
   kp_pair_fn pair[KP_ISA_COUNT];
+  kp_team_fn team[KP_ISA_COUNT];
   kp_cuda_fn cuda;  // NULL in a build without CUDA
 } kp_kernel;
 

@@ -70,3 +70,10 @@
       mod##_##name(run.j, run.k, run.i0, run.i1, &a);                                              \
     }                                                                                              \
   }
+
+#define KP_CPU_TEAM(mod, name)                                                                     \
+  void KP_CPU_NAME(mod, name, KP_ISA)(const struct kp_team *team, const void *args);               \
+  void KP_CPU_NAME(mod, name, KP_ISA)(const struct kp_team *team, const void *args) {              \
+    const mod##_##name##_args a = *(const mod##_##name##_args *)args;                              \
+    mod##_##name(team, &a);                                                                        \
+  }

@@ -117,3 +117,38 @@ static inline unsigned kp_cuda_row_blocks(int64_t n) {
         n, *(const mod##_##name##_args *)args, (const kp_row_segment *)extra);                     \
     return (int)cudaGetLastError();                                                                \
   }
+
+// As many blocks as there are tiles, but no more than can be resident at once: they wait for each
+// other. With par/team.h.
+#define KP_CUDA_TEAM(mod, name)                                                                    \
+  static __global__ void __launch_bounds__(KP_TEAM_TILE)                                           \
+      mod##_##name##_device(const __grid_constant__ mod##_##name##_args a) {                       \
+    const kp_team team = { (int64_t)blockIdx.x, (int64_t)gridDim.x };                              \
+    mod##_##name(&team, &a);                                                                       \
+  }                                                                                                \
+  extern "C" int mod##_##name##_cuda(int64_t n, const void *args, void *, void *stream) {          \
+    int64_t n_resident = 0;                                                                        \
+    cudaError_t code =                                                                             \
+        kp_cuda_resident((const void *)mod##_##name##_device, KP_TEAM_TILE, &n_resident);          \
+    if (code != cudaSuccess) {                                                                     \
+      return (int)code;                                                                            \
+    }                                                                                              \
+    void *parameters[] = { (void *)args };                                                         \
+    return (int)cudaLaunchCooperativeKernel(                                                       \
+        (const void *)mod##_##name##_device, dim3((unsigned)(n < n_resident ? n : n_resident)),    \
+        dim3(KP_TEAM_TILE), parameters, 0, (cudaStream_t)stream);                                  \
+  }
+
+// Blocks of a kernel that the card holds at once.
+static inline cudaError_t kp_cuda_resident(const void *kernel, int n_threads, int64_t *out) {
+  int device = 0, n_processors = 0, n_each = 0;
+  cudaError_t code = cudaGetDevice(&device);
+  if (code == cudaSuccess) {
+    code = cudaDeviceGetAttribute(&n_processors, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (code == cudaSuccess) {
+    code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n_each, kernel, n_threads, 0);
+  }
+  *out = (int64_t)n_processors * n_each;
+  return code;
+}

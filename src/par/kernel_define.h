@@ -15,6 +15,7 @@
 #define KP_DECLARE_REDUCE(mod, name, ...) extern const kp_kernel mod##_##name##_kernel;
 #define KP_DECLARE_ROW(mod, name) extern const kp_kernel mod##_##name##_kernel;
 #define KP_DECLARE_PAIR(mod, name, ...) extern const kp_kernel mod##_##name##_kernel;
+#define KP_DECLARE_TEAM(mod, name) extern const kp_kernel mod##_##name##_kernel;
 
 #ifdef KP_WITH_ISA_V3
 #define KP_DEFINE_SLOT_V3(function) function
@@ -84,6 +85,18 @@
     .kind = KP_KERNEL_ROW,                                                                         \
     .args_size = sizeof(mod##_##kernel##_args),                                                    \
     .row = KP_DEFINE_SLOTS(mod##_##kernel##_cpu_),                                                 \
+    .cuda = KP_DEFINE_SLOT_CUDA(mod##_##kernel##_cuda),                                            \
+  };
+
+#define KP_DEFINE_TEAM(mod, kernel)                                                                \
+  KP_DEFINE_FUNCTIONS(mod##_##kernel##_cpu_, mod##_##kernel##_cuda,                                \
+                      (const struct kp_team *team, const void *args))                              \
+  extern const kp_kernel mod##_##kernel##_kernel;                                                  \
+  const kp_kernel mod##_##kernel##_kernel = {                                                      \
+    .name = #mod "." #kernel,                                                                      \
+    .kind = KP_KERNEL_TEAM,                                                                        \
+    .args_size = sizeof(mod##_##kernel##_args),                                                    \
+    .team = KP_DEFINE_SLOTS(mod##_##kernel##_cpu_),                                                \
     .cuda = KP_DEFINE_SLOT_CUDA(mod##_##kernel##_cuda),                                            \
   };
 

@@ -336,6 +336,7 @@ kp_solids_def kp_default_solids_def(void) {
     .turns = false,
     .tolerance = 1e-3,
     .iterations = 200,
+    .solver = KP_SOLVER_AUTO,
     .repulsion = 30.0,
     .history = true,
     .attempts = 20,

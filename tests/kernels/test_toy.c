@@ -11,6 +11,7 @@
 #include "kernels/toy_lanes.h"
 
 TOY_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
+TOY_TEAM_KERNELS(KP_DECLARE_TEAM)
 
 #define MAX_THREADS 4
 
@@ -377,6 +378,50 @@ static void lanes_are_scalars_side_by_side(void **state) {
   (void)best;
 }
 
+static void check_team(kp_backend *b, int64_t n) {
+  size_t size = (size_t)n * sizeof(kp_real);
+  int64_t n_tiles = (n - 1) / KP_TEAM_TILE + 1;
+  kp_real *x[2] = { random_reals(n, 5), host_alloc(size) };
+  kp_real *got = host_alloc(size);
+  toy_ring_args ring = { .n = n, .n_passes = 5 };
+  ring.x[0] = upload(b, x[0], size);
+  ring.x[1] = kp_device_alloc(b, size);
+  ring.sums = kp_device_alloc(b, (size_t)n_tiles * sizeof *ring.sums);
+  assert_ok(kp_team_launch(b, &toy_ring_kernel, n_tiles, &ring));
+  kp_device_free(b, ring.x[0]);
+  kp_device_free(b, ring.sums);
+  download(b, got, ring.x[1], size);
+
+  double total = 0.0;
+  for (int pass = 0; pass < ring.n_passes; ++pass) {
+    const kp_real *from = x[pass % 2];
+    for (int64_t i = 0; i < n; ++i) {
+      x[(pass + 1) % 2][i] = (from[(i + n - 1) % n] + from[(i + 1) % n]) / 2;
+    }
+  }
+  for (int64_t tile = 0; tile < n_tiles; ++tile) {
+    double sum = 0.0;
+    for (int64_t i = tile * KP_TEAM_TILE; i < n && i < (tile + 1) * KP_TEAM_TILE; ++i) {
+      sum += (double)x[1][i];
+    }
+    total += sum;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    x[1][i] -= (kp_real)(total / (double)n);
+  }
+  assert_reals(b, got, x[1], n);
+  kp_free(x[0]);
+  kp_free(x[1]);
+  kp_free(got);
+}
+
+static void teams_match_the_naive_loops(void **state) {
+  (void)state;
+  for (size_t s = 0; s < N_SIZES; ++s) {
+    run_everywhere(check_team, sizes[s]);
+  }
+}
+
 int main(int argc, char **argv) {
   int closed = open_backends(argc, argv);
   if (closed != 0) {
@@ -390,6 +435,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(nothing_is_reduced_to_neutral),
     cmocka_unit_test(nan_poisons_sums_only),
     cmocka_unit_test(rows_match_the_naive_loop),
+    cmocka_unit_test(teams_match_the_naive_loops),
     cmocka_unit_test(lanes_are_scalars_side_by_side),
   };
   int result = cmocka_run_group_tests(tests, NULL, NULL);

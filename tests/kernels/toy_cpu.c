@@ -5,6 +5,7 @@
 #include "kernels/toy_lanes.h"
 
 TOY_KERNELS(KP_CPU_POINT, KP_CPU_REDUCE, KP_CPU_ROW, KP_NO_PAIR)
+TOY_TEAM_KERNELS(KP_CPU_TEAM)
 
 static inline void store(kp_real *out, kp_w lanes) {
   *(kp_w *)out = lanes;

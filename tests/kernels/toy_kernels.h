@@ -3,6 +3,7 @@
 #pragma once
 
 #include "par/kernel.h"
+#include "par/team.h"
 
 // y[i] = factor * x[i] + i
 typedef struct toy_scale_args {
@@ -88,6 +89,42 @@ KP_FN void toy_laplace(int64_t j, int64_t k, int64_t i0, int64_t i1, const toy_l
     out[i] = u[i - 1] + u[i + 1] + u[i - a->nx] + u[i + a->nx] - (kp_real)4 * u[i];
   }
 }
+
+// x = the mean of its neighbours on a ring, n_passes times, then without its own mean.
+typedef struct toy_ring_args {
+  int64_t n;
+  int32_t n_passes;
+  kp_real *x[2];
+  double *sums;  // of tiles
+} toy_ring_args;
+
+KP_FN void toy_ring(const kp_team *team, const toy_ring_args *a) {
+  int64_t n_tiles = kp_team_tiles(a->n);
+  for (int32_t pass = 0; pass < a->n_passes; ++pass) {
+    const kp_real *from = a->x[pass % 2];
+    kp_real *to = a->x[(pass + 1) % 2];
+    KP_TEAM_TILES(team, tile, n_tiles) {
+      double v[1] = { 0.0 };
+      int64_t end = kp_team_end(tile, a->n);
+      for (int64_t i = tile * KP_TEAM_TILE + kp_team_lane(); i < end; i += kp_team_lanes()) {
+        to[i] = (from[(i + a->n - 1) % a->n] + from[(i + 1) % a->n]) / 2;
+        v[0] += (double)to[i];
+      }
+      kp_team_tile_sum(v, 1, tile, a->sums);
+    }
+    kp_team_barrier(team);
+  }
+  double total[1];
+  kp_team_total(a->sums, n_tiles, 1, total);
+  KP_TEAM_TILES(team, tile, n_tiles) {
+    int64_t end = kp_team_end(tile, a->n);
+    for (int64_t i = tile * KP_TEAM_TILE + kp_team_lane(); i < end; i += kp_team_lanes()) {
+      a->x[a->n_passes % 2][i] -= (kp_real)(total[0] / (double)a->n);
+    }
+  }
+}
+
+#define TOY_TEAM_KERNELS(TEAM) TEAM(toy, ring)
 
 #define TOY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   POINT(toy, scale)                                                                                \

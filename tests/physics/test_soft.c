@@ -447,6 +447,24 @@ static void test_explicit_limit(void **state) {
 // ---- blocks of the sweeps against elements one by one
 // --------------------------------------------
 
+// Solves a step and asks elements one by one what it leaves.
+static void ask_elements(kp_world *world, kp_deform *d, const char *by, double h) {
+  kp_deform_group *group = &d->groups.data[0];
+  kp_buffer *x = d->set->position->buffers, *u = d->set->velocity->buffers;
+  kp_deform_stage stage = { .x = x, .v = u, .out = d->moving.c, .h = h, .implicit = h };
+  for (int c = 0; c < 3; ++c) {  // no guess of an earlier solve
+    assert_ok(kp_vector_fill(group->nodes.n, 0.0, &d->answer[0]->buffers[c]));
+  }
+  assert_ok(kp_deform_solve(d, &world->env, group, &stage));
+  int iterations = d->pcg.report.iterations;
+  assert_ok(kp_deform_evaluate(d, group, x, h));
+  assert_ok(kp_deform_impulse(d, &world->env, group, d->moving.c, h, false));
+  double left = kp_test_residual(d, group, u);
+  print_message("  %s: %d iterations, %.1e of the impulses are left\n", by, iterations, left);
+  assert_true(iterations > 3);
+  assert_true(left < KP_TOL(1e-3, 1e-9));
+}
+
 // Impulses of all forces at stirred positions, some elements inside out, and velocities: what the
 // matrix does to a velocity is in them.
 static void test_blocks(void **state) {
@@ -521,15 +539,13 @@ static void test_blocks(void **state) {
       kp_world_destroy(&world);
       continue;  // its forces have no bound, and the system none to its condition
     }
-    // the answer of the sweeps, asked of elements one by one
-    kp_deform_stage stage = { .x = x, .v = u, .out = d->moving.c, .h = h, .implicit = h };
-    assert_ok(kp_deform_solve(d, &world->env, group, &stage));
-    assert_ok(kp_deform_evaluate(d, group, x, h));
-    assert_ok(kp_deform_impulse(d, &world->env, group, d->moving.c, h, false));
-    double left = kp_test_residual(d, group, u);
-    print_message("  %d iterations, %.1e of the impulses are left\n", d->pcg.report.iterations,
-                  left);
-    assert_true(left < KP_TOL(1e-3, 1e-9));
+    // the answers of both solvers, asked of elements one by one
+    assert_false(sweep->poly.is_used);
+    ask_elements(world, d, "sweeps", h);
+    d->def.solver = KP_SOLVER_POLYNOMIAL;
+    assert_ok(kp_poly_make(d, sweep, world->backend));
+    assert_true(sweep->poly.is_used && (sweep->poly.n_hubs == 1) == !has_tets);
+    ask_elements(world, d, "polynomial", h);
     kp_world_destroy(&world);
   }
 }
@@ -569,10 +585,13 @@ static void test_same_bits(void **state) {
 
 // Two bodies whose middle is joined to all nodes, one of them much larger than the other, of
 // springs alone or in one group with tetrahedra.
-static kp_world *make_hubs(const char *backend, bool has_tets) {
+static kp_world *make_hubs(const char *backend, bool has_tets, kp_solids_solver solver) {
   kp_test_settings s = space(9.81);
   s.backend = backend;
   kp_world *world = kp_test_world(&s);
+  kp_solids_def solids = kp_default_solids_def();
+  solids.solver = (int)solver;
+  assert_ok(kp_world_set_solids(world, &solids));
   for (int k = 0; k < 3; ++k) {
     bool is_solid = k == 1;
     kp_soft_def def = soft_def(is_solid ? KP_SOFT_ELASTIC : KP_SOFT_EDGES, kp_vec3_make(0, 0, 0),
@@ -589,21 +608,83 @@ static kp_world *make_hubs(const char *backend, bool has_tets) {
   assert_non_null(sweep);
   assert_true(sweep->has_wide && sweep->has_blocks == has_tets);
   assert_true(sweep->whole.n_shares > 4 && sweep->whole.totals.n > 2);
+  assert_true(sweep->poly.is_used == (solver == KP_SOLVER_POLYNOMIAL));
   return world;
 }
 
 static kp_world *make_springs(const char *backend) {
-  return make_hubs(backend, false);
+  return make_hubs(backend, false, KP_SOLVER_SWEEPS);
 }
 
 static kp_world *make_blocks(const char *backend) {
-  return make_hubs(backend, true);
+  return make_hubs(backend, true, KP_SOLVER_SWEEPS);
+}
+
+static kp_world *make_polynomial_springs(const char *backend) {
+  return make_hubs(backend, false, KP_SOLVER_POLYNOMIAL);
+}
+
+static kp_world *make_polynomial_blocks(const char *backend) {
+  return make_hubs(backend, true, KP_SOLVER_POLYNOMIAL);
 }
 
 static void test_wide_rows(void **state) {
   (void)state;
   (void)kp_test_same_bits(make_springs, 6);
   (void)kp_test_same_bits(make_blocks, 4);
+  (void)kp_test_same_bits(make_polynomial_springs, 6);
+  (void)kp_test_same_bits(make_polynomial_blocks, 4);
+}
+
+// ---- one way of solving and the other -----------------------------------------------------------
+
+// A body of edges that falls on the ground, pinned at one side: contacts and held nodes take part.
+static kp_world *make_fall(kp_solids_solver solver) {
+  kp_test_settings s = space(9.81);
+  kp_solids_def solids = kp_default_solids_def();
+  solids.solver = (int)solver;
+  solids.dt = 4e-3;
+  solids.turns = true;
+  solids.tolerance = KP_TOL(1e-5, 1e-11);
+  solids.domain_friction = 0.5;
+  kp_soft_def def = soft_def(KP_SOFT_EDGES, kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0), 0.03);
+  def.shape = kp_test_ball(kp_vec3_make(0, -2.79, 0), 0.2);
+  def.scheme = KP_SCHEME_BACKWARD_EULER;
+  def.velocity = kp_vec3_make(0.3, -1.0, 0.0);
+  kp_pin_def pin = kp_default_pin_def();
+  snprintf(pin.name, sizeof pin.name, "side");
+  pin.shape = kp_test_box(kp_vec3_make(0.18, -3, -1), kp_vec3_make(1, 3, 1));
+  pin.free = kp_vec3_make(0, 1, 0);
+  return make_world(&s, &solids, &def, &pin, 1);
+}
+
+static void test_solvers_agree(void **state) {
+  (void)state;
+  const kp_solids_solver solvers[2] = { KP_SOLVER_SWEEPS, KP_SOLVER_POLYNOMIAL };
+  kp_world *worlds[2];
+  kp_deform *d[2];
+  int64_t n_contacts = 0;
+  for (int k = 0; k < 2; ++k) {
+    worlds[k] = make_fall(solvers[k]);
+    d[k] = kp_test_deform(worlds[k]);
+    for (int step = 0; step < 6; ++step) {
+      assert_ok(kp_world_step(worlds[k], 4e-3, NULL));
+      n_contacts += d[k]->bodies.n_contacts;
+    }
+  }
+  int64_t n = d[0]->set->space->n;
+  double off = 0.0, gone = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    kp_vec3 a = node(d[0], i), b = node(d[1], i);
+    off = fmax(off, kp_vec3_length(kp_vec3_sub(a, b)));
+    gone = fmax(gone, fabs(a.x));
+  }
+  print_message("%lld nodes, %lld contacts, %.1e m apart\n", (long long)n, (long long)n_contacts,
+                off);
+  assert_true(n_contacts > 20);
+  assert_true(off < KP_TOL(2e-6, 1e-11) && gone > 0.1);
+  kp_world_destroy(&worlds[0]);
+  kp_world_destroy(&worlds[1]);
 }
 
 int main(void) {
@@ -614,6 +695,7 @@ int main(void) {
     cmocka_unit_test(test_stiff_fall),     cmocka_unit_test(test_stiff_told_steps),
     cmocka_unit_test(test_explicit_limit), cmocka_unit_test(test_same_bits),
     cmocka_unit_test(test_blocks),         cmocka_unit_test(test_wide_rows),
+    cmocka_unit_test(test_solvers_agree),
   };
   return cmocka_run_group_tests(tests, kp_test_folder_make, kp_test_folder_remove);
 }

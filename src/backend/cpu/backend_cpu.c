@@ -6,6 +6,7 @@
 #include "backend/cpu/pairs_cpu.h"
 #include "base/memory.h"
 #include "par/parallel.h"
+#include "par/team.h"
 
 // Elements per chunk: long enough that handing one out costs nothing beside it, short enough that a
 // hundred thousand elements still feed a dozen threads.
@@ -101,6 +102,15 @@ kp_result kp_cpu_rows(kp_backend *backend, const kp_kernel *kernel, const kp_row
   return KP_OK;
 }
 
+static kp_result team_cpu(kp_backend *backend, const kp_kernel *kernel, int64_t n_tiles,
+                          const void *args) {
+  (void)backend;
+  (void)n_tiles;
+  kp_team team = { .is_backward = false };
+  kernel->team[kp_isa_current()](&team, args);
+  return KP_OK;
+}
+
 // A chunk is one block of the fixed tree and fills one row of the partial results.
 static void reduce_chunk(int64_t begin, int64_t end, void *context) {
   const kernel_job *job = context;
@@ -152,6 +162,7 @@ const kp_backend_class kp_backend_cpu = {
   .reduce = kp_cpu_reduce,
   .rows = kp_cpu_rows,
   .pairs = kp_cpu_pairs,
+  .team = team_cpu,
   .scan = kp_cpu_scan,
   .sort32 = kp_cpu_sort32,
   .sort64 = kp_cpu_sort64,

@@ -205,6 +205,12 @@ kp_result rows_cuda(kp_backend *backend, const kp_kernel *kernel, const kp_row_s
   return kp_cuda_result((cudaError_t)code, kernel->name);
 }
 
+kp_result team_cuda(kp_backend *backend, const kp_kernel *kernel, int64_t n_tiles,
+                    const void *args) {
+  int code = kernel->cuda(n_tiles, args, nullptr, kp_cuda_stream(backend));
+  return kp_cuda_result((cudaError_t)code, kernel->name);
+}
+
 kp_result wait_cuda(kp_backend *backend) {
   KP_CUDA_TRY(cudaStreamSynchronize(kp_cuda_stream(backend)));
   return KP_OK;
@@ -242,6 +248,7 @@ extern "C" const kp_backend_class kp_backend_cuda = {
   kp_cuda_reduce,
   rows_cuda,
   kp_cuda_pairs,
+  team_cuda,
   kp_cuda_scan,
   kp_cuda_sort32,
   kp_cuda_sort64,

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "data/pairs.h"
 #include "par/parallel.h"
+#include "par/team.h"
 
 #define POINT_CHUNK 1024
 #define ROW_CHUNK 16
@@ -122,6 +123,15 @@ static kp_result pairs_mirror(kp_backend *backend, const kp_kernel *kernel,
   return KP_OK;
 }
 
+static kp_result team_mirror(kp_backend *backend, const kp_kernel *kernel, int64_t n_tiles,
+                             const void *args) {
+  (void)backend;
+  (void)n_tiles;
+  kp_team team = { .is_backward = true };
+  kernel->team[instruction_set()](&team, args);
+  return KP_OK;
+}
+
 const kp_backend_class kp_backend_mirror = {
   .name = "mirror",
   .kind = KP_BACKEND_MIRROR,
@@ -138,6 +148,7 @@ const kp_backend_class kp_backend_mirror = {
   .reduce = kp_cpu_reduce,
   .rows = rows_mirror,
   .pairs = pairs_mirror,
+  .team = team_mirror,
   .scan = kp_cpu_scan,
   .sort32 = kp_cpu_sort32,
   .sort64 = kp_cpu_sort64,

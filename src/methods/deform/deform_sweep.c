@@ -99,7 +99,7 @@ kp_result kp_sweep_fill(kp_deform *d, kp_sweep *s, double h) {
   return kp_call_rows(backend, &call, &s->entries, s->n_entries / SWEEP_SLICE);
 }
 
-static void bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
+void kp_sweep_bind_entries(kp_call *call, sweep_entries *e, kp_sweep *s) {
   size_t base = (size_t)((char *)e - (char *)call->args);
   e->slices = s->slices;
   e->has_totals = s->has_wide;
@@ -137,7 +137,7 @@ static kp_result share(kp_sweep *s, kp_backend *backend, kp_sweep_rows *rows, in
   sweep_share_args a = { .what = what, .rows = s->rows };
   kp_call call;
   kp_call_init(&call, &sweep_share_kernel, &a);
-  bind_entries(&call, &a.entries, s);
+  kp_sweep_bind_entries(&call, &a.entries, s);
   KP_BIND(&call, &a, owner, &s->owner, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, x, KP_ACCESS_READ);
   KP_BIND(&call, &a, f, f, KP_ACCESS_READ);
@@ -153,7 +153,7 @@ static kp_result share_blocks(kp_sweep *s, kp_backend *backend) {
   sweep_share_block_args a = { .rows = s->rows };
   kp_call call;
   kp_call_init(&call, &sweep_share_block_kernel, &a);
-  bind_entries(&call, &a.entries, s);
+  kp_sweep_bind_entries(&call, &a.entries, s);
   KP_BIND(&call, &a, share, &s->share, KP_ACCESS_WRITE);
   KP_TRY(kp_call_rows(backend, &call, &s->whole.shares, s->whole.n_shares));
   return fold(s, backend, &s->whole, SWEEP_BOTH, SWEEP_BOTH);
@@ -173,7 +173,7 @@ kp_result kp_sweep_pull(kp_deform *d, kp_sweep *s, kp_buffer v[3]) {
   KP_TRY(share(s, backend, &s->whole, SWEEP_OF_PULL, &s->t, s->has_springs ? &s->pull : NULL));
   sweep_pull_args a = { .h = (kp_real)s->h };
   kp_call_init(&call, &sweep_pull_kernel, &a);
-  bind_entries(&call, &a.entries, s);
+  kp_sweep_bind_entries(&call, &a.entries, s);
   KP_BIND(&call, &a, f, s->has_springs ? &s->pull : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, corner_start, s->has_blocks ? &s->corner_start : NULL, KP_ACCESS_READ);
   KP_BIND(&call, &a, corner, s->has_blocks ? &s->corner : NULL, KP_ACCESS_READ);
@@ -189,7 +189,7 @@ kp_result kp_sweep_factor(kp_deform *d, kp_sweep *s, double h, double reach, boo
   sweep_block_args a = { .h = (kp_real)h, .again = is_again };
   kp_call call;
   kp_call_init(&call, &sweep_block_kernel, &a);
-  bind_entries(&call, &a.entries, s);
+  kp_sweep_bind_entries(&call, &a.entries, s);
   KP_BIND(&call, &a, node, &s->node, KP_ACCESS_READ);
   KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
   KP_BIND(&call, &a, slow, &d->slow, KP_ACCESS_READ);
@@ -233,7 +233,7 @@ static kp_result back(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *minus
   sweep_back_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &sweep_back_kernel, &a);
-  bind_entries(&call, &a.entries, s);
+  kp_sweep_bind_entries(&call, &a.entries, s);
   KP_BIND(&call, &a, inverse, &s->inverse, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, x, KP_ACCESS_READ);
   KP_BIND(&call, &a, t, t, KP_ACCESS_WRITE);
@@ -250,7 +250,7 @@ static kp_result forth(const job *j, kp_buffer *x, kp_buffer *t, kp_buffer *y) {
   sweep_forth_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &sweep_forth_kernel, &a);
-  bind_entries(&call, &a.entries, s);
+  kp_sweep_bind_entries(&call, &a.entries, s);
   KP_BIND(&call, &a, inverse, &s->inverse, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, x, KP_ACCESS_READ);
   KP_BIND(&call, &a, t, t, KP_ACCESS_READ);
@@ -298,39 +298,46 @@ static kp_result gather(const job *j, kp_buffer *from, kp_buffer *to) {
   return kp_call_run(j->backend, &call, s->rows);
 }
 
-// out = (D + L)^-1 x, and its length.
+// out = (D + L)^-1 x, or x where no sweeps take out what nodes are not free to do, and its length.
 static kp_result enter(const job *j, kp_buffer *x, kp_buffer *out, double *length) {
-  KP_TRY(forth(j, x, NULL, out));
+  bool is_poly = j->sweep->poly.is_used;
   double sums[3];
+  KP_TRY(is_poly ? kp_poly_take(j->deform, j->sweep, x, out) : forth(j, x, NULL, out));
   KP_TRY(kp_vector_dots(3 * j->sweep->rows, out, out, out, sums));
   *length = sqrt(sums[2]);
   return KP_OK;
 }
 
+// A vector as records.
+static kp_result pack(const job *j, kp_buffer *from, kp_buffer *to) {
+  sweep_pack_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &sweep_pack_kernel, &a);
+  KP_BIND(&call, &a, from, from, KP_ACCESS_READ);
+  KP_BIND(&call, &a, to, to, KP_ACCESS_OVERWRITE);
+  return kp_call_run(j->backend, &call, j->sweep->rows);
+}
+
 // product = A u
 static kp_result multiply(const job *j, kp_buffer *u) {
   kp_sweep *s = j->sweep;
-  sweep_pack_args p = { 0 };
-  kp_call call;
-  kp_call_init(&call, &sweep_pack_kernel, &p);
-  KP_BIND(&call, &p, from, u, KP_ACCESS_READ);
-  KP_BIND(&call, &p, to, &s->t, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(j->backend, &call, s->rows));
+  KP_TRY(pack(j, u, &s->t));
   KP_TRY(share(s, j->backend, &s->whole, SWEEP_OF_PRODUCT, &s->t, NULL));
   sweep_product_args a = { 0 };
+  kp_call call;
   kp_call_init(&call, &sweep_product_kernel, &a);
-  bind_entries(&call, &a.entries, s);
+  kp_sweep_bind_entries(&call, &a.entries, s);
   KP_BIND(&call, &a, own, &s->own, KP_ACCESS_READ);
   KP_BIND(&call, &a, u, &s->t, KP_ACCESS_READ);
   KP_BIND(&call, &a, y, &s->product, KP_ACCESS_WRITE);
   return over_all(j, &call);
 }
 
-// deform->change += (D + L^T)^-1 x
+// deform->change += (D + L^T)^-1 x, or x
 static kp_result leave(const job *j, kp_buffer *x) {
   kp_sweep *s = j->sweep;
   int64_t n = s->nodes.n, first = s->nodes.first;
-  KP_TRY(back(j, x, &s->t, NULL));
+  KP_TRY(s->poly.is_used ? pack(j, x, &s->t) : back(j, x, &s->t, NULL));
   sweep_scatter_args a = { .first = first,
                            .to = { .o = -first, .p = n - first, .q = 2 * n - first } };
   kp_buffer *to = &j->deform->change;
@@ -387,7 +394,8 @@ kp_result kp_sweep_solve(kp_deform *d, kp_sweep *s) {
     if (total.is_converged || pass == PASSES || how.max_iterations <= 0) {
       break;
     }
-    KP_TRY(kp_pcg_solve(&d->pcg, &how, &s->right, &s->change));
+    KP_TRY(s->poly.is_used ? kp_poly_solve(d, s, how.tolerance, how.right, how.max_iterations)
+                           : kp_pcg_solve(&d->pcg, &how, &s->right, &s->change));
     total.iterations += d->pcg.report.iterations;
     total.restarts += pass > 0;
     KP_TRY(leave(&j, &s->change));

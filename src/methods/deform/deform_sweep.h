@@ -9,6 +9,7 @@
 #pragma once
 
 #include "methods/deform/deform_levels.h"
+#include "methods/deform/deform_poly.h"
 
 // Rows that are worked on at once.
 typedef struct kp_sweep_rows {
@@ -43,6 +44,7 @@ struct kp_sweep {
   kp_buffer block, inverse, own;
   kp_buffer half;  // blocks of rows with earlier colours alone, for the levels
   kp_levels levels;
+  kp_poly poly;                    // instead of sweeps
   kp_buffer share, total;          // of wide rows
   kp_buffer t, w;                  // records of rows
   kp_buffer minus, right, change;  // vectors of rows
@@ -71,3 +73,8 @@ KP_NODISCARD kp_result kp_sweep_pull(kp_deform *deform, kp_sweep *sweep, kp_buff
 
 // deform->change: from a guess to the answer for deform->right.
 KP_NODISCARD kp_result kp_sweep_solve(kp_deform *deform, kp_sweep *sweep);
+
+// ---- for deform_poly.c
+
+struct sweep_entries;
+void kp_sweep_bind_entries(kp_call *call, struct sweep_entries *entries, kp_sweep *sweep);

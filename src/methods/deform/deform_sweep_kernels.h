@@ -694,26 +694,31 @@ KP_FN void sweep_product_lanes(const sweep_entries *s, int64_t part, int64_t i, 
   }
 }
 
-KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
-                         const sweep_product_args *g) {
-  (void)k;
-  int64_t i = sweep_first(j, i0);
-  const sweep_entries *s = &g->entries;
-  const kp_real *own = g->own + sweep_at(SWEEP_OWN, i);
-  kp_lanes u[3], y[3];
-  kp_records_load(g->u + KP_RECORD * i, u);
+// y = what the rows from i on, which move with u, get of themselves and of others that move with x.
+KP_FN void sweep_product_rows(const sweep_entries *s, const kp_real *of_rows, int64_t j, int64_t i,
+                              const kp_real *x, const kp_lanes u[3], kp_lanes y[3]) {
+  const kp_real *own = of_rows + sweep_at(SWEEP_OWN, i);
   kp_lanes m = KP_LANES_LOAD(own), nx = KP_LANES_LOAD(own + SWEEP_SLICE);
   kp_lanes ny = KP_LANES_LOAD(own + 2 * SWEEP_SLICE), nz = KP_LANES_LOAD(own + 3 * SWEEP_SLICE);
   kp_lanes drag = nx * u[0] + ny * u[1] + nz * u[2];
   y[0] = drag * nx;
   y[1] = drag * ny;
   y[2] = drag * nz;
-  sweep_product_lanes(s, j, i, g->u, u, y);
-  sweep_product_lanes(s, s->slices + j, i, g->u, u, y);
+  sweep_product_lanes(s, j, i, x, u, y);
+  sweep_product_lanes(s, s->slices + j, i, x, u, y);
   sweep_add_totals(s, j, i, KP_RECORD, 0, 3, y);
   for (int c = 0; c < 3; ++c) {
     y[c] += m * u[c];
   }
+}
+
+KP_FN void sweep_product(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                         const sweep_product_args *g) {
+  (void)k;
+  int64_t i = sweep_first(j, i0);
+  kp_lanes u[3], y[3];
+  kp_records_load(g->u + KP_RECORD * i, u);
+  sweep_product_rows(&g->entries, g->own, j, i, g->u, u, y);
   sweep_put(g->y, i, i0, i1, y);
 }
 

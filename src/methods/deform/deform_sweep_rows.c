@@ -44,6 +44,7 @@ void kp_sweep_destroy(kp_sweep **sweep) {
   }
   each_buffer(s, free_one, NULL);
   kp_levels_free(&s->levels);
+  kp_poly_free(&s->poly);
   for (size_t c = 0; c < s->colours.count; ++c) {
     free_rows(&s->colours.data[c]);
   }
@@ -733,8 +734,9 @@ static kp_result make(kp_deform *d, const kp_deform_group *group, kp_backend *ba
   if (s->has_blocks) {
     KP_TRY(make_blocks(d, group, s, m));
   }
+  KP_TRY(kp_poly_make(d, s, backend));
   // bodies of edges gain less by levels than these cost (15 % of the iterations)
-  if (!s->has_blocks && !s->has_wide) {
+  if (!s->has_blocks && !s->has_wide && !s->poly.is_used) {
     KP_TRY(make_levels(d, backend, s, m));
   }
   return make_vectors(s);
@@ -758,6 +760,7 @@ kp_result kp_sweep_make(kp_deform *d, const kp_deform_group *group, kp_backend *
   s->has_springs = group->springs.n > 0;
   s->has_blocks = group->tets.n > 0;
   each_buffer(s, init_one, backend);
+  kp_poly_init(&s->poly, backend);
   kp_buffer_init(&s->whole.segments, backend);
   kp_buffer_init(&s->whole.shares, backend);
   draft m = { .first = group->nodes.first, .n = group->nodes.n, .has_blocks = s->has_blocks };

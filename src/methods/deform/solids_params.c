@@ -10,6 +10,7 @@ extern const kp_param_table kp_solids_params, kp_pin_params, kp_wind_params;
 
 static const char *const friction_words[] = { "after", "before", NULL };
 static const char *const triangles_words[] = { "none", "led", "all", NULL };
+static const char *const solver_words[] = { "auto", "sweeps", "polynomial", NULL };
 
 static const kp_param solids_rows[] = {
   ROW(dt, REAL, "s", 1e-9, 1e3,
@@ -29,6 +30,11 @@ static const kp_param solids_rows[] = {
       "and lose some of their life."),
   ROW(tolerance, REAL, "", 1e-14, 0.5, "Of the implicit solve, relative."),
   ROW(iterations, INT, "", 1, 1000000, "Of the implicit solve, at most."),
+  KP_PARAM_WORDS(
+      kp_solids_def, solver, solver_words,
+      "Of implicit steps of cloth and soft bodies: sweeps by colours of nodes, which take least "
+      "work, or a polynomial of the matrix, which a card does in one launch; auto: that on a card "
+      "for bodies of edges and for systems that are not large, sweeps elsewhere."),
   ROW(repulsion, REAL, "N/m", 0, 1e9, "Stiffness of surfaces that come too near."),
   ROW(history, BOOL, "", 0, 0,
       "Surfaces that are near remember on which side of each other they were."),

@@ -12,6 +12,7 @@ kp_sources(
   deform_setup.c
   deform_skins.c
   deform_levels.c
+  deform_poly.c
   deform_sweep.c
   deform_sweep_rows.c
   deform_tets.c
@@ -31,6 +32,7 @@ kp_isa_sources(
   deform_bodies_cpu.c
   deform_cpu.c
   deform_levels_cpu.c
+  deform_poly_cpu.c
   deform_sweep_cpu.c
   hair_cpu.c
 )
@@ -38,6 +40,7 @@ kp_cuda_sources(
   deform_bodies_cuda.cu
   deform_cuda.cu
   deform_levels_cuda.cu
+  deform_poly_cuda.cu
   deform_sweep_cuda.cu
   hair_cuda.cu
 )
