@@ -111,6 +111,7 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
   KP_TRY(kp_world_set_domain(world, &domain));
   // as long as explicit springs bear: how fast the bent forms spring back must not end the check
   kp_solids_def solids = kp_default_solids_def();
+  solids.solver = KP_SOLVER_SWEEPS;  // a card would take the polynomial, which has its own world
   solids.strain_rate = 1e4;
   solids.avoid = 0.01;
   solids.avoid_stiffness = 1.0;
@@ -178,12 +179,15 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
   return add_hairs(world, particles);
 }
 
-// Springs alone: such groups are solved by sweeps.
+// Springs alone, solved by sweeps.
 kp_result kp_kernel_add_sheets(kp_world *world, int64_t particles) {
   kp_domain_def domain = kp_default_domain_def();
   domain.min = kp_vec3_make(-2, -2, -2);
   domain.max = kp_vec3_make(2, 2, 2);
   KP_TRY(kp_world_set_domain(world, &domain));
+  kp_solids_def solids = kp_default_solids_def();
+  solids.solver = KP_SOLVER_SWEEPS;
+  KP_TRY(kp_world_set_solids(world, &solids));
   double cells = fmax(sqrt((double)particles / 2.0), 4.0);
   for (int scheme = KP_SCHEME_NEWMARK; scheme <= KP_SCHEME_BACKWARD_EULER; ++scheme) {
     kp_cloth_def cloth = kp_default_cloth_def();
