@@ -8,7 +8,13 @@
 
 #include "bench/kernels.h"
 
-// Tufts that are not stretched in either way, near enough to stick.
+static kp_result set_room(kp_world *world) {
+  kp_domain_def domain = kp_default_domain_def();
+  domain.min = kp_vec3_make(-2, -2, -2);
+  domain.max = kp_vec3_make(2, 2, 2);
+  return kp_world_set_domain(world, &domain);
+}
+
 // Hair on a ball that changes its form.
 static kp_result add_skin(kp_world *world) {
   static const double weights[2] = { 0.0, 0.5 };
@@ -34,6 +40,7 @@ static kp_result add_skin(kp_world *world) {
   return kp_world_add_hair(world, &hair);
 }
 
+// Tufts that are not stretched in either way, near enough to stick.
 static kp_result add_hairs(kp_world *world, int64_t particles) {
   enum { SEGMENTS = 10 };
   for (int limit = KP_HAIR_LIMIT_BIASED; limit <= KP_HAIR_LIMIT_MOMENTUM; ++limit) {
@@ -105,10 +112,7 @@ static kp_result add_fabrics(kp_world *world) {
 }
 
 kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
-  kp_domain_def domain = kp_default_domain_def();
-  domain.min = kp_vec3_make(-2, -2, -2);
-  domain.max = kp_vec3_make(2, 2, 2);
-  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(set_room(world));
   // as long as explicit springs bear: how fast the bent forms spring back must not end the check
   kp_solids_def solids = kp_default_solids_def();
   solids.solver = KP_SOLVER_SWEEPS;  // a card would take the polynomial, which has its own world
@@ -181,10 +185,7 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
 
 // Springs alone, solved by sweeps.
 kp_result kp_kernel_add_sheets(kp_world *world, int64_t particles) {
-  kp_domain_def domain = kp_default_domain_def();
-  domain.min = kp_vec3_make(-2, -2, -2);
-  domain.max = kp_vec3_make(2, 2, 2);
-  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(set_room(world));
   kp_solids_def solids = kp_default_solids_def();
   solids.solver = KP_SOLVER_SWEEPS;
   KP_TRY(kp_world_set_solids(world, &solids));
@@ -205,10 +206,7 @@ kp_result kp_kernel_add_sheets(kp_world *world, int64_t particles) {
 // solve leaves, and the residual of a solve to many digits would be the roundings of its start: a
 // few iterations, in which it falls a little, leave digits to compare.
 kp_result kp_kernel_add_hubs(kp_world *world, int64_t particles) {
-  kp_domain_def domain = kp_default_domain_def();
-  domain.min = kp_vec3_make(-2, -2, -2);
-  domain.max = kp_vec3_make(2, 2, 2);
-  KP_TRY(kp_world_set_domain(world, &domain));
+  KP_TRY(set_room(world));
   kp_solids_def solids = kp_default_solids_def();
   solids.solver = KP_SOLVER_POLYNOMIAL;
   solids.tolerance = 0.05;

@@ -79,10 +79,8 @@ static kp_world *make(setting what, bool triangles, const char *backend) {
     add_body(world, "box", box, kp_vec3_make(0.05, 0.2, 0.03), kp_vec3_make(20, 10, 30), none,
              none);
   } else if (what == SPIKE) {
-    kp_shape_def mesh = kp_default_shape_def(KP_SHAPE_MESH);
-    snprintf(mesh.file, sizeof mesh.file, "spike.obj");
-    add_body(world, "spike", mesh, kp_vec3_make(0.06, 0.35, 0.05), kp_vec3_make(0, 20, 0),
-             kp_vec3_make(0, -2, 0), kp_vec3_make(0, 1, 0));
+    add_body(world, "spike", kp_test_mesh("spike.obj"), kp_vec3_make(0.06, 0.35, 0.05),
+             kp_vec3_make(0, 20, 0), kp_vec3_make(0, -2, 0), kp_vec3_make(0, 1, 0));
   } else {
     kp_shape_def box = kp_test_box(kp_vec3_make(-0.1, -0.1, -0.1), kp_vec3_make(0.1, 0.1, 0.1));
     add_body(world, "above", box, kp_vec3_make(0.02, 0.3, 0.05), kp_vec3_make(30, 0, 20),

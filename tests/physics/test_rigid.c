@@ -540,28 +540,6 @@ static void test_momentum(void **state) {
 
 // ---- meshes and shells --------------------------------------------------------------------------
 
-static void write_obj(const char *folder, const char *name, const kp_mesh *mesh) {
-  char path[1024];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  for (kp_index v = 0; v < mesh->n_vertices; ++v) {
-    kp_vec3 p = mesh->vertices[v];
-    fprintf(file, "v %.17g %.17g %.17g\n", p.x, p.y, p.z);
-  }
-  for (kp_index t = 0; t < mesh->n_triangles; ++t) {
-    const kp_index *v = mesh->triangles[t].v;
-    fprintf(file, "f %d %d %d\n", v[0] + 1, v[1] + 1, v[2] + 1);
-  }
-  assert_int_equal(fclose(file), 0);
-}
-
-static kp_shape_def mesh_shape(const char *file) {
-  kp_shape_def def = kp_default_shape_def(KP_SHAPE_MESH);
-  snprintf(def.file, sizeof def.file, "%s", file);
-  return def;
-}
-
 // A cup: thick wall, open above.
 static void write_cup(const char *folder) {
   static const kp_profile_point profile[] = { { 0.0, 0.0 },  { 0.3, 0.0 },  { 0.5, 0.5 },
@@ -569,7 +547,7 @@ static void write_cup(const char *folder) {
   kp_mesh mesh;
   assert_ok(
       kp_mesh_make_lathe(kp_vec3_make(0, 0, 0), kp_vec3_make(0, 1, 0), profile, 6, 24, &mesh));
-  write_obj(folder, "cup.obj", &mesh);
+  kp_test_write_obj(folder, "cup.obj", &mesh);
   kp_mesh_destroy(&mesh);
 }
 
@@ -580,8 +558,8 @@ static void test_mesh_on_mesh(void **state) {
   kp_world *world = kp_test_world(&s);
   assert_ok(kp_world_set_folder(world, folder));
   // one cup stands in another, whose wall it touches all around
-  kp_body_def lower = body_of("lower", -1, mesh_shape("cup.obj"), kp_vec3_make(0, 0.01, 0));
-  kp_body_def upper = body_of("upper", -1, mesh_shape("cup.obj"), kp_vec3_make(0, 0.3, 0));
+  kp_body_def lower = body_of("lower", -1, kp_test_mesh("cup.obj"), kp_vec3_make(0, 0.01, 0));
+  kp_body_def upper = body_of("upper", -1, kp_test_mesh("cup.obj"), kp_vec3_make(0, 0.3, 0));
   add(world, &lower);
   add(world, &upper);
   assert_ok(kp_world_build(world));
@@ -613,7 +591,7 @@ static void write_bowl(const char *folder) {
     }
   }
   all.n_triangles = kept;
-  write_obj(folder, "bowl.obj", &all);
+  kp_test_write_obj(folder, "bowl.obj", &all);
   kp_mesh_destroy(&all);
 }
 
@@ -623,7 +601,7 @@ static void test_shell_bowl(void **state) {
   kp_test_settings s = settings(3, 4.0);
   kp_world *world = kp_test_world(&s);
   assert_ok(kp_world_set_folder(world, folder));
-  kp_body_def bowl = body_of("bowl", -1, mesh_shape("bowl.obj"), kp_vec3_make(0, 1.02, 0));
+  kp_body_def bowl = body_of("bowl", -1, kp_test_mesh("bowl.obj"), kp_vec3_make(0, 1.02, 0));
   bowl.shape.shell = 0.03;
   add(world, &bowl);
   enum { N = 12 };

@@ -35,19 +35,7 @@ static void write_block(const char *folder, double slope) {
     mesh.triangles[n++] = (kp_triangle){ { i, j + 5, i + 5 } };
   }
   assert_ok(kp_mesh_check_closed(&mesh));
-  char path[1024];
-  snprintf(path, sizeof path, "%s/groove.obj", folder);
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  for (kp_index v = 0; v < mesh.n_vertices; ++v) {
-    kp_vec3 p = mesh.vertices[v];
-    fprintf(file, "v %.17g %.17g %.17g\n", p.x, p.y, p.z);
-  }
-  for (kp_index t = 0; t < mesh.n_triangles; ++t) {
-    const kp_index *v = mesh.triangles[t].v;
-    fprintf(file, "f %d %d %d\n", v[0] + 1, v[1] + 1, v[2] + 1);
-  }
-  assert_int_equal(fclose(file), 0);
+  kp_test_write_obj(folder, "groove.obj", &mesh);
   kp_mesh_destroy(&mesh);
 }
 
@@ -68,9 +56,7 @@ static kp_world *make_groove(const char *folder, bool is_mesh, double slope, dou
   assert_ok(kp_world_set_folder(world, folder));
   if (is_mesh) {
     write_block(folder, slope);
-    kp_shape_def shape = kp_default_shape_def(KP_SHAPE_MESH);
-    snprintf(shape.file, sizeof shape.file, "groove.obj");
-    add_collider(world, "groove", shape, 0.0);
+    add_collider(world, "groove", kp_test_mesh("groove.obj"), 0.0);
   } else {
     double deg = slope * 180.0 / 3.14159265358979323846;
     kp_shape_def right =

@@ -25,26 +25,10 @@ static const char *const shape_names[N_SHAPES] = { "needle",     "sheet", "needl
                                                    "sheet mesh", "shell", "ball",
                                                    "coin",       "rod",   "bent plate" };
 
-static void write_obj(const char *folder, const char *name, const kp_mesh *mesh) {
-  char path[1024];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  for (kp_index v = 0; v < mesh->n_vertices; ++v) {
-    kp_vec3 p = mesh->vertices[v];
-    fprintf(file, "v %.17g %.17g %.17g\n", p.x, p.y, p.z);
-  }
-  for (kp_index t = 0; t < mesh->n_triangles; ++t) {
-    const kp_index *v = mesh->triangles[t].v;
-    fprintf(file, "f %d %d %d\n", v[0] + 1, v[1] + 1, v[2] + 1);
-  }
-  assert_int_equal(fclose(file), 0);
-}
-
 static void write_box(const char *folder, const char *name, kp_vec3 half) {
   kp_mesh mesh;
   assert_ok(kp_mesh_make_box((kp_aabb){ kp_vec3_scale(half, -1.0), half }, &mesh));
-  write_obj(folder, name, &mesh);
+  kp_test_write_obj(folder, name, &mesh);
   kp_mesh_destroy(&mesh);
 }
 
@@ -63,7 +47,7 @@ static void write_square(const char *folder, const char *name, double half, int 
     mesh.triangles[2 * c] = (kp_triangle){ { a, a + n + 1, a + 1 } };
     mesh.triangles[2 * c + 1] = (kp_triangle){ { a + 1, a + n + 1, a + n + 2 } };
   }
-  write_obj(folder, name, &mesh);
+  kp_test_write_obj(folder, name, &mesh);
   kp_mesh_destroy(&mesh);
 }
 
@@ -89,7 +73,7 @@ static void write_bent(const char *folder, const char *name) {
     mesh.triangles[n++] = (kp_triangle){ { i, j + 6, i + 6 } };
   }
   assert_ok(kp_mesh_check_closed(&mesh));
-  write_obj(folder, name, &mesh);
+  kp_test_write_obj(folder, name, &mesh);
   kp_mesh_destroy(&mesh);
 }
 
@@ -98,12 +82,6 @@ static void write_meshes(const char *folder) {
   write_box(folder, "sheet.obj", kp_vec3_make(0.1, 0.5 * THIN, 0.1));
   write_square(folder, "shell.obj", 0.1, 4);
   write_bent(folder, "bent.obj");
-}
-
-static kp_shape_def mesh_shape(const char *file) {
-  kp_shape_def def = kp_default_shape_def(KP_SHAPE_MESH);
-  snprintf(def.file, sizeof def.file, "%s", file);
-  return def;
 }
 
 static kp_shape_def box_of(kp_vec3 half) {
@@ -116,11 +94,11 @@ static kp_shape_def shape_of(int kind) {
   case SHEET:
     return box_of(kp_vec3_make(0.1, 0.5 * THIN, 0.1));
   case NEEDLE_MESH:
-    return mesh_shape("needle.obj");
+    return kp_test_mesh("needle.obj");
   case SHEET_MESH:
-    return mesh_shape("sheet.obj");
+    return kp_test_mesh("sheet.obj");
   case SHEET_SHELL:
-    def = mesh_shape("shell.obj");
+    def = kp_test_mesh("shell.obj");
     def.shell = THIN;
     return def;
   case BALL:
@@ -133,7 +111,7 @@ static kp_shape_def shape_of(int kind) {
     def.radius = kind == COIN ? 0.012 : 0.5 * THIN;
     return def;
   case BENT:
-    return mesh_shape("bent.obj");
+    return kp_test_mesh("bent.obj");
   default:
     return def;
   }

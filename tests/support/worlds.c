@@ -37,6 +37,28 @@ kp_shape_def kp_test_box(kp_vec3 lo, kp_vec3 hi) {
   return shape;
 }
 
+kp_shape_def kp_test_mesh(const char *file) {
+  kp_shape_def shape = kp_default_shape_def(KP_SHAPE_MESH);
+  snprintf(shape.file, sizeof shape.file, "%s", file);
+  return shape;
+}
+
+void kp_test_write_obj(const char *folder, const char *name, const kp_mesh *mesh) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  for (kp_index v = 0; v < mesh->n_vertices; ++v) {
+    kp_vec3 p = mesh->vertices[v];
+    fprintf(file, "v %.17g %.17g %.17g\n", p.x, p.y, p.z);
+  }
+  for (kp_index t = 0; t < mesh->n_triangles; ++t) {
+    const kp_index *v = mesh->triangles[t].v;
+    fprintf(file, "f %d %d %d\n", v[0] + 1, v[1] + 1, v[2] + 1);
+  }
+  assert_int_equal(fclose(file), 0);
+}
+
 kp_shape_def kp_test_ball(kp_vec3 center, double radius) {
   kp_shape_def shape = kp_default_liquid_def().shape;
   shape.kind = KP_SHAPE_SPHERE;

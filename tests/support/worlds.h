@@ -4,6 +4,7 @@
 
 #include "support/test.h"
 
+#include "geom/mesh.h"
 #include "methods/sph/sph.h"
 #include "world/world.h"
 
@@ -26,6 +27,10 @@ kp_liquid_def kp_test_liquid(const char *name, kp_vec3 lo, kp_vec3 hi, double sp
 
 kp_shape_def kp_test_box(kp_vec3 lo, kp_vec3 hi);
 kp_shape_def kp_test_ball(kp_vec3 center, double radius);
+kp_shape_def kp_test_mesh(const char *file);
+
+// All digits of a mesh, as a file that kp_test_mesh names.
+void kp_test_write_obj(const char *folder, const char *name, const kp_mesh *mesh);
 
 // Copies of a set's state as double. Freed by kp_test_particles_free.
 typedef struct kp_test_particles {

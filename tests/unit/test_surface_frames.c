@@ -211,6 +211,22 @@ static void check_same(const kp_batch *x, const kp_batch *y) {
   }
 }
 
+// Surfaces after three steps; the particles of each from the first one named on are on the host, or
+// stayed on the device.
+static void surface_after_steps(kp_world *world, const kp_surface_out *how, size_t first,
+                                bool is_on_host, kp_batch *batch) {
+  kp_surfaces surfaces;
+  kp_test_steps(world, 3);
+  assert_ok(kp_surfaces_begin(&surfaces, how, world));
+  kp_batch_begin(batch, world, 0, 3);
+  assert_ok(kp_surfaces_add(&surfaces, world, batch));
+  for (size_t i = first; i < surfaces.items.count; ++i) {
+    kp_field *places = kp_space_find(surfaces.items.data[i].particles, "position");
+    assert_true(places->buffers[0].host_valid == is_on_host);
+  }
+  kp_surfaces_free(&surfaces);
+}
+
 // A world on a device makes the same meshes there, with the same velocities and concentrations, and
 // its particles stay there.
 static void test_device(void **state) {
@@ -223,16 +239,7 @@ static void test_device(void **state) {
     kp_batch batches[2];
     memset(batches, 0, sizeof batches);
     for (int w = 0; w < 2; ++w) {
-      kp_surfaces surfaces;
-      kp_test_steps(worlds[w], 3);
-      assert_ok(kp_surfaces_begin(&surfaces, &how, worlds[w]));
-      kp_batch_begin(&batches[w], worlds[w], 0, 3);
-      assert_ok(kp_surfaces_add(&surfaces, worlds[w], &batches[w]));
-      for (size_t i = 0; i < surfaces.items.count; ++i) {
-        kp_field *places = kp_space_find(surfaces.items.data[i].particles, "position");
-        assert_true(places->buffers[0].host_valid == (w == 0));
-      }
-      kp_surfaces_free(&surfaces);
+      surface_after_steps(worlds[w], &how, 0, w == 0, &batches[w]);
     }
     check_same(&batches[0], &batches[1]);
     for (int w = 0; w < 2; ++w) {
@@ -395,14 +402,7 @@ static void test_spray(void **state) {
   kp_batch batches[2];
   memset(batches, 0, sizeof batches);
   for (int w = 0; w < 2; ++w) {
-    kp_surfaces surfaces;
-    kp_test_steps(worlds[w], 3);
-    assert_ok(kp_surfaces_begin(&surfaces, &how, worlds[w]));
-    kp_batch_begin(&batches[w], worlds[w], 0, 3);
-    assert_ok(kp_surfaces_add(&surfaces, worlds[w], &batches[w]));
-    kp_field *places = kp_space_find(surfaces.items.data[1].particles, "position");
-    assert_true(places->buffers[0].host_valid == (w == 0));
-    kp_surfaces_free(&surfaces);
+    surface_after_steps(worlds[w], &how, 1, w == 0, &batches[w]);
   }
   check_same(&batches[0], &batches[1]);
   kp_frame *frame = load(worlds[0], &how, *state);

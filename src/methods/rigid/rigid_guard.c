@@ -38,6 +38,12 @@ static kp_quat turned_by(kp_quat q, kp_vec3 turn) {
   return kp_quat_normalize(kp_quat_mul(by, q));
 }
 
+// Angular momentum, in space.
+static kp_vec3 spin_of(const kp_body *model, const kp_rigid_mover *m) {
+  kp_vec3 local = kp_quat_rotate(kp_quat_conjugate(m->turn), m->w);
+  return kp_quat_rotate(m->turn, kp_mat3_mul_vec3(&model->inertia, local));
+}
+
 // A top with two equal moments goes round its angular momentum L at the rate L / I_t and whirls
 // about its own axis. Exact, however fast: needles roll about their axis in no time.
 typedef struct top {
@@ -47,8 +53,7 @@ typedef struct top {
 } top;
 
 static top top_of(const kp_rigid_part *p, const kp_body *model, const kp_rigid_mover *m) {
-  kp_vec3 local = kp_quat_rotate(kp_quat_conjugate(m->turn), m->w);
-  kp_vec3 spin = kp_quat_rotate(m->turn, kp_mat3_mul_vec3(&model->inertia, local));
+  kp_vec3 spin = spin_of(model, m);
   top t = { .axis = kp_quat_rotate(m->turn, p->axis) };
   t.around = kp_vec3_scale(spin, 1.0 / p->across);
   t.whirl = kp_vec3_dot(m->w, t.axis) - kp_vec3_dot(t.around, t.axis);
@@ -154,8 +159,7 @@ static course course_of(const guard *g, const kp_rigid_part *p, const kp_rigid_p
   } else if (m->is_free) {
     // L' = 0 in space: w' = I^-1 (L x w)
     const kp_body *model = &g->env->bodies->models.data[p->body];
-    kp_vec3 local = kp_quat_rotate(kp_quat_conjugate(m->turn), m->w);
-    kp_vec3 spin = kp_quat_rotate(m->turn, kp_mat3_mul_vec3(&model->inertia, local));
+    kp_vec3 spin = spin_of(model, m);
     kp_vec3 change = kp_mat3_mul_vec3(&m->inverse_inertia, kp_vec3_cross(spin, m->w));
     c.sway = fmin(g->h * kp_vec3_length(change), 2.0 * kp_vec3_length(m->w));
   } else if (!p->is_bounded) {
