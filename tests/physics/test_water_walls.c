@@ -36,7 +36,7 @@ static kp_world *make(const room_def *d) {
   kp_flip_def flip = kp_default_flip_def();
   flip.lets_go = d->lets_go;
   kp_liquid_def water = kp_test_liquid("water", d->lo, d->hi, 0.5 * d->cell);
-  water.method = d->method;
+  water.method = (int)d->method;
   water.velocity = d->velocity;
   water.viscosity = 0.0;
   assert_ok(kp_world_set_grid(world, &grid));
