@@ -487,7 +487,10 @@ static void extend_blocks(int64_t begin, int64_t end, void *context) {
       continue;
     }
     for (int64_t i = slot * kp_blocks_volume(b); i < (slot + 1) * kp_blocks_volume(b); ++i) {
-      b->values[i] = kp_surface_extended(&w->walls, b, i);
+      float value;
+      if (kp_surface_extended(&w->walls, b, i, &value)) {
+        b->values[i] = value;
+      }
     }
   }
 }

@@ -145,13 +145,17 @@ void NAME(gather, KP_ISA)(kp_surface_kind kind, const kp_surface_particles *p,
 
 // ---- neighbours of particles
 
-// A register of particles i and all their neighbours.
-#define MOMENTS(kind)                                                                              \
+// A register of particles i and all their neighbours. Values are read by kinds alone that use them:
+// of the others they are the result, which other threads write.
+#define MOMENTS(kind, has_values)                                                                  \
   static void moments_##kind(const kp_surface_runs *runs, int64_t first,                           \
                              float out[][KP_SURFACE_LANES]) {                                      \
     for (int lane = 0; lane < KP_SURFACE_LANES; lane += LANES) {                                   \
       wide x = load(runs->x + first + lane), y = load(runs->y + first + lane);                     \
-      wide z = load(runs->z + first + lane), value = load(runs->value + first + lane);             \
+      wide z = load(runs->z + first + lane), value = { 0 };                                        \
+      if (has_values) {                                                                            \
+        value = load(runs->value + first + lane);                                                  \
+      }                                                                                            \
       kp_surface_##kind sum;                                                                       \
       memset(&sum, 0, sizeof sum);                                                                 \
       for (int r = 0; r < runs->n; ++r) {                                                          \
@@ -163,7 +167,7 @@ void NAME(gather, KP_ISA)(kp_surface_kind kind, const kp_surface_particles *p,
           q.d[2] = (runs->z[j] + shift[2]) - z;                                                    \
           q.square = q.d[0] * q.d[0] + q.d[1] * q.d[1] + q.d[2] * q.d[2];                          \
           q.value = value;                                                                         \
-          q.other = runs->value[j];                                                                \
+          q.other = has_values ? runs->value[j] : 0.0f;                                            \
           q.volume = runs->volume[j];                                                              \
           kp_surface_add_##kind(&sum, &q);                                                         \
         }                                                                                          \
@@ -176,10 +180,10 @@ void NAME(gather, KP_ISA)(kp_surface_kind kind, const kp_surface_particles *p,
     }                                                                                              \
   }
 
-MOMENTS(offset)
-MOMENTS(ratio)
-MOMENTS(depth)
-MOMENTS(cloud)
+MOMENTS(offset, false)
+MOMENTS(ratio, true)
+MOMENTS(depth, false)
+MOMENTS(cloud, true)
 
 void NAME(moments, KP_ISA)(kp_surface_moment kind, const kp_surface_runs *runs, int64_t first,
                            float out[][KP_SURFACE_LANES]);

@@ -561,8 +561,10 @@ typedef struct surface_extend_args {
 
 KP_FN void surface_extend(int64_t i, const surface_extend_args *a) {
   int32_t block = a->b.stored[i / kp_blocks_volume(&a->b)];
-  if (a->b.calm[block] == 0 && !kp_surface_is_clear(&a->walls, &a->b, block)) {
-    a->b.values[i] = kp_surface_extended(&a->walls, &a->b, i);
+  float value;
+  if (a->b.calm[block] == 0 && !kp_surface_is_clear(&a->walls, &a->b, block) &&
+      kp_surface_extended(&a->walls, &a->b, i, &value)) {
+    a->b.values[i] = value;
   }
 }
 

@@ -462,8 +462,9 @@ KP_FN float kp_surface_sample_at(const kp_blocks *b, const int64_t at[3]) {
   return b->values[slot * kp_blocks_volume(b) + n];
 }
 
-// What a sample is to be.
-KP_FN float kp_surface_extended(const kp_surface_walls *w, const kp_blocks *b, int64_t sample) {
+// Whether a sample lies beyond the inset, and what it is to be then.
+KP_FN bool kp_surface_extended(const kp_surface_walls *w, const kp_blocks *b, int64_t sample,
+                               float *out) {
   kp_block_place p = kp_blocks_place(b, sample);
   int64_t from[3];
   bool is_inside = true;
@@ -471,5 +472,8 @@ KP_FN float kp_surface_extended(const kp_surface_walls *w, const kp_blocks *b, i
     from[c] = p.at[c] < w->lo[c] ? w->lo[c] : p.at[c] > w->hi[c] ? w->hi[c] : p.at[c];
     is_inside = is_inside && from[c] == p.at[c];
   }
-  return is_inside ? b->values[sample] : kp_surface_sample_at(b, from);
+  if (!is_inside) {
+    *out = kp_surface_sample_at(b, from);
+  }
+  return !is_inside;
 }

@@ -26,9 +26,18 @@ static kp_vec3 place_of(const kp_env *env, kp_index body, double axes[3][3]) {
   return kp_vec3_sub(frame.position, kp_quat_rotate(frame.orientation, model->center));
 }
 
+// A solid that stays, asked by many threads at once.
+typedef struct still_solid {
+  const kp_shape *shape;
+  kp_vec3 origin;
+  double axes[3][3];
+  int32_t body;
+} still_solid;
+
 typedef struct still_job {
-  const kp_grid_solids *solids;
-  const kp_env *env;
+  const kp_mac_view *grid;
+  const still_solid *solids;
+  size_t n_solids;
   kp_real *distance;
   int32_t *body;
 } still_job;
@@ -46,22 +55,18 @@ static void ask_still(int64_t begin, int64_t end, void *context) {
   const still_job *job = context;
   for (int64_t t = begin; t < end; ++t) {
     double p[3];
-    corner_of(&job->solids->mac->view, t, p);
+    corner_of(job->grid, t, p);
     double nearest = SOLID_FAR;
     int32_t body = -1;
-    for (size_t s = 0; s < job->solids->solids.count; ++s) {
-      const kp_grid_solid *solid = &job->solids->solids.data[s];
-      if (solid->moves) {
-        continue;
-      }
-      double axes[3][3];
-      kp_vec3 origin = place_of(job->env, solid->body, axes);
-      kp_vec3 d = kp_vec3_sub(kp_vec3_make(p[0], p[1], p[2]), origin);
+    for (size_t s = 0; s < job->n_solids; ++s) {
+      const still_solid *solid = &job->solids[s];
+      kp_vec3 d = kp_vec3_sub(kp_vec3_make(p[0], p[1], p[2]), solid->origin);
+      const double(*axes)[3] = solid->axes;
       kp_vec3 local = kp_vec3_make(axes[0][0] * d.x + axes[0][1] * d.y + axes[0][2] * d.z,
                                    axes[1][0] * d.x + axes[1][1] * d.y + axes[1][2] * d.z,
                                    axes[2][0] * d.x + axes[2][1] * d.y + axes[2][2] * d.z);
       double distance = kp_shape_distance(solid->shape, local);
-      body = distance < nearest ? (int32_t)solid->body : body;
+      body = distance < nearest ? solid->body : body;
       nearest = fmin(nearest, distance);
     }
     job->distance[t] = (kp_real)nearest;
@@ -74,10 +79,24 @@ static kp_result ask_all_still(kp_grid_solids *s, kp_env *env) {
   kp_buffer *body = s->has_moving ? &s->still_body : &s->body;
   KP_TRY(kp_mac_scratch(s->mac, KP_TYPE_REAL, distance));
   KP_TRY(kp_mac_scratch(s->mac, KP_TYPE_I32, body));
-  still_job job = { .solids = s, .env = env };
+  still_job job = { .grid = &s->mac->view };
   KP_TRY(kp_buffer_get(distance, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&job.distance));
   KP_TRY(kp_buffer_get(body, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&job.body));
+  still_solid *still = kp_alloc(s->solids.count * sizeof *still, KP_MEMORY_SCRATCH);
+  if (still == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (size_t k = 0; k < s->solids.count; ++k) {
+    const kp_grid_solid *solid = &s->solids.data[k];
+    if (!solid->moves) {
+      still_solid *out = &still[job.n_solids++];
+      *out = (still_solid){ .shape = solid->shape, .body = (int32_t)solid->body };
+      out->origin = place_of(env, solid->body, out->axes);
+    }
+  }
+  job.solids = still;
   kp_parallel_for(s->mac->view.count, CHUNK, ask_still, &job);
+  kp_free(still);
   return KP_OK;
 }
 
