@@ -1,6 +1,6 @@
 -- A flag in gusts.
 domain { min = {-0.5, 0, -1.5}, max = {3, 3, 1.5} }
-solids { inner = 4, turns = true }
+solids { inner = 4 }
 cloth "flag" {
   width = 1.5, height = 1, columns = 36, rows = 24, position = {0.75, 2, 0}, rotation_deg = {90, 0, 0},
   density = 0.12, stiffness = 300, damping = 2, bend_stiffness = 1, bend_damping = 2, hinge = 1e-4,

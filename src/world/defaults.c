@@ -333,7 +333,7 @@ kp_solids_def kp_default_solids_def(void) {
     .cfl = 0.0,
     .implicit = true,
     .ahead = 0.6,
-    .turns = false,
+    .turns = true,
     .tolerance = 1e-3,
     .iterations = 200,
     .solver = KP_SOLVER_AUTO,

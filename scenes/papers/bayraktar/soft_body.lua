@@ -5,7 +5,7 @@
 -- their rate of strain), and form, bounce and volume do not (0.95 of it 2 s after the start).
 domain { min = {-1, 0, -1}, max = {1, 1.6, 1} }
 simulation { dt_max = 1/60 }
-solids { inner = 2, dt = 1/120, turns = true }
+solids { inner = 2, dt = 1/120 }
 soft "bunny" {
   shape = mesh { file = "meshes/hare.obj" }, spacing = 0.0052,
   model = "edges", stiffness = 20, center = 2, damping = 0.2, density = 300,

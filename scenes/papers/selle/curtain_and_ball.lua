@@ -6,7 +6,7 @@ local columns, rows = math.floor(707 * size + 0.5), math.floor(1202 * size + 0.5
 local edge = 1 / columns
 domain { min = {-3, 0, -3}, max = {3, 3, 3} }
 gravity { 0, -9.8, 0 }
-solids { inner = 16, turns = true, gap = 0.002, domain_friction = 0.3 }
+solids { inner = 16, gap = 0.002, domain_friction = 0.3 }
 cloth "curtain" {
   width = 1, height = 1.7, columns = columns, rows = rows,
   position = {0, 1.0, 0}, rotation_deg = {90, 0, 0},

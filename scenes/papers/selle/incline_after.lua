@@ -6,7 +6,7 @@ local slope = math.pi / 5
 local lean = math.rad(65)  -- above the horizon
 domain { min = {-8, -8, -3}, max = {8, 6, 3}, boundary_x = "open", boundary_y = "open" }
 gravity { 0, -9.8, 0 }
-solids { inner = 16, turns = true, gap = 0.002, friction = "after" }
+solids { inner = 16, gap = 0.002, friction = "after" }
 cloth "sheet" {
   width = 1.7, height = 1, columns = rows, rows = columns,
   -- it stands on its short edge, leaning down the slope: what touches stops, the rest goes on over it

@@ -6,7 +6,7 @@ local cells = math.floor(71 * size + 0.5)
 local edge = 1 / cells
 domain { min = {-6, 2, -6}, max = {6, 22, 6} }
 gravity { 0, -9.8, 0 }
-solids { inner = 16, turns = true, gap = 0.002, domain_friction = 0.3 }
+solids { inner = 16, gap = 0.002, domain_friction = 0.3 }
 -- numbers that look random and are the same everywhere
 local function any(i, k) local s = math.sin(12.9898 * i + 78.233 * k) * 43758.5453 return s - math.floor(s) end
 local colors = { {0.62, 0.30, 0.06}, {0.70, 0.48, 0.10}, {0.48, 0.12, 0.06}, {0.36, 0.40, 0.10} }

@@ -5,7 +5,7 @@ local cells = math.floor(949 * size + 0.5)
 local edge = 1.9 / cells
 domain { min = {-2, 0, -2}, max = {2, 2, 2} }
 gravity { 0, -9.8, 0 }
-solids { inner = 16, turns = true, gap = 0.002, domain_friction = 0.1 }
+solids { inner = 16, gap = 0.002, domain_friction = 0.1 }
 cloth "sheet" {
   width = 1.9, height = 1.9, columns = cells, rows = cells, position = {0, 0.56, 0},
   density = 1, stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,

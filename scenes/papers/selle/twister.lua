@@ -10,7 +10,7 @@ local far = math.sqrt(top / 6)
 local radius = 0.0125
 domain { min = {-1, -0.5, -1}, max = {1, 1, 1} }
 gravity { 0, -9.8, 0 }
-solids { inner = 16, turns = true, gap = 0.002 }
+solids { inner = 16, gap = 0.002 }
 cloth "strip" {
   width = 2 * across, height = 1.2, columns = columns, rows = rows, parabola = 6, rotation_deg = {0, 90, 0},
   density = 1, stiffness = 4.14 / edge, damping = 20, bend_stiffness = 0.41 / edge, bend_damping = 8,

@@ -6,7 +6,7 @@ local cells = math.floor(1000 * size + 0.5)
 local edge = 4 / cells
 domain { min = {-5, 0, -5}, max = {5, 6, 5} }
 gravity { 0, -9.8, 0 }
-solids { inner = 16, turns = true, gap = 0.003, domain_friction = 0.2 }
+solids { inner = 16, gap = 0.003, domain_friction = 0.2 }
 cloth "cover" {
   width = 4, height = 4, columns = cells, rows = cells, position = {0, 4, 0}, rotation_deg = {2, 15, 1},
   density = 1, stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,

@@ -27,13 +27,18 @@ static deform_out solver_out(const kp_deform_group *group) {
 
 // ---- evaluation ---------------------------------------------------------------------------------
 
-static kp_result evaluate_springs(kp_deform *d, kp_range range, kp_buffer x[3], double implicit,
-                                  double strength) {
+// Not those of hair: its bands have no room for that, and its steps are short.
+static bool resists_turns(const kp_deform *d, const kp_deform_part *part) {
+  return d->def.turns && !part->surface.segments_only;
+}
+
+static kp_result evaluate_springs(kp_deform *d, const kp_deform_part *part, kp_buffer x[3],
+                                  double implicit) {
   kp_deform_springs *s = &d->springs;
-  deform_spring_args a = { .first = range.first,
+  deform_spring_args a = { .first = part->springs.first,
                            .implicit = (kp_real)implicit,
-                           .turns = d->def.turns ? (kp_real)implicit : 0,
-                           .strength = (kp_real)strength };
+                           .turns = resists_turns(d, part) ? (kp_real)implicit : 0,
+                           .strength = (kp_real)part->strength_now };
   kp_call call;
   kp_call_init(&call, &deform_spring_kernel, &a);
   KP_BIND(&call, &a, a, &s->a, KP_ACCESS_READ);
@@ -49,7 +54,7 @@ static kp_result evaluate_springs(kp_deform *d, kp_range range, kp_buffer x[3], 
   KP_BIND(&call, &a, force, &s->force, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, rate, &s->rate, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, side, &s->side, KP_ACCESS_WRITE);
-  return kp_call_run(d->set->space->backend, &call, range.n);
+  return kp_call_run(d->set->space->backend, &call, part->springs.n);
 }
 
 static kp_range joined(kp_range a, kp_range b) {
@@ -64,14 +69,15 @@ static kp_result evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer 
     d->sweeps[group->scheme]->h = 0.0;
   }
   for (size_t p = 0; p < d->parts.count;) {
-    // parts of one strength are evaluated at once
+    // parts of one kind and strength are evaluated at once
     kp_deform_part run = d->parts.data[p++];
     if (run.scheme != group->scheme) {
       continue;
     }
     for (; p < d->parts.count; ++p) {
       const kp_deform_part *next = &d->parts.data[p];
-      if (next->scheme != run.scheme || next->strength_now != run.strength_now) {
+      if (next->scheme != run.scheme || next->strength_now != run.strength_now ||
+          resists_turns(d, next) != resists_turns(d, &run)) {
         break;
       }
       run.springs = joined(run.springs, next->springs);
@@ -79,7 +85,7 @@ static kp_result evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer 
       run.solids = joined(run.solids, next->solids);
     }
     if (run.springs.n > 0) {
-      KP_TRY(evaluate_springs(d, run.springs, x, implicit, run.strength_now));
+      KP_TRY(evaluate_springs(d, &run, x, implicit));
     }
     KP_TRY(by_rows ? kp_sweep_evaluate(d, &run, x, implicit)
                    : kp_deform_tets_evaluate(d, &run, x, implicit));

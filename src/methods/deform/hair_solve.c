@@ -357,7 +357,7 @@ static kp_result assemble(kp_deform *d, kp_env *env, kp_hair_locks *k, const kp_
 
 bool kp_hair_is_banded(const kp_deform *d, const kp_deform_group *group) {
   const kp_hair_locks *k = &d->hair.locks[group->scheme];
-  return k->n > 0 && k->has_all && !d->def.turns;
+  return k->n > 0 && k->has_all;
 }
 
 bool kp_hair_is_exact(const kp_deform *d, const kp_deform_group *group,
