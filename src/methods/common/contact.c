@@ -176,6 +176,7 @@ kp_result kp_contact_create(kp_backend *backend, const kp_contact_def *def,
   c->backend = backend;
   c->def = *def;
   kp_buffer_init(&c->pair_buffer, backend);
+  kp_buffer_init(&c->stances, backend);
   kp_result result = fill(c, mesh);
   if (result != KP_OK) {
     kp_contact_destroy(&c);
@@ -219,6 +220,7 @@ void kp_contact_destroy(kp_contact **contact) {
   kp_array_free(&c->color_start[0]);
   kp_array_free(&c->color_start[1]);
   kp_buffer_free(&c->pair_buffer);
+  kp_buffer_free(&c->stances);
   kp_free(c);
   *contact = NULL;
 }
@@ -608,6 +610,7 @@ static kp_result color_pairs(kp_contact *c, size_t n_faces) {
   size_t n = c->pairs.count;
   KP_TRY(kp_array_resize(&c->colors, n));
   KP_TRY(kp_buffer_resize(&c->pair_buffer, n * sizeof(contact_pair)));
+  KP_TRY(kp_buffer_resize(&c->stances, n * sizeof(contact_stance)));
   contact_pair *out = kp_buffer_host(&c->pair_buffer, KP_ACCESS_OVERWRITE);
   if (out == NULL) {
     return KP_ERROR_MEMORY;
@@ -649,15 +652,39 @@ kp_result kp_contact_find(kp_contact *c, kp_buffer x[3], kp_buffer *inverse_mass
   r->n_edges += (int64_t)(c->found.count - n_faces);
   r->n_colors = n_colors > r->n_colors ? n_colors : r->n_colors;
   r->find += kp_time_now() - begin;
-  return KP_OK;
+  return kp_contact_measure(c, x);
 }
 
 // ---- B: repulsion
 
+kp_result kp_contact_measure(kp_contact *c, kp_buffer x[3]) {
+  double begin = kp_time_now();
+  contact_faces_args a = { .flip = (kp_real)c->def.flip,
+                           .reach = (kp_real)c->def.detection,
+                           .has_history = c->def.history };
+  for (int kind = 0; kind < 2; ++kind) {
+    const int64_t *start = c->color_start[kind].data;
+    int64_t end = c->color_start[kind].count > 0 ? start[c->color_start[kind].count - 1] : 0;
+    kp_call call;
+    kp_call_init(&call, kind == 0 ? &contact_faces_kernel : &contact_edges_kernel, &a);
+    KP_BIND(&call, &a, pairs, &c->pair_buffer, KP_ACCESS_READ);
+    KP_BIND(&call, &a, stances, &c->stances, KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
+    KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
+    KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
+    if (end > a.first) {
+      KP_TRY(kp_call_run(c->backend, &call, end - a.first));
+    }
+    a.first = end;
+  }
+  c->report.repulse += kp_time_now() - begin;
+  return KP_OK;
+}
+
 // One call per colour; the last colours, which have few pairs each, are taken by one element
 // together, one pair after the other: that costs less than dozens of calls. Pairs stand in the
 // order of colours, so how many are taken so changes no bit.
-static kp_result run_colors(kp_contact *c, kp_call *call, contact_repulse_args *a, int kind) {
+static kp_result run_colors(kp_contact *c, kp_call *call, contact_repel_args *a, int kind) {
   const int64_t *start = c->color_start[kind].data;
   size_t n = c->color_start[kind].count - 1;
   size_t n_wide = n;
@@ -677,34 +704,28 @@ static kp_result run_colors(kp_contact *c, kp_call *call, contact_repulse_args *
   return a->run > 0 ? kp_call_run(c->backend, call, 1) : KP_OK;
 }
 
-kp_result kp_contact_repulse(kp_contact *c, kp_contact_law law, kp_buffer x[3], kp_buffer v[3],
+kp_result kp_contact_repulse(kp_contact *c, kp_contact_law law, kp_buffer v[3],
                              kp_buffer *inverse_mass, kp_buffer *hold, double dt) {
   double begin = kp_time_now();
   if (c->color_start[0].count == 0) {
     return KP_OK;  // nothing was looked for yet
   }
-  contact_repulse_args a = {
-    .dt = (kp_real)dt,
-    .stiffness = (kp_real)c->def.stiffness,
-    .recovery = (kp_real)c->def.recovery,
-    .flip = (kp_real)c->def.flip,
-    .reach = (kp_real)c->def.detection,
+  contact_repel_args a = {
+    .stiffness = (kp_real)(c->def.stiffness * dt),
+    .recovery = (kp_real)(c->def.recovery / dt),
     .is_elastic = law == KP_CONTACT_MOVING,
     .has_friction = law == KP_CONTACT_FINAL,
-    .has_history = c->def.history,
   };
+  kp_call call;
+  kp_call_init(&call, &contact_repel_kernel, &a);
+  KP_BIND(&call, &a, pairs, &c->pair_buffer, KP_ACCESS_READ);
+  KP_BIND(&call, &a, stances, &c->stances, KP_ACCESS_READ);
+  KP_BIND(&call, &a, vx, &v[0], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, inverse_mass, inverse_mass, KP_ACCESS_READ);
+  KP_BIND(&call, &a, hold, hold, KP_ACCESS_READ);
   for (int kind = 0; kind < 2; ++kind) {
-    kp_call call;
-    kp_call_init(&call, kind == 0 ? &contact_faces_kernel : &contact_edges_kernel, &a);
-    KP_BIND(&call, &a, pairs, &c->pair_buffer, KP_ACCESS_READ);
-    KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
-    KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
-    KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
-    KP_BIND(&call, &a, vx, &v[0], KP_ACCESS_WRITE);
-    KP_BIND(&call, &a, vy, &v[1], KP_ACCESS_WRITE);
-    KP_BIND(&call, &a, vz, &v[2], KP_ACCESS_WRITE);
-    KP_BIND(&call, &a, inverse_mass, inverse_mass, KP_ACCESS_READ);
-    KP_BIND(&call, &a, hold, hold, KP_ACCESS_READ);
     KP_TRY(run_colors(c, &call, &a, kind));
   }
   c->report.repulse += kp_time_now() - begin;

@@ -4,6 +4,7 @@
 //
 //   A    kp_contact_find      pairs that are near in the collision-free state, with their side
 //   B.2  kp_contact_repulse   on the velocity that moves the nodes: inelastic, then elastic
+//        kp_contact_measure   when the nodes have moved
 //   B.8  kp_contact_repulse   on the final velocity: inelastic, with friction
 //   C    kp_contact_resolve   the straight way from the collision-free state to the new one is made
 //                             free of collisions
@@ -139,11 +140,14 @@ typedef enum kp_contact_law {
   KP_CONTACT_FINAL,   // B.8: inelastic, with friction
 } kp_contact_law;
 
-// B. Changes velocities v (kp_real) at places x by the pairs of A; dt: of the inner step. hold: U8
-// per node, axes (bits 1, 2, 4) along which it moves as told; NULL: none.
-KP_NODISCARD kp_result kp_contact_repulse(kp_contact *contact, kp_contact_law law, kp_buffer x[3],
-                                          kp_buffer v[3], kp_buffer *inverse_mass, kp_buffer *hold,
-                                          double dt);
+// B. How the pairs of A stand at places x, by which they repel until this is called again; A has
+// done so for its own places.
+KP_NODISCARD kp_result kp_contact_measure(kp_contact *contact, kp_buffer x[3]);
+
+// Changes velocities v (kp_real); dt: of the inner step. hold: U8 per node, axes (bits 1, 2, 4)
+// along which it moves as told; NULL: none.
+KP_NODISCARD kp_result kp_contact_repulse(kp_contact *contact, kp_contact_law law, kp_buffer v[3],
+                                          kp_buffer *inverse_mass, kp_buffer *hold, double dt);
 
 // C. from: the collision-free state; x: where the nodes want to be, and will be; v: velocities, get
 // the change of the mean velocity over `time`; dt: the mean inner step.

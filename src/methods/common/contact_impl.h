@@ -121,6 +121,7 @@ struct kp_contact {
   KP_ARRAY(int64_t) color_start[2];  // of faces, of edges
   uint64_t *used_colors;             // of nodes
   kp_buffer pair_buffer;             // in the order of colours
+  kp_buffer stances;                 // of the pairs in that order, on the device
 
   kp_contact_report report;
 };

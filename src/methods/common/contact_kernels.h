@@ -19,26 +19,44 @@ typedef struct contact_pair {
   kp_real side[3];  // edge/edge: unit vector between them in the collision-free state
 } contact_pair;
 
-typedef struct contact_repulse_args {
+// How a pair stands at the places of its nodes. That does not ask for velocities, so it is found
+// once for all that repulsion does until the nodes move, by every pair for itself.
+typedef struct contact_stance {
+  kp_real c[4];     // of its nodes
+  kp_real n[3];     // unit normal, from the first side to the second
+  kp_real overlap;  // h less the gap along n, which is negative where the sides have changed
+                    // places: the same formulas then pull back. Not positive: too far apart
+} contact_stance;
+
+typedef struct contact_faces_args {
   const contact_pair *pairs;
+  contact_stance *stances;
+  int64_t first;  // of the pairs of this call
+  const kp_pos *x, *y, *z;
+  kp_real flip, reach;
+  int32_t has_history;
+} contact_faces_args;
+
+typedef contact_faces_args contact_edges_args;
+
+typedef struct contact_repel_args {
+  const contact_pair *pairs;
+  const contact_stance *stances;
   int64_t first, end;  // of the pairs of this call
   int64_t run;         // pairs that one element takes, one after the other
-  const kp_pos *x, *y, *z;
   kp_real *vx, *vy, *vz;
   const kp_real *inverse_mass;
   const uint8_t *hold;  // axes along which a node moves as told; NULL: none
-  kp_real dt, stiffness, recovery, flip, reach;
-  int32_t is_elastic, has_friction, has_history;
-} contact_repulse_args;
-
-typedef contact_repulse_args contact_faces_args;
-typedef contact_repulse_args contact_edges_args;
+  kp_real stiffness;    // times the step
+  kp_real recovery;     // over the step
+  int32_t is_elastic, has_friction;
+} contact_repel_args;
 
 typedef struct contact_vec {
   kp_real x, y, z;
 } contact_vec;
 
-KP_FN contact_vec contact_between(const contact_repulse_args *a, int32_t from, int32_t to) {
+KP_FN contact_vec contact_between(const contact_faces_args *a, int32_t from, int32_t to) {
   contact_vec d;
   d.x = (kp_real)(a->x[to] - a->x[from]);
   d.y = (kp_real)(a->y[to] - a->y[from]);
@@ -71,21 +89,38 @@ KP_FN kp_real contact_give(contact_vec w, contact_vec n) {
   return w.x * n.x * n.x + w.y * n.y * n.y + w.z * n.z * n.z;
 }
 
-// The impulse of a pair with weights c, normal n from the first side to the second and a gap along
-// it, which is negative where the sides have changed places: the same formula then pulls back.
-KP_FN void contact_apply(const contact_repulse_args *a, const contact_pair *p, const kp_real c[4],
-                         contact_vec n, kp_real gap) {
+// The impulse of a pair, on the velocities of its nodes.
+KP_FN void contact_push(const contact_repel_args *a, const contact_pair *p,
+                        const contact_stance *s) {
+  if (!(s->overlap > (kp_real)0)) {
+    return;
+  }
+  contact_vec n;
+  n.x = s->n[0];
+  n.y = s->n[1];
+  n.z = s->n[2];
   contact_vec v;
+  v.x = v.y = v.z = (kp_real)0;
+  for (int k = 0; k < 4; ++k) {
+    int32_t i = p->node[k];
+    v.x += s->c[k] * a->vx[i];
+    v.y += s->c[k] * a->vy[i];
+    v.z += s->c[k] * a->vz[i];
+  }
+  kp_real normal = contact_dot(v, n);
+  kp_real change = normal < (kp_real)0 ? -normal : (kp_real)0;  // inelastic
+  // of the elastic impulse: as far as an overlap goes back in one step
+  kp_real wanted = a->is_elastic ? a->recovery * s->overlap - (normal + change) : (kp_real)0;
+  if (!(change > (kp_real)0 || wanted > (kp_real)0)) {
+    return;
+  }
   contact_vec w;               // sum c^2 w along each axis: 1 / effective mass
   kp_real whole = (kp_real)0;  // the same if nothing were held
-  v.x = v.y = v.z = w.x = w.y = w.z = (kp_real)0;
+  w.x = w.y = w.z = (kp_real)0;
   for (int k = 0; k < 4; ++k) {
     int32_t i = p->node[k];
     uint8_t hold = a->hold != NULL ? a->hold[i] : (uint8_t)0;
-    kp_real give = c[k] * c[k] * a->inverse_mass[i];
-    v.x += c[k] * a->vx[i];
-    v.y += c[k] * a->vy[i];
-    v.z += c[k] * a->vz[i];
+    kp_real give = s->c[k] * s->c[k] * a->inverse_mass[i];
     w.x += hold & 1 ? (kp_real)0 : give;
     w.y += hold & 2 ? (kp_real)0 : give;
     w.z += hold & 4 ? (kp_real)0 : give;
@@ -96,9 +131,6 @@ KP_FN void contact_apply(const contact_repulse_args *a, const contact_pair *p, c
   if (!(give > (kp_real)0.01 * whole)) {
     return;
   }
-  kp_real normal = contact_dot(v, n);
-  kp_real change = normal < (kp_real)0 ? -normal : (kp_real)0;  // inelastic
-  kp_real along = change;
   contact_vec total;  // impulse
   total.x = total.y = total.z = (kp_real)0;
   if (a->has_friction && change > (kp_real)0) {
@@ -111,65 +143,75 @@ KP_FN void contact_apply(const contact_repulse_args *a, const contact_pair *p, c
     kp_real speed = kp_root(speed2);
     kp_real part = speed > most ? most / speed : (kp_real)1;
     kp_real across = contact_give(w, slip);  // speed^2 times the mobility
-    kp_real s = across > (kp_real)0.01 * whole * speed2 ? part * speed2 / across : (kp_real)0;
-    total = contact_scaled(slip, -s);
+    kp_real r = across > (kp_real)0.01 * whole * speed2 ? part * speed2 / across : (kp_real)0;
+    total = contact_scaled(slip, -r);
   }
-  if (a->is_elastic) {
-    kp_real overlap = p->h - gap;
-    kp_real wanted = a->recovery * overlap / a->dt - (normal + change);
-    kp_real spring = a->dt * a->stiffness * overlap * give;
-    kp_real push = spring < wanted ? spring : wanted;
-    along += push > (kp_real)0 ? push : (kp_real)0;
-  }
-  along /= give;
+  kp_real spring = a->stiffness * s->overlap * give;
+  kp_real push = spring < wanted ? spring : wanted;
+  kp_real along = (change + (push > (kp_real)0 ? push : (kp_real)0)) / give;
   total.x += along * n.x;
   total.y += along * n.y;
   total.z += along * n.z;
   for (int k = 0; k < 4; ++k) {
     int32_t i = p->node[k];
     uint8_t hold = a->hold != NULL ? a->hold[i] : (uint8_t)0;
-    kp_real s = c[k] * a->inverse_mass[i];
+    kp_real r = s->c[k] * a->inverse_mass[i];
     // nodes that move as told may belong to several pairs of a colour
     if (a->inverse_mass[i] > (kp_real)0) {
-      a->vx[i] += hold & 1 ? (kp_real)0 : s * total.x;
-      a->vy[i] += hold & 2 ? (kp_real)0 : s * total.y;
-      a->vz[i] += hold & 4 ? (kp_real)0 : s * total.z;
+      a->vx[i] += hold & 1 ? (kp_real)0 : r * total.x;
+      a->vy[i] += hold & 2 ? (kp_real)0 : r * total.y;
+      a->vz[i] += hold & 4 ? (kp_real)0 : r * total.z;
     }
   }
 }
 
+KP_FN void contact_repel(int64_t i, const contact_repel_args *a) {
+  int64_t begin = a->first + i * a->run;
+  int64_t end = begin + a->run < a->end ? begin + a->run : a->end;
+  for (int64_t k = begin; k < end; ++k) {
+    contact_push(a, &a->pairs[k], &a->stances[k]);
+  }
+}
+
+// Normal and overlap of a pair that repels as far as h, and `reach` times that on the wrong side.
+KP_FN void contact_stand(contact_stance *out, contact_vec n, kp_real gap, kp_real h,
+                         kp_real reach) {
+  out->n[0] = n.x;
+  out->n[1] = n.y;
+  out->n[2] = n.z;
+  out->overlap = gap < h && gap >= -reach * h ? h - gap : (kp_real)0;
+}
+
 // Point and triangle: along the triangle's normal, which pointed to the point in the collision-free
 // state. (Selle, L1065, exchanges the point with a corner there; it is two corners that must be.)
-KP_FN void contact_face(const contact_pair *p, const contact_repulse_args *a) {
+KP_FN void contact_faces(int64_t i, const contact_faces_args *a) {
+  const contact_pair *p = &a->pairs[a->first + i];
+  contact_stance *out = &a->stances[a->first + i];
   contact_vec d1 = contact_between(a, p->node[0], p->node[1]);
   contact_vec d2 = contact_between(a, p->node[0], p->node[2]);
   contact_vec r = contact_between(a, p->node[0], p->node[3]);
   contact_vec n = contact_cross(d1, d2);
   kp_real area2 = contact_dot(n, n);
   if (!(area2 > (kp_real)0)) {
+    out->overlap = (kp_real)0;
     return;
   }
   kp_real area = kp_root(area2);
   kp_real gap = contact_dot(r, n) / area;
-  if (!a->has_history && gap < (kp_real)0) {
-    n = contact_scaled(n, (kp_real)-1);
-    gap = -gap;
-  }
-  if (gap >= p->h || gap < -a->reach * p->h) {
-    return;
-  }
-  n = contact_scaled(n, (kp_real)1 / area);
+  kp_real toward = !a->has_history && gap < (kp_real)0 ? (kp_real)-1 : (kp_real)1;
+  contact_stand(out, contact_scaled(n, toward / area), toward * gap, p->h, a->reach);
   // weights do not care for the sign of n: n appears twice
-  contact_vec m = contact_cross(d1, d2);
-  kp_real w1 = contact_dot(contact_cross(r, d2), m) / area2;
-  kp_real w2 = contact_dot(contact_cross(d1, r), m) / area2;
+  kp_real w1 = contact_dot(contact_cross(r, d2), n) / area2;
+  kp_real w2 = contact_dot(contact_cross(d1, r), n) / area2;
   kp_real w0 = (kp_real)1 - w1 - w2;
   kp_real margin = p->h / kp_root(area);
   if (w0 < -margin || w1 < -margin || w2 < -margin) {
-    return;
+    out->overlap = (kp_real)0;  // beside the triangle
   }
-  kp_real c[4] = { -w0, -w1, -w2, (kp_real)1 };
-  contact_apply(a, p, c, n, gap);
+  out->c[0] = -w0;
+  out->c[1] = -w1;
+  out->c[2] = -w2;
+  out->c[3] = (kp_real)1;
 }
 
 // Square of the sine below which edges count as parallel: 1.1 degrees. Nearest points of lines that
@@ -182,7 +224,7 @@ KP_FN double contact_clamp01(double s) {
   return s < 0.0 ? 0.0 : (s > 1.0 ? 1.0 : s);
 }
 
-KP_FN kp_vec3 contact_between_all(const contact_repulse_args *a, int32_t from, int32_t to) {
+KP_FN kp_vec3 contact_between_all(const contact_faces_args *a, int32_t from, int32_t to) {
   return kp_vec3_make(a->x[to] - a->x[from], a->y[to] - a->y[from], a->z[to] - a->z[from]);
 }
 
@@ -199,17 +241,19 @@ KP_FN void contact_closest(kp_vec3 d1, kp_vec3 d2, kp_vec3 r, double *s, double 
     *s = *t = 0.0;
     return;
   }
-  double s0 = contact_clamp01(-c / aa);
-  double s1 = contact_clamp01((b - c) / aa);
-  *s = 0.5 * (s0 + s1);
   // n.n = aa ee - b b and n.(d2 x r) = b f - c ee, without what cancels in them
   kp_vec3 n = kp_vec3_cross(d1, d2);
   double area2 = kp_vec3_dot(n, n);
   double share = contact_clamp01((area2 / (aa * ee) - CONTACT_PARALLEL) / (3.0 * CONTACT_PARALLEL));
-  if (share > 0.0) {
-    double crossing = contact_clamp01(kp_vec3_dot(n, kp_vec3_cross(d2, r)) / area2);
-    *s += share * (crossing - *s);
+  double middle = 0.0;
+  double crossing = 0.0;
+  if (share < 1.0) {
+    middle = 0.5 * (contact_clamp01(-c / aa) + contact_clamp01((b - c) / aa));
   }
+  if (share > 0.0) {
+    crossing = contact_clamp01(kp_vec3_dot(n, kp_vec3_cross(d2, r)) / area2);
+  }
+  *s = middle + share * (crossing - middle);
   *t = (b * *s + f) / ee;
   if (*t < 0.0 || *t > 1.0) {
     *t = contact_clamp01(*t);
@@ -239,7 +283,9 @@ KP_FN contact_vec contact_across(contact_vec n, kp_real gap, contact_vec side, k
 // Edge and edge: along the shortest vector between them, turned round where it has come to point
 // against the one of the collision-free state. (As printed, L1065, it is turned when s0 . s < eps;
 // that eps = 0 is aggressive and 0.9 conservative makes sense for s0 . s < -eps only.)
-KP_FN void contact_edge(const contact_pair *p, const contact_repulse_args *a) {
+KP_FN void contact_edges(int64_t i, const contact_edges_args *a) {
+  const contact_pair *p = &a->pairs[a->first + i];
+  contact_stance *out = &a->stances[a->first + i];
   kp_vec3 d1 = contact_between_all(a, p->node[0], p->node[1]);
   kp_vec3 d2 = contact_between_all(a, p->node[2], p->node[3]);
   kp_vec3 r = contact_between_all(a, p->node[2], p->node[0]);
@@ -263,30 +309,14 @@ KP_FN void contact_edge(const contact_pair *p, const contact_repulse_args *a) {
   // without a memory the side counts as an axis alone
   side = contact_scaled(side, !a->has_history && along < (kp_real)0 ? (kp_real)-1 : (kp_real)1);
   n = contact_across(contact_scaled(n, toward), gap, side, blur);
-  gap *= toward;
-  if (gap >= p->h || gap < -a->reach * p->h) {
-    return;
-  }
   kp_real s = (kp_real)s_exact;
   kp_real t = (kp_real)t_exact;
-  kp_real c[4] = { s - (kp_real)1, -s, (kp_real)1 - t, t };
-  contact_apply(a, p, c, n, gap);
+  contact_stand(out, n, toward * gap, p->h, a->reach);
+  out->c[0] = s - (kp_real)1;
+  out->c[1] = -s;
+  out->c[2] = (kp_real)1 - t;
+  out->c[3] = t;
 }
 
-KP_FN void contact_faces(int64_t i, const contact_repulse_args *a) {
-  int64_t begin = a->first + i * a->run;
-  int64_t end = begin + a->run < a->end ? begin + a->run : a->end;
-  for (int64_t k = begin; k < end; ++k) {
-    contact_face(&a->pairs[k], a);
-  }
-}
-
-KP_FN void contact_edges(int64_t i, const contact_repulse_args *a) {
-  int64_t begin = a->first + i * a->run;
-  int64_t end = begin + a->run < a->end ? begin + a->run : a->end;
-  for (int64_t k = begin; k < end; ++k) {
-    contact_edge(&a->pairs[k], a);
-  }
-}
-
-#define CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR) POINT(contact, faces) POINT(contact, edges)
+#define CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
+  POINT(contact, faces) POINT(contact, edges) POINT(contact, repel)

@@ -292,12 +292,16 @@ kp_result kp_deform_find_pairs(kp_deform *d, kp_env *env, double time) {
   return kp_contact_find(d->meet.contact, position(d), &d->meet.lightness);
 }
 
+// Nodes move once in an inner step, so how pairs stand at its end holds for the start of the next.
 kp_result kp_deform_repulse(kp_deform *d, kp_contact_law law) {
   if (d->meet.contact == NULL) {
     return KP_OK;
   }
   kp_buffer *v = law == KP_CONTACT_MOVING ? d->moving.c : velocity(d);
-  return kp_contact_repulse(d->meet.contact, law, position(d), v, &d->meet.give, &d->hold, d->dt);
+  if (law == KP_CONTACT_FINAL) {
+    KP_TRY(kp_contact_measure(d->meet.contact, position(d)));
+  }
+  return kp_contact_repulse(d->meet.contact, law, v, &d->meet.give, &d->hold, d->dt);
 }
 
 static kp_contact_motion motion_of(kp_deform *d, double time) {
@@ -373,5 +377,5 @@ kp_result kp_deform_go_back(kp_deform *d, kp_env *env) {
       d->bodies.frames.data[k] = d->meet.clean_advance.data[k];
     }
   }
-  return KP_OK;
+  return kp_contact_measure(d->meet.contact, position(d));
 }
