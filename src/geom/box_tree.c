@@ -159,8 +159,8 @@ static void refit_leaf(kp_box_tree *tree, kp_index i, bool only_marked) {
   for (int k = 0; k < 3; ++k) {
     node->min[k] = least_of(block->min[k]);
     node->max[k] = most_of(block->max[k]);
-    node->end_min[k] = least_of(block->end_min[k]);
-    node->end_max[k] = most_of(block->end_max[k]);
+    node->end_min[k] = tree->is_still ? node->min[k] : least_of(block->end_min[k]);
+    node->end_max[k] = tree->is_still ? node->max[k] : most_of(block->end_max[k]);
   }
 }
 

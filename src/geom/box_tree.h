@@ -11,6 +11,14 @@
 //   kp_box_tree_split(&walk, tasks, n)     cuts the search into tasks
 //   kp_box_tree_pairs(&walk, task, ...)    each of them, in parallel
 //
+// Items that stay where they are, grown by margins, are near each other rather than on their way:
+//
+//   kp_box_block_settle(&tree.blocks[b], lane, corner_boxes), with tree.is_still for all trees
+//
+// in the place of kp_box_block_join. Then two items of a leaf are apart also where the line between
+// their middles parts them, by more than their margins. Boxes of neighbours in a sheet overlap;
+// this leaves few of these.
+//
 // Items of a leaf stand side by side in a block, one array per number, so that one instruction asks
 // a box about all of them (box_tree_cpu.c, compiled for each instruction set).
 //
@@ -44,7 +52,15 @@ typedef struct kp_box {
 // nothing.
 typedef struct kp_box_block {
   float min[3][KP_BOX_LANES], max[3][KP_BOX_LANES];
-  float end_min[3][KP_BOX_LANES], end_max[3][KP_BOX_LANES];
+  union {
+    struct {
+      float end_min[3][KP_BOX_LANES], end_max[3][KP_BOX_LANES];
+    };
+    struct {                         // of items that are still
+      float at[3][3][KP_BOX_LANES];  // places of three corners: of an edge its middle is the third
+      float margin[KP_BOX_LANES];
+    };
+  };
   kp_index item[KP_BOX_LANES];
   kp_index corner[3][KP_BOX_LANES];  // some repeated where an item has fewer than three
 } kp_box_block;
@@ -55,7 +71,8 @@ typedef struct kp_box_tree {
   uint16_t *marks;       // of blocks: bit l for items that marked searches are about
   uint8_t *is_marked;    // of nodes: holds a marked item
   kp_index n_nodes, n_items, n_blocks;
-  int n_each;  // corners of an item
+  int n_each;     // corners of an item
+  bool is_still;  // how the boxes of items were made; set by whoever makes them
 } kp_box_tree;
 
 // Items of n_each corners, 1 to 3, at places x. An empty tree is legal.
@@ -155,6 +172,33 @@ KP_FN void kp_box_block_join(kp_box_block *block, int lane, const kp_box *corner
     block->end_min[k][lane] = kp_box_least(a->end_min[k], b->end_min[k], c->end_min[k]);
     block->end_max[k][lane] = kp_box_most(a->end_max[k], b->end_max[k], c->end_max[k]);
   }
+}
+
+// Room for rounding, of coordinates: of a corner's place as its box tells it, and of distances made
+// of such places.
+#define KP_BOX_BLUR 4e-7f
+
+// The same of an item that is still: its box, the places of its corners, and by how much it is
+// grown, at the most.
+KP_FN void kp_box_block_settle(kp_box_block *block, int lane, const kp_box *corners) {
+  const kp_box *c[3] = { &corners[block->corner[0][lane]], &corners[block->corner[1][lane]],
+                         &corners[block->corner[2][lane]] };
+  bool is_edge = c[1] == c[2] && c[0] != c[1];
+  float margin = 0.0f;
+  for (int k = 0; k < 3; ++k) {
+    block->min[k][lane] = kp_box_least(c[0]->min[k], c[1]->min[k], c[2]->min[k]);
+    block->max[k][lane] = kp_box_most(c[0]->max[k], c[1]->max[k], c[2]->max[k]);
+    for (int m = 0; m < 3; ++m) {
+      float blur = KP_BOX_BLUR * (fabsf(c[m]->min[k]) + fabsf(c[m]->max[k]));
+      float grown = 0.5f * (c[m]->max[k] - c[m]->min[k]) + blur;
+      margin = grown > margin ? grown : margin;
+      block->at[m][k][lane] = 0.5f * (c[m]->min[k] + c[m]->max[k]);
+    }
+    if (is_edge) {
+      block->at[2][k][lane] = 0.5f * (block->at[0][k][lane] + block->at[1][k][lane]);
+    }
+  }
+  block->margin[lane] = margin;
 }
 
 // Does no axis part a and b on the whole way?

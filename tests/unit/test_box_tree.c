@@ -1,5 +1,6 @@
 // Trees of moving boxes: the pairs they find against all pairs, on every instruction set, before
-// and after boxes have changed, for all items and for marked ones.
+// and after boxes have changed, for all items and for marked ones; and of still items, where pairs
+// that are near must be found and those whose boxes do not meet must not.
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static void set_boxes(const items *s, kp_box_tree *tree) {
         has_moved |= s->boxes[tree->blocks[b].corner[k][l]].first == 1;
       }
       tree->marks[b] |= (uint16_t)(has_moved ? 1u << l : 0u);
-      kp_box_block_join(&tree->blocks[b], l, s->boxes);
+      (tree->is_still ? kp_box_block_settle : kp_box_block_join)(&tree->blocks[b], l, s->boxes);
     }
   }
   assert_int_equal(seen, s->n);
@@ -148,12 +149,124 @@ static void pairs_case(kp_test_random *random, void *user) {
   kp_box_tree_destroy(&tb);
 }
 
+// ---- still items
+
+static double margin_of(kp_index corner) {
+  return 0.02 + 0.001 * (corner % 50);
+}
+
+static void settle_corners(items *s) {
+  for (kp_index i = 0; i < s->n_corners; ++i) {
+    kp_box_set(&s->boxes[i], s->x[i], s->x[i], margin_of(i));
+  }
+}
+
+// Any point of an item, with the margin there.
+static kp_vec3 point_of(const items *s, kp_index i, kp_test_random *random, double *margin) {
+  double weight[3], sum = 0.0;
+  for (int k = 0; k < s->n_each; ++k) {
+    weight[k] = kp_test_uniform(random, 0, 1) < 0.5 ? 1e-9 : kp_test_uniform(random, 0, 1);
+    sum += weight[k];
+  }
+  kp_vec3 p = { 0.0, 0.0, 0.0 };
+  *margin = 0.0;
+  for (int k = 0; k < s->n_each; ++k) {
+    kp_index corner = s->corners[s->n_each * i + k];
+    p = kp_vec3_madd(p, weight[k] / sum, s->x[corner]);
+    *margin += weight[k] / sum * margin_of(corner);
+  }
+  return p;
+}
+
+// Points of both that are nearer than their margins, if some are found.
+static bool is_seen_near(const items *a, kp_index i, const items *b, kp_index j,
+                         kp_test_random *random) {
+  for (int k = 0; k < 200; ++k) {
+    double grown[2];
+    kp_vec3 p = point_of(a, i, random, &grown[0]);
+    kp_vec3 q = point_of(b, j, random, &grown[1]);
+    if (kp_vec3_length(kp_vec3_sub(p, q)) < grown[0] + grown[1]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+typedef struct tally {
+  int64_t near, left_out;
+} tally;
+
+static void check_still(const items *a, const kp_box_tree *ta, const items *b,
+                        const kp_box_tree *tb, kp_test_random *random, tally *told) {
+  static visits v, first;
+  kp_isa best = kp_isa_current();
+  for (int isa = 0; isa <= (int)best; ++isa) {
+    kp_isa_force((kp_isa)isa);
+    memset(&v, 0, sizeof v);
+    v.is_self = ta == tb;
+    kp_box_walk walk = { ta, tb, false };
+    kp_box_task tasks[KP_BOX_TASKS];
+    int n = kp_box_tree_split(&walk, tasks);
+    for (int k = 0; k < n; ++k) {
+      kp_box_tree_pairs(&walk, tasks[k], visit, &v);
+    }
+    first = isa == 0 ? v : first;
+    assert_memory_equal(v.count, first.count, sizeof v.count);
+  }
+  kp_isa_force(best);
+  for (kp_index i = 0; i < a->n; ++i) {
+    for (kp_index j = v.is_self ? i + 1 : 0; j < b->n; ++j) {
+      int count = v.count[150 * i + j];
+      bool may_meet = is_wanted(a, i, b, j, false);
+      assert_true(count <= (may_meet ? 1 : 0));
+      bool is_near = may_meet && is_seen_near(a, i, b, j, random);
+      assert_true(count == 1 || !is_near);
+      told->near += is_near;
+      told->left_out += may_meet && count == 0;
+    }
+  }
+}
+
+static void still_case(kp_test_random *random, void *user) {
+  static items a, b;
+  static const int each[3] = { 1, 3, 2 };
+  int kind = (int)kp_test_integer(random, 0, 2);
+  fill_items(&a, random, each[kind]);
+  fill_items(&b, random, each[(kind + 1) % 3]);
+  b.n = b.n < 60 ? b.n : 60;
+  memcpy(b.x, a.x, sizeof b.x);  // corners that both have are at one place
+  kp_box_tree ta, tb;
+  assert_ok(kp_box_tree_build(a.x, a.corners, a.n_each, a.n, &ta));
+  assert_ok(kp_box_tree_build(b.x, b.corners, b.n_each, b.n, &tb));
+  ta.is_still = tb.is_still = true;
+  settle_corners(&a);
+  settle_corners(&b);
+  set_boxes(&a, &ta);
+  set_boxes(&b, &tb);
+  kp_box_tree_refit(&ta, false);
+  kp_box_tree_refit(&tb, false);
+  check_still(&a, &ta, &b, &tb, random, user);
+  check_still(&b, &tb, &b, &tb, random, user);
+  kp_box_tree_destroy(&ta);
+  kp_box_tree_destroy(&tb);
+}
+
+static void test_still_pairs(void **state) {
+  (void)state;
+  tally told = { 0 };
+  kp_test_for_seeds(12, still_case, &told);
+  print_message("%lld pairs are near, %lld whose boxes meet are left out\n", (long long)told.near,
+                (long long)told.left_out);
+  assert_true(told.near > 100 && told.left_out > 100);
+}
+
 static void test_pairs(void **state) {
   (void)state;
   kp_test_for_seeds(30, pairs_case, NULL);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(test_pairs) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(test_pairs),
+                                      cmocka_unit_test(test_still_pairs) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -391,22 +391,32 @@ static void make_boxes(int64_t begin, int64_t end, void *user) {
     for (int l = 0; l < KP_BOX_LANES && block->item[l] >= 0; ++l) {
       if (!job->only_moved || is_item_moved(c, block, l)) {
         marks |= 1u << l;
-        kp_box_block_join(block, l, c->node_boxes);
+        if (job->tree->is_still) {
+          kp_box_block_settle(block, l, c->node_boxes);
+        } else {
+          kp_box_block_join(block, l, c->node_boxes);
+        }
       }
     }
     job->tree->marks[b] = (uint16_t)marks;
   }
 }
 
-void kp_contact_boxes(kp_contact *c, double margin, double part, bool only_moved) {
+static void make_all_boxes(box_job *job, bool is_still) {
+  kp_contact *c = job->c;
   kp_box_tree *trees[3] = { &c->point_tree, &c->triangle_tree, &c->edge_tree };
-  box_job job = { c, NULL, margin, part, only_moved };
-  kp_parallel_for(c->n_nodes, ITEM_CHUNK, make_node_boxes, &job);
+  kp_parallel_for(c->n_nodes, ITEM_CHUNK, make_node_boxes, job);
   for (int k = 0; k < 3; ++k) {
-    job.tree = trees[k];
-    kp_parallel_for(job.tree->n_blocks, BLOCK_CHUNK, make_boxes, &job);
-    kp_box_tree_refit(job.tree, only_moved);
+    job->tree = trees[k];
+    job->tree->is_still = is_still;
+    kp_parallel_for(job->tree->n_blocks, BLOCK_CHUNK, make_boxes, job);
+    kp_box_tree_refit(job->tree, job->only_moved);
   }
+}
+
+void kp_contact_boxes(kp_contact *c, double margin, bool only_moved) {
+  box_job job = { .c = c, .margin = margin, .only_moved = only_moved };
+  make_all_boxes(&job, false);
 }
 
 typedef struct search_job {
@@ -636,7 +646,8 @@ static kp_result color_pairs(kp_contact *c, size_t n_faces) {
 kp_result kp_contact_find(kp_contact *c, kp_buffer x[3], kp_buffer *inverse_mass) {
   double begin = kp_time_now();
   KP_TRY(kp_contact_load(c, x, NULL, inverse_mass, NULL));
-  kp_contact_boxes(c, 0.0, 0.5 * c->def.detection, false);
+  box_job boxes = { .c = c, .part = 0.5 * c->def.detection };
+  make_all_boxes(&boxes, true);
   int64_t n_tested = 0;
   KP_TRY(kp_contact_search(c, is_near, false, &n_tested));
   KP_TRY(kp_array_resize(&c->pairs, c->found.count));

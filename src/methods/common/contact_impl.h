@@ -166,9 +166,8 @@ double kp_contact_h(const kp_contact *contact, bool is_edges, const kp_index nod
 KP_NODISCARD kp_result kp_contact_load(kp_contact *contact, kp_buffer from[3], kp_buffer x[3],
                                        kp_buffer *inverse_mass, kp_buffer *hold);
 
-// Boxes at `from` and `to`, grown by margin + part h, where a node has moved (or
-// all); marks those.
-void kp_contact_boxes(kp_contact *contact, double margin, double part, bool only_moved);
+// Boxes at `from` and `to`, grown by a margin, where a node has moved (or all); marks those.
+void kp_contact_boxes(kp_contact *contact, double margin, bool only_moved);
 
 // Keys of all pairs whose boxes touch and that pass the test, sorted, in contact->found. The test
 // runs in parallel.

@@ -221,7 +221,8 @@ KP_FN void contact_faces(int64_t i, const contact_faces_args *a) {
 #define CONTACT_PARALLEL 4e-4
 
 KP_FN double contact_clamp01(double s) {
-  return s < 0.0 ? 0.0 : (s > 1.0 ? 1.0 : s);
+  double low = s > 0.0 ? s : 0.0;
+  return low < 1.0 ? low : 1.0;
 }
 
 KP_FN kp_vec3 contact_between_all(const contact_faces_args *a, int32_t from, int32_t to) {
@@ -244,16 +245,12 @@ KP_FN void contact_closest(kp_vec3 d1, kp_vec3 d2, kp_vec3 r, double *s, double 
   // n.n = aa ee - b b and n.(d2 x r) = b f - c ee, without what cancels in them
   kp_vec3 n = kp_vec3_cross(d1, d2);
   double area2 = kp_vec3_dot(n, n);
-  double share = contact_clamp01((area2 / (aa * ee) - CONTACT_PARALLEL) / (3.0 * CONTACT_PARALLEL));
-  double middle = 0.0;
-  double crossing = 0.0;
+  double share = (area2 - CONTACT_PARALLEL * aa * ee) / (3.0 * CONTACT_PARALLEL * aa * ee);
+  *s = share > 0.0 ? contact_clamp01(kp_vec3_dot(n, kp_vec3_cross(d2, r)) / area2) : 0.0;
   if (share < 1.0) {
-    middle = 0.5 * (contact_clamp01(-c / aa) + contact_clamp01((b - c) / aa));
+    double middle = 0.5 * (contact_clamp01(-c / aa) + contact_clamp01((b - c) / aa));
+    *s = middle + contact_clamp01(share) * (*s - middle);
   }
-  if (share > 0.0) {
-    crossing = contact_clamp01(kp_vec3_dot(n, kp_vec3_cross(d2, r)) / area2);
-  }
-  *s = middle + share * (crossing - middle);
   *t = (b * *s + f) / ee;
   if (*t < 0.0 || *t > 1.0) {
     *t = contact_clamp01(*t);
@@ -270,11 +267,13 @@ KP_FN void contact_closest(kp_vec3 d1, kp_vec3 d2, kp_vec3 r, double *s, double 
 // collision-free state, and further apart that of the vector n across the gap, which is not zero
 // then; between the two it turns from one to the other.
 KP_FN contact_vec contact_across(contact_vec n, kp_real gap, contact_vec side, kp_real blur) {
-  kp_real share = gap < blur ? blur - gap : (kp_real)0;
+  if (gap > blur) {
+    return contact_scaled(n, (kp_real)1 / gap);
+  }
   contact_vec sum;
-  sum.x = n.x + share * side.x;
-  sum.y = n.y + share * side.y;
-  sum.z = n.z + share * side.z;
+  sum.x = n.x + (blur - gap) * side.x;
+  sum.y = n.y + (blur - gap) * side.y;
+  sum.z = n.z + (blur - gap) * side.z;
   kp_real length = kp_root(contact_dot(sum, sum));
   // opposite ways, half and half
   return length > (kp_real)1e-3 * blur ? contact_scaled(sum, (kp_real)1 / length) : side;
@@ -301,9 +300,12 @@ KP_FN void contact_edges(int64_t i, const contact_edges_args *a) {
   side.y = p->side[1];
   side.z = p->side[2];
   kp_real gap = kp_root(contact_dot(n, n));
-  double longest2 = fmax(kp_vec3_dot(d1, d1), kp_vec3_dot(d2, d2));
-  kp_real blur = (kp_real)CONTACT_BLUR * kp_root((kp_real)longest2);
-  blur = blur < (kp_real)0.25 * p->h ? blur : (kp_real)0.25 * p->h;
+  kp_real blur = (kp_real)0.25 * p->h;
+  if (gap < blur) {
+    double longest2 = fmax(kp_vec3_dot(d1, d1), kp_vec3_dot(d2, d2));
+    kp_real least = (kp_real)CONTACT_BLUR * kp_root((kp_real)longest2);
+    blur = least < blur ? least : blur;
+  }
   kp_real along = contact_dot(side, n);
   kp_real toward = a->has_history && along < -a->flip * gap ? (kp_real)-1 : (kp_real)1;
   // without a memory the side counts as an axis alone

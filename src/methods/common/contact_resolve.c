@@ -249,7 +249,7 @@ static void loosen(kp_contact *c) {
 static void make_boxes(kp_contact *c, bool only_moved) {
   double begin = kp_time_now();
   // half the thickness each; a little more, for rounding
-  kp_contact_boxes(c, 0.500001 * c->def.thickness, 0.0, only_moved);
+  kp_contact_boxes(c, 0.500001 * c->def.thickness, only_moved);
   c->report.boxes += kp_time_now() - begin;
 }
 
