@@ -192,12 +192,14 @@ KP_FN void contact_faces(int64_t i, const contact_faces_args *a) {
   contact_vec r = contact_between(a, p->node[0], p->node[3]);
   contact_vec n = contact_cross(d1, d2);
   kp_real area2 = contact_dot(n, n);
-  if (!(area2 > (kp_real)0)) {
+  kp_real rise = contact_dot(r, n);
+  // collapsed, or more than h apart without a look at roots
+  if (!(area2 > (kp_real)0) || (rise > (kp_real)0 && rise * rise >= p->h * p->h * area2)) {
     out->overlap = (kp_real)0;
     return;
   }
   kp_real area = kp_root(area2);
-  kp_real gap = contact_dot(r, n) / area;
+  kp_real gap = rise / area;
   kp_real toward = !a->has_history && gap < (kp_real)0 ? (kp_real)-1 : (kp_real)1;
   contact_stand(out, contact_scaled(n, toward / area), toward * gap, p->h, a->reach);
   // weights do not care for the sign of n: n appears twice
@@ -279,6 +281,18 @@ KP_FN contact_vec contact_across(contact_vec n, kp_real gap, contact_vec side, k
   return length > (kp_real)1e-3 * blur ? contact_scaled(sum, (kp_real)1 / length) : side;
 }
 
+// Are the lines of two edges more than h apart, on the side they were on? Then the edges are, and
+// most pairs of A are: layers that lie on each other lie about h apart.
+KP_FN bool contact_is_aside(kp_vec3 d1, kp_vec3 d2, kp_vec3 r, const contact_pair *p,
+                            int32_t has_history) {
+  kp_vec3 n = kp_vec3_cross(d1, d2);
+  double area2 = kp_vec3_dot(n, n);
+  double gap = kp_vec3_dot(n, r);  // times the length of n
+  double side = n.x * p->side[0] + n.y * p->side[1] + n.z * p->side[2];
+  return gap * gap >= (double)p->h * p->h * area2 && (!has_history || side * gap <= 0.0) &&
+         area2 > CONTACT_PARALLEL * kp_vec3_dot(d1, d1) * kp_vec3_dot(d2, d2);
+}
+
 // Edge and edge: along the shortest vector between them, turned round where it has come to point
 // against the one of the collision-free state. (As printed, L1065, it is turned when s0 . s < eps;
 // that eps = 0 is aggressive and 0.9 conservative makes sense for s0 . s < -eps only.)
@@ -288,6 +302,10 @@ KP_FN void contact_edges(int64_t i, const contact_edges_args *a) {
   kp_vec3 d1 = contact_between_all(a, p->node[0], p->node[1]);
   kp_vec3 d2 = contact_between_all(a, p->node[2], p->node[3]);
   kp_vec3 r = contact_between_all(a, p->node[2], p->node[0]);
+  if (contact_is_aside(d1, d2, r, p, a->has_history)) {
+    out->overlap = (kp_real)0;
+    return;
+  }
   double s_exact;
   double t_exact;
   contact_closest(d1, d2, r, &s_exact, &t_exact);
