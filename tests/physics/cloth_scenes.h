@@ -11,6 +11,7 @@ typedef struct kp_cloth_scene {
   double size;        // of that line
   int frames, fps;
   int inner;          // inner steps of a collision step, which is a frame; 0: as the scene says
+  const char *set;    // a value of the scene that is changed, or NULL
   bool is_part;       // of what the claim asks for
   const char *words;  // size, for the record
 } kp_cloth_scene;
@@ -18,9 +19,9 @@ typedef struct kp_cloth_scene {
 typedef struct kp_cloth_scenes {
   const char *test;
   const kp_cloth_scene *whole, *inner;  // C25 and C30; C26
-  size_t n_whole, n_inner;
+  const kp_cloth_scene *blind;          // C28: run once more without history
+  size_t n_whole, n_inner, n_blind;
   kp_cloth_scene back[2];  // C27: run once more by going back and halving
-  kp_cloth_scene blind;    // C28: run once more without history
 } kp_cloth_scenes;
 
 extern const kp_cloth_scenes kp_cloth_scenes_to_run;

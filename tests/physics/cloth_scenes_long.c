@@ -70,15 +70,26 @@ static const kp_cloth_scene whole[] = {
     .words = "wardrobe, 2,000,000 triangles, three frames of the 60 asked" },
 };
 
+// Until layers lie on each other: from frame 30 of the ball, 100 of the strip and 200 of the cover
+// on.
 static const kp_cloth_scene inner[] = {
+  { .scene = "spinning_ball", .size = 0.1053, .frames = 90, .fps = 60, .inner = 16 },
+  { .scene = "twister", .size = 0.2, .frames = 150, .fps = 60, .inner = 16 },
+  { .scene = "wardrobe", .size = 0.1, .frames = 300, .fps = 60, .inner = 16 },
+};
+
+// The ball also with the thickness of the author's 1.8 million triangles, 0.6 mm. The strip does
+// not meet itself in the time that could be given to it.
+static const kp_cloth_scene blind[] = {
+  { .scene = "spinning_ball", .size = 0.1053, .frames = 120, .fps = 60, .inner = 16 },
   { .scene = "spinning_ball",
     .size = 0.1053,
-    .frames = 90,
+    .frames = 120,
     .fps = 60,
     .inner = 16,
-    .words =
-        "spinning ball and twister of 20 thousand triangles, 90 and 60 frames of 16 inner steps" },
-  { .scene = "twister", .size = 0.2, .frames = 60, .fps = 60, .inner = 16 },
+    .set = "solids.edge_share=0.03" },
+  { .scene = "wardrobe", .size = 0.1, .frames = 240, .fps = 60, .inner = 16 },
+  { .scene = "leaves", .size = 0.1, .frames = 150, .fps = 60, .inner = 16 },
 };
 
 const kp_cloth_scenes kp_cloth_scenes_to_run = {
@@ -87,6 +98,8 @@ const kp_cloth_scenes kp_cloth_scenes_to_run = {
   .n_whole = sizeof whole / sizeof whole[0],
   .inner = inner,
   .n_inner = sizeof inner / sizeof inner[0],
+  .blind = blind,
+  .n_blind = sizeof blind / sizeof blind[0],
   .back = { { .scene = "spinning_ball", .size = 0.1053, .frames = 60, .fps = 60, .inner = 16 },
             { .scene = "spinning_ball",
               .size = 0.149,
@@ -95,10 +108,4 @@ const kp_cloth_scenes kp_cloth_scenes_to_run = {
               .inner = 16,
               .words =
                   "spinning ball, 20,000 and 39,762 triangles, 60 frames of 16 inner steps" } },
-  .blind = { .scene = "spinning_ball",
-             .size = 0.1053,
-             .frames = 120,
-             .fps = 60,
-             .inner = 16,
-             .words = "spinning ball of 20,000 triangles, 120 frames of 16 inner steps" },
 };

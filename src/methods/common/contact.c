@@ -215,6 +215,7 @@ void kp_contact_destroy(kp_contact **contact) {
   kp_array_free(&c->ignored);
   kp_array_free(&c->found);
   kp_array_free(&c->spare);
+  kp_array_free(&c->near);
   kp_array_free(&c->pairs);
   kp_array_free(&c->colors);
   kp_array_free(&c->color_start[0]);
@@ -651,6 +652,10 @@ kp_result kp_contact_find(kp_contact *c, kp_buffer x[3], kp_buffer *inverse_mass
   int64_t n_tested = 0;
   KP_TRY(kp_contact_search(c, is_near, false, &n_tested));
   KP_TRY(kp_array_resize(&c->pairs, c->found.count));
+  KP_TRY(kp_array_resize(&c->near, c->found.count));
+  for (size_t k = 0; k < c->found.count; ++k) {
+    c->near.data[k] = c->found.data[k];
+  }
   kp_parallel_for((int64_t)c->found.count, ITEM_CHUNK, fill_pairs, c);
   size_t n_faces = 0;
   while (n_faces < c->found.count && !kp_contact_is_edges(c->found.data[n_faces])) {

@@ -116,6 +116,7 @@ typedef struct kp_contact_report {
   int64_t n_colors;                               // of both
   int64_t n_candidates;                           // tests of moving pairs in C
   int64_t n_collisions;                           // found in the first round of C
+  int64_t n_rubbing;                              // of these, of pairs of A: they repelled
   int64_t n_rounds;                               // of C, the last one found nothing
   int64_t n_zones;                                // impact zones at the end
   int64_t largest_zone;                           // nodes

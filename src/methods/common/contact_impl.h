@@ -116,7 +116,8 @@ struct kp_contact {
   KP_ARRAY(kp_contact_key) spare;  // of the sort
 
   // B
-  KP_ARRAY(contact_pair) pairs;  // in the order of keys
+  KP_ARRAY(kp_contact_key) near;  // of the pairs of A, sorted
+  KP_ARRAY(contact_pair) pairs;   // in the order of keys
   KP_ARRAY(uint8_t) colors;
   KP_ARRAY(int64_t) color_start[2];  // of faces, of edges
   uint64_t *used_colors;             // of nodes

@@ -281,6 +281,18 @@ static void drop_led(kp_contact *c) {
   c->found.count = n;
 }
 
+// How many of what was found A had found near: both are sorted.
+static int64_t count_rubbing(const kp_contact *c) {
+  int64_t n = 0;
+  for (size_t k = 0, m = 0; k < c->found.count; ++k) {
+    while (m < c->near.count && c->near.data[m] < c->found.data[k]) {
+      ++m;
+    }
+    n += m < c->near.count && c->near.data[m] == c->found.data[k];
+  }
+  return n;
+}
+
 static kp_result one_round(kp_contact *c, const kp_contact_motion *motion, int round,
                            bool *is_done) {
   kp_contact_report *r = &c->report;
@@ -294,6 +306,7 @@ static kp_result one_round(kp_contact *c, const kp_contact_motion *motion, int r
   if (round == 0) {
     drop_led(c);
     r->n_collisions += (int64_t)c->found.count;
+    r->n_rubbing += count_rubbing(c);
   }
   *is_done = c->found.count == 0;
   if (*is_done) {
