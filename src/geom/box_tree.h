@@ -13,11 +13,11 @@
 //
 // Items that stay where they are, grown by margins, are near each other rather than on their way:
 //
-//   kp_box_block_settle(&tree.blocks[b], lane, corner_boxes), with tree.is_still for all trees
+//   kp_box_settle and kp_box_block_settle, with is_still for all trees
 //
-// in the place of kp_box_block_join. Then two items of a leaf are apart also where the line between
-// their middles parts them, by more than their margins. Boxes of neighbours in a sheet overlap;
-// this leaves few of these.
+// in the place of kp_box_set and kp_box_block_join. Then two items of a leaf are apart also where
+// the line between their middles parts them, by more than their margins. Boxes of neighbours in a
+// sheet overlap; this leaves few of these.
 //
 // Items of a leaf stand side by side in a block, one array per number, so that one instruction asks
 // a box about all of them (box_tree_cpu.c, compiled for each instruction set).
@@ -174,31 +174,42 @@ KP_FN void kp_box_block_join(kp_box_block *block, int lane, const kp_box *corner
   }
 }
 
-// Room for rounding, of coordinates: of a corner's place as its box tells it, and of distances made
-// of such places.
-#define KP_BOX_BLUR 4e-7f
+// Room for rounding: of coordinates and of the size of an item.
+#define KP_BOX_BLUR 1e-6f
 
-// The same of an item that is still: its box, the places of its corners, and by how much it is
-// grown, at the most.
+// The box of a corner that is still, its place and by how much it is grown, which stand where the
+// end would.
+KP_FN void kp_box_settle(kp_box *box, kp_vec3 at, double margin) {
+  box->min[0] = kp_round_down(at.x - margin);
+  box->min[1] = kp_round_down(at.y - margin);
+  box->min[2] = kp_round_down(at.z - margin);
+  box->max[0] = kp_round_up(at.x + margin);
+  box->max[1] = kp_round_up(at.y + margin);
+  box->max[2] = kp_round_up(at.z + margin);
+  box->end_min[0] = (float)at.x;
+  box->end_min[1] = (float)at.y;
+  box->end_min[2] = (float)at.z;
+  box->end_max[0] =
+      (float)margin + KP_BOX_BLUR * (float)(fabs(at.x) + fabs(at.y) + fabs(at.z) + margin);
+}
+
+// The same of an item that is still, of settled corners.
 KP_FN void kp_box_block_settle(kp_box_block *block, int lane, const kp_box *corners) {
-  const kp_box *c[3] = { &corners[block->corner[0][lane]], &corners[block->corner[1][lane]],
-                         &corners[block->corner[2][lane]] };
-  bool is_edge = c[1] == c[2] && c[0] != c[1];
-  float margin = 0.0f;
+  const kp_box *a = &corners[block->corner[0][lane]];
+  const kp_box *b = &corners[block->corner[1][lane]];
+  const kp_box *c = &corners[block->corner[2][lane]];
+  bool is_edge = b == c && a != b;
+  float size = 0.0f;
   for (int k = 0; k < 3; ++k) {
-    block->min[k][lane] = kp_box_least(c[0]->min[k], c[1]->min[k], c[2]->min[k]);
-    block->max[k][lane] = kp_box_most(c[0]->max[k], c[1]->max[k], c[2]->max[k]);
-    for (int m = 0; m < 3; ++m) {
-      float blur = KP_BOX_BLUR * (fabsf(c[m]->min[k]) + fabsf(c[m]->max[k]));
-      float grown = 0.5f * (c[m]->max[k] - c[m]->min[k]) + blur;
-      margin = grown > margin ? grown : margin;
-      block->at[m][k][lane] = 0.5f * (c[m]->min[k] + c[m]->max[k]);
-    }
-    if (is_edge) {
-      block->at[2][k][lane] = 0.5f * (block->at[0][k][lane] + block->at[1][k][lane]);
-    }
+    block->min[k][lane] = kp_box_least(a->min[k], b->min[k], c->min[k]);
+    block->max[k][lane] = kp_box_most(a->max[k], b->max[k], c->max[k]);
+    size += block->max[k][lane] - block->min[k][lane];
+    block->at[0][k][lane] = a->end_min[k];
+    block->at[1][k][lane] = b->end_min[k];
+    block->at[2][k][lane] = is_edge ? 0.5f * (a->end_min[k] + b->end_min[k]) : c->end_min[k];
   }
-  block->margin[lane] = margin;
+  block->margin[lane] =
+      kp_box_most(a->end_max[0], b->end_max[0], c->end_max[0]) + KP_BOX_BLUR * size;
 }
 
 // Does no axis part a and b on the whole way?

@@ -363,8 +363,9 @@ kp_result kp_contact_load(kp_contact *c, kp_buffer from[3], kp_buffer x[3], kp_b
 typedef struct box_job {
   kp_contact *c;
   kp_box_tree *tree;
-  double margin, part;
-  bool only_moved;
+  double margin;  // of what moves
+  double part;    // of h: of what is still
+  bool only_moved, is_still;
 } box_job;
 
 static void make_node_boxes(int64_t begin, int64_t end, void *user) {
@@ -372,8 +373,10 @@ static void make_node_boxes(int64_t begin, int64_t end, void *user) {
   kp_contact *c = job->c;
   for (int64_t i = begin; i < end; ++i) {
     const kp_contact_node *node = &c->nodes[i];
-    if (!job->only_moved || node->is_moved) {
-      kp_box_set(&c->node_boxes[i], node->from, node->to, job->margin + job->part * c->h[i]);
+    if (job->is_still) {
+      kp_box_settle(&c->node_boxes[i], node->from, job->part * c->h[i]);
+    } else if (!job->only_moved || node->is_moved) {
+      kp_box_set(&c->node_boxes[i], node->from, node->to, job->margin);
     }
   }
 }
@@ -392,7 +395,7 @@ static void make_boxes(int64_t begin, int64_t end, void *user) {
     for (int l = 0; l < KP_BOX_LANES && block->item[l] >= 0; ++l) {
       if (!job->only_moved || is_item_moved(c, block, l)) {
         marks |= 1u << l;
-        if (job->tree->is_still) {
+        if (job->is_still) {
           kp_box_block_settle(block, l, c->node_boxes);
         } else {
           kp_box_block_join(block, l, c->node_boxes);
@@ -403,13 +406,13 @@ static void make_boxes(int64_t begin, int64_t end, void *user) {
   }
 }
 
-static void make_all_boxes(box_job *job, bool is_still) {
+static void make_all_boxes(box_job *job) {
   kp_contact *c = job->c;
   kp_box_tree *trees[3] = { &c->point_tree, &c->triangle_tree, &c->edge_tree };
   kp_parallel_for(c->n_nodes, ITEM_CHUNK, make_node_boxes, job);
   for (int k = 0; k < 3; ++k) {
     job->tree = trees[k];
-    job->tree->is_still = is_still;
+    job->tree->is_still = job->is_still;
     kp_parallel_for(job->tree->n_blocks, BLOCK_CHUNK, make_boxes, job);
     kp_box_tree_refit(job->tree, job->only_moved);
   }
@@ -417,7 +420,7 @@ static void make_all_boxes(box_job *job, bool is_still) {
 
 void kp_contact_boxes(kp_contact *c, double margin, bool only_moved) {
   box_job job = { .c = c, .margin = margin, .only_moved = only_moved };
-  make_all_boxes(&job, false);
+  make_all_boxes(&job);
 }
 
 typedef struct search_job {
@@ -647,8 +650,8 @@ static kp_result color_pairs(kp_contact *c, size_t n_faces) {
 kp_result kp_contact_find(kp_contact *c, kp_buffer x[3], kp_buffer *inverse_mass) {
   double begin = kp_time_now();
   KP_TRY(kp_contact_load(c, x, NULL, inverse_mass, NULL));
-  box_job boxes = { .c = c, .part = 0.5 * c->def.detection };
-  make_all_boxes(&boxes, true);
+  box_job boxes = { .c = c, .part = 0.5 * c->def.detection, .is_still = true };
+  make_all_boxes(&boxes);
   int64_t n_tested = 0;
   KP_TRY(kp_contact_search(c, is_near, false, &n_tested));
   KP_TRY(kp_array_resize(&c->pairs, c->found.count));
