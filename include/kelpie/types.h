@@ -785,7 +785,8 @@ typedef struct kp_cloth_def {
   double shear;             // stiffness of the diagonals of a grid; KP_AUTO: as stiffness
   double bend_stiffness;    // N per metre and unit strain of the springs across edges
   double hinge;             // N m: against a change of the angle at edges
-  double axial;             // N per metre and unit strain: altitude springs at bent edges
+  double axial;             // N per metre and unit strain: altitude springs of edges
+  double axial_floor;       // share of the height of triangles that strain is taken of at least
   kp_curve strength;        // factor of all stiffness
   double bend_damping;
   bool bend_diagonals;      // springs to second neighbours along diagonals too (Choi, Ko 2002)

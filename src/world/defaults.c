@@ -370,6 +370,7 @@ kp_cloth_def kp_default_cloth_def(void) {
     .damping = 0.2,
     .shear = KP_AUTO,
     .bend_stiffness = 20.0,
+    .axial_floor = 0.3,
     .strength = kp_curve_constant(1.0),
     .bend_damping = 0.2,
     .flare = 1.0,

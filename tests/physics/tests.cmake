@@ -73,6 +73,8 @@ kp_test(test_fabric_skirt SOURCES test_fabric_skirt.c ${cloth_support} LABELS fu
 target_compile_definitions(test_fabric_skirt PRIVATE KP_SCENES="${PROJECT_SOURCE_DIR}/scenes")
 kp_test(test_fabric_bounce SOURCES test_fabric_bounce.c ${cloth_support} LABELS full TIMEOUT 600)
 target_compile_definitions(test_fabric_bounce PRIVATE KP_SCENES="${PROJECT_SOURCE_DIR}/scenes")
+kp_test(test_shells SOURCES test_shells.c ${cloth_support} LABELS full TIMEOUT 600)
+target_compile_definitions(test_shells PRIVATE KP_SCENES="${PROJECT_SOURCE_DIR}/scenes")
 kp_test(test_fabric_knit SOURCES test_fabric_knit.c ${cloth_support} LABELS full TIMEOUT 600)
 kp_test(test_fabric_pece SOURCES test_fabric_pece.c ${cloth_support} LABELS fast)
 kp_test(test_fabric_water SOURCES test_fabric_water.c fabric_water_short.c ${cloth_support} LABELS full)

@@ -163,6 +163,114 @@ static void test_hinge(void **state) {
   assert_near(kp_hinge_angle(flat, g), -up, 1e-12);
 }
 
+// ---- altitude springs ---------------------------------------------------------------------------
+
+// One spring through the kernels, with arrays of one.
+typedef struct axis {
+  int32_t corner[4];
+  uint8_t kind;
+  kp_real rest[DEFORM_AXIS_REST], stiffness, damping;
+  kp_pos x[3][4];
+  kp_real slope[12], force, rate;
+} axis;
+
+static axis axis_make(const kp_vec3 rest[4], double floor) {
+  axis a = { .corner = { 0, 1, 2, 3 }, .kind = DEFORM_AXIS_ALTITUDE, .stiffness = 3 };
+  for (int k = 0; k < KP_ALTITUDES; ++k) {
+    a.rest[k] = (kp_real)kp_altitude_make(rest, k).length;
+  }
+  for (int i = 0; i < 4; ++i) {
+    for (int j = i + 1; j < 4; ++j) {
+      a.rest[KP_ALTITUDES + kp_altitude_edge(i, j)] = (kp_real)kp_altitude_square(rest[i], rest[j]);
+    }
+  }
+  a.rest[DEFORM_AXIS_FLOOR] = (kp_real)floor;
+  return a;
+}
+
+static void axis_place(axis *a, const kp_vec3 x[4]) {
+  for (int c = 0; c < 4; ++c) {
+    a->x[0][c] = x[c].x;
+    a->x[1][c] = x[c].y;
+    a->x[2][c] = x[c].z;
+  }
+}
+
+static void axis_evaluate(axis *a) {
+  deform_axis_args g = { .n = 1, .implicit = 1, .strength = 1 };
+  g.corner = a->corner;
+  g.kind = &a->kind;
+  g.rest = a->rest;
+  g.stiffness = &a->stiffness;
+  g.damping = &a->damping;
+  g.x = a->x[0];
+  g.y = a->x[1];
+  g.z = a->x[2];
+  g.slope = a->slope;
+  g.force = &a->force;
+  g.rate = &a->rate;
+  deform_axis(0, &g);
+}
+
+static double axis_energy(axis *a, const kp_vec3 x[4]) {
+  axis_place(a, x);
+  deform_axis_energy_args g = { .n = 1, .strength = 1 };
+  g.corner = a->corner;
+  g.kind = &a->kind;
+  g.rest = a->rest;
+  g.stiffness = &a->stiffness;
+  g.x = a->x[0];
+  g.y = a->x[1];
+  g.z = a->x[2];
+  double energy;
+  deform_axis_energy(0, &g, &energy);
+  return energy;
+}
+
+// Away from where another altitude becomes the shortest, force is the slope of the energy and the
+// stiffness k over the rest length or the floor; in shells (floor above nothing) also for corners
+// that lie in a plane at rest.
+static void test_altitude_spring(void **state) {
+  (void)state;
+  kp_test_random random = kp_test_random_begin(51);
+  const double h = 1e-6;
+  int compared = 0;
+  for (int n = 0; n < 4000; ++n) {
+    kp_vec3 rest[4], x[4], y[4];
+    for (int c = 0; c < 4; ++c) {
+      rest[c] = kp_test_vec3(&random, -1.0, 1.0);
+      x[c] = kp_vec3_madd(rest[c], 0.3, kp_test_vec3(&random, -1.0, 1.0));
+      rest[c].y *= n % 3 == 0 ? 1.0 : (n % 3 == 1 ? 1e-5 : 0.0);
+    }
+    if (kp_tet_volume6(rest[0], rest[1], rest[2], rest[3]) < 0.0) {
+      continue;
+    }
+    double floor = n % 3 == 0 ? 0.0 : 0.2;
+    axis a = axis_make(rest, floor);
+    axis_place(&a, x);
+    axis_evaluate(&a);
+    int number = kp_altitude_shortest(x);
+    double unit = fmax((double)a.rest[number], floor);
+    double change = kp_altitude_make(x, number).length - (double)a.rest[number];
+    assert_near((double)a.force, 3.0 * change / unit, KP_TOL(1e-5, 1e-12) * (1.0 + 1.0 / unit));
+    assert_near((double)a.rate, 3.0 / unit, KP_TOL(1e-5, 1e-12) / unit);
+    for (int k = 0; k < 12; ++k) {
+      memcpy(y, x, sizeof y);
+      *component(&y[k / 3], k % 3) += h;
+      bool is_same = kp_altitude_shortest(y) == number;
+      double up = axis_energy(&a, y);
+      *component(&y[k / 3], k % 3) -= 2.0 * h;
+      if (!is_same || kp_altitude_shortest(y) != number) {
+        continue;
+      }
+      double slope = (up - axis_energy(&a, y)) / (2.0 * h);
+      assert_near(slope, (double)(a.force * a.slope[k]), 1e-4 * (1.0 + 1.0 / (unit * unit)));
+      ++compared;
+    }
+  }
+  assert_true(compared > 20000);
+}
+
 // ---- the material -------------------------------------------------------------------------------
 
 static void test_stress(void **state) {
@@ -398,7 +506,7 @@ int main(void) {
     cmocka_unit_test(test_svd),       cmocka_unit_test(test_svd_lanes),
     cmocka_unit_test(test_hinge),     cmocka_unit_test(test_stress),
     cmocka_unit_test(test_matrix),    cmocka_unit_test(test_matrix_far),
-    cmocka_unit_test(test_viscosity),
+    cmocka_unit_test(test_viscosity), cmocka_unit_test(test_altitude_spring),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

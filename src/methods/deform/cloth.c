@@ -169,7 +169,9 @@ static kp_result add_spring(const kp_cloth_def *def, kp_part *part, kp_index a, 
 // What resists the angle at an edge: a spring between the far corners of its triangles, a hinge
 // (Bridson et al. 2003: k |E|^2/(|N1| + |N2|), the normals twice the areas), and the altitude
 // spring of the four corners, which alone brings a curved shell back once it is flat (section
-// 5.3.4); where they lie flat at rest there is none.
+// 5.3.4). Altitudes of edges that are nearly flat at rest are next to nothing, so strain is taken
+// of a share of the mean height of the triangles at least; else the flattest edges were the
+// stiffest, without bound.
 static kp_result add_bending(const kp_cloth_def *def, kp_part *part, const half_edge *edge,
                              double length, double area) {
   kp_index far0 = edge[0].across, far1 = edge[1].across;
@@ -179,8 +181,8 @@ static kp_result add_bending(const kp_cloth_def *def, kp_part *part, const half_
                              def->hinge * length * length / (2.0 * area), def->bend_damping));
   }
   const kp_index corners[4] = { edge->a, edge->b, far0, far1 };
-  return def->axial > 0.0 ? kp_part_add_tet(part, corners, KP_TET_ALTITUDE, def->axial * length,
-                                            def->bend_damping, true)
+  return def->axial > 0.0 ? kp_part_add_axial(part, corners, def->axial * length, def->bend_damping,
+                                              def->axial_floor * area / fmax(length, 1e-300))
                           : KP_OK;
 }
 

@@ -38,7 +38,10 @@ static const kp_param rows[] = {
   ROW(hinge, REAL, "N m", 0, 1e12,
       "Against a change of the angle at edges; 0 for none. Bending springs act beside it."),
   ROW(axial, REAL, "N/m", 0, 1e12,
-      "Of altitude springs at edges that are bent at rest: they bring a curved shell back."),
+      "Of altitude springs at the edges: they bring a curved shell back once it is flat."),
+  ROW(axial_floor, REAL, "", 0, 1,
+      "Strain of those is taken of this share of the height of the triangles at least; 0: of the "
+      "rest length, and edges that are flat at rest have none."),
   ROW(bend_damping, REAL, "", 0, 1e4, "Of those, as a share of the critical damping."),
   ROW(bend_diagonals, BOOL, "", 0, 0,
       "Bending springs of a grid along diagonals as well (Choi and Ko)."),

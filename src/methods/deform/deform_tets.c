@@ -30,7 +30,7 @@ static void rest_corners(const kp_part *part, const kp_tet *tet, kp_vec3 x[4]) {
   }
 }
 
-// Lengths of the seven altitudes and squares of the six edges; the angle of a hinge.
+// Lengths of the seven altitudes, squares of the six edges, the floor; the angle of a hinge.
 static void axis_rest(const kp_tet *tet, const kp_vec3 x[4], double out[DEFORM_AXIS_REST]) {
   if (tet->kind == KP_TET_HINGE) {
     kp_vec3 unused[4];
@@ -47,6 +47,7 @@ static void axis_rest(const kp_tet *tet, const kp_vec3 x[4], double out[DEFORM_A
       out[KP_ALTITUDES + kp_altitude_edge(i, j)] = kp_vec3_dot(d, d);
     }
   }
+  out[DEFORM_AXIS_FLOOR] = tet->floor;
 }
 
 // B, the volume and the constants of the energy.
@@ -265,7 +266,7 @@ void kp_deform_tet_limits(const kp_part *part, double *stiff, double *damp) {
     axis_rest(tet, x, rest);
     double shortest = HUGE_VAL;
     for (int a = 0; a < KP_ALTITUDES; ++a) {
-      shortest = fmin(shortest, rest[a]);
+      shortest = fmin(shortest, fmax(rest[a], tet->floor));
     }
     for (int c = 0; c < 4; ++c) {  // weights are at most one and their sizes sum to two
       stiff[tet->v[c]] += k / shortest;

@@ -29,7 +29,9 @@
 
 enum { DEFORM_AXIS_ALTITUDE, DEFORM_AXIS_FACE, DEFORM_AXIS_HINGE };
 
-#define DEFORM_AXIS_REST (KP_ALTITUDES + KP_ALTITUDE_EDGES)  // lengths, then squares of edges [m]
+// Of an altitude spring at rest: lengths, squares of edges, the floor [m].
+#define DEFORM_AXIS_FLOOR (KP_ALTITUDES + KP_ALTITUDE_EDGES)
+#define DEFORM_AXIS_REST (DEFORM_AXIS_FLOOR + 1)
 
 // Item k of element m of arrays of n elements is [k n + m].
 typedef struct deform_axis_args {
@@ -64,6 +66,16 @@ KP_FN kp_altitude deform_axis_altitude(uint8_t kind, const kp_vec3 x[4], const k
   return kp_altitude_choose(x, rest2);
 }
 
+// Strain along an altitude, and in *unit the length it is taken of: the rest length, or the floor
+// where that is less.
+KP_FN double deform_axis_strain(const kp_altitude *a, const kp_real *rest, int64_t n, int64_t m,
+                                double *unit) {
+  double floor = (double)rest[DEFORM_AXIS_FLOOR * n + m];
+  double length = a->number >= 0 ? (double)rest[a->number * n + m] : 1.0;
+  *unit = length > floor ? length : floor;
+  return a->number >= 0 ? a->length / *unit - length / *unit : 0.0;
+}
+
 KP_FN void deform_axis(int64_t e, const deform_axis_args *g) {
   int64_t m = g->first + e, n = g->n;
   const kp_pos *const p[3] = { g->x, g->y, g->z };
@@ -77,9 +89,9 @@ KP_FN void deform_axis(int64_t e, const deform_axis_args *g) {
     rate = 0.5 * k * cos(0.5 * angle);
   } else {
     kp_altitude a = deform_axis_altitude(g->kind[m], x, g->rest, n, m);
-    double rest = a.number >= 0 ? (double)g->rest[a.number * n + m] : 1.0;
-    force = a.number >= 0 ? k * (a.length / rest - 1.0) : 0.0;
-    rate = a.number >= 0 ? k / rest : 0.0;
+    double unit;
+    force = k * deform_axis_strain(&a, g->rest, n, m, &unit);
+    rate = a.number >= 0 ? k / unit : 0.0;
     for (int c = 0; c < 4; ++c) {
       slope[c] = kp_vec3_scale(a.n, a.w[c]);
     }
@@ -165,9 +177,8 @@ KP_FN void deform_axis_energy(int64_t e, const deform_axis_energy_args *g, doubl
     return;
   }
   kp_altitude a = deform_axis_altitude(g->kind[m], x, g->rest, n, m);
-  double rest = a.number >= 0 ? (double)g->rest[a.number * n + m] : 1.0;
-  double strain = a.number >= 0 ? a.length / rest - 1.0 : 0.0;
-  value[0] = 0.5 * k * rest * strain * strain;
+  double unit, strain = deform_axis_strain(&a, g->rest, n, m, &unit);
+  value[0] = 0.5 * k * unit * strain * strain;
 }
 
 // ---- elastic material ---------------------------------------------------------------------------

@@ -82,6 +82,19 @@ static kp_result fail_flat(const kp_part *part) {
   return kp_fail(KP_ERROR_SCENE, "\"%s\": a tetrahedron of it is flat", part->name);
 }
 
+// Its stiffness, and the damping of the shortest altitude at rest.
+static void set_spring(const kp_part *part, kp_tet *tet, double stiffness, double damping_share) {
+  kp_vec3 x[4];
+  double light = 0.0;
+  for (int c = 0; c < 4; ++c) {
+    x[c] = part->x.data[tet->v[c]];
+    light += 0.25 / part->mass.data[tet->v[c]];  // four ends of a half each: 1/m = sum w^2/m_i
+  }
+  double shortest = kp_altitude_make(x, kp_altitude_shortest(x)).length;
+  tet->stiffness = stiffness;
+  tet->damping = damping_share * 2.0 * sqrt(stiffness / fmax(shortest, tet->floor) / light);
+}
+
 kp_result kp_part_add_tet(kp_part *part, const kp_index v[4], kp_tet_kind kind, double stiffness,
                           double damping_share, bool is_shell) {
   bool is_flat;
@@ -89,16 +102,8 @@ kp_result kp_part_add_tet(kp_part *part, const kp_index v[4], kp_tet_kind kind, 
   if (is_flat) {
     return is_shell ? KP_OK : fail_flat(part);
   }
-  kp_vec3 x[4];
-  double light = 0.0;
-  for (int c = 0; c < 4; ++c) {
-    x[c] = part->x.data[tet.v[c]];
-    light += 0.25 / part->mass.data[tet.v[c]];  // four ends of a half each: 1/m = sum w^2/m_i
-  }
-  double shortest = kp_altitude_make(x, kp_altitude_shortest(x)).length;
   tet.kind = kind;
-  tet.stiffness = stiffness;
-  tet.damping = damping_share * 2.0 * sqrt(stiffness / shortest / light);
+  set_spring(part, &tet, stiffness, damping_share);
   if (kind != KP_TET_POINT_FACE) {
     return kp_array_push(&part->tets, tet);
   }
@@ -110,6 +115,19 @@ kp_result kp_part_add_tet(kp_part *part, const kp_index v[4], kp_tet_kind kind, 
     KP_TRY(kp_array_push(&part->tets, turned));
   }
   return KP_OK;
+}
+
+kp_result kp_part_add_axial(kp_part *part, const kp_index v[4], double stiffness,
+                            double damping_share, double floor) {
+  bool is_flat;
+  kp_tet tet = oriented(part, v, &is_flat);
+  if (is_flat && !(floor > 0.0)) {
+    return KP_OK;
+  }
+  tet.kind = KP_TET_ALTITUDE;
+  tet.floor = floor;
+  set_spring(part, &tet, stiffness, damping_share);
+  return kp_array_push(&part->tets, tet);
 }
 
 kp_result kp_part_add_elastic(kp_part *part, const kp_index v[4], double young, double poisson,

@@ -48,6 +48,7 @@ typedef struct kp_tet {
   double stiffness;  // springs: k [N]; elastic: Young's modulus [Pa]; hinges: N m
   double poisson;    // elastic only
   double damping;    // springs: N s/m; elastic: of the rate of strain [Pa s]; hinges: N m s
+  double floor;      // springs: the least rest length strain is taken of [m]
 } kp_tet;
 
 // A run of nodes that is drawn as one curve: a hair, a yarn.
@@ -116,6 +117,10 @@ KP_NODISCARD kp_result kp_part_add_spring(kp_part *part, kp_index a, kp_index b,
 // `is_shell`, where they are left out. KP_TET_POINT_FACE adds four, one for each corner.
 KP_NODISCARD kp_result kp_part_add_tet(kp_part *part, const kp_index v[4], kp_tet_kind kind,
                                        double stiffness, double damping_share, bool is_shell);
+// The altitude spring of the triangles (v0, v1, v2) and (v1, v0, v3) of a shell. Where they are
+// flat at rest there is one with a floor [m] only.
+KP_NODISCARD kp_result kp_part_add_axial(kp_part *part, const kp_index v[4], double stiffness,
+                                         double damping_share, double floor);
 // A tetrahedron of a material; viscosity in Pa s.
 KP_NODISCARD kp_result kp_part_add_elastic(kp_part *part, const kp_index v[4], double young,
                                            double poisson, double viscosity);
