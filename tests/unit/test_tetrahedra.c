@@ -65,11 +65,13 @@ static void test_theorem(void **state) {
                      .text = "the shortest of seven altitudes has no negative weight (theorem 1)",
                      .size =
                          "1e6 random tetrahedra, flattened by up to 1e6 in one and two directions; "
-                         "the most negative weight",
+                         "how far the smallest weight lies below zero (below zero itself: above)",
                      .test = "test_tetrahedra",
                      .figure = -least,
                      .threshold = 1e-9 };
-  kp_claim_at_most(&claim);
+  if (sizeof(kp_real) == 8) {  // asked for less than a float tells
+    kp_claim_at_most(&claim);
+  }
   assert_true(least >= -1e-9);
 }
 
