@@ -65,7 +65,7 @@ static void test_theorem(void **state) {
                      .text = "the shortest of seven altitudes has no negative weight (theorem 1)",
                      .size =
                          "1e6 random tetrahedra, flattened by up to 1e6 in one and two directions; "
-                         "how far the smallest weight lies below zero (below zero itself: above)",
+                         "minus the smallest weight, so negative where all are positive",
                      .test = "test_tetrahedra",
                      .figure = -least,
                      .threshold = 1e-9 };
