@@ -388,7 +388,7 @@ static void test_cloth_sticks(void **state) {
 // The sheet comes down on its foot, upright but for a little, and its foot stops. What is above
 // goes on over it and is laid down further and further on: the foot leads at first, its head in the
 // end, and the front of what touches goes down the slope without slipping, as that of a wheel does.
-// With the old operator it goes by slipping. While it lands the foot alone touches, hardly pressed.
+// With the old operator it goes by slipping. The first fifth of it lands before slip counts.
 static void test_cloth_rolls(void **state) {
   (void)state;
   const throw_def upright = {
@@ -413,8 +413,8 @@ static void test_cloth_rolls(void **state) {
   char size[400];
   snprintf(size, sizeof size,
            "1080 triangles, 0.5 m x 0.3 m upright at 1 m/s, mu 10, angle pi/5: from 0.25 s on the "
-           "front goes %.2f m down the slope; foot first, head last; %.3f m of slip before, while "
-           "only the foot touches; the old operator slips %.2f of %.2f m",
+           "front goes %.2f m down the slope, foot first, head last; %.3f m of slip before that, "
+           "while the first fifth of it lands; the old operator slips %.2f of %.2f m",
            after.laid, after.landing, before.slipped, before.laid);
   kp_claim claim = { .id = "selle-C24",
                      .text = "Cloth thrown on an incline with static friction rolls: how far nodes "
