@@ -713,8 +713,9 @@ typedef enum kp_body_friction {
 // Of which bodies the triangles enter the continuous test of cloth and soft bodies.
 typedef enum kp_body_triangles {
   KP_TRIANGLES_NONE,
-  KP_TRIANGLES_LED,  // of still and scripted ones
-  KP_TRIANGLES_ALL,  // of free ones too, at short steps while they are near
+  KP_TRIANGLES_LED,   // of still and scripted ones
+  KP_TRIANGLES_ALL,   // of free ones too
+  KP_TRIANGLES_AUTO,  // as all, where nodes keep a gap and nothing is rewound
 } kp_body_triangles;
 
 // How the systems of implicit steps of deformables are solved.

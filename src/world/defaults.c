@@ -346,7 +346,7 @@ kp_solids_def kp_default_solids_def(void) {
     .edge_share = 0.3,
     .friction = KP_FRICTION_AFTER,
     .gap = KP_AUTO,
-    .body_triangles = KP_TRIANGLES_LED,
+    .body_triangles = KP_TRIANGLES_AUTO,
     .domain_friction = 0.3,
     .particle_restitution = 0.1,
     .particle_friction = 0.4,

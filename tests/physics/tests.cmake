@@ -91,6 +91,7 @@ kp_test(test_deform_bodies SOURCES test_deform_bodies.c ${media_support} LABELS 
 kp_test(test_pins SOURCES test_pins.c ${media_support} LABELS full)
 kp_test(test_body_edges SOURCES test_body_edges.c ${media_support} LABELS full)
 kp_test(test_free_edges SOURCES test_free_edges.c ${media_support} LABELS full)
+kp_test(test_free_loads SOURCES test_free_loads.c ${media_support} LABELS full)
 kp_test(test_hair_heads SOURCES test_hair_heads.c hair_heads_short.c ${media_support} LABELS full)
 kp_test(test_hair_heads_long SOURCES test_hair_heads.c hair_heads_long.c ${media_support} LABELS long TIMEOUT 3600)
 set(gas_support ${media_support} ../support/gases.c)

@@ -311,11 +311,129 @@ static void a_body_waits_before_a_pinned_sheet(void **state) {
   kp_bag_free(&s.bag);
 }
 
+// ---- planes
+
+// How near each node is to each body by what it bears of its edges and triangles, all against all.
+typedef struct nearest {
+  double distance[128][MOST_BODIES];
+} nearest;
+
+static void look_at(nearest *near, bool is_edges, int body, const kp_index *own, int n_own,
+                    const kp_vec3 x[4]) {
+  double weight[4];
+  double d2 = is_edges ? kp_closest_edge_edge(x, weight) : kp_closest_point_triangle(x, weight);
+  double most = 0.0;
+  for (int k = 0; k < n_own; ++k) {
+    most = fmax(most, fabs(weight[k]));
+  }
+  for (int k = 0; k < n_own; ++k) {
+    double *d = &near->distance[own[k]][body];
+    *d = fabs(weight[k]) >= 0.25 * most ? fmin(*d, sqrt(d2)) : *d;
+  }
+}
+
+static void look_everywhere(scene *s, nearest *near) {
+  kp_bag *bag = &s->bag;
+  kp_index n = kp_bag_nodes(bag);
+  for (int i = 0; i < 128 * MOST_BODIES; ++i) {
+    near->distance[i / MOST_BODIES][i % MOST_BODIES] = HUGE_VAL;
+  }
+  for (size_t t = 0; t < bag->triangles.count && bag->triangles.data[t] < n; t += 3) {
+    const kp_index *node = &bag->triangles.data[t];
+    kp_vec3 x[4];
+    for (int e = 0; e < 3 * s->n_bodies * 16; ++e) {
+      int side = e % 3, body = e / 3 % s->n_bodies, a = e / (3 * s->n_bodies) % 4;
+      int b = e / (12 * s->n_bodies);
+      const kp_index edge[2] = { node[side], node[(side + 1) % 3] };
+      x[0] = kp_bag_get(bag, bag->from, edge[0]);
+      x[1] = kp_bag_get(bag, bag->from, edge[1]);
+      x[2] = corner(s, &s->from[body], body, a);
+      x[3] = corner(s, &s->from[body], body, b);
+      if (a < b) {
+        look_at(near, true, body, edge, 2, x);
+      }
+    }
+    for (int k = 0; k < 3; ++k) {
+      x[k] = kp_bag_get(bag, bag->from, node[k]);
+    }
+    for (int b = 0; b < 4 * s->n_bodies; ++b) {
+      x[3] = corner(s, &s->from[b / 4], b / 4, b % 4);
+      look_at(near, false, b / 4, node, 3, x);
+    }
+  }
+}
+
+// Nodes have planes where an edge or corner of a body is in reach, and only there.
+static void planes_are_those_of_all_pairs(void **state) {
+  (void)state;
+  int64_t with = 0, without = 0;
+  for (int run = 0; run < 20; ++run) {
+    scene s = make_crowd(500 + (uint64_t)run, 20);
+    kp_test_random r = kp_test_random_begin(40 + (uint64_t)run);
+    kp_index n = kp_bag_nodes(&s.bag);
+    kp_contact_plane planes[128];
+    assert_true(n <= 128);
+    double reach = kp_test_uniform(&r, 0.05, 0.4);
+    for (int b = 0; b < s.n_bodies; ++b) {
+      turn_by(&s.from[b], kp_test_vec3(&r, -1.2, 1.2));
+      kp_contact_carry(s.bag.contact, b, &s.from[b], &s.from[b]);
+    }
+    assert_ok(kp_contact_find(s.bag.contact, s.bag.from, &s.bag.inverse_mass));
+    assert_ok(kp_contact_planes(s.bag.contact, reach, planes));
+    nearest near;
+    look_everywhere(&s, &near);
+    for (kp_index i = 0; i < n; ++i) {
+      bool is_near = false;
+      for (int b = 0; b < s.n_bodies; ++b) {
+        is_near = is_near || near.distance[i][b] < reach;
+      }
+      assert_int_equal(planes[i].body >= 0, is_near);
+      if (is_near) {
+        assert_near(planes[i].distance, near.distance[i][planes[i].body], 1e-12);
+        assert_near(kp_vec3_length(planes[i].normal), 1.0, 1e-12);
+      }
+      with += is_near;
+      without += !is_near;
+    }
+    kp_bag_free(&s.bag);
+  }
+  print_message("  %lld nodes with a plane, %lld without\n", (long long)with, (long long)without);
+  assert_true(with > 100 && without > 100);
+}
+
+// Below a sheet that a corner comes near, along its normal.
+static void a_plane_faces_the_body(void **state) {
+  (void)state;
+  static const kp_vec3 shape[4] = {
+    { 0, -0.2, 0 }, { 0.2, 0.2, 0 }, { -0.2, 0.2, 0.1 }, { 0, 0.2, -0.2 }
+  };
+  scene s = { .bag = kp_bag_make() };
+  kp_bag_add_sheet(&s.bag, vec(-1, 0, -1), vec(2, 0, 0), vec(0, 0, 2), 1, 1, 0.5);
+  add_body(&s, shape, 5.0, vec(0.1, 0.31, -0.2));
+  close_scene(&s);
+  kp_contact_plane planes[4];
+  kp_contact_carry(s.bag.contact, 0, &s.from[0], &s.from[0]);
+  assert_ok(kp_contact_find(s.bag.contact, s.bag.from, &s.bag.inverse_mass));
+  assert_ok(kp_contact_planes(s.bag.contact, 0.05, planes));
+  int n_planes = 0;
+  for (int i = 0; i < 4; ++i) {
+    if (planes[i].body >= 0) {
+      ++n_planes;
+      assert_near(planes[i].distance, 0.01, 1e-12);
+      assert_near(planes[i].normal.y, -1.0, 1e-12);
+    }
+  }
+  assert_true(n_planes >= 2);
+  kp_bag_free(&s.bag);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_impulse_stops_the_approach),
     cmocka_unit_test(brutal_motions_cut_nothing),
     cmocka_unit_test(a_body_waits_before_a_pinned_sheet),
+    cmocka_unit_test(planes_are_those_of_all_pairs),
+    cmocka_unit_test(a_plane_faces_the_body),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,6 +104,16 @@ void kp_contact_carry(kp_contact *contact, kp_index body, const kp_contact_pose 
                       const kp_contact_pose *to);
 KP_NODISCARD bool kp_contact_carried(const kp_contact *contact, kp_index body,
                                      kp_contact_pose *out);
+// What keeps a node off a body whose edge or corner is between it and its neighbours.
+typedef struct kp_contact_plane {
+  kp_index body;    // -1: nothing does
+  kp_vec3 normal;   // from the body
+  double distance;  // m, of the two surfaces along it
+} kp_contact_plane;
+
+// After A: of each node that stands in a buffer, the nearest pair of an edge or corner of a free
+// body and an edge or triangle of its own, closer than `reach` [m].
+KP_NODISCARD kp_result kp_contact_planes(kp_contact *contact, double reach, kp_contact_plane *out);
 // The turn, as a vector of at most pi, that leads from one orientation to another.
 kp_vec3 kp_contact_turn_between(kp_quat from, kp_quat to);
 

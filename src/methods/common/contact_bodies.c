@@ -6,7 +6,8 @@
 
 #include "methods/common/contact_impl.h"
 
-#define MOST_TURN 0.5  // rad, of one impulse: a turn is as good as its first order only so far
+#define MOST_TURN 0.5    // rad, of one impulse: a turn is as good as its first order only so far
+#define LEAST_LOAD 0.25  // of what the node bears that bears most of a pair
 
 kp_result kp_contact_bodies_create(kp_contact *c, const kp_contact_mesh *mesh) {
   size_t n = (size_t)mesh->n_guests;
@@ -169,6 +170,85 @@ void kp_contact_push_body(kp_contact *c, const kp_contact_lever *lever, double i
   by = angle > MOST_TURN ? kp_vec3_scale(by, MOST_TURN / angle) : by;
   body->to.turn = turned(body->to.turn, by);
   body->is_stale = body->is_touched = true;
+}
+
+// ---- planes
+
+// How near an edge or a corner of a body is to an edge or a triangle of something else; infinite
+// for other pairs. `way`: from the body; `weight`: how much each node that is not its own bears.
+static double gap_of(const kp_contact *c, kp_contact_key key, const kp_index n[4], kp_vec3 *way,
+                     double weight[4]) {
+  bool is_edges = kp_contact_is_edges(key);
+  bool is_first = c->nodes[n[0]].is_body;
+  *way = kp_vec3_make(0.0, 0.0, 0.0);
+  if (is_first == (c->nodes[n[3]].is_body != 0) || (is_first && !is_edges)) {
+    return HUGE_VAL;
+  }
+  const kp_vec3 x[4] = { c->nodes[n[0]].from, c->nodes[n[1]].from, c->nodes[n[2]].from,
+                         c->nodes[n[3]].from };
+  double d2 = is_edges ? kp_closest_edge_edge(x, weight) : kp_closest_point_triangle(x, weight);
+  for (int k = 0; k < 4; ++k) {
+    double sign = is_first ? 1.0 : -1.0;
+    *way = kp_vec3_madd(*way, sign * weight[k], kp_vec3_sub(x[k], x[0]));
+    weight[k] = c->nodes[n[k]].is_body ? 0.0 : fabs(weight[k]);
+  }
+  return sqrt(d2);
+}
+
+static bool is_in_reach(const kp_contact *c, kp_contact_key key, const kp_index n[4]) {
+  kp_vec3 way;
+  double weight[4];
+  return gap_of(c, key, n, &way, weight) < c->reach && kp_contact_may_meet(c, key, n);
+}
+
+// Nodes that bear a good part of a pair keep off along its normal; where there are several pairs,
+// as at a corner, along their mean, in which near ones count more. Of two bodies the one of the
+// first pair is kept off; the other is left to C.
+static void take_plane(const kp_contact *c, kp_contact_key key, kp_contact_plane *out) {
+  kp_index n[4];
+  kp_contact_nodes_of(c, key, n);
+  kp_index body = kp_contact_body_of(c, n[3]);
+  body = body < 0 ? kp_contact_body_of(c, n[0]) : body;
+  double weight[4];
+  kp_vec3 way;
+  double distance = gap_of(c, key, n, &way, weight);
+  double most = fmax(fmax(weight[0], weight[1]), fmax(weight[2], weight[3]));
+  for (int k = 0; k < 4 && distance > 0.0; ++k) {
+    if (n[k] >= c->n_own || weight[k] < LEAST_LOAD * most) {
+      continue;
+    }
+    kp_contact_plane *plane = &out[n[k]];
+    if (plane->body < 0) {
+      *plane = (kp_contact_plane){ .body = body, .distance = distance };
+    }
+    if (plane->body == body) {
+      double share = weight[k] * (1.0 - distance / c->reach);
+      plane->distance = fmin(plane->distance, distance);
+      plane->normal = kp_vec3_madd(plane->normal, share / distance, way);
+    }
+  }
+}
+
+kp_result kp_contact_planes(kp_contact *c, double reach, kp_contact_plane *out) {
+  for (kp_index i = 0; i < c->n_nodes; ++i) {
+    c->nodes[i].is_moved = c->nodes[i].is_body;
+  }
+  for (kp_index i = 0; i < c->n_own; ++i) {
+    out[i].body = -1;
+  }
+  c->reach = reach;
+  kp_contact_boxes(c, reach, 0.0, true);
+  int64_t n_tested = 0;
+  KP_TRY(kp_contact_search(c, is_in_reach, true, &n_tested));
+  for (size_t k = 0; k < c->found.count; ++k) {
+    take_plane(c, c->found.data[k], out);
+  }
+  for (kp_index i = 0; i < c->n_own; ++i) {
+    double length = out[i].body >= 0 ? kp_vec3_length(out[i].normal) : 0.0;
+    out[i].body = length > 0.0 ? out[i].body : -1;
+    out[i].normal = length > 0.0 ? kp_vec3_scale(out[i].normal, 1.0 / length) : out[i].normal;
+  }
+  return KP_OK;
 }
 
 // ---- zones

@@ -107,6 +107,7 @@ struct kp_contact {
   kp_index n_bodies;
   kp_index *body_of;  // of guests, -1: none that is free
   kp_vec3 *arms;      // of guests, from the centre of their body, body axes
+  double reach;       // m, of planes; scratch
   kp_box *node_boxes;
   kp_vec3 *wanted;  // `to` at the start of C
   kp_vec3 *way;     // the node's displacement in C, were it to go on like now

@@ -12,7 +12,8 @@ extern const kp_kernel deform_move_kernel, deform_strain_rate_kernel, deform_ene
     deform_sums_kernel;
 
 #define EXPLICIT_SHARE 0.9  // of the longest stable step
-#define FREE_SHARE 1.0      // the same, for implicit springs that free bodies rest on
+#define FREE_SHARE 4.0      // the same, for implicit springs that may carry free bodies
+#define FREE_STEPS 2.0      // of a turn, then
 
 // ---- life ---------------------------------------------------------------------------------------
 
@@ -139,20 +140,29 @@ static double inner_limit(kp_deform *d, kp_env *env) {
   if (strain_rate(d, &rate) == KP_OK && rate > 0.0) {
     limit = fmin(limit, d->def.strain_rate / rate);
   }
-  // What a free body feels of springs by its triangles comes to it with the nodes they move. An
-  // implicit step of h gives a node of mass m at springs k about m/(h^2 k) of that, so that steps
-  // must resolve them: otherwise cloth is stretched before it holds anything, and throws it back.
-  bool is_near = kp_deform_is_near_free(d, env, limit);
-  for (size_t g = 0; g < d->groups.count && is_near; ++g) {
-    limit = fmin(limit, FREE_SHARE * d->groups.data[g].limit);
+  return limit;
+}
+
+// The same, and how many make a turn. What rests on cloth is carried by nodes that its body keeps
+// off (deform_guests.c), and a solve does not know of that: a node with the load F at springs k is
+// moved by F/k where h^2 k is more than its mass, then put back, which stirs the springs. So steps
+// stay within a few times what explicit springs bear while a free body is near, and turns are
+// short, since the edges that are near change.
+static double turn_limit(kp_deform *d, kp_env *env, double *n) {
+  double limit = inner_limit(d, env);
+  *n = (double)d->def.inner;
+  double bound = kp_deform_free_limit(d, env, fmin(*n * limit, env->simulation.dt_max));
+  if (bound < HUGE_VAL) {
+    limit = isnan(d->def.dt) ? fmin(limit, FREE_SHARE * bound) : limit;
+    *n = fmin(*n, FREE_STEPS);
   }
   return limit;
 }
 
 static double deform_max_dt(void *self, kp_env *env) {
-  kp_deform *d = self;
-  double limit = inner_limit(d, env);
-  return kp_deform_is_near_free(d, env, limit) ? limit : (double)d->def.inner * limit;
+  double n;
+  double limit = turn_limit(self, env, &n);
+  return n * limit;
 }
 
 // ---- a sub-step ---------------------------------------------------------------------------------
@@ -270,7 +280,8 @@ static kp_result turn_back(kp_deform *d, kp_env *env, int64_t n) {
 
 static kp_result deform_solve(void *self, kp_env *env) {
   kp_deform *d = self;
-  double limit = inner_limit(d, env);
+  double most;  // is the world's affair
+  double limit = turn_limit(d, env, &most);
   // no fewer than the limit asks for, and a step of the world that was cut takes as many as it must
   int64_t n = limit < env->dt ? (int64_t)ceil(env->dt / limit * (1.0 - 1e-9)) : 1;
   d->dt = env->dt / (double)n;

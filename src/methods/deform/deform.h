@@ -45,6 +45,7 @@ typedef struct kp_deform_part {
   kp_part_surface surface;
   double particle_radius;  // m; 0: nodes are no spheres
   double period;           // s, over 2 pi: of the node that swings slowest on its elements
+  double limit;            // s: of an explicit step
 } kp_deform_part;
 
 // All parts of one scheme.
@@ -138,16 +139,18 @@ typedef struct kp_deform_bent {
 
 typedef struct kp_deform_free {
   kp_index body;
+  int32_t solid;      // among those nodes keep off
   kp_index first, n;  // nodes
   double reach;       // m: the farthest of them from the centre of mass
 } kp_deform_free;
 
 typedef struct kp_deform_guests {
   KP_ARRAY(kp_deform_guest) nodes;
-  KP_ARRAY(kp_triangle) triangles;  // of these nodes
-  KP_ARRAY(kp_index) owners;        // the first node of each solid, and the number of all
-  KP_ARRAY(kp_deform_free) free;    // bodies that are free, in the order of their nodes
-  KP_ARRAY(kp_vec3) arms;           // of all nodes: from the centre of their body, body axes
+  KP_ARRAY(kp_triangle) triangles;    // of these nodes
+  KP_ARRAY(kp_index) owners;          // the first node of each solid, and the number of all
+  KP_ARRAY(kp_deform_free) free;      // bodies that are free, in the order of their nodes
+  KP_ARRAY(kp_vec3) arms;             // of all nodes: from the centre of their body, body axes
+  KP_ARRAY(kp_contact_plane) planes;  // of nodes of deformables
   KP_ARRAY(kp_vec3) from;
   KP_ARRAY(kp_vec3) to;
   KP_ARRAY(kp_deform_bent) bent;  // solids that change their form
@@ -360,8 +363,13 @@ kp_vec3 kp_deform_guest_at(const kp_env *env, const kp_deform_guest *guest, doub
 // state was kept, and want to be where they are.
 KP_NODISCARD kp_result kp_deform_guide(kp_deform *deform, const kp_env *env, double from,
                                        double to);
-// May a body that is free and a guest meet a node within a time?
-bool kp_deform_is_near_free(kp_deform *deform, kp_env *env, double time);
+// Tells contact where bodies that are free are now; before A.
+void kp_deform_show_free(kp_deform *deform, const kp_env *env);
+// Planes of nodes near edges and corners of these bodies; after A.
+KP_NODISCARD kp_result kp_deform_fix_planes(kp_deform *deform, kp_env *env);
+// The longest explicit step of surfaces that a body that is free and a guest may meet within a time
+// [s]; infinite where it meets none.
+double kp_deform_free_limit(kp_deform *deform, kp_env *env, double time);
 // Bodies that are free to where C has put them; `time` since the kept state.
 void kp_deform_lead_back(kp_deform *deform, kp_env *env, double time);
 

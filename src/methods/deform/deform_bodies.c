@@ -116,10 +116,9 @@ static kp_result update(kp_deform *deform, kp_env *env, double time);
 
 kp_result kp_deform_bodies_create(kp_deform *deform, kp_env *env) {
   kp_deform_bodies *b = &deform->bodies;
-  kp_buffer *buffers[] = {
-    &b->records, &b->values,  &b->start,      &b->list,       &b->contact,
-    &b->second,  &b->breezes, &b->impulse[0], &b->impulse[1], &b->impulse[2]
-  };
+  kp_buffer *buffers[] = { &b->records,    &b->values,     &b->start,   &b->list,
+                           &b->contact,    &b->second,     &b->breezes, &b->impulse[0],
+                           &b->impulse[1], &b->impulse[2], &b->planes };
   for (size_t k = 0; k < sizeof buffers / sizeof buffers[0]; ++k) {
     kp_buffer_init(buffers[k], env->backend);
   }
@@ -147,6 +146,12 @@ kp_result kp_deform_bodies_create(kp_deform *deform, kp_env *env) {
     return KP_OK;
   }
   KP_TRY(make_buffers(b, deform->set->space->n));
+  for (size_t k = 0; k < deform->meet.guests.free.count; ++k) {
+    kp_deform_free *free = &deform->meet.guests.free.data[k];
+    for (size_t s = 0; s < b->solids.count; ++s) {
+      free->solid = b->solids.data[s].body == free->body ? (int32_t)s : free->solid;
+    }
+  }
   for (size_t k = 0; k < env->bodies->models.count; ++k) {
     KP_TRY(kp_array_push(&b->frames, kp_bodies_frame(env->bodies, (kp_index)k)));
   }
@@ -166,6 +171,7 @@ void kp_deform_bodies_free(kp_deform_bodies *b) {
   kp_buffer_free(&b->contact);
   kp_buffer_free(&b->second);
   kp_buffer_free(&b->breezes);
+  kp_buffer_free(&b->planes);
   for (int c = 0; c < 3; ++c) {
     kp_buffer_free(&b->impulse[c]);
   }
@@ -390,6 +396,7 @@ static void bind_places(kp_call *call, deform_places *p, kp_deform_bodies *b) {
   size_t base = (size_t)((char *)p - (char *)call->args);
   p->n_faces = (int32_t)b->n_faces;
   p->n_wide = (int32_t)b->n_wide;
+  p->has_planes = b->planes.used > 0;
   for (int c = 0; c < 3; ++c) {
     p->room_lo[c] = b->room_lo[c];
     p->room_hi[c] = b->room_hi[c];
@@ -403,6 +410,9 @@ static void bind_places(kp_call *call, deform_places *p, kp_deform_bodies *b) {
   BIND_IN(values, &b->values);
   BIND_IN(start, &b->start);
   BIND_IN(list, &b->list);
+  if (p->has_planes) {
+    BIND_IN(planes, &b->planes);
+  }
 #undef BIND_IN
 }
 
@@ -427,6 +437,11 @@ static kp_result count_contacts(kp_deform *d, kp_env *env) {
       deform_obstacle *r = &b->solids.data[contact[i]].record;
       r->crowd += r->inverse_mass > 0.0 ? 1.0 : 0.0;
     }
+  }
+  // another body may push a node into one that none was in
+  for (size_t s = 0; s < b->solids.count; ++s) {
+    deform_obstacle *r = &b->solids.data[s].record;
+    r->crowd = r->inverse_mass > 0.0 ? fmax(r->crowd, 1.0) : 0.0;
   }
   return write_records(b);
 }
@@ -538,7 +553,7 @@ static kp_result give_back(kp_deform *d, kp_env *env) {
         kp_buffer_get(&d->set->position->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&x[c]));
   }
   for (int64_t i = 0; i < d->set->space->n; ++i) {
-    if (contact[i] < 0 || b->solids.data[contact[i]].record.crowd <= 0.0) {
+    if (contact[i] < 0 || !(b->solids.data[contact[i]].record.inverse_mass > 0.0)) {
       continue;
     }
     kp_vec3 impulse = kp_vec3_make(-(double)p[0][i], -(double)p[1][i], -(double)p[2][i]);

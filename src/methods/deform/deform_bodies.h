@@ -43,6 +43,7 @@ typedef struct kp_deform_bodies {
   kp_buffer start, list;
   // of nodes
   kp_buffer contact, second;  // I32
+  kp_buffer planes;           // deform_plane; empty: no triangles of free bodies are near
   kp_buffer impulse[3];       // REAL [N s]
   int64_t n_contacts;         // nodes that touch bodies in this inner step
   kp_buffer breezes;          // F64: records of winds

@@ -180,11 +180,20 @@ KP_FN void deform_gamma(const double n[3], const double body[3], double friction
 // not ask; then what else has no bounds, which every node asks; the others through uniform cells
 // that list the solids whose boxes they meet
 
+// A node near an edge or a corner of a free body that is between nodes: it stays on its side of a
+// plane that goes with the body.
+typedef struct deform_plane {
+  double n[3];    // in the axes of the shape
+  double offset;  // m
+  int32_t solid;  // -1: none
+} deform_plane;
+
 typedef struct deform_places {
   const uint8_t *solids;  // deform_obstacle
+  const uint8_t *planes;  // deform_plane, of nodes; may be NULL
   const kp_real *values;  // of all grids
   const int32_t *start, *list;
-  int32_t n_faces, n_wide;
+  int32_t n_faces, n_wide, has_planes;
   double room_lo[3], room_hi[3];  // m: the faces; infinite where there is none
   int32_t n[3];                   // cells; 0: no solid has bounds
   double lo[3];
@@ -221,6 +230,30 @@ KP_FN void deform_near(const deform_places *p, const double x[3], int32_t *first
   *last = p->start[cell + 1];
 }
 
+// The plane of node i; NULL: it has none.
+KP_FN const deform_plane *deform_plane_at(const deform_places *p, int64_t i) {
+  if (!p->has_planes) {
+    return NULL;
+  }
+  const deform_plane *plane = (const deform_plane *)(const void *)p->planes + i;
+  return plane->solid >= 0 ? plane : NULL;
+}
+
+// Distance from a solid, or from a plane of it.
+KP_FN double deform_distance(const deform_places *places, int32_t solid, const deform_plane *plane,
+                             const double x[3], double n[3]) {
+  const deform_obstacle *s = deform_obstacle_at(places, solid);
+  if (plane == NULL) {
+    return deform_obstacle_distance(s, places->values, x, n);
+  }
+  double p[3];
+  deform_to_shape(s, x, p);
+  for (int c = 0; c < 3; ++c) {
+    n[c] = s->axes[c] * plane->n[0] + s->axes[3 + c] * plane->n[1] + s->axes[6 + c] * plane->n[2];
+  }
+  return plane->n[0] * p[0] + plane->n[1] * p[1] + plane->n[2] * p[2] - plane->offset;
+}
+
 // ---- which solid a node is deepest in, -1: none
 
 typedef struct deform_touch_args {
@@ -247,6 +280,12 @@ KP_FN void deform_touch(int64_t i, const deform_touch_args *g) {
       touched = s;
     }
   }
+  const deform_plane *plane = g->hold[i] >= 7 ? NULL : deform_plane_at(&g->places, i);
+  if (plane != NULL && touched < 0) {
+    double normal[3];
+    double phi = deform_distance(&g->places, plane->solid, plane, x, normal);
+    touched = phi < g->gap ? plane->solid : touched;
+  }
   g->contact[i] = touched;
 }
 
@@ -272,9 +311,11 @@ typedef struct deform_collide_args {
 // A node in a solid.
 typedef struct deform_hit {
   const deform_obstacle *solid;
-  double depth;    // m, below 0
-  double n[3];     // normal
-  double body[3];  // velocity of the solid there [m/s]
+  const deform_plane *plane;  // NULL: the solid itself
+  int32_t number;             // of the solid
+  double depth;               // m, below 0
+  double n[3];                // normal
+  double body[3];             // velocity of the solid there [m/s]
   double share;
 } deform_hit;
 
@@ -286,7 +327,7 @@ KP_FN void deform_slide(const deform_collide_args *g, const deform_hit *h, const
                         const double w[3], double x[3]) {
   double m[3];
   double towards = h->body[0] * h->n[0] + h->body[1] * h->n[1] + h->body[2] * h->n[2];
-  double start = deform_obstacle_distance(h->solid, g->places.values, old, m) - g->gap;
+  double start = deform_distance(&g->places, h->number, h->plane, old, m) - g->gap;
   start += g->dt * towards;
   double theta = start > 0.0 ? start / (start - h->depth) : 0.0;
   double u[3] = { w[0], w[1], w[2] };
@@ -294,7 +335,7 @@ KP_FN void deform_slide(const deform_collide_args *g, const deform_hit *h, const
   for (int c = 0; c < 3; ++c) {
     x[c] = old[c] + g->dt * (theta * w[c] + (1.0 - theta) * u[c]);
   }
-  double left = deform_obstacle_distance(h->solid, g->places.values, x, m) - g->gap;
+  double left = deform_distance(&g->places, h->number, h->plane, x, m) - g->gap;
   for (int c = 0; c < 3 && left < 0.0; ++c) {
     x[c] -= left * m[c];
   }
@@ -312,11 +353,21 @@ KP_FN void deform_collide(int64_t i, const deform_collide_args *g) {
   deform_near(&g->places, x, &first, &last);
   uint8_t hold = g->hold[i];
   int32_t count = hold >= 7 ? 0 : g->places.n_wide + last - first;
-  for (int32_t k = deform_first_wide(&g->places, x, g->gap); k < count; ++k) {
-    int32_t number = k < g->places.n_wide ? k : g->places.list[first + k - g->places.n_wide];
-    deform_hit h = { .solid = deform_obstacle_at(&g->places, number) };
-    h.depth = deform_obstacle_distance(h.solid, g->places.values, x, h.n) - g->gap;
-    if (!(h.depth < 0.0)) {
+  const deform_plane *plane = hold >= 7 ? NULL : deform_plane_at(&g->places, i);
+  int32_t all = count + (plane != NULL ? 1 : 0);
+  for (int32_t k = deform_first_wide(&g->places, x, g->gap); k < all; ++k) {
+    int32_t number = k;
+    if (k >= count) {
+      number = plane->solid;
+    } else if (k >= g->places.n_wide) {
+      number = g->places.list[first + k - g->places.n_wide];
+    }
+    deform_hit h = { .solid = deform_obstacle_at(&g->places, number),
+                     .plane = k < count ? NULL : plane,
+                     .number = number };
+    h.depth = deform_distance(&g->places, number, h.plane, x, h.n) - g->gap;
+    // a node that is in the body itself has its normal from there
+    if (!(h.depth < 0.0) || (h.plane != NULL && (contact == number || second == number))) {
       continue;
     }
     deform_obstacle_velocity(h.solid, g->places.values, x, h.body);
@@ -440,7 +491,9 @@ KP_FN void deform_friction(int64_t i, const deform_friction_args *g) {
     double n[3] = { (double)g->nx[i], (double)g->ny[i], (double)g->nz[i] };
     double body[3];
     if (t == 1) {
-      (void)deform_obstacle_distance(s, g->places.values, x, n);
+      const deform_plane *plane = deform_plane_at(&g->places, i);
+      bool is_plane = plane != NULL && plane->solid == number;
+      (void)deform_distance(&g->places, number, is_plane ? plane : NULL, x, n);
     }
     deform_obstacle_velocity(s, g->places.values, x, body);
     deform_gamma(n, body, s->friction, deform_obstacle_share(s, x, n, mass), v);

@@ -289,7 +289,9 @@ kp_result kp_deform_find_pairs(kp_deform *d, kp_env *env, double time) {
   }
   KP_TRY(keep_bodies(d, env));
   KP_TRY(ignore_links(d));
-  return kp_contact_find(d->meet.contact, position(d), &d->meet.lightness);
+  kp_deform_show_free(d, env);
+  KP_TRY(kp_contact_find(d->meet.contact, position(d), &d->meet.lightness));
+  return kp_deform_fix_planes(d, env);
 }
 
 // Nodes move once in an inner step, so how pairs stand at its end holds for the start of the next.

@@ -3,21 +3,29 @@
 // found by its triangles alone. Bodies that are still or scripted are where they ought to be at any
 // time. Free ones move after the deformables, in stage CORRECT, so that C waits for them: it begins
 // from where both were and ends where both are, and pushes and turns the bodies too.
+//
+// C knows of masses alone, not of the springs at a node, so what lies on cloth would feel little of
+// them. Hence nodes beside an edge or a corner of a free body get a plane in A, which goes with the
+// body, and keep off it in the inner steps as they do off the body itself: all that springs do to
+// them along its normal comes to the body (deform_bodies.c). C is left for what they let through.
 #include <math.h>
 
+#include "geom/bvh.h"
 #include "geom/mesh_make.h"
 #include "geom/mesh_query.h"
 #include "geom/morph.h"
 #include "methods/deform/deform.h"
 
-#define GAP_SHARE 0.25  // of the thickness: nodes rest off triangles, and folds still meet
+#define GAP_SHARE 0.25   // of the thickness: nodes rest off triangles, and folds still meet
+#define PLANE_REACH 8.0  // gaps: how near edges of free bodies must be for nodes to mind them
+#define CATCH_UP 0.05    // s: what is lacking of a gap becomes less by 1/e in it
 
 static kp_result take_mesh(kp_deform_guests *g, const kp_body *model, const kp_solid *solid,
                            const kp_mesh *mesh) {
   kp_index first = (kp_index)g->nodes.count;
   KP_TRY(kp_array_push(&g->owners, first));
   if (model->kind == KP_BODY_FREE) {
-    kp_deform_free free = { solid->body, first, mesh->n_vertices, 0.0 };
+    kp_deform_free free = { solid->body, -1, first, mesh->n_vertices, 0.0 };
     for (kp_index v = 0; v < mesh->n_vertices; ++v) {
       kp_vec3 arm = kp_vec3_sub(mesh->vertices[v], model->center);
       free.reach = fmax(free.reach, kp_vec3_length(arm));
@@ -47,7 +55,9 @@ static kp_result take_mesh(kp_deform_guests *g, const kp_body *model, const kp_s
 static kp_result take_solid(kp_deform *d, const kp_body *model, const kp_solid *solid) {
   kp_deform_guests *g = &d->meet.guests;
   const kp_shape *shape = solid->shape;
-  bool is_asked = model->kind != KP_BODY_FREE || d->def.body_triangles == KP_TRIANGLES_ALL;
+  bool takes_free = d->def.body_triangles == KP_TRIANGLES_ALL ||
+                    (d->def.body_triangles == KP_TRIANGLES_AUTO && !d->def.rewind);
+  bool is_asked = model->kind != KP_BODY_FREE || takes_free;
   if (!is_asked || !kp_shape_is_bounded(shape) || shape->def.shell > 0.0) {
     return KP_OK;
   }
@@ -115,6 +125,7 @@ void kp_deform_free_guests(kp_deform_guests *g) {
   kp_array_free(&g->triangles);
   kp_array_free(&g->owners);
   kp_array_free(&g->free);
+  kp_array_free(&g->planes);
   kp_array_free(&g->arms);
   kp_array_free(&g->from);
   kp_array_free(&g->to);
@@ -170,29 +181,124 @@ kp_result kp_deform_guide(kp_deform *d, const kp_env *env, double from, double t
   return KP_OK;
 }
 
-bool kp_deform_is_near_free(kp_deform *d, kp_env *env, double time) {
+void kp_deform_show_free(kp_deform *d, const kp_env *env) {
   const kp_deform_guests *g = &d->meet.guests;
-  if (!kp_deform_parts_late(d)) {
-    return false;
+  for (size_t k = 0; k < g->free.count; ++k) {
+    kp_frame3 now = kp_bodies_frame(env->bodies, g->free.data[k].body);
+    kp_contact_pose is = pose_of(&now);
+    kp_contact_carry(d->meet.contact, (kp_index)k, &is, &is);
   }
+}
+
+// A plane through where the two surfaces would touch, as a node at x sees it, in the axes of the
+// shape. Where they are nearer than the gap they part slowly: at once, it would stretch springs
+// anew in every step.
+static deform_plane fix_plane(const kp_deform *d, const kp_env *env, const kp_contact_plane *from,
+                              kp_vec3 x) {
+  const kp_deform_free *free = &d->meet.guests.free.data[from->body];
+  const kp_body *model = &env->bodies->models.data[free->body];
+  kp_frame3 frame = kp_bodies_frame(env->bodies, free->body);
+  kp_quat back = kp_quat_conjugate(frame.orientation);
+  kp_vec3 n = kp_quat_rotate(back, from->normal);
+  double lacks = fmax(0.0, d->def.gap - from->distance);
+  double distance = from->distance + exp(-env->dt / CATCH_UP) * lacks;
+  kp_vec3 at = kp_vec3_add(model->center, kp_quat_rotate(back, kp_vec3_sub(x, frame.position)));
+  return (deform_plane){ .n = { n.x, n.y, n.z },
+                         .offset = kp_vec3_dot(n, at) - distance,
+                         .solid = free->solid };
+}
+
+kp_result kp_deform_fix_planes(kp_deform *d, kp_env *env) {
+  kp_deform_guests *g = &d->meet.guests;
+  if (g->free.count == 0) {
+    return KP_OK;
+  }
+  size_t n = (size_t)d->set->space->n;
+  KP_TRY(kp_array_resize(&g->planes, n));
+  KP_TRY(kp_contact_planes(d->meet.contact, PLANE_REACH * d->def.gap, g->planes.data));
+  KP_TRY(kp_buffer_resize(&d->bodies.planes, n * sizeof(deform_plane)));
+  deform_plane *to = kp_buffer_host(&d->bodies.planes, KP_ACCESS_OVERWRITE);
   const kp_pos *x[3];
   for (int c = 0; c < 3; ++c) {
     x[c] = kp_buffer_host(&d->set->position->buffers[c], KP_ACCESS_READ);
-    if (x[c] == NULL) {
-      return false;
+  }
+  if (to == NULL || x[0] == NULL || x[1] == NULL || x[2] == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    to[i] = (deform_plane){ .solid = -1 };
+    if (g->planes.data[i].body >= 0) {
+      to[i] = fix_plane(d, env, &g->planes.data[i], kp_vec3_make(x[0][i], x[1][i], x[2][i]));
     }
   }
-  for (size_t k = 0; k < g->free.count; ++k) {
-    kp_frame3 f = kp_bodies_frame(env->bodies, g->free.data[k].body);
-    double reach = g->free.data[k].reach + 2.0 * d->def.gap + time * kp_vec3_length(f.velocity);
-    for (int64_t i = 0; i < d->set->space->n; ++i) {
-      kp_vec3 away = kp_vec3_sub(kp_vec3_make(x[0][i], x[1][i], x[2][i]), f.position);
-      if (kp_vec3_dot(away, away) < reach * reach) {
-        return true;
-      }
+  return KP_OK;
+}
+
+// Where the nodes of a part are, and how fast the fastest is.
+typedef struct crowd {
+  const kp_pos *x[3];
+  const kp_real *v[3];
+  kp_range nodes;
+  kp_aabb box;
+  double fastest;
+} crowd;
+
+static kp_vec3 node_at(const crowd *c, int64_t i) {
+  return kp_vec3_make(c->x[0][i], c->x[1][i], c->x[2][i]);
+}
+
+static kp_vec3 node_speed(const crowd *c, int64_t i) {
+  return kp_vec3_make((double)c->v[0][i], (double)c->v[1][i], (double)c->v[2][i]);
+}
+
+static void bound_crowd(crowd *c) {
+  c->box = kp_aabb_empty();
+  c->fastest = 0.0;
+  for (int64_t i = c->nodes.first; i < c->nodes.first + c->nodes.n; ++i) {
+    c->box = kp_aabb_grow(c->box, node_at(c, i));
+    c->fastest = fmax(c->fastest, kp_vec3_length(node_speed(c, i)));
+  }
+}
+
+// Can one of the nodes be within `reach` of the centre of a body after a time?
+static bool is_near(const crowd *c, const kp_frame3 *body, double reach, double time) {
+  kp_vec3 p = body->position;
+  double most = reach + time * (c->fastest + kp_vec3_length(body->velocity));
+  bool is_found = false;
+  if (kp_aabb_distance2(c->box, p) < most * most) {
+    for (int64_t i = c->nodes.first; i < c->nodes.first + c->nodes.n && !is_found; ++i) {
+      double closing = kp_vec3_length(kp_vec3_sub(node_speed(c, i), body->velocity));
+      is_found = kp_vec3_length(kp_vec3_sub(node_at(c, i), p)) < reach + time * closing;
     }
   }
-  return false;
+  return is_found;
+}
+
+double kp_deform_free_limit(kp_deform *d, kp_env *env, double time) {
+  const kp_deform_guests *g = &d->meet.guests;
+  double limit = HUGE_VAL;
+  crowd c;
+  for (int k = 0; k < 3 && g->free.count > 0; ++k) {
+    c.x[k] = kp_buffer_host(&d->set->position->buffers[k], KP_ACCESS_READ);
+    c.v[k] = kp_buffer_host(&d->set->velocity->buffers[k], KP_ACCESS_READ);
+    if (c.x[k] == NULL || c.v[k] == NULL) {
+      return limit;
+    }
+  }
+  for (size_t p = 0; p < d->parts.count && g->free.count > 0; ++p) {
+    const kp_deform_part *part = &d->parts.data[p];
+    if (part->triangles.n == 0) {
+      continue;
+    }
+    c.nodes = part->nodes;
+    bound_crowd(&c);
+    for (size_t k = 0; k < g->free.count && part->limit < limit; ++k) {
+      kp_frame3 body = kp_bodies_frame(env->bodies, g->free.data[k].body);
+      double reach = g->free.data[k].reach + PLANE_REACH * d->def.gap;
+      limit = is_near(&c, &body, reach, time) ? part->limit : limit;
+    }
+  }
+  return limit;
 }
 
 void kp_deform_lead_back(kp_deform *d, kp_env *env, double time) {

@@ -461,6 +461,7 @@ static void find_limits(kp_deform *d, const kp_part **order) {
         limit = omega > 0.0 ? fmin(limit, 2.0 * (sqrt(1.0 + z * z) - z) / omega) : limit;
       }
       d->parts.data[p].period = period;
+      d->parts.data[p].limit = limit;
       for (size_t g = 0; g < d->groups.count; ++g) {
         kp_deform_group *group = &d->groups.data[g];
         group->limit = group->scheme == part->scheme ? fmin(group->limit, limit) : group->limit;

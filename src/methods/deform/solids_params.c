@@ -9,7 +9,7 @@ extern const kp_param_table kp_solids_params, kp_pin_params, kp_wind_params;
   KP_PARAM(kp_solids_def, member, kind, unit, lowest, highest, text)
 
 static const char *const friction_words[] = { "after", "before", NULL };
-static const char *const triangles_words[] = { "none", "led", "all", NULL };
+static const char *const triangles_words[] = { "none", "led", "all", "auto", NULL };
 static const char *const solver_words[] = { "auto", "sweeps", "polynomial", NULL };
 
 static const kp_param solids_rows[] = {
@@ -56,8 +56,8 @@ static const kp_param solids_rows[] = {
   KP_PARAM_WORDS(
       kp_solids_def, body_triangles, triangles_words,
       "Whose edges and corners do not pass between nodes of cloth and soft bodies: of boxes and "
-      "meshes that are still or scripted (led), of free ones too (all: short steps while they are "
-      "near), or none, which is quicker."),
+      "meshes that are still or scripted (led), of free ones too (all, or auto: where there is a "
+      "gap and no rewind), or none, which is quicker."),
   ROW(domain_friction, REAL, "", 0, 1e3, "Coulomb coefficient of the closed faces of the domain."),
   ROW(particle_restitution, REAL, "", 1e-3, 1,
       "Of nodes that meet as spheres: speed after over speed before."),
