@@ -237,7 +237,9 @@ kp_result kp_contact_planes(kp_contact *c, double reach, kp_contact_plane *out) 
     out[i].body = -1;
   }
   c->reach = reach;
-  kp_contact_boxes(c, reach, 0.0, true);
+  // those of A are of items that are still; then the bodies are marked
+  kp_contact_boxes(c, 0.500001 * reach, false);
+  kp_contact_boxes(c, 0.500001 * reach, true);
   int64_t n_tested = 0;
   KP_TRY(kp_contact_search(c, is_in_reach, true, &n_tested));
   for (size_t k = 0; k < c->found.count; ++k) {
