@@ -6,8 +6,12 @@
 
 #define PARALLEL 0.05      // sine of the angle below which two edges touch along a line
 #define PREFER_FIRST 1e-3  // so that the reference face does not change with rounding
+#define ALIGNED 0.995      // cosine of the angle between normals of one patch
+#define BULGE 1e-3         // sizes: a point of a patch this much deeper than its corners counts
+#define STEEP 0.02         // slope between two points that are one: the deeper counts
+#define CORNERS 8          // of a patch, at most
+#define TWO_PI 6.28318530717958647692
 #define POLYGON_MOST (2 * KP_CONVEX_FACE_MOST)
-#define MOST_CONVEX 8
 
 // ---- normals ------------------------------------------------------------------------------------
 
@@ -247,12 +251,13 @@ static double deepest_of(const kp_manifold *m) {
   return least;
 }
 
-// Leave out the points that matter least until `most` are left.
-static void thin(kp_manifold *m, int most, double size) {
-  if (m->count > most) {
+// Where two edges almost coincide they cross anywhere, elsewhere in each step: such points are left
+// out for the corners about them.
+static void thin(kp_manifold *m, double reach) {
+  if (m->count > 4) {
     kp_manifold all = *m;
     kp_contact_points list = { all.points, (size_t)all.count, KP_MANIFOLD_MOST };
-    kp_manifold_take(&list, size, most, m);
+    kp_manifold_take(&list, fabs(reach), CORNERS + 1, m);
   }
 }
 
@@ -286,7 +291,7 @@ void kp_manifold_convex(const kp_convex_at *a, const kp_convex_at *b, double rea
   if (is_apart && deepest_of(out) > separation + 0.25 * fabs(reach)) {
     add_deepest(a, b, &gap, separation, out);
   }
-  thin(out, MOST_CONVEX, 0.0);
+  thin(out, reach);
 }
 
 void kp_manifold_half_space(kp_vec3 point, kp_vec3 normal, const kp_convex_at *b, double reach,
@@ -317,7 +322,7 @@ void kp_manifold_half_space(kp_vec3 point, kp_vec3 normal, const kp_convex_at *b
       least = fmin(least, d);
     }
   }
-  thin(&found, MOST_CONVEX, 0.0);
+  thin(&found, reach);
   for (int i = 0; i < found.count && out->count < KP_MANIFOLD_MOST; ++i) {
     out->points[out->count++] = found.points[i];
   }
@@ -443,24 +448,90 @@ static double apart2(const kp_contact_point *a, const kp_contact_point *b, doubl
   return kp_vec3_dot(d, d) + 0.25 * size * size * kp_vec3_dot(n, n);
 }
 
+static bool is_of_patch(const kp_contact_point *p, kp_vec3 normal) {
+  return kp_vec3_dot(p->normal, normal) > ALIGNED;
+}
+
+// Whether most points have one normal, and that.
+static bool find_patch(const kp_contact_points *points, kp_vec3 *normal) {
+  kp_vec3 sum = kp_vec3_make(0.0, 0.0, 0.0);
+  for (size_t i = 0; i < points->count; ++i) {
+    sum = kp_vec3_add(sum, points->data[i].normal);
+  }
+  *normal = kp_vec3_normalize(sum);
+  size_t n = 0;
+  for (size_t i = 0; i < points->count; ++i) {
+    n += is_of_patch(&points->data[i], *normal) ? 1 : 0;
+  }
+  return 2 * n > points->count;
+}
+
+// The outermost points of a patch: whatever the others bear these can. They stay the same while the
+// patch does, where the deepest of many that are as deep changes from step to step. A point that
+// is clearly deeper counts too.
+static void take_corners(const kp_contact_points *points, kp_vec3 normal, double size,
+                         kp_manifold *out) {
+  size_t deepest = points->count;
+  kp_vec3 t1, t2;
+  kp_frame_make(normal, &t1, &t2);
+  for (int d = 0; d < CORNERS; ++d) {
+    double angle = (d + 0.5) * (TWO_PI / CORNERS);
+    kp_vec3 way = kp_vec3_madd(kp_vec3_scale(t1, cos(angle)), sin(angle), t2);
+    size_t next = points->count;
+    double farthest = -HUGE_VAL;
+    for (size_t i = 0; i < points->count; ++i) {
+      const kp_contact_point *p = &points->data[i];
+      double far = kp_vec3_dot(p->position, way);
+      if (!is_of_patch(p, normal)) {
+        continue;
+      }
+      next = far > farthest ? i : next;
+      farthest = fmax(far, farthest);
+      bool is_deeper = deepest == points->count || p->separation < points->data[deepest].separation;
+      deepest = is_deeper ? i : deepest;
+    }
+    bool is_known = false;
+    for (int k = 0; k < out->count; ++k) {
+      is_known = is_known || out->points[k].feature == points->data[next].feature;
+    }
+    if (!is_known) {
+      out->points[out->count++] = points->data[next];
+    }
+  }
+  if (deepest_of(out) > points->data[deepest].separation + BULGE * size) {
+    out->points[out->count++] = points->data[deepest];
+  }
+}
+
+// How far a point is from all that were taken, squared; of the first, how deep it is.
+static double worth(const kp_contact_point *p, double size, const kp_manifold *taken) {
+  double nearest = HUGE_VAL;
+  for (int k = 0; k < taken->count; ++k) {
+    nearest = fmin(nearest, apart2(p, &taken->points[k], size));
+  }
+  return taken->count > 0 ? nearest : -p->separation;
+}
+
 void kp_manifold_take(const kp_contact_points *points, double size, int most, kp_manifold *out) {
   out->count = 0;
-  size_t next = 0;
-  for (size_t i = 1; i < points->count; ++i) {
-    next = points->data[i].separation < points->data[next].separation ? i : next;
+  kp_vec3 normal;
+  bool has_patch = points->count > 0 && find_patch(points, &normal);
+  if (has_patch) {
+    take_corners(points, normal, size, out);
   }
-  double widest = points->count > 0 ? HUGE_VAL : 0.0;
-  while (out->count < most && widest > 1e-4 * size * size) {
-    out->points[out->count++] = points->data[next];
-    widest = 0.0;
+  while (out->count < most) {
+    const kp_contact_point *next = NULL;
+    double best = out->count > 0 ? 1e-4 * size * size : -HUGE_VAL;
     for (size_t i = 0; i < points->count; ++i) {
-      double nearest = HUGE_VAL;
-      for (int k = 0; k < out->count; ++k) {
-        nearest = fmin(nearest, apart2(&points->data[i], &out->points[k], size));
-      }
-      next = nearest > widest ? i : next;
-      widest = nearest > widest ? nearest : widest;
+      const kp_contact_point *p = &points->data[i];
+      double value = has_patch && is_of_patch(p, normal) ? -HUGE_VAL : worth(p, size, out);
+      next = value > best ? p : next;
+      best = fmax(value, best);
     }
+    if (next == NULL) {
+      return;
+    }
+    out->points[out->count++] = *next;
   }
 }
 
@@ -485,7 +556,7 @@ void kp_manifold_merge(double distance, kp_manifold *manifold) {
     }
     if (same == n) {
       manifold->points[n++] = point;
-    } else if (point.separation < manifold->points[same].separation) {
+    } else if (point.separation < manifold->points[same].separation - STEEP * distance) {
       point.feature = manifold->points[same].feature;
       manifold->points[same] = point;
     }

@@ -65,13 +65,15 @@ KP_NODISCARD kp_result kp_contact_points_in_field(const kp_shape_at *mine,
                                                   const kp_shape_at *other, double reach,
                                                   kp_contact_points *points);
 
-// The deepest point, then those farthest from all that were taken, in place and in direction: a
-// turn counts as half a `size`. At most KP_MANIFOLD_MOST.
+// Where most points have about one normal the corners of that patch, and its deepest point if that
+// is clearly deeper. Of the others, or of all, the deepest, then those farthest from all that were
+// taken, in place and in direction: a turn counts as half a `size`. `most` is nine at least and
+// KP_MANIFOLD_MOST at most.
 void kp_manifold_take(const kp_contact_points *points, double size, int most, kp_manifold *out);
 
 // In two dimensions: all in the plane z = 0.
 void kp_manifold_flatten(kp_manifold *manifold);
 
-// Points nearer to each other than `distance` become one, the deeper; those whose normals differ
-// stay.
+// Points nearer to each other than `distance` become one, the first of them or one that is clearly
+// deeper; those whose normals differ stay.
 void kp_manifold_merge(double distance, kp_manifold *manifold);

@@ -14,6 +14,7 @@
 #define MOST_RECEDE 3.0    // insets
 #define STACK_SIZE 512     // of pairs of nodes: both trees together are less than half as deep
 #define INSIDE 1e-9        // weights of what is no rim
+#define RIM (1u << 30)     // of features that are not inside
 #define MOST_LEAN 0.8      // cosine: a feature that leans by more is met as its core is
 #define ALSO_NEAREST 0.02  // insets
 #define LEAST_THIN 0.02    // of the smallest width: sharp rims are no walls
@@ -350,6 +351,7 @@ typedef struct pair_search {
   // where all are wanted: those across a face or between the insides of two edges, and the nearest
   kp_contact_points *points;
   double nearest;
+  bool has_inside;       // one of them is among the nearest
   const kp_core_at *at;  // A's
   kp_result result;
   // where the time is asked for
@@ -404,8 +406,9 @@ static void found_gap(pair_search *s, const feature_gap *f) {
     .position = kp_vec3_add(s->at->at.origin, kp_quat_rotate(s->at->at.turn, p)),
     .normal = kp_quat_rotate(s->at->at.turn, n),
     .separation = apart - round_a - round_b,
-    .feature = f->feature,
+    .feature = f->feature | (f->is_inside ? 0 : RIM),
   };
+  s->has_inside = s->has_inside || (f->is_inside && f->distance <= s->nearest);
   s->result = kp_array_push(s->points, point);
 }
 
@@ -877,6 +880,18 @@ double kp_core_free_time(const kp_core_at *a, const kp_core_motion *ma, const kp
   return skin_time(&s, ma, mb, most);
 }
 
+// Corners and edges of neighbours that pass each other at a slant between faces that lie flat on
+// each other would push aside: they count where nothing else is as near.
+static void drop_rims(const pair_search *s) {
+  size_t n = 0;
+  for (size_t i = 0; i < s->points->count && s->has_inside; ++i) {
+    if ((s->points->data[i].feature & RIM) == 0) {
+      s->points->data[n++] = s->points->data[i];
+    }
+  }
+  s->points->count = s->has_inside ? n : s->points->count;
+}
+
 kp_result kp_core_contacts(const kp_core_at *a, const kp_core_at *b, double far,
                            kp_contact_points *points, bool *is_known) {
   double insets = a->core->inset + b->core->inset;
@@ -891,5 +906,6 @@ kp_result kp_core_contacts(const kp_core_at *a, const kp_core_at *b, double far,
   s.points = points;
   s.nearest = gap.distance + both + ALSO_NEAREST * insets;
   search_pairs(&s);
+  drop_rims(&s);
   return s.result;
 }

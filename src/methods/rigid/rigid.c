@@ -17,6 +17,7 @@ static void rigid_destroy(void **self) {
     kp_array_free(&rigid->color_first);
     kp_array_free(&rigid->used_colors);
     kp_array_free(&rigid->movers);
+    kp_array_free(&rigid->heaps);
     kp_array_free(&rigid->meetings);
     kp_array_free(&rigid->swift);
     kp_array_free(&rigid->changed);

@@ -8,7 +8,7 @@
 
 #define PROBES_PER_SIZE 6.0   // along the smallest width of a shape
 #define PROBES_PER_LENGTH 24  // along the longest
-#define MEETS_AGAIN 0.2       // sizes: a point this near to an old one takes its forces over
+#define MEETS_AGAIN 0.2       // extents: so far do forces of points that are gone go to others
 #define SAME_PLACE 0.02       // sizes: points nearer than this are one
 #define REBUILD 1.5           // growth of the tree's area
 #define EQUAL_MOMENTS 1e-6    // of tops
@@ -42,6 +42,7 @@ static kp_result add_part(kp_rigid *rigid, const kp_shape *shape, kp_index body,
   kp_rigid_part *p = &rigid->parts.data[rigid->parts.count - 1];
   p->is_bounded = kp_shape_is_bounded(shape) && isfinite(most3(shape->bounds.max));
   p->size = HUGE_VAL;
+  p->reach = HUGE_VAL;
   if (p->is_bounded) {
     kp_vec3 size = kp_vec3_sub(shape->bounds.max, shape->bounds.min);
     p->middle = kp_vec3_scale(kp_vec3_add(shape->bounds.min, shape->bounds.max), 0.5);
@@ -412,7 +413,7 @@ kp_result kp_rigid_meet(kp_rigid *rigid, const kp_rigid_part *a, const kp_rigid_
   if (rigid->dimension == 2) {
     kp_manifold_flatten(m);
   }
-  kp_manifold_merge(SAME_PLACE * fmin(a->size, b->size), m);
+  kp_manifold_merge(SAME_PLACE * fmin(a->reach, b->reach), m);
   return KP_OK;
 }
 
@@ -450,12 +451,27 @@ static kp_vec3 place_of(const kp_rigid_pair *pair, const kp_rigid_mover *movers,
 
 static void take_over(kp_rigid_point *point, const remembered *r, int64_t k, double h) {
   kp_vec3 friction = kp_vec3_make(r->force[1][k], r->force[2][k], r->force[3][k]);
-  point->normal_impulse = h * r->force[0][k];
-  point->t1_impulse = h * kp_vec3_dot(friction, point->t1);
-  point->t2_impulse = h * kp_vec3_dot(friction, point->t2);
+  point->normal_impulse += h * r->force[0][k];
+  point->t1_impulse += h * kp_vec3_dot(friction, point->t1);
+  point->t2_impulse += h * kp_vec3_dot(friction, point->t2);
 }
 
-// By feature first; what is left over by place.
+static kp_rigid_point *nearest_point(kp_rigid *rigid, const kp_rigid_pair *pair, kp_vec3 place) {
+  kp_rigid_point *best = NULL;
+  double least = MEETS_AGAIN * MEETS_AGAIN * pair->extent * pair->extent;
+  for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
+    kp_rigid_point *point = &rigid->points.data[i];
+    kp_vec3 d = kp_vec3_sub(place_of(pair, rigid->movers.data, point), place);
+    if (kp_vec3_dot(d, d) < least) {
+      least = kp_vec3_dot(d, d);
+      best = point;
+    }
+  }
+  return best;
+}
+
+// By feature first. What is left over goes to the nearest point: a contact that changes its points
+// must not lose what they bore.
 static void recall_pair(kp_rigid *rigid, const kp_rigid_pair *pair, remembered *r) {
   uint32_t a = (uint32_t)pair->a;
   uint32_t b = (uint32_t)pair->b;
@@ -470,33 +486,23 @@ static void recall_pair(kp_rigid *rigid, const kp_rigid_pair *pair, remembered *
   }
   r->next = end;
   uint64_t taken = 0;  // of at most KP_MANIFOLD_MOST
-  uint64_t given = 0;
   kp_rigid_point *points = rigid->points.data + pair->first;
   for (kp_index i = 0; i < pair->count; ++i) {
     for (int64_t k = first; k < end; ++k) {
       if (r->feature[k] == points[i].feature && (taken >> (k - first) & 1) == 0) {
         take_over(&points[i], r, k, rigid->sub_dt);
         taken |= 1ull << (k - first);
-        given |= 1ull << i;
         break;
       }
     }
   }
-  double near2 = MEETS_AGAIN * MEETS_AGAIN * pair->size * pair->size;
-  for (kp_index i = 0; i < pair->count; ++i) {
-    int64_t best = -1;
-    double least = near2;
-    kp_vec3 p = place_of(pair, rigid->movers.data, &points[i]);
-    for (int64_t k = first; k < end && (given >> i & 1) == 0; ++k) {
-      kp_vec3 d = kp_vec3_sub(p, kp_vec3_make(r->place[0][k], r->place[1][k], r->place[2][k]));
-      if ((taken >> (k - first) & 1) == 0 && kp_vec3_dot(d, d) < least) {
-        least = kp_vec3_dot(d, d);
-        best = k;
+  for (int64_t k = first; k < end; ++k) {
+    if ((taken >> (k - first) & 1) == 0) {
+      kp_vec3 place = kp_vec3_make(r->place[0][k], r->place[1][k], r->place[2][k]);
+      kp_rigid_point *point = nearest_point(rigid, pair, place);
+      if (point != NULL) {
+        take_over(point, r, k, rigid->sub_dt);
       }
-    }
-    if (best >= 0) {
-      take_over(&points[i], r, best, rigid->sub_dt);
-      taken |= 1ull << (best - first);
     }
   }
 }
@@ -575,6 +581,7 @@ kp_rigid_pair kp_rigid_pair_of(const kp_rigid *rigid, kp_env *env, kp_rigid_cand
     .restitution = kp_restitution_of_pair(sa.restitution, sb.restitution),
     .rolling = fmax(sa.rolling, sb.rolling),
     .size = fmin(a->size, b->size),
+    .extent = fmin(a->reach, b->reach),
     .is_on_fixed = !a->is_free || !b->is_free,
     .slide = kp_vec3_sub(sb.slide, sa.slide),
   };

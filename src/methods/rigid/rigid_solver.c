@@ -5,7 +5,7 @@
 //   warm start                                impulses of the last sub-step
 //   solve with bias                           springs push overlaps out
 //   x += h v, turn                            exact for free rotation (data/bodies.h)
-//   solve without bias                        takes the push out of the velocities again
+//   solve without bias, points backwards      takes the push out of the velocities again
 //
 // and after the last one restitution. A contact of effective mass m is a spring and damper of
 // frequency w and damping ratio z, made implicit (Catto 2011, "Soft constraints"):
@@ -23,8 +23,7 @@
 #define MOST_COLORS 64      // pairs beyond are solved one after the other
 #define MOST_BOOST 16.0     // times the sub-steps for heavy on light, and for thin ones
 #define SMALL_TURN 0.02     // rad
-#define HEAP 0.02           // m, high
-#define MOST_GIVE 0.02      // thinnest extents, of a contact under such a heap
+#define MOST_GIVE 0.02      // thinnest extents, of a contact under its heap
 #define PARALLEL_PAIRS 128  // of a colour: fewer are not worth waking a thread
 
 // ---- small algebra ------------------------------------------------------------------------------
@@ -110,31 +109,94 @@ static kp_result prepare_movers(kp_rigid *rigid, kp_env *env) {
   return KP_OK;
 }
 
-// Gauss-Seidel carries weight through a light body at the pace of the mass ratio; sub-steps and
-// stiffness must make up for it. Under the weight of n bodies a contact gives way by n g / w^2; in
-// a heap of some height there are the more of them the thinner they are.
-static double boost_of(const kp_rigid *rigid, kp_env *env) {
-  double worst = rigid->def.light_support;
-  double thinnest = HUGE_VAL;
+// The heap that a body belongs to: the first body of it, by halving paths.
+static kp_index heap_of(kp_rigid *rigid, kp_index body) {
+  kp_rigid_heap *heaps = rigid->heaps.data;
+  while (heaps[body].parent != body) {
+    heaps[body].parent = heaps[heaps[body].parent].parent;
+    body = heaps[body].parent;
+  }
+  return body;
+}
+
+// All that touches each other is a heap; what does not move joins nothing.
+static kp_result find_heaps(kp_rigid *rigid, kp_vec3 up) {
+  const kp_rigid_mover *movers = rigid->movers.data;
+  KP_TRY(kp_array_resize(&rigid->heaps, rigid->movers.count));
+  for (kp_index b = 0; b < (kp_index)rigid->movers.count; ++b) {
+    rigid->heaps.data[b] = (kp_rigid_heap){ b, HUGE_VAL, -HUGE_VAL, HUGE_VAL };
+  }
   for (size_t k = 0; k < rigid->pairs.count; ++k) {
     const kp_rigid_pair *pair = &rigid->pairs.data[k];
-    thinnest = fmin(
-        thinnest, fmin(rigid->parts.data[pair->a].core.thin, rigid->parts.data[pair->b].core.thin));
+    if (movers[pair->body_a].is_free && movers[pair->body_b].is_free) {
+      kp_index a = heap_of(rigid, pair->body_a);
+      kp_index b = heap_of(rigid, pair->body_b);
+      rigid->heaps.data[a < b ? b : a].parent = a < b ? a : b;
+    }
+  }
+  for (size_t k = 0; k < rigid->pairs.count; ++k) {
+    const kp_rigid_pair *pair = &rigid->pairs.data[k];
+    double thin = fmin(rigid->parts.data[pair->a].core.thin, rigid->parts.data[pair->b].core.thin);
+    for (int side = 0; side < 2; ++side) {
+      kp_index body = side == 0 ? pair->body_a : pair->body_b;
+      if (movers[body].is_free) {
+        kp_rigid_heap *heap = &rigid->heaps.data[heap_of(rigid, body)];
+        double height = kp_vec3_dot(movers[body].start, up);
+        heap->low = fmin(heap->low, height);
+        heap->high = fmax(heap->high, height);
+        heap->thinnest = fmin(heap->thinnest, thin);
+      }
+    }
+  }
+  return KP_OK;
+}
+
+// A contact gives way by n g / w^2 under the weight of n bodies, and in a heap there are the more
+// of them the thinner they are: w for it to be no more than a share of the thinnest.
+static double stiffest_heap(const kp_rigid *rigid, double g) {
+  double omega = 0.0;
+  for (size_t b = 0; b < rigid->heaps.count; ++b) {
+    const kp_rigid_heap *heap = &rigid->heaps.data[b];
+    if (heap->high >= heap->low) {
+      double height = heap->high - heap->low + heap->thinnest;
+      omega = fmax(omega, sqrt(g * height / MOST_GIVE) / heap->thinnest);
+    }
+  }
+  return omega;
+}
+
+// Gauss-Seidel carries weight through a light body at the pace of the mass ratio.
+static double heaviest_on_light(const kp_rigid *rigid, kp_vec3 gravity) {
+  double worst = 0.0;
+  for (size_t k = 0; k < rigid->pairs.count; ++k) {
+    const kp_rigid_pair *pair = &rigid->pairs.data[k];
     const kp_rigid_mover *a = &rigid->movers.data[pair->body_a];
     const kp_rigid_mover *b = &rigid->movers.data[pair->body_b];
     if (!a->is_free || !b->is_free) {
       continue;
     }
     double ratio = b->inverse_mass / a->inverse_mass;  // of A's mass over B's
-    double down = kp_vec3_dot(rigid->points.data[pair->first].normal, env->simulation.gravity);
+    double down = kp_vec3_dot(rigid->points.data[pair->first].normal, gravity);
     ratio = ratio >= 1.0 ? ratio : 1.0 / ratio;
     bool is_heavy_above = (b->inverse_mass > a->inverse_mass) == (down > 0.0);
     worst = is_heavy_above ? fmax(worst, ratio) : worst;
   }
-  double g = kp_vec3_length(env->simulation.gravity);
-  double omega = sqrt(g * HEAP / MOST_GIVE) / thinnest;
-  double thin = omega / (TWO_PI * rigid->def.contact_frequency);
-  return fmin(fmax(sqrt(worst / rigid->def.light_support), thin), MOST_BOOST);
+  return worst;
+}
+
+// Sub-steps and stiffness make up for thin bodies in high heaps and for heavy ones on light ones.
+static kp_result find_boost(kp_rigid *rigid, kp_env *env, double *boost) {
+  kp_vec3 gravity = env->simulation.gravity;
+  double g = kp_vec3_length(gravity);
+  *boost = 1.0;
+  if (g == 0.0) {
+    return KP_OK;
+  }
+  KP_TRY(find_heaps(rigid, kp_vec3_scale(gravity, -1.0 / g)));
+  double thin = stiffest_heap(rigid, g) / (TWO_PI * rigid->def.contact_frequency);
+  double heavy = sqrt(heaviest_on_light(rigid, gravity) / rigid->def.light_support);
+  *boost = fmin(fmax(*boost, fmax(thin, heavy)), MOST_BOOST);
+  return KP_OK;
 }
 
 // By colours, made in the order of the pairs: pairs of one colour share no free body, so they may
@@ -350,21 +412,12 @@ static void solve_rolling(const pass *s, kp_rigid_pair *pair, kp_rigid_mover *a,
   spin(b, change, 1.0);
 }
 
-// Friction takes the fresh normal impulses of the biased pass; without bias it comes first: that
-// nothing sinks in matters more, so it has the last word.
 static void solve_pair(const pass *s, kp_rigid_pair *pair) {
   kp_rigid_mover *a = &s->rigid->movers.data[pair->body_a];
   kp_rigid_mover *b = &s->rigid->movers.data[pair->body_b];
   kp_rigid_point *points = s->rigid->points.data + pair->first;
   for (kp_index i = 0; i < pair->count; ++i) {
-    if (s->use_bias) {
-      solve_normal(s, pair, &points[i], a, b);
-    } else {
-      kp_rigid_place_arms(&points[i], a, b);  // bodies have moved
-      if (is_turning(a) || is_turning(b)) {
-        find_masses(&points[i], a, b);
-      }
-    }
+    solve_normal(s, pair, &points[i], a, b);
   }
   if (pair->rolling > 0.0) {
     solve_rolling(s, pair, a, b);
@@ -372,7 +425,32 @@ static void solve_pair(const pass *s, kp_rigid_pair *pair) {
   for (kp_index i = 0; i < pair->count && pair->friction > 0.0; ++i) {
     solve_friction(pair, &points[i], a, b);
   }
-  for (kp_index i = 0; i < pair->count && !s->use_bias; ++i) {
+}
+
+// The same backwards, and not for friction's sake alone, which takes the fresh normal impulses
+// above and leaves the last word to them here, since that nothing sinks in matters more. What a
+// sub-step leaves over of a mode of relative velocity, a share r, is carried on by the impulses as
+// well, and velocities add those up: from sub-step to sub-step the mode is multiplied by r +- i
+// sqrt(r (1 - r)), of modulus sqrt(r) for a real r. An iteration that takes the points in one order
+// always is not symmetric and has complex r; in tall stacks, where r is near one, these grow:
+// friction made them flutter. There and back is symmetric, r is real, and everything dies out.
+static void relax_pair(const pass *s, kp_rigid_pair *pair) {
+  kp_rigid_mover *a = &s->rigid->movers.data[pair->body_a];
+  kp_rigid_mover *b = &s->rigid->movers.data[pair->body_b];
+  kp_rigid_point *points = s->rigid->points.data + pair->first;
+  for (kp_index i = 0; i < pair->count; ++i) {
+    kp_rigid_place_arms(&points[i], a, b);  // bodies have moved
+    if (is_turning(a) || is_turning(b)) {
+      find_masses(&points[i], a, b);
+    }
+  }
+  for (kp_index i = pair->count - 1; i >= 0 && pair->friction > 0.0; --i) {
+    solve_friction(pair, &points[i], a, b);
+  }
+  if (pair->rolling > 0.0) {
+    solve_rolling(s, pair, a, b);
+  }
+  for (kp_index i = pair->count - 1; i >= 0; --i) {
     solve_normal(s, pair, &points[i], a, b);
   }
 }
@@ -477,7 +555,8 @@ static void choose_substeps(kp_rigid *rigid, const kp_env *env, double boost) {
 kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env) {
   const kp_rigid_def *def = &rigid->def;
   KP_TRY(prepare_movers(rigid, env));
-  double boost = boost_of(rigid, env);
+  double boost;
+  KP_TRY(find_boost(rigid, env, &boost));
   choose_substeps(rigid, env, boost);
   double h = rigid->sub_dt;
   KP_TRY(kp_rigid_recall_contacts(rigid));
@@ -504,7 +583,7 @@ kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env) {
     move(rigid, env->bodies, h);
     s.use_bias = false;
     for (int64_t i = 0; i < def->iterations; ++i) {
-      run_pass(&s, solve_pair);
+      run_pass(&s, relax_pair);
     }
   }
   run_pass(&s, bounce);

@@ -62,7 +62,8 @@ typedef struct kp_rigid_pair {
   kp_index first, count;  // of the points
   kp_vec3 between;        // from the centre of A to that of B, at the start of the step
   double friction, restitution, rolling;
-  double size;
+  double size;    // smallest width of the smaller body
+  double extent;  // how far the smaller one reaches from its centre of mass
   bool is_on_fixed;
   kp_vec3 slide;  // of B's surface against A's
   kp_vec3 rolling_impulse;
@@ -90,6 +91,13 @@ typedef struct kp_rigid_mover {
   bool is_swift;
   bool is_held;  // stays where it is for the rest of the sub-step
 } kp_rigid_mover;
+
+// Free bodies that touch each other; of each the figures are kept at its first body.
+typedef struct kp_rigid_heap {
+  kp_index parent;   // of a body: another of its heap, or itself
+  double low, high;  // centres of mass, along gravity
+  double thinnest;   // extent of anything in contact
+} kp_rigid_heap;
 
 typedef struct kp_rigid_candidate {
   kp_index a, b;
@@ -120,6 +128,7 @@ struct kp_rigid {
   KP_ARRAY(kp_index) color_first;   // where each colour begins in it, and the end
   KP_ARRAY(uint64_t) used_colors;   // of each body
   KP_ARRAY(kp_rigid_mover) movers;  // bodies, then the domain
+  KP_ARRAY(kp_rigid_heap) heaps;    // of each body
   // what contacts remember: one element per point, in the order of the pairs
   kp_space *memory;
   kp_field *key_a, *key_b, *feature;  // u32
