@@ -33,6 +33,7 @@ static const kp_field_desc memory_fields[] = {
   { "feature", KP_TYPE_U32, 1, "", KP_FIELD_SAVE, 0.0 },
   { "force", KP_TYPE_F64, 4, "N", KP_FIELD_SAVE, 0.0 },
   { "place", KP_TYPE_F64, 3, "m", KP_FIELD_SAVE, 0.0 },
+  { "moment", KP_TYPE_F64, 3, "N m", KP_FIELD_SAVE, 0.0 },
 };
 
 static kp_result add_memory(kp_rigid *rigid, kp_registry *registry) {
@@ -44,6 +45,7 @@ static kp_result add_memory(kp_rigid *rigid, kp_registry *registry) {
   rigid->feature = kp_space_find(rigid->memory, "feature");
   rigid->force = kp_space_find(rigid->memory, "force");
   rigid->place = kp_space_find(rigid->memory, "place");
+  rigid->moment = kp_space_find(rigid->memory, "moment");
   return KP_OK;
 }
 

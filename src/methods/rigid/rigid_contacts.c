@@ -10,6 +10,7 @@
 #define PROBES_PER_LENGTH 24  // along the longest
 #define MEETS_AGAIN 0.2       // extents: so far do forces of points that are gone go to others
 #define SAME_PLACE 0.02       // sizes: points nearer than this are one
+#define REMEMBERED 10         // numbers of a point
 #define REBUILD 1.5           // growth of the tree's area
 #define EQUAL_MOMENTS 1e-6    // of tops
 
@@ -421,7 +422,7 @@ kp_result kp_rigid_meet(kp_rigid *rigid, const kp_rigid_part *a, const kp_rigid_
 
 typedef struct remembered {
   const uint32_t *key_a, *key_b, *feature;
-  const double *force[4], *place[3];
+  const double *force[4], *place[3], *moment[3];
   int64_t n;
   int64_t next;  // pairs come in the order in which they were stored
 } remembered;
@@ -438,7 +439,8 @@ static kp_result recall(kp_rigid *rigid, remembered *r) {
   }
   for (int c = 0; c < 3; ++c) {
     r->place[c] = kp_buffer_host(&rigid->place->buffers[c], KP_ACCESS_READ);
-    has_all = has_all && r->place[c] != NULL;
+    r->moment[c] = kp_buffer_host(&rigid->moment->buffers[c], KP_ACCESS_READ);
+    has_all = has_all && r->place[c] != NULL && r->moment[c] != NULL;
   }
   return has_all || r->n == 0 ? KP_OK : KP_ERROR_MEMORY;
 }
@@ -472,7 +474,7 @@ static kp_rigid_point *nearest_point(kp_rigid *rigid, const kp_rigid_pair *pair,
 
 // By feature first. What is left over goes to the nearest point: a contact that changes its points
 // must not lose what they bore.
-static void recall_pair(kp_rigid *rigid, const kp_rigid_pair *pair, remembered *r) {
+static void recall_pair(kp_rigid *rigid, kp_rigid_pair *pair, remembered *r) {
   uint32_t a = (uint32_t)pair->a;
   uint32_t b = (uint32_t)pair->b;
   while (r->next < r->n &&
@@ -497,6 +499,8 @@ static void recall_pair(kp_rigid *rigid, const kp_rigid_pair *pair, remembered *
     }
   }
   for (int64_t k = first; k < end; ++k) {
+    kp_vec3 moment = kp_vec3_make(r->moment[0][k], r->moment[1][k], r->moment[2][k]);
+    pair->rolling_impulse = kp_vec3_madd(pair->rolling_impulse, rigid->sub_dt, moment);
     if ((taken >> (k - first) & 1) == 0) {
       kp_vec3 place = kp_vec3_make(r->place[0][k], r->place[1][k], r->place[2][k]);
       kp_rigid_point *point = nearest_point(rigid, pair, place);
@@ -515,11 +519,14 @@ kp_result kp_rigid_store_contacts(kp_rigid *rigid) {
   uint32_t *a = kp_buffer_host(&rigid->key_a->buffers[0], KP_ACCESS_OVERWRITE);
   uint32_t *b = kp_buffer_host(&rigid->key_b->buffers[0], KP_ACCESS_OVERWRITE);
   uint32_t *feature = kp_buffer_host(&rigid->feature->buffers[0], KP_ACCESS_OVERWRITE);
-  double *out[7];
+  kp_field *const fields[REMEMBERED] = { rigid->force,  rigid->force, rigid->force, rigid->force,
+                                         rigid->place,  rigid->place, rigid->place, rigid->moment,
+                                         rigid->moment, rigid->moment };
+  static const int components[REMEMBERED] = { 0, 1, 2, 3, 0, 1, 2, 0, 1, 2 };
+  double *out[REMEMBERED];
   bool has_all = a != NULL && b != NULL && feature != NULL;
-  for (int c = 0; c < 7; ++c) {
-    kp_field *field = c < 4 ? rigid->force : rigid->place;
-    out[c] = kp_buffer_host(&field->buffers[c < 4 ? c : c - 4], KP_ACCESS_OVERWRITE);
+  for (int c = 0; c < REMEMBERED; ++c) {
+    out[c] = kp_buffer_host(&fields[c]->buffers[components[c]], KP_ACCESS_OVERWRITE);
     has_all = has_all && out[c] != NULL;
   }
   if (!has_all && n > 0) {
@@ -528,6 +535,7 @@ kp_result kp_rigid_store_contacts(kp_rigid *rigid) {
   double rate = 1.0 / rigid->sub_dt;
   for (size_t k = 0; k < rigid->n_found; ++k) {
     const kp_rigid_pair *pair = &rigid->pairs.data[k];
+    kp_vec3 moment = kp_vec3_scale(pair->rolling_impulse, rate / pair->count);
     for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
       const kp_rigid_point *p = &rigid->points.data[i];
       kp_vec3 friction =
@@ -536,10 +544,17 @@ kp_result kp_rigid_store_contacts(kp_rigid *rigid) {
       a[i] = (uint32_t)pair->a;
       b[i] = (uint32_t)pair->b;
       feature[i] = p->feature;
-      const double values[7] = {
-        rate * p->normal_impulse, friction.x, friction.y, friction.z, place.x, place.y, place.z
-      };
-      for (int c = 0; c < 7; ++c) {
+      const double values[REMEMBERED] = { rate * p->normal_impulse,
+                                          friction.x,
+                                          friction.y,
+                                          friction.z,
+                                          place.x,
+                                          place.y,
+                                          place.z,
+                                          moment.x,
+                                          moment.y,
+                                          moment.z };
+      for (int c = 0; c < REMEMBERED; ++c) {
         out[c][i] = values[c];
       }
     }

@@ -134,6 +134,7 @@ struct kp_rigid {
   kp_field *key_a, *key_b, *feature;  // u32
   kp_field *force;                    // N: normal, then the three of friction
   kp_field *place;                    // m, in the axes of the free body
+  kp_field *moment;                   // N m: of rolling friction, the point's share
   double sub_dt;                      // s
   int n_substeps;
   // continuous collision: pairs beyond n_found were struck within the step, and hold to its end
