@@ -225,12 +225,43 @@ static void test_shell_distance(void **state) {
   kp_shape_destroy(&shape);
 }
 
+// Of a flat patch of 5 x 5 points, tilted a little, the four corners are kept, whichever is the
+// deepest and in whatever order they come; a bulge in the middle is kept too, and so is another
+// direction.
+static void test_patch(void **state) {
+  (void)state;
+  for (int turn = 0; turn < 8; ++turn) {
+    kp_contact_point all[26];
+    for (int k = 0; k < 25; ++k) {
+      int i = (k * 7 + turn) % 25;
+      double x = i % 5 - 2.0, z = i / 5 - 2.0;
+      double tilt = 1e-4 * (x * cos(turn) + z * sin(turn));
+      all[k] = (kp_contact_point){ { x, 0, z }, { 0, 1, 0 }, tilt, (uint32_t)i };
+    }
+    all[25] = (kp_contact_point){ { 0, 1, 0 }, { 1, 0, 0 }, 0.5, 25 };
+    kp_contact_points points = { all, 25, 26 };
+    kp_manifold m;
+    kp_manifold_take(&points, 1.0, KP_MANIFOLD_MOST, &m);
+    assert_int_equal(m.count, 4);
+    for (int k = 0; k < m.count; ++k) {
+      assert_true(fabs(m.points[k].position.x) == 2.0 && fabs(m.points[k].position.z) == 2.0);
+    }
+    points.count = 26;
+    for (int k = 0; k < 25; ++k) {
+      all[k].separation -= all[k].feature == 12 ? 0.01 : 0.0;
+    }
+    kp_manifold_take(&points, 1.0, KP_MANIFOLD_MOST, &m);
+    assert_int_equal(m.count, 6);
+    assert_int_equal(m.points[4].feature, 12);
+    assert_int_equal(m.points[5].feature, 25);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_closest),
-    cmocka_unit_test(test_boxes),
-    cmocka_unit_test(test_face_on_face),
-    cmocka_unit_test(test_shell_distance),
+    cmocka_unit_test(test_closest),      cmocka_unit_test(test_boxes),
+    cmocka_unit_test(test_face_on_face), cmocka_unit_test(test_shell_distance),
+    cmocka_unit_test(test_patch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
