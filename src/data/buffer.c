@@ -74,6 +74,11 @@ void kp_buffer_free(kp_buffer *buffer) {
   *buffer = (kp_buffer){ .backend = buffer->backend, .tag = tag, .type = type };
 }
 
+void kp_buffer_drop(kp_buffer *buffer, kp_backend *backend) {
+  (void)backend;
+  kp_buffer_free(buffer);
+}
+
 // Only the mirror backend poisons: it is there to find mistakes, at any price.
 static kp_result poison(kp_buffer *buffer, kp_side side, size_t first, size_t end) {
   bool is_host = side == KP_SIDE_HOST;
@@ -160,6 +165,16 @@ kp_result kp_buffer_resize(kp_buffer *buffer, size_t used) {
   KP_TRY(poison(buffer, KP_SIDE_DEVICE, buffer->used, used));
   KP_TRY(poison(buffer, KP_SIDE_HOST, buffer->used, used));
   buffer->used = used;
+  return KP_OK;
+}
+
+kp_result kp_buffer_put(kp_buffer *buffer, const void *bytes, size_t size) {
+  KP_TRY(kp_buffer_resize(buffer, size));
+  void *host;
+  KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, &host));
+  if (size > 0) {
+    memcpy(host, bytes, size);
+  }
   return KP_OK;
 }
 

@@ -46,6 +46,8 @@ typedef struct kp_buffer {
 
 void kp_buffer_init(kp_buffer *buffer, kp_backend *backend);
 void kp_buffer_free(kp_buffer *buffer);
+// The same, called as kp_buffer_init is: for functions that visit all buffers of a struct.
+void kp_buffer_drop(kp_buffer *buffer, kp_backend *backend);
 
 // Make room for `bytes` without changing what is used, growing geometrically (x 1.5). Contents are
 // kept on the sides that are valid. On failure the buffer is as it was.
@@ -53,6 +55,9 @@ KP_NODISCARD kp_result kp_buffer_reserve(kp_buffer *buffer, size_t bytes);
 
 // Set the used size after a reserve of it. Bytes beyond the old size are not initialised.
 KP_NODISCARD kp_result kp_buffer_resize(kp_buffer *buffer, size_t used);
+
+// All of its bytes from host memory, which sets the used size.
+KP_NODISCARD kp_result kp_buffer_put(kp_buffer *buffer, const void *bytes, size_t size);
 
 // to = from, all bytes that mean something, on the device. Both must be of the same size.
 KP_NODISCARD kp_result kp_buffer_copy(kp_buffer *to, kp_buffer *from);

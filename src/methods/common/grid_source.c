@@ -116,22 +116,12 @@ kp_result kp_grid_sources_cover(kp_grid_sources *sources, const kp_shape *shape,
   return KP_OK;
 }
 
-static kp_result put(kp_buffer *buffer, const void *data, size_t size) {
-  void *host;
-  KP_TRY(kp_buffer_resize(buffer, size));
-  KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, &host));
-  if (size > 0) {
-    memcpy(host, data, size);
-  }
-  return KP_OK;
-}
-
 static kp_result list_places(kp_grid_sources *sources, kp_grid_source *source, kp_mac_kind kind) {
   KP_TRY(kp_grid_sources_cover(sources, source->shape, source->at, kind));
   size_t n = sources->items.count;
   source->n[kind] = (int64_t)n;
-  KP_TRY(put(&source->items[kind], sources->items.data, n * sizeof(int32_t)));
-  return put(&source->weights[kind], sources->weights.data, n * sizeof(kp_real));
+  KP_TRY(kp_buffer_put(&source->items[kind], sources->items.data, n * sizeof(int32_t)));
+  return kp_buffer_put(&source->weights[kind], sources->weights.data, n * sizeof(kp_real));
 }
 
 kp_result kp_grid_sources_move(kp_grid_sources *sources, kp_env *env) {

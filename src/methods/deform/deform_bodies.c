@@ -306,16 +306,6 @@ static kp_result make_cells(kp_deform_bodies *b) {
   return KP_OK;
 }
 
-static kp_result upload(kp_buffer *buffer, const void *from, size_t bytes) {
-  KP_TRY(kp_buffer_resize(buffer, bytes));
-  void *to;
-  KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, &to));
-  if (bytes > 0) {
-    memcpy(to, from, bytes);
-  }
-  return KP_OK;
-}
-
 static kp_result write_records(kp_deform_bodies *b) {
   size_t n = b->solids.count;
   KP_TRY(kp_buffer_resize(&b->records, n * sizeof(deform_obstacle)));
@@ -346,8 +336,8 @@ static kp_result update(kp_deform *d, kp_env *env, double time) {
     bound(&b->solids.data[skin->solid].record, skin->box, fmax(d->def.gap, d->def.avoid));
   }
   KP_TRY(make_cells(b));
-  KP_TRY(upload(&b->start, b->starts.data, b->starts.count * sizeof(int32_t)));
-  KP_TRY(upload(&b->list, b->lists.data, b->lists.count * sizeof(int32_t)));
+  KP_TRY(kp_buffer_put(&b->start, b->starts.data, b->starts.count * sizeof(int32_t)));
+  KP_TRY(kp_buffer_put(&b->list, b->lists.data, b->lists.count * sizeof(int32_t)));
   return write_records(b);
 }
 

@@ -101,18 +101,9 @@ static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend
   }
 }
 
-static void init_one(kp_buffer *buffer, kp_backend *backend) {
-  kp_buffer_init(buffer, backend);
-}
-
-static void free_one(kp_buffer *buffer, kp_backend *backend) {
-  (void)backend;
-  kp_buffer_free(buffer);
-}
-
 void kp_deform_free_model(kp_deform *deform) {
   kp_fabric_free(deform);
-  each_buffer(deform, free_one, NULL);
+  each_buffer(deform, kp_buffer_drop, NULL);
   kp_hair_free(deform);
   kp_contact_destroy(&deform->meet.contact);
   kp_array_free(&deform->springs.kinds);
@@ -501,7 +492,7 @@ static kp_result add_answers(kp_deform *d, kp_part *const *parts, size_t n_parts
 }
 
 kp_result kp_deform_join(kp_deform *d, kp_env *env, kp_part *const *parts, size_t n_parts) {
-  each_buffer(d, init_one, env->backend);
+  each_buffer(d, kp_buffer_init, env->backend);
   kp_pcg_init(&d->pcg, env->backend);
   KP_TRY(kp_set_create(env->registry, "nodes", KP_SET_TIED, 3, &d->set));
   kp_field_desc extra = { "acceleration", KP_TYPE_REAL, 3, "m/s^2", 0, 0.0 };

@@ -23,15 +23,6 @@ static void each_buffer(kp_sweep *s, void (*each)(kp_buffer *buffer, kp_backend 
   }
 }
 
-static void init_one(kp_buffer *buffer, kp_backend *backend) {
-  kp_buffer_init(buffer, backend);
-}
-
-static void free_one(kp_buffer *buffer, kp_backend *backend) {
-  (void)backend;
-  kp_buffer_free(buffer);
-}
-
 static void free_rows(kp_sweep_rows *rows) {
   kp_buffer_free(&rows->segments);
   kp_buffer_free(&rows->shares);
@@ -42,7 +33,7 @@ void kp_sweep_destroy(kp_sweep **sweep) {
   if (s == NULL) {
     return;
   }
-  each_buffer(s, free_one, NULL);
+  each_buffer(s, kp_buffer_drop, NULL);
   kp_levels_free(&s->levels);
   kp_poly_free(&s->poly);
   for (size_t c = 0; c < s->colours.count; ++c) {
@@ -759,7 +750,7 @@ kp_result kp_sweep_make(kp_deform *d, const kp_deform_group *group, kp_backend *
   s->nodes = group->nodes;
   s->has_springs = group->springs.n > 0;
   s->has_blocks = group->tets.n > 0;
-  each_buffer(s, init_one, backend);
+  each_buffer(s, kp_buffer_init, backend);
   kp_poly_init(&s->poly, backend);
   kp_buffer_init(&s->whole.segments, backend);
   kp_buffer_init(&s->whole.shares, backend);

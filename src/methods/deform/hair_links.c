@@ -104,15 +104,6 @@ static void each_buffer(kp_hair_links *l, void (*each)(kp_buffer *, kp_backend *
   }
 }
 
-static void init_one(kp_buffer *buffer, kp_backend *backend) {
-  kp_buffer_init(buffer, backend);
-}
-
-static void free_one(kp_buffer *buffer, kp_backend *backend) {
-  (void)backend;
-  kp_buffer_free(buffer);
-}
-
 static kp_result make_search(kp_deform *d, kp_env *env) {
   kp_hair_links *l = &d->hair.links;
   l->search = kp_alloc_zero(sizeof *l->search, KP_MEMORY_WORLD);
@@ -147,7 +138,7 @@ static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer)
 
 kp_result kp_hair_join_links(kp_deform *d, kp_env *env) {
   kp_hair_links *l = &d->hair.links;
-  each_buffer(l, init_one, env->backend);
+  each_buffer(l, kp_buffer_init, env->backend);
   // nodes without links still have lists: empty ones
   int32_t *start;
   KP_TRY(room(&l->start, KP_TYPE_I32, d->set->space->n + 1, &start));
@@ -162,7 +153,7 @@ kp_result kp_hair_join_links(kp_deform *d, kp_env *env) {
 
 void kp_hair_free_links(kp_deform *d) {
   kp_hair_links *l = &d->hair.links;
-  each_buffer(l, free_one, NULL);
+  each_buffer(l, kp_buffer_drop, NULL);
   link_search *s = l->search;
   if (s == NULL) {
     return;

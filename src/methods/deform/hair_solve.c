@@ -253,15 +253,6 @@ static void each_buffer(kp_hair_locks *k, void (*each)(kp_buffer *, kp_backend *
   }
 }
 
-static void init_one(kp_buffer *buffer, kp_backend *backend) {
-  kp_buffer_init(buffer, backend);
-}
-
-static void free_one(kp_buffer *buffer, kp_backend *backend) {
-  (void)backend;
-  kp_buffer_free(buffer);
-}
-
 kp_result kp_hair_join_locks(kp_deform *d, kp_env *env) {
   hair_model model = { 0 };
   if (d->hair.places.count > 0) {
@@ -271,7 +262,7 @@ kp_result kp_hair_join_locks(kp_deform *d, kp_env *env) {
   for (int s = 0; s < KP_SCHEME_COUNT; ++s) {
     kp_hair_locks *k = &d->hair.locks[s];
     kind_list kinds = { 0 };
-    each_buffer(k, init_one, env->backend);
+    each_buffer(k, kp_buffer_init, env->backend);
     if (result == KP_OK && d->hair.places.count > 0) {
       result = find_kinds(d, &model, (kp_solid_scheme)s, &kinds);
     }
@@ -288,7 +279,7 @@ kp_result kp_hair_join_locks(kp_deform *d, kp_env *env) {
 
 void kp_hair_free_locks(kp_deform *d) {
   for (int s = 0; s < KP_SCHEME_COUNT; ++s) {
-    each_buffer(&d->hair.locks[s], free_one, NULL);
+    each_buffer(&d->hair.locks[s], kp_buffer_drop, NULL);
   }
 }
 

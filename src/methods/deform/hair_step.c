@@ -247,17 +247,8 @@ static void each_buffer(kp_deform_hair *h, void (*each)(kp_buffer *, kp_backend 
   }
 }
 
-static void init_one(kp_buffer *buffer, kp_backend *backend) {
-  kp_buffer_init(buffer, backend);
-}
-
-static void free_one(kp_buffer *buffer, kp_backend *backend) {
-  (void)backend;
-  kp_buffer_free(buffer);
-}
-
 kp_result kp_hair_join(kp_deform *d, kp_env *env, const kp_part *const *order) {
-  each_buffer(&d->hair, init_one, env->backend);
+  each_buffer(&d->hair, kp_buffer_init, env->backend);
   hair_sizes sizes = { 0, 0 };
   KP_TRY(place_hairs(d, order, &sizes));
   if (d->hair.places.count > 0) {
@@ -274,7 +265,7 @@ kp_result kp_hair_join(kp_deform *d, kp_env *env, const kp_part *const *order) {
 void kp_hair_free(kp_deform *d) {
   kp_hair_free_links(d);
   kp_hair_free_locks(d);
-  each_buffer(&d->hair, free_one, NULL);
+  each_buffer(&d->hair, kp_buffer_drop, NULL);
   kp_array_free(&d->hair.before);
   kp_array_free(&d->hair.bent);
   kp_array_free(&d->hair.places);

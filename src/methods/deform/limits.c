@@ -28,17 +28,8 @@ static void each_buffer(kp_limit *m, void (*each)(kp_buffer *buffer, kp_backend 
   }
 }
 
-static void init_one(kp_buffer *buffer, kp_backend *backend) {
-  kp_buffer_init(buffer, backend);
-}
-
-static void free_one(kp_buffer *buffer, kp_backend *backend) {
-  (void)backend;
-  kp_buffer_free(buffer);
-}
-
 static void free_map(kp_limit *m) {
-  each_buffer(m, free_one, NULL);
+  each_buffer(m, kp_buffer_drop, NULL);
   kp_array_free(&m->waves);
   kp_array_free(&m->seams.colors);
   kp_array_free(&m->fixed);
@@ -528,7 +519,7 @@ kp_result kp_limits_add(kp_deform *d, kp_env *env, const kp_limit_def *def) {
   kp_limited *limited;
   KP_TRY(limited_of(d->fabric, part, &limited));
   kp_limit map = { .def = *def };
-  each_buffer(&map, init_one, env->backend);
+  each_buffer(&map, kp_buffer_init, env->backend);
   kp_result result = make_map(&map, d, env, part);
   if (result == KP_OK) {
     result = kp_array_push(&limited->maps, map);
