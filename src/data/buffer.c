@@ -168,6 +168,12 @@ kp_result kp_buffer_resize(kp_buffer *buffer, size_t used) {
   return KP_OK;
 }
 
+kp_result kp_buffer_room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
+  buffer->type = (uint8_t)type;
+  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
+  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
+}
+
 kp_result kp_buffer_put(kp_buffer *buffer, const void *bytes, size_t size) {
   KP_TRY(kp_buffer_resize(buffer, size));
   void *host;

@@ -56,6 +56,9 @@ KP_NODISCARD kp_result kp_buffer_reserve(kp_buffer *buffer, size_t bytes);
 // Set the used size after a reserve of it. Bytes beyond the old size are not initialised.
 KP_NODISCARD kp_result kp_buffer_resize(kp_buffer *buffer, size_t used);
 
+// Room for n items of a type, whose host side is written next; `pointer` is that of a pointer.
+KP_NODISCARD kp_result kp_buffer_room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer);
+
 // All of its bytes from host memory, which sets the used size.
 KP_NODISCARD kp_result kp_buffer_put(kp_buffer *buffer, const void *bytes, size_t size);
 

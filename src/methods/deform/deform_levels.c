@@ -123,20 +123,14 @@ static kp_result transfer_cell(const cell *from, int32_t below, const cell_list 
   return KP_OK;
 }
 
-static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
-  buffer->type = (uint8_t)type;
-  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
-  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
-}
-
 // Lists of n items by one end of transfers, the other ends in their order.
 static kp_result write_lists(const transfers *t, bool by_above, int64_t n, kp_buffer *starts,
                              kp_buffer *items, kp_buffer *weights) {
   int32_t *start, *item;
   kp_real *weight;
-  KP_TRY(room(starts, KP_TYPE_I32, n + 1, &start));
-  KP_TRY(room(items, KP_TYPE_I32, (int64_t)t->list.count, &item));
-  KP_TRY(room(weights, KP_TYPE_REAL, (int64_t)t->list.count, &weight));
+  KP_TRY(kp_buffer_room(starts, KP_TYPE_I32, n + 1, &start));
+  KP_TRY(kp_buffer_room(items, KP_TYPE_I32, (int64_t)t->list.count, &item));
+  KP_TRY(kp_buffer_room(weights, KP_TYPE_REAL, (int64_t)t->list.count, &weight));
   memset(start, 0, (size_t)(n + 1) * sizeof *start);
   for (size_t k = 0; k < t->list.count; ++k) {
     const transfer *one = &t->list.data[k];
@@ -218,7 +212,7 @@ static kp_result make_first(const cell_list *of, cell_list *cells, transfers *t,
   }
   sort_cells(cells);
   int32_t *cell_of;
-  KP_TRY(room(&levels->cell, KP_TYPE_I32, levels->rows, &cell_of));
+  KP_TRY(kp_buffer_room(&levels->cell, KP_TYPE_I32, levels->rows, &cell_of));
   for (int32_t r = 0; r < (int32_t)of->list.count; ++r) {
     int32_t at = of->list.data[r].part >= 0 ? find_cell(cells, &of->list.data[r]) : -1;
     cell_of[r] = at >= 0 ? at : 0;

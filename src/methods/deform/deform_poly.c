@@ -50,12 +50,6 @@ void kp_poly_free(kp_poly *p) {
 
 // ---- tables -------------------------------------------------------------------------------------
 
-static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *out) {
-  buffer->type = (uint8_t)type;
-  KP_TRY(kp_buffer_resize(buffer, (size_t)n * kp_type_size(type)));
-  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, out);
-}
-
 // Slices of shares from `from` on that have one owner and make one tile.
 static int64_t tile_end(const int32_t *owner, int64_t n, int64_t from) {
   int64_t k = from;
@@ -70,7 +64,7 @@ static kp_result list_hubs(kp_poly *p, kp_sweep *s) {
   const int32_t *owner;
   int32_t *hub, *row, *start, *tile;
   KP_TRY(kp_buffer_get(&s->owner, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&owner));
-  KP_TRY(room(&p->hub, KP_TYPE_I32, n_slices, &hub));
+  KP_TRY(kp_buffer_room(&p->hub, KP_TYPE_I32, n_slices, &hub));
   for (int64_t k = 0; k < n_slices; ++k) {
     hub[k] = -1;
   }
@@ -78,9 +72,9 @@ static kp_result list_hubs(kp_poly *p, kp_sweep *s) {
   for (int64_t k = 0; k < n; ++k) {
     p->n_hubs += k == 0 || owner[k] != owner[k - 1];
   }
-  KP_TRY(room(&p->hub_row, KP_TYPE_I32, p->n_hubs, &row));
-  KP_TRY(room(&p->hub_start, KP_TYPE_I32, p->n_hubs + 1, &start));
-  KP_TRY(room(&p->hub_tile, KP_TYPE_I32, 2 * n, &tile));
+  KP_TRY(kp_buffer_room(&p->hub_row, KP_TYPE_I32, p->n_hubs, &row));
+  KP_TRY(kp_buffer_room(&p->hub_start, KP_TYPE_I32, p->n_hubs + 1, &start));
+  KP_TRY(kp_buffer_room(&p->hub_tile, KP_TYPE_I32, 2 * n, &tile));
   int32_t h = 0;
   for (int64_t k = 0; k < n; k = tile_end(owner, n, k)) {
     if (k == 0 || owner[k] != owner[k - 1]) {
@@ -94,7 +88,7 @@ static kp_result list_hubs(kp_poly *p, kp_sweep *s) {
   }
   start[h] = (int32_t)n_tiles;
   p->n_tiles += n_tiles;
-  return room(&p->hub_sums, KP_TYPE_F64, 3 * n_tiles, &(void *){ NULL });
+  return kp_buffer_room(&p->hub_sums, KP_TYPE_F64, 3 * n_tiles, &(void *){ NULL });
 }
 
 // Bodies of edges are seven times as fast with it at 30 thousand nodes. In sheets and solids sweeps
@@ -117,8 +111,8 @@ kp_result kp_poly_make(kp_deform *d, kp_sweep *s, kp_backend *backend) {
     KP_TRY(list_hubs(p, s));
   }
   void *unused;
-  KP_TRY(room(&p->report, KP_TYPE_F64, POLY_REPORT, &unused));
-  return room(&p->sums, KP_TYPE_F64, POLY_SUMS * kp_team_tiles(s->rows), &unused);
+  KP_TRY(kp_buffer_room(&p->report, KP_TYPE_F64, POLY_REPORT, &unused));
+  return kp_buffer_room(&p->sums, KP_TYPE_F64, POLY_SUMS * kp_team_tiles(s->rows), &unused);
 }
 
 // ---- the solve ----------------------------------------------------------------------------------

@@ -184,15 +184,9 @@ static kp_result place_parts(kp_deform *d, kp_part *const *parts, size_t n_parts
 
 // ---- arrays -------------------------------------------------------------------------------------
 
-static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
-  buffer->type = (uint8_t)type;
-  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
-  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
-}
-
 static kp_result zeros(kp_buffer *buffer, kp_type type, int64_t n) {
   void *data;
-  KP_TRY(room(buffer, type, n, &data));
+  KP_TRY(kp_buffer_room(buffer, type, n, &data));
   memset(data, 0, kp_type_size(type) * (size_t)n);
   return KP_OK;
 }
@@ -207,9 +201,9 @@ static kp_result zero_vectors(kp_vector3 *v, kp_type type, int64_t n) {
 static kp_result fill_nodes(kp_deform *d, const kp_part **order) {
   int64_t n = d->set->space->n;
   kp_real *mass, *slow, *area;
-  KP_TRY(room(&d->mass, KP_TYPE_REAL, n, &mass));
-  KP_TRY(room(&d->slow, KP_TYPE_REAL, n, &slow));
-  KP_TRY(room(&d->drag_area, KP_TYPE_REAL, n, &area));
+  KP_TRY(kp_buffer_room(&d->mass, KP_TYPE_REAL, n, &mass));
+  KP_TRY(kp_buffer_room(&d->slow, KP_TYPE_REAL, n, &slow));
+  KP_TRY(kp_buffer_room(&d->drag_area, KP_TYPE_REAL, n, &area));
   for (size_t p = 0; p < d->parts.count; ++p) {
     int64_t first = d->parts.data[p].nodes.first;
     for (size_t i = 0; i < order[p]->x.count; ++i) {
@@ -237,8 +231,8 @@ static kp_result fill_nodes(kp_deform *d, const kp_part **order) {
 static kp_result make_lists(int64_t n_nodes, int64_t n_refs, const int32_t *nodes, kp_buffer *start,
                             kp_buffer *refs) {
   int32_t *s, *r;
-  KP_TRY(room(start, KP_TYPE_I32, n_nodes + 1, &s));
-  KP_TRY(room(refs, KP_TYPE_I32, n_refs, &r));
+  KP_TRY(kp_buffer_room(start, KP_TYPE_I32, n_nodes + 1, &s));
+  KP_TRY(kp_buffer_room(refs, KP_TYPE_I32, n_refs, &r));
   memset(s, 0, sizeof *s * (size_t)(n_nodes + 1));
   for (int64_t k = 0; k < n_refs; ++k) {
     ++s[nodes[k] + 1];
@@ -260,12 +254,12 @@ static kp_result fill_springs(kp_deform *d, const kp_part **order) {
   kp_deform_springs *s = &d->springs;
   int32_t *a, *b;
   kp_real *rest, *stiffness, *compression, *damping;
-  KP_TRY(room(&s->a, KP_TYPE_I32, s->n, &a));
-  KP_TRY(room(&s->b, KP_TYPE_I32, s->n, &b));
-  KP_TRY(room(&s->rest, KP_TYPE_REAL, s->n, &rest));
-  KP_TRY(room(&s->stiffness, KP_TYPE_REAL, s->n, &stiffness));
-  KP_TRY(room(&s->compression, KP_TYPE_REAL, s->n, &compression));
-  KP_TRY(room(&s->damping, KP_TYPE_REAL, s->n, &damping));
+  KP_TRY(kp_buffer_room(&s->a, KP_TYPE_I32, s->n, &a));
+  KP_TRY(kp_buffer_room(&s->b, KP_TYPE_I32, s->n, &b));
+  KP_TRY(kp_buffer_room(&s->rest, KP_TYPE_REAL, s->n, &rest));
+  KP_TRY(kp_buffer_room(&s->stiffness, KP_TYPE_REAL, s->n, &stiffness));
+  KP_TRY(kp_buffer_room(&s->compression, KP_TYPE_REAL, s->n, &compression));
+  KP_TRY(kp_buffer_room(&s->damping, KP_TYPE_REAL, s->n, &damping));
   KP_TRY(kp_array_resize(&s->kinds, (size_t)s->n));
   KP_ARRAY(int32_t) ends = { 0 };
   KP_TRY(kp_array_reserve(&ends, (size_t)(2 * s->n)));
@@ -329,7 +323,7 @@ static kp_result make_rows(kp_deform *d) {
   const int32_t *a = kp_buffer_host(&s->a, KP_ACCESS_READ);
   const int32_t *b = kp_buffer_host(&s->b, KP_ACCESS_READ);
   int32_t *start, *other, *entry;
-  KP_TRY(room(&s->slice, KP_TYPE_I32, n_slices + 1, &start));
+  KP_TRY(kp_buffer_room(&s->slice, KP_TYPE_I32, n_slices + 1, &start));
   start[0] = 0;
   for (int64_t k = 0; k < n_slices; ++k) {
     int32_t width = 0;
@@ -340,8 +334,8 @@ static kp_result make_rows(kp_deform *d) {
     start[k + 1] = start[k] + width * DEFORM_SLICE;
   }
   int64_t n_entries = start[n_slices];
-  KP_TRY(room(&s->other, KP_TYPE_I32, n_entries, &other));
-  KP_TRY(room(&s->entry, KP_TYPE_I32, n_entries, &entry));
+  KP_TRY(kp_buffer_room(&s->other, KP_TYPE_I32, n_entries, &other));
+  KP_TRY(kp_buffer_room(&s->entry, KP_TYPE_I32, n_entries, &entry));
   for (int64_t k = 0; k < n_slices; ++k) {
     for (int64_t e = start[k]; e < start[k + 1]; ++e) {
       int64_t lane = (e - start[k]) % DEFORM_SLICE;
@@ -387,7 +381,7 @@ static kp_result fill_tets(kp_deform *d, const kp_part **order) {
 static kp_result fill_surface(kp_deform *d, const kp_part **order) {
   int32_t *v[3];
   for (int c = 0; c < 3; ++c) {
-    KP_TRY(room(&d->triangle[c], KP_TYPE_I32, d->n_triangles, &v[c]));
+    KP_TRY(kp_buffer_room(&d->triangle[c], KP_TYPE_I32, d->n_triangles, &v[c]));
   }
   KP_ARRAY(int32_t) corners = { 0 };
   KP_TRY(kp_array_reserve(&corners, (size_t)(3 * d->n_triangles)));

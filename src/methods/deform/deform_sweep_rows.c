@@ -86,12 +86,6 @@ static void free_draft(draft *m) {
   kp_array_free(&m->place);
 }
 
-static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
-  buffer->type = (uint8_t)type;
-  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
-  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
-}
-
 static int compare_links(const void *left, const void *right) {
   const link *l = left, *r = right;
   if (l->low != r->low) {
@@ -158,10 +152,10 @@ static kp_result find_links(kp_deform *d, const kp_deform_group *group, draft *m
 static kp_result find_pairs(kp_sweep *s, draft *m) {
   int64_t n = (int64_t)m->links.count, n_pairs = 0;
   int32_t *springs, *start, *parts, *part_start, n_springs = 0, n_parts = 0;
-  KP_TRY(room(&s->pair_springs, KP_TYPE_I32, n, &springs));
-  KP_TRY(room(&s->pair_start, KP_TYPE_I32, n + 1, &start));
-  KP_TRY(room(&s->parts, KP_TYPE_I32, n, &parts));
-  KP_TRY(room(&s->part_start, KP_TYPE_I32, 2 * n + 1, &part_start));
+  KP_TRY(kp_buffer_room(&s->pair_springs, KP_TYPE_I32, n, &springs));
+  KP_TRY(kp_buffer_room(&s->pair_start, KP_TYPE_I32, n + 1, &start));
+  KP_TRY(kp_buffer_room(&s->parts, KP_TYPE_I32, n, &parts));
+  KP_TRY(kp_buffer_room(&s->part_start, KP_TYPE_I32, 2 * n + 1, &part_start));
   KP_TRY(kp_array_resize(&m->begin, (size_t)m->n + 1));
   KP_TRY(kp_array_resize(&m->ends, (size_t)n));
   int32_t *begin = m->begin.data;
@@ -274,8 +268,8 @@ static kp_result place_rows(kp_sweep *s, draft *m, kp_backend *backend) {
     s->rows += n_slices * SWEEP_SLICE;
   }
   int32_t *node, *row;
-  KP_TRY(room(&s->node, KP_TYPE_I32, s->rows, &node));
-  KP_TRY(room(&s->row, KP_TYPE_I32, m->n, &row));
+  KP_TRY(kp_buffer_room(&s->node, KP_TYPE_I32, s->rows, &node));
+  KP_TRY(kp_buffer_room(&s->row, KP_TYPE_I32, m->n, &row));
   for (int64_t r = 0; r < s->rows; ++r) {
     node[r] = -1;
   }
@@ -374,7 +368,7 @@ static int32_t run_of(const kp_sweep *s, const int32_t *pair, const int32_t *oth
 
 static kp_result find_runs(kp_sweep *s, const int32_t *pair, int32_t *other) {
   int32_t *run;
-  KP_TRY(room(&s->run, KP_TYPE_I32, s->n_entries / SWEEP_SLICE, &run));
+  KP_TRY(kp_buffer_room(&s->run, KP_TYPE_I32, s->n_entries / SWEEP_SLICE, &run));
   for (int64_t e = 0; e < s->n_entries; e += SWEEP_SLICE) {
     run[e / SWEEP_SLICE] = run_of(s, pair + e, other + e);
     for (int32_t l = 0; l < SWEEP_SLICE && run[e / SWEEP_SLICE] >= 0; ++l) {
@@ -441,10 +435,10 @@ static kp_result place_shares(kp_sweep *s, const draft *m) {
     n_totals += is_long(m, i) ? totals_of(shares_of(m, i)) : 0;
   }
   int32_t *wide, *unused;
-  KP_TRY(room(&s->wide, KP_TYPE_I32, 2 * n, &wide));
+  KP_TRY(kp_buffer_room(&s->wide, KP_TYPE_I32, 2 * n, &wide));
   memset(wide, 0, sizeof *wide * 2 * (size_t)n);
-  KP_TRY(room(&s->owner, KP_TYPE_I32, n_shares, &unused));
-  KP_TRY(room(&s->fold, KP_TYPE_I32, n_totals + 1, &unused));
+  KP_TRY(kp_buffer_room(&s->owner, KP_TYPE_I32, n_shares, &unused));
+  KP_TRY(kp_buffer_room(&s->fold, KP_TYPE_I32, n_totals + 1, &unused));
   s->slices = s->whole.n = n;
   for (size_t c = 0; c < s->colours.count; ++c) {
     KP_TRY(share_colour(s, m, &s->colours.data[c], slice));
@@ -528,12 +522,12 @@ static kp_result fill_entries(kp_sweep *s, const draft *m) {
   KP_TRY(kp_buffer_get(&s->node, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&node));
   KP_TRY(kp_buffer_get(&s->owner, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&owner));
   KP_TRY(kp_buffer_get(&s->row, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.row));
-  KP_TRY(room(&s->start, KP_TYPE_I32, 2 * s->slices + 1, &start));
+  KP_TRY(kp_buffer_room(&s->start, KP_TYPE_I32, 2 * s->slices + 1, &start));
   size_entries(s, m, node, owner, start);
-  KP_TRY(room(&s->other, KP_TYPE_I32, s->n_entries, &to.other));
-  KP_TRY(room(&s->pair, KP_TYPE_I32, s->n_entries, &to.pair));
-  KP_TRY(room(&s->low, KP_TYPE_I32, s->n_pairs, &to.low));
-  KP_TRY(room(&s->high, KP_TYPE_I32, s->n_pairs, &to.high));
+  KP_TRY(kp_buffer_room(&s->other, KP_TYPE_I32, s->n_entries, &to.other));
+  KP_TRY(kp_buffer_room(&s->pair, KP_TYPE_I32, s->n_entries, &to.pair));
+  KP_TRY(kp_buffer_room(&s->low, KP_TYPE_I32, s->n_pairs, &to.low));
+  KP_TRY(kp_buffer_room(&s->high, KP_TYPE_I32, s->n_pairs, &to.high));
   KP_TRY(kp_buffer_get(&s->pair_springs, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.springs));
   KP_TRY(kp_buffer_get(&s->pair_start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&to.start));
   write_entries(s, m, node, owner, start, &to);
@@ -545,13 +539,13 @@ static kp_result point_to_records(kp_sweep *s) {
   int32_t *pair;
   kp_real *sign, *record;
   KP_TRY(kp_buffer_get(&s->pair, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)&pair));
-  KP_TRY(room(&s->sign, KP_TYPE_REAL, s->n_entries, &sign));
+  KP_TRY(kp_buffer_room(&s->sign, KP_TYPE_REAL, s->n_entries, &sign));
   for (int64_t e = 0; e < s->n_entries; ++e) {
     int32_t of = pair[e] >= 0 ? 1 + (pair[e] >> 1) : 0;
     sign[e] = pair[e] >= 0 && (pair[e] & 1) ? (kp_real)-1 : (kp_real)1;
     pair[e] = of * (SWEEP_PAIR / KP_RECORD);
   }
-  KP_TRY(room(&s->records, KP_TYPE_REAL, SWEEP_PAIR * (s->n_pairs + 1), &record));
+  KP_TRY(kp_buffer_room(&s->records, KP_TYPE_REAL, SWEEP_PAIR * (s->n_pairs + 1), &record));
   memset(record, 0, sizeof *record * SWEEP_PAIR * (size_t)(s->n_pairs + 1));
   return list_slices(&s->entries, 0, s->n_entries / SWEEP_SLICE);
 }
@@ -562,7 +556,7 @@ static kp_result find_beginnings(kp_sweep *s, const draft *m) {
   int32_t *begins;
   KP_TRY(kp_buffer_get(&s->pair_springs, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&springs));
   KP_TRY(kp_buffer_get(&s->pair_start, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&start));
-  KP_TRY(room(&s->begins, KP_TYPE_I32, s->n_pairs, &begins));
+  KP_TRY(kp_buffer_room(&s->begins, KP_TYPE_I32, s->n_pairs, &begins));
   for (int64_t p = 0; p < s->n_pairs; ++p) {
     begins[p] = start[p] < start[p + 1] &&
                 m->a[springs[start[p]]] == m->first + (int64_t)m->ends.data[p].low;
@@ -603,7 +597,7 @@ static kp_result list_corners(kp_deform *d, const kp_deform_group *group, kp_swe
   const int32_t *row;
   int32_t *start, *corner, nothing = (int32_t)(4 * (d->tets.solids.n + d->tets.axes.n));
   KP_TRY(kp_buffer_get(&s->row, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&row));
-  KP_TRY(room(&s->corner_start, KP_TYPE_I32, n_slices + 1, &start));
+  KP_TRY(kp_buffer_room(&s->corner_start, KP_TYPE_I32, n_slices + 1, &start));
   KP_TRY(kp_array_resize(fill, (size_t)s->rows));
   memset(fill->data, 0, sizeof *fill->data * (size_t)s->rows);
   KP_TRY(visit_corners(d, group, s, row, fill->data, NULL));
@@ -617,7 +611,7 @@ static kp_result list_corners(kp_deform *d, const kp_deform_group *group, kp_swe
     }
     start[k + 1] = start[k] + width * SWEEP_SLICE;
   }
-  KP_TRY(room(&s->corner, KP_TYPE_I32, start[n_slices], &corner));
+  KP_TRY(kp_buffer_room(&s->corner, KP_TYPE_I32, start[n_slices], &corner));
   for (int64_t k = 0; k < start[n_slices]; ++k) {
     corner[k] = nothing;
   }

@@ -130,18 +130,12 @@ static kp_result make_search(kp_deform *d, kp_env *env) {
   return s->boxes != NULL && s->found != NULL ? make_space(l, env) : KP_ERROR_MEMORY;
 }
 
-static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
-  buffer->type = (uint8_t)type;
-  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
-  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
-}
-
 kp_result kp_hair_join_links(kp_deform *d, kp_env *env) {
   kp_hair_links *l = &d->hair.links;
   each_buffer(l, kp_buffer_init, env->backend);
   // nodes without links still have lists: empty ones
   int32_t *start;
-  KP_TRY(room(&l->start, KP_TYPE_I32, d->set->space->n + 1, &start));
+  KP_TRY(kp_buffer_room(&l->start, KP_TYPE_I32, d->set->space->n + 1, &start));
   memset(start, 0, sizeof *start * (size_t)(d->set->space->n + 1));
   for (size_t k = 0; k < d->hair.places.count; ++k) {
     if (d->hair.places.data[k].model.stiction > 0.0) {
@@ -391,7 +385,7 @@ static kp_result store(kp_hair_links *l) {
   size_t n = s->all.count, old = (size_t)l->space->n;
   if (old > 0) {
     uint32_t *keep;
-    KP_TRY(room(&s->keep, KP_TYPE_U32, (int64_t)old, &keep));
+    KP_TRY(kp_buffer_room(&s->keep, KP_TYPE_U32, (int64_t)old, &keep));
     memset(keep, 0, old * sizeof *keep);
     KP_TRY(kp_space_remove(l->space, &s->keep));
   }
@@ -425,13 +419,13 @@ static kp_result fill_links(kp_deform *d) {
   const kp_real *mass = kp_buffer_host(&d->mass, KP_ACCESS_READ);
   int32_t *node;
   kp_real *weight, *rest, *stiffness, *damping, *longest, *made;
-  KP_TRY(room(&l->node, KP_TYPE_I32, 4 * n, &node));
-  KP_TRY(room(&l->weight, KP_TYPE_REAL, 4 * n, &weight));
-  KP_TRY(room(&l->rest, KP_TYPE_REAL, n, &rest));
-  KP_TRY(room(&l->stiffness, KP_TYPE_REAL, n, &stiffness));
-  KP_TRY(room(&l->damping, KP_TYPE_REAL, n, &damping));
-  KP_TRY(room(&l->longest, KP_TYPE_REAL, n, &longest));
-  KP_TRY(room(&l->made, KP_TYPE_REAL, n, &made));
+  KP_TRY(kp_buffer_room(&l->node, KP_TYPE_I32, 4 * n, &node));
+  KP_TRY(kp_buffer_room(&l->weight, KP_TYPE_REAL, 4 * n, &weight));
+  KP_TRY(kp_buffer_room(&l->rest, KP_TYPE_REAL, n, &rest));
+  KP_TRY(kp_buffer_room(&l->stiffness, KP_TYPE_REAL, n, &stiffness));
+  KP_TRY(kp_buffer_room(&l->damping, KP_TYPE_REAL, n, &damping));
+  KP_TRY(kp_buffer_room(&l->longest, KP_TYPE_REAL, n, &longest));
+  KP_TRY(kp_buffer_room(&l->made, KP_TYPE_REAL, n, &made));
   for (int64_t k = 0; k < n; ++k) {
     const link *one = &s->all.data[k];
     const kp_part_hair *model = model_of(d, s->number.data[one->a]);
@@ -454,7 +448,7 @@ static kp_result fill_links(kp_deform *d) {
   kp_buffer *scratch[] = { &l->dx, &l->dy, &l->dz, &l->force, &l->rate, &l->pull };
   for (size_t b = 0; b < sizeof scratch / sizeof scratch[0]; ++b) {
     void *unused;
-    KP_TRY(room(scratch[b], KP_TYPE_REAL, scratch[b] == &l->pull ? 4 * n : n, &unused));
+    KP_TRY(kp_buffer_room(scratch[b], KP_TYPE_REAL, scratch[b] == &l->pull ? 4 * n : n, &unused));
     memset(unused, 0, scratch[b]->used);
   }
   return KP_OK;
@@ -466,8 +460,8 @@ static kp_result fill_lists(kp_deform *d) {
   int64_t n = d->set->space->n, n_refs = 4 * (int64_t)l->search->all.count;
   const int32_t *node = kp_buffer_host(&l->node, KP_ACCESS_READ);
   int32_t *start, *refs;
-  KP_TRY(room(&l->start, KP_TYPE_I32, n + 1, &start));
-  KP_TRY(room(&l->refs, KP_TYPE_I32, n_refs, &refs));
+  KP_TRY(kp_buffer_room(&l->start, KP_TYPE_I32, n + 1, &start));
+  KP_TRY(kp_buffer_room(&l->refs, KP_TYPE_I32, n_refs, &refs));
   memset(start, 0, sizeof *start * (size_t)(n + 1));
   for (int64_t k = 0; k < n_refs; ++k) {
     ++start[node[k] + 1];

@@ -97,12 +97,6 @@ static int compare_kinds(const void *a, const void *b) {
   return p->hair < q->hair ? -1 : p->hair > q->hair;
 }
 
-static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
-  buffer->type = (uint8_t)type;
-  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
-  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
-}
-
 static kp_result find_kinds(kp_deform *d, const hair_model *m, kp_solid_scheme scheme,
                             kind_list *kinds) {
   int64_t nodes = 0, of_scheme = 0;
@@ -140,7 +134,7 @@ static kp_result make_scratch(kp_hair_locks *k, int64_t rows, int64_t blocks) {
   };
   for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
     void *data;
-    KP_TRY(room(all[b].buffer, all[b].type, HAIR_LANES * all[b].n, &data));
+    KP_TRY(kp_buffer_room(all[b].buffer, all[b].type, HAIR_LANES * all[b].n, &data));
     memset(data, 0, all[b].buffer->used);
   }
   return KP_OK;
@@ -155,7 +149,7 @@ static kp_result make_vectors(kp_hair_locks *k) {
   const kp_buffer *const like[] = { &k->right, &k->right, &k->band };
   for (int b = 0; b < 3; ++b) {
     void *data;
-    KP_TRY(room(all[b], KP_TYPE_REAL, (int64_t)(like[b]->used / sizeof(kp_real)), &data));
+    KP_TRY(kp_buffer_room(all[b], KP_TYPE_REAL, (int64_t)(like[b]->used / sizeof(kp_real)), &data));
     memset(data, 0, all[b]->used);
   }
   return KP_OK;
@@ -167,12 +161,12 @@ static kp_result fill_locks(kp_hair_locks *k, const hair_model *m, const kind_li
   int32_t *hair, *row, *block, *width;
   uint8_t *lanes, *same;
   kp_row_segment *runs;
-  KP_TRY(room(&k->hair, KP_TYPE_I32, HAIR_LANES * k->n, &hair));
-  KP_TRY(room(&k->row, KP_TYPE_I32, k->n + 1, &row));
-  KP_TRY(room(&k->block, KP_TYPE_I32, k->n + 1, &block));
-  KP_TRY(room(&k->width, KP_TYPE_I32, k->n, &width));
-  KP_TRY(room(&k->count, KP_TYPE_U8, k->n, &lanes));
-  KP_TRY(room(&k->same, KP_TYPE_U8, k->n, &same));
+  KP_TRY(kp_buffer_room(&k->hair, KP_TYPE_I32, HAIR_LANES * k->n, &hair));
+  KP_TRY(kp_buffer_room(&k->row, KP_TYPE_I32, k->n + 1, &row));
+  KP_TRY(kp_buffer_room(&k->block, KP_TYPE_I32, k->n + 1, &block));
+  KP_TRY(kp_buffer_room(&k->width, KP_TYPE_I32, k->n, &width));
+  KP_TRY(kp_buffer_room(&k->count, KP_TYPE_U8, k->n, &lanes));
+  KP_TRY(kp_buffer_room(&k->same, KP_TYPE_U8, k->n, &same));
   KP_TRY(kp_buffer_resize(&k->runs, sizeof *runs * (size_t)k->n));
   KP_TRY(kp_buffer_get(&k->runs, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&runs));
   row[0] = block[0] = 0;

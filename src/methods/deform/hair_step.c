@@ -14,12 +14,6 @@ HAIR_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 
 // ---- joining ------------------------------------------------------------------------------------
 
-static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
-  buffer->type = (uint8_t)type;
-  KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
-  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, pointer);
-}
-
 // Where the body is at a time of this sub-step. Free bodies are moved by the world between the
 // sub-steps: within one they go straight on.
 static kp_frame3 frame_at(const kp_env *env, kp_index body, double time) {
@@ -70,8 +64,8 @@ static kp_result fill_nodes(kp_deform *d, const kp_part *const *order) {
   int64_t n = d->set->space->n;
   int32_t *parent;
   double *rest;
-  KP_TRY(room(&d->hair.parent, KP_TYPE_I32, n, &parent));
-  KP_TRY(room(&d->hair.rest, KP_TYPE_F64, n, &rest));
+  KP_TRY(kp_buffer_room(&d->hair.parent, KP_TYPE_I32, n, &parent));
+  KP_TRY(kp_buffer_room(&d->hair.rest, KP_TYPE_F64, n, &rest));
   for (size_t p = 0; p < d->parts.count; ++p) {
     const kp_part *part = order[p];
     int32_t first = (int32_t)d->parts.data[p].nodes.first;
@@ -89,10 +83,10 @@ static kp_result fill_roots(kp_deform *d, kp_env *env, const kp_part *const *ord
                             const hair_sizes *sizes) {
   int32_t *start, *list;
   double *local[3];
-  KP_TRY(room(&d->hair.start, KP_TYPE_I32, sizes->starts, &start));
-  KP_TRY(room(&d->hair.root_list, KP_TYPE_I32, sizes->roots, &list));
+  KP_TRY(kp_buffer_room(&d->hair.start, KP_TYPE_I32, sizes->starts, &start));
+  KP_TRY(kp_buffer_room(&d->hair.root_list, KP_TYPE_I32, sizes->roots, &list));
   for (int c = 0; c < 3; ++c) {
-    KP_TRY(room(&d->hair.local[c], KP_TYPE_F64, sizes->roots, &local[c]));
+    KP_TRY(kp_buffer_room(&d->hair.local[c], KP_TYPE_F64, sizes->roots, &local[c]));
   }
   for (size_t k = 0; k < d->hair.places.count; ++k) {
     kp_hair_place *place = &d->hair.places.data[k];
@@ -183,9 +177,9 @@ static kp_result fill_skins(kp_deform *d, kp_env *env, const kp_part *const *ord
     }
     if (h->corner.used == 0) {
       void *none;
-      KP_TRY(room(&h->corner, KP_TYPE_I32, 3 * sizes->roots, &none));
-      KP_TRY(room(&h->weight, KP_TYPE_F64, 3 * sizes->roots, &none));
-      KP_TRY(room(&h->offset, KP_TYPE_F64, 3 * sizes->roots, &none));
+      KP_TRY(kp_buffer_room(&h->corner, KP_TYPE_I32, 3 * sizes->roots, &none));
+      KP_TRY(kp_buffer_room(&h->weight, KP_TYPE_F64, 3 * sizes->roots, &none));
+      KP_TRY(kp_buffer_room(&h->offset, KP_TYPE_F64, 3 * sizes->roots, &none));
     }
     kp_mesh start;
     kp_mesh_query *surface;
@@ -205,8 +199,8 @@ static kp_result fill_skins(kp_deform *d, kp_env *env, const kp_part *const *ord
 // Where the springs and altitudes of each hair begin.
 static kp_result fill_starts(kp_deform *d, const kp_part *const *order, const hair_sizes *sizes) {
   int32_t *springs, *axes;
-  KP_TRY(room(&d->hair.spring_start, KP_TYPE_I32, sizes->starts, &springs));
-  KP_TRY(room(&d->hair.axis_start, KP_TYPE_I32, sizes->starts, &axes));
+  KP_TRY(kp_buffer_room(&d->hair.spring_start, KP_TYPE_I32, sizes->starts, &springs));
+  KP_TRY(kp_buffer_room(&d->hair.axis_start, KP_TYPE_I32, sizes->starts, &axes));
   for (size_t k = 0; k < d->hair.places.count; ++k) {
     const kp_hair_place *place = &d->hair.places.data[k];
     const kp_deform_part *joined = &d->parts.data[place->part];
@@ -226,7 +220,7 @@ static kp_result fill_extras(kp_deform *d, const kp_part *const *order) {
     h->n_extras += (int64_t)order[h->places.data[k].part]->extras.count;
   }
   int32_t *list;
-  KP_TRY(room(&h->extra_list, KP_TYPE_I32, h->n_extras, &list));
+  KP_TRY(kp_buffer_room(&h->extra_list, KP_TYPE_I32, h->n_extras, &list));
   for (size_t k = 0; k < h->places.count; ++k) {
     size_t p = h->places.data[k].part;
     for (size_t e = 0; e < order[p]->extras.count; ++e) {
@@ -358,7 +352,7 @@ static kp_result bend_roots(kp_deform *d, kp_env *env, const kp_hair_place *plac
   KP_TRY(kp_array_resize(&h->bent, n));
   kp_morph_at(place->morph, d->time + d->dt, h->bent.data, NULL);
   for (int c = 0; c < 3; ++c) {
-    KP_TRY(room(&h->skin[c], KP_TYPE_F64, (int64_t)n, &x[c]));
+    KP_TRY(kp_buffer_room(&h->skin[c], KP_TYPE_F64, (int64_t)n, &x[c]));
   }
   for (size_t i = 0; i < n; ++i) {
     x[0][i] = h->bent.data[i].x;

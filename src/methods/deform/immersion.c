@@ -24,13 +24,6 @@ static kp_result host(kp_buffer *buffer, kp_access access, void *pointer) {
   return kp_buffer_get(buffer, KP_SIDE_HOST, access, pointer);
 }
 
-static kp_result room(kp_buffer *buffer, kp_backend *backend, int64_t n, kp_real **out) {
-  kp_buffer_init(buffer, backend);
-  buffer->type = KP_TYPE_REAL;
-  KP_TRY(kp_buffer_resize(buffer, sizeof(kp_real) * (size_t)n));
-  return host(buffer, KP_ACCESS_OVERWRITE, out);
-}
-
 // A third of the triangles around each node.
 static kp_result areas_of(const kp_deform *d, kp_range nodes, double *area) {
   const kp_pos *x[3];
@@ -57,7 +50,7 @@ static kp_result areas_of(const kp_deform *d, kp_range nodes, double *area) {
 
 static kp_result fill_drag(kp_immersion *w, kp_deform *d, const double *area) {
   kp_real *drag, *slow, *mass;
-  KP_TRY(room(&w->drag, d->set->space->backend, w->nodes.n, &drag));
+  KP_TRY(kp_buffer_room(&w->drag, KP_TYPE_REAL, w->nodes.n, &drag));
   KP_TRY(host(&d->slow, KP_ACCESS_WRITE, &slow));
   KP_TRY(host(&d->mass, KP_ACCESS_WRITE, &mass));
   double carried = w->def.added_mass * w->def.water_density / w->def.fibre_density;
@@ -74,7 +67,7 @@ static kp_result fill_drag(kp_immersion *w, kp_deform *d, const double *area) {
 
 static kp_result fill_damping(kp_immersion *w, kp_deform *d) {
   kp_real *damping;
-  KP_TRY(room(&w->damping, d->set->space->backend, w->springs.n, &damping));
+  KP_TRY(kp_buffer_room(&w->damping, KP_TYPE_REAL, w->springs.n, &damping));
   for (int64_t e = 0; e < w->springs.n; ++e) {
     kp_spring_kind kind = (kp_spring_kind)d->springs.kinds.data[w->springs.first + e];
     double c = kind == KP_SPRING_EDGE    ? w->def.damping
