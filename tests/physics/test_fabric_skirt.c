@@ -146,12 +146,12 @@ static void test_lists_follow_contact(void **state) {
   kp_world *world = watched("cpu");
   const kp_deform *d = kp_test_deform(world);
   const kp_limit *m = &d->fabric->limited.data[0]->maps.data[0];
-  int64_t edges = m->n_edges;
+  int64_t edges = (int64_t)m->edges.count;
   assert_int_equal(m->rebuilds, 0);
   int64_t fewest = edges;
   for (double t = 0.05; t < 1.0; t += 0.05) {
     kp_test_until(world, t, 0.05);
-    fewest = m->n_edges < fewest ? m->n_edges : fewest;
+    fewest = (int64_t)m->edges.count < fewest ? (int64_t)m->edges.count : fewest;
   }
   print_message("%lld lists, %lld to %lld edges\n", (long long)m->rebuilds + 1, (long long)fewest,
                 (long long)edges);
@@ -166,7 +166,7 @@ static void test_lists_follow_contact(void **state) {
     bool is_held = hold[i] != 0 || contact[i] >= 0;
     n_fixed += m->fixed.data[i];
     n_wrong += is_held != (m->fixed.data[i] != 0) && away[i] == 0;
-    for (int64_t e = 0; i == 0 && e < m->n_edges; ++e) {
+    for (size_t e = 0; i == 0 && e < m->edges.count; ++e) {
       assert_false(m->fixed.data[m->edges.data[e].to]);
     }
   }

@@ -1,5 +1,5 @@
 // What parts of the system of deformables can have beyond springs: water around them that remembers
-// (immersion.c), limits on the length of their edges (limits.c), contact particle by particle
+// (immersion.c), limits on the length of their edges (limits.h), contact particle by particle
 // (particles.c). Everything here is a baseline or an option of a cloth; a scene that asks for none
 // of it has none of it.
 #pragma once
@@ -7,7 +7,7 @@
 #include "data/cells.h"
 #include "data/history.h"
 #include "methods/deform/deform.h"
-#include "methods/deform/edge_order.h"
+#include "methods/deform/limits.h"
 
 // ---- immersion.c --------------------------------------------------------------------------------
 
@@ -29,56 +29,6 @@ typedef struct kp_immersion {
   kp_vec3 buoyancy;        // m/s^2, of gravity 1 (a factor per axis)
   double gain, present;    // S and w0 of the last step
 } kp_immersion;
-
-// ---- limits.c -----------------------------------------------------------------------------------
-
-// Structural and shear springs of a part, by nodes of the part.
-typedef struct kp_limit_sketch {
-  kp_links links;
-  KP_ARRAY(double) lengths;
-  KP_ARRAY(double) depth;  // along gravity at the start, or from the fixed nodes
-} kp_limit_sketch;
-
-// Edges that a list leaves out, by colours.
-typedef struct kp_limit_seams {
-  KP_ARRAY(int32_t) colors;
-  kp_buffer by_color, from, to, rest;
-} kp_limit_seams;
-
-// A correction map: an ordered list, or the colours of passes over all edges.
-typedef struct kp_limit {
-  kp_limit_def def;
-  int64_t n_edges;
-  KP_ARRAY(int32_t) waves;  // or colours
-  kp_buffer by_wave, from, to, rest;
-  kp_buffer start, out;  // edges that start at a node
-  kp_vector3 shift;      // of an edge
-  kp_limit_seams seams;
-  KP_ARRAY(uint8_t) fixed;          // per node of the part
-  KP_ARRAY(kp_ordered_edge) edges;  // for pictures and tests
-  kp_limit_sketch sketch;           // what it is made from
-  // what a list that is made anew has seen: one element per node of the part, saved
-  kp_space *seen;          // NULL: it stays as it is
-  kp_field *held, *away;   // U8: the list starts there; U32: steps since that is wrong
-  uint64_t seen_revision;  // of the list as it is
-  int64_t rebuilds;
-  // whether bodies touch the nodes of the shape: one element, saved
-  kp_space *event;          // NULL: it may be used whatever they do
-  kp_field *is_on, *wrong;  // U8; U32: steps since that is wrong
-  kp_buffer inside;         // U8 of the part's nodes: in the shape
-} kp_limit;
-
-// All maps of one part.
-typedef struct kp_limited {
-  kp_range nodes;
-  KP_ARRAY(kp_limit) maps;
-  size_t active;  // of the last step
-  // of nodes: where in the list they are moved last, 0 (fixed) to 1, for pictures; of this map in
-  // this version
-  KP_ARRAY(double) order;
-  size_t order_of;
-  int64_t order_version;
-} kp_limited;
 
 // ---- particles.c --------------------------------------------------------------------------------
 
@@ -138,9 +88,6 @@ KP_NODISCARD kp_result kp_immersion_foresee(kp_immersion *water, kp_deform *defo
                                             const kp_deform_group *group, kp_buffer v[3]);
 KP_NODISCARD kp_result kp_immersion_recall(kp_immersion *water, kp_deform *deform,
                                            const kp_deform_group *group);
-
-KP_NODISCARD kp_result kp_limits_add(kp_deform *deform, kp_env *env, const kp_limit_def *def);
-void kp_limited_destroy(kp_limited **limited);
 
 KP_NODISCARD kp_result kp_particles_create(kp_deform *deform, kp_env *env);
 void kp_particles_free(kp_fabric_contact *contact);
