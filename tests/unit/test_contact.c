@@ -1,4 +1,6 @@
 // The contact module: searches against all pairs, repulsion, collisions, impact zones.
+#include <stdio.h>
+
 #include "geom/ccd.h"
 #include "math/symmetric3.h"
 #include "methods/common/contact_impl.h"
@@ -555,9 +557,20 @@ static kp_vec3 plain_solve(const kp_mat3 *a, kp_vec3 b) {
   return vec(x.x / det, x.y / det, x.z / det);
 }
 
+// Whether a turn moves the nodes of a zone as they did, whatever part of it is lost.
+static bool turns_like(kp_vec3 turn, const kp_vec3 *x, const kp_vec3 *v, int n) {
+  double most = 0.0;
+  for (int i = 0; i < n; ++i) {
+    kp_vec3 off = kp_vec3_sub(kp_vec3_cross(turn, x[i]), v[i]);
+    most = fmax(most, isfinite(off.x + off.y + off.z) ? kp_vec3_length(off) : HUGE_VAL);
+  }
+  return most < 1e-9;
+}
+
 static void the_pseudo_inverse_serves_flat_zones(void **state) {
   (void)state;
   kp_test_random r = kp_test_random_begin(11);
+  int64_t n_lost[4] = { 0 }, n_lost_plain[4] = { 0 };
   for (int n = 0; n < 1000; ++n) {
     kp_vec3 w = kp_test_vec3(&r, -1.0, 1.0);
     kp_vec3 a = kp_test_vec3(&r, -1.0, 1.0);
@@ -578,13 +591,31 @@ static void the_pseudo_inverse_serves_flat_zones(void **state) {
     }
     kp_vec3 momentum;
     kp_mat3 inertia = zone_inertia(x, v, 6, &momentum);
-    kp_vec3 turn = kp_symmetric3_solve(&inertia, momentum, 1e-10);
-    assert_true(isfinite(turn.x) && isfinite(turn.y) && isfinite(turn.z));
-    // whatever part of the turn is lost, the nodes move as they did
-    for (int i = 0; i < 6; ++i) {
-      assert_vec3_near(kp_vec3_cross(turn, x[i]), v[i], 1e-9);
-    }
+    n_lost[kind] += !turns_like(kp_symmetric3_solve(&inertia, momentum, 1e-10), x, v, 6);
+    n_lost_plain[kind] += !turns_like(plain_solve(&inertia, momentum), x, v, 6);
   }
+  print_message("zones the plain inverse loses, of 250 in one place, on a line, in a plane, in "
+                "space: %d, %d, %d, %d\n",
+                (int)n_lost_plain[0], (int)n_lost_plain[1], (int)n_lost_plain[2],
+                (int)n_lost_plain[3]);
+  char size[160];
+  snprintf(size, sizeof size,
+           "1000 random zones of six nodes; the plain inverse loses %d of 250 in one place, %d of "
+           "250 on a line, %d of 500 others",
+           (int)n_lost_plain[0], (int)n_lost_plain[1], (int)(n_lost_plain[2] + n_lost_plain[3]));
+  kp_claim claim = {
+    .id = "selle-C29",
+    .text = "the pseudo-inverse serves zones of nodes in a plane, on a line and in one place "
+            "(figure: zones it loses); the plain inverse does not, and gives infinity",
+    .size = size,
+    .test = "test_contact",
+    .figure = (double)(n_lost[0] + n_lost[1] + n_lost[2] + n_lost[3]),
+    .threshold = 0.0,
+  };
+  kp_claim_at_most(&claim);
+  assert_true(claim.figure == 0.0);
+  assert_int_equal(n_lost_plain[0], 250);
+  assert_int_equal(n_lost_plain[1], 250);
 }
 
 // Two nodes on an axis that move across it: the plain inverse has no answer, nor for nodes in one
@@ -602,16 +633,6 @@ static void the_plain_inverse_does_not(void **state) {
     assert_false(isfinite(plain.x) && isfinite(plain.y) && isfinite(plain.z));
     assert_vec3_near(turn, vec(0.0, 0.0, kind == 0 ? 2.0 : 0.0), 1e-12);
   }
-  kp_claim claim = {
-    .id = "selle-C29",
-    .text = "the pseudo-inverse serves zones of nodes in a plane, on a line and in one place "
-            "(figure: zones without an answer); the plain inverse has none for the last two",
-    .size = "1000 random zones of six nodes, and four pressed sheets",
-    .test = "test_contact",
-    .figure = 0.0,
-    .threshold = 0.0,
-  };
-  kp_claim_at_most(&claim);
 }
 
 static void zones_of_touching_and_flat_nodes_move_on(void **state) {
@@ -665,7 +686,6 @@ static void zones_keep_momentum(void **state) {
   kp_bag_free(&bag);
 }
 
-// Memory that runs out is an error, not a crash, and nothing leaks.
 // ---- nearest points of edges --------------------------------------------------------------------
 
 static double distance_at(kp_vec3 d1, kp_vec3 d2, kp_vec3 r, double s, double t) {
@@ -750,6 +770,7 @@ static void directions_do_not_depend_on_rounding(void **state) {
   assert_true(turned < 1.5e-4);
 }
 
+// Memory that runs out is an error, not a crash, and nothing leaks.
 static void failing_memory_is_told(void **state) {
   (void)state;
   kp_bag bag = make_stack(2, 4, 0.01);
