@@ -21,7 +21,12 @@ kp_sources(
   ray_scene.c
   ray_tree.c
   render.c
+  scene_curves.c
+  scene_fields.c
   scene_from_frame.c
+  scene_meshes.c
+  scene_points.c
+  scene_volumes.c
   shade.c
   shadow.c
   slices.c
