@@ -239,7 +239,7 @@ static kp_result solve_hairs(kp_world *world, kp_deform *d) {
     if (d->hair.locks[group->scheme].n > 0) {
       bool has_hair;
       KP_TRY(kp_hair_solve(d, &world->env, group, &stage));
-      KP_TRY(kp_hair_factor(d, &world->env, group, &stage, &has_hair));
+      KP_TRY(kp_hair_factor(d, &world->env, group, &stage, true, &has_hair));
       KP_TRY(kp_hair_impulse(d, &world->env, group, &stage));
       KP_TRY(kp_hair_product(d, group, stage.h, &d->right, &d->change));
     }

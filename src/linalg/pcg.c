@@ -298,7 +298,10 @@ static kp_result step(solve *s) {
     KP_TRY(evaluate_residual(s));
     s->is_stale = false;
   }
-  return precondition(s);
+  if (s->def->looks_early) {
+    KP_TRY(measure_residual(s));
+  }
+  return is_small(s) ? KP_OK : precondition(s);
 }
 
 static kp_result sum_items(solve *s, double v[4]) {
@@ -401,10 +404,12 @@ static kp_result iterate(solve *s) {
   }
   s->alpha = s->gamma / delta;
   while (report->iterations < s->def->max_iterations) {
-    double gamma;
+    double gamma = 0.0;
     KP_TRY(step(s));
     report->iterations += 1;
-    KP_TRY(look(s, &gamma, &delta));
+    if (!is_small(s)) {  // as it is where nobody looked early
+      KP_TRY(look(s, &gamma, &delta));
+    }
     remember(s);
     if (is_small(s)) {
       return KP_OK;

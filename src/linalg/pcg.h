@@ -61,6 +61,8 @@ typedef struct kp_pcg_def {
   double right;                 // |b| where the caller knows it; 0: to be measured
   bool fits_guess;              // the first guess is scaled to the best of its line, see above
   bool is_correction;           // x starts at zero, and the caller checks the residual himself
+  bool looks_early;             // at r.r before M is applied, by a pass of its own: the last M r,
+                                // which nobody asks for, costs more where M is slow
   int max_iterations;
   // With a preconditioner and a residual of the caller's, and no null vector: passes visit these
   // runs alone. The vectors of the iteration are 0 elsewhere when the solve begins.

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "methods/deform/deform.h"
@@ -188,6 +189,44 @@ static void links_are_the_rest_of_the_matrix(void **state) {
   kp_world_destroy(&world);
 }
 
+// Nodes that touch a body have the impulse that all elements, gathered node by node, give them.
+static void touching_nodes_feel_all_their_elements(void **state) {
+  (void)state;
+  kp_world *world = make_sticky_tuft(sizeof(kp_real) == 4 ? 1e-4 : 1e-10);
+  kp_deform *d = kp_test_deform(world);
+  for (int k = 0; k < 30 && d->bodies.n_contacts < 8; ++k) {
+    kp_test_steps(world, 1);
+  }
+  const kp_deform_group *group = &d->groups.data[0];
+  kp_buffer *x = d->set->position->buffers;
+  double h = 5e-4;
+  assert_true(kp_hair_is_banded(d, group));
+  assert_ok(kp_deform_evaluate(d, group, x, kp_deform_look_ahead(d, group)));
+  assert_ok(kp_hair_touch(d, &world->env, group, x, h));
+  int64_t n = group->nodes.n, touching = 0, linked = 0;
+  const int32_t *contact = kp_buffer_host(&d->bodies.contact, KP_ACCESS_READ);
+  const int32_t *links = kp_buffer_host(&d->hair.links.start, KP_ACCESS_READ);
+  kp_real *one = kp_alloc(3 * (size_t)n * sizeof *one, KP_MEMORY_SCRATCH);
+  memcpy(one, kp_buffer_host(&d->right, KP_ACCESS_READ), 3 * (size_t)n * sizeof *one);
+  assert_ok(kp_deform_impulse(d, &world->env, group, d->moving.c, h, true));
+  const kp_real *all = kp_buffer_host(&d->right, KP_ACCESS_READ);
+  double largest = 0.0, worst = 0.0;
+  for (int64_t i = 0; i < 3 * n; ++i) {
+    if (contact[i % n] >= 0) {
+      largest = fmax(largest, fabs((double)all[i]));
+      worst = fmax(worst, fabs((double)all[i] - (double)one[i]));
+      touching += i < n;
+      linked += i < n && links[i + 1] > links[i];
+    }
+  }
+  print_message("%lld nodes, %lld of them linked: %.3g of the largest impulse\n",
+                (long long)touching, (long long)linked, worst / largest);
+  assert_true(touching >= 8 && linked > 0 && largest > 0.0);
+  assert_true(worst < 20.0 * (sizeof(kp_real) == 4 ? FLT_EPSILON : DBL_EPSILON) * largest);
+  kp_free(one);
+  kp_world_destroy(&world);
+}
+
 static void bits_are_the_same(void **state) {
   (void)state;
   uint64_t hash = kp_test_same_bits(make_tufts, 8);
@@ -199,6 +238,7 @@ int main(void) {
     cmocka_unit_test(one_decomposition_is_exact),
     cmocka_unit_test(links_and_contacts_are_solved),
     cmocka_unit_test(links_are_the_rest_of_the_matrix),
+    cmocka_unit_test(touching_nodes_feel_all_their_elements),
     cmocka_unit_test(bits_are_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -505,12 +505,14 @@ kp_result kp_deform_avoid(kp_deform *d, kp_env *env) {
   return kp_call_run(env->backend, &call, d->set->space->n);
 }
 
-kp_result kp_deform_recover(kp_deform *d, kp_env *env, const kp_deform_group *group, double h) {
+kp_result kp_deform_recover(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer x[3],
+                            double h) {
   kp_deform_bodies *b = &d->bodies;
   if (b->n_contacts == 0 || d->def.friction != KP_FRICTION_AFTER) {
     return KP_OK;
   }
-  KP_TRY(kp_deform_impulse(d, env, group, d->moving.c, h, true));
+  KP_TRY(kp_hair_is_banded(d, group) ? kp_hair_touch(d, env, group, x, h)
+                                     : kp_deform_impulse(d, env, group, d->moving.c, h, true));
   int64_t n = group->nodes.n, first = group->nodes.first;
   deform_recover_args a = {
     .first = first, .o = -first, .p = n - first, .q = 2 * n - first, .whole = (kp_real)(d->dt / h)

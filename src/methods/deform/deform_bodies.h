@@ -79,10 +79,11 @@ KP_NODISCARD kp_result kp_deform_collide(struct kp_deform *deform, kp_env *env);
 KP_NODISCARD kp_result kp_deform_avoid(struct kp_deform *deform, kp_env *env);
 
 struct kp_deform_group;
-// B.6: after a solve from `velocity` over a time h gave `moving` with normals kept, the velocities
-// of nodes in contact without that.
+// B.6: after a solve from `velocity` over a time h, with forces at x, gave `moving` with normals
+// kept, the velocities of nodes in contact without that.
 KP_NODISCARD kp_result kp_deform_recover(struct kp_deform *deform, kp_env *env,
-                                         const struct kp_deform_group *group, double h);
+                                         const struct kp_deform_group *group, kp_buffer x[3],
+                                         double h);
 
 // B.7: Gamma on the new velocities; free bodies feel what they gave.
 KP_NODISCARD kp_result kp_deform_rub(struct kp_deform *deform, kp_env *env);

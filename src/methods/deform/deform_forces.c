@@ -411,7 +411,10 @@ static kp_result solve_plainly(system_of *s, bool has_hair) {
     how.precondition_self = s;
     how.add_rest = s->is_exact ? add_links : NULL;
   }
-  how.fits_guess = true;
+  // what is known of bands by their decomposition alone cannot be multiplied by them: no guess
+  how.is_correction = s->is_exact;
+  how.looks_early = s->is_exact;
+  how.fits_guess = !s->is_exact;
   how.tolerance = d->def.tolerance;
   how.max_iterations = (int)d->def.iterations;
   return kp_pcg_solve(&d->pcg, &how, &d->right, &d->change);
@@ -462,16 +465,16 @@ static kp_result solve_elements(system_of *s, const kp_deform_stage *stage) {
   }
   bool has_hair;
   KP_TRY(diagonal(s));
-  KP_TRY(kp_hair_factor(d, s->env, s->group, stage, &has_hair));
+  KP_TRY(kp_hair_factor(d, s->env, s->group, stage, false, &has_hair));
   return solve_plainly(s, has_hair);
 }
 
 // The same of hairs and their links.
 static kp_result solve_bands(system_of *s, const kp_deform_stage *stage) {
   bool has_hair;
-  KP_TRY(kp_hair_factor(s->deform, s->env, s->group, stage, &has_hair));
+  KP_TRY(kp_hair_factor(s->deform, s->env, s->group, stage, !s->is_exact, &has_hair));
   KP_TRY(kp_hair_impulse(s->deform, s->env, s->group, stage));
-  KP_TRY(guess(s, stage->which));
+  KP_TRY(s->is_exact ? KP_OK : guess(s, stage->which));
   return solve_plainly(s, has_hair);
 }
 
@@ -483,12 +486,11 @@ kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *grou
   bool is_same =
       stage->which == 1 && group->scheme == KP_SCHEME_BACKWARD_EULER && d->is_filled[group->scheme];
   d->is_filled[group->scheme] = is_same;
-  // what recovers the velocities of nodes in contact needs all elements too
-  if (!is_same && (!is_banded || d->bodies.n_contacts > 0)) {
+  if (is_banded) {
+    KP_TRY(kp_hair_evaluate(d, group, stage->x, stage->implicit));
+  } else if (!is_same) {
     bool by_rows = d->sweeps[group->scheme] != NULL && is_within_rounding(&s);
     KP_TRY(evaluate(d, group, stage->x, stage->implicit, by_rows));
-  } else if (is_banded) {
-    KP_TRY(kp_hair_evaluate(d, group, stage->x, stage->implicit));
   }
   if (s.is_exact && kp_hair_links_of(d, group).n == 0) {
     return kp_hair_solve(d, env, group, stage);
@@ -496,7 +498,7 @@ kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *grou
   KP_TRY(is_banded ? solve_bands(&s, stage) : solve_elements(&s, stage));
   KP_TRY(rounding_over_mass(&s) > DRIFTS ? kp_deform_carry(d, group, s.h) : KP_OK);
   d->iterations += d->pcg.report.iterations;
-  KP_TRY(keep_answer(&s, stage->which));
+  KP_TRY(s.is_exact ? KP_OK : keep_answer(&s, stage->which));
   return kp_deform_kick(d, group, stage->v, &d->change, stage->out);
 }
 

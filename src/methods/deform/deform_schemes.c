@@ -103,7 +103,7 @@ static kp_result newmark_finish(kp_deform *d, kp_env *env, const kp_deform_group
   KP_TRY(middle(d, env, group));
   KP_TRY(solve(d, env, group, d->middle.c, h, 1));
   KP_TRY(kp_hair_pull_bodies(d, env, group, d->middle.c, h));
-  KP_TRY(kp_deform_recover(d, env, group, h));
+  KP_TRY(kp_deform_recover(d, env, group, d->middle.c, h));
   KP_TRY(extrapolate(d, env, group, share));
   return copy(env, group, d->moving.c, velocity(d));
 }
@@ -120,7 +120,7 @@ static kp_result backward_predict(kp_deform *d, kp_env *env, const kp_deform_gro
 static kp_result backward_finish(kp_deform *d, kp_env *env, const kp_deform_group *group) {
   if (d->bodies.n_contacts > 0) {
     KP_TRY(solve(d, env, group, d->old.c, d->dt, 1));
-    KP_TRY(kp_deform_recover(d, env, group, d->dt));
+    KP_TRY(kp_deform_recover(d, env, group, d->old.c, d->dt));
   }
   return copy(env, group, d->moving.c, velocity(d));
 }

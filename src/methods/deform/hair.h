@@ -51,13 +51,15 @@ typedef struct kp_hair_links {
 
 // Hairs of a scheme by locks, see hair_solve_kernels.h.
 typedef struct kp_hair_locks {
-  bool has_all;            // no other nodes have this scheme
-  int64_t n;               // of locks
-  double stiff, damp;      // 1/s^2, 1/s: largest of the nodes, over their mass
-  kp_buffer runs;          // kp_row_segment, one per lock
-  kp_buffer hair, row;     // I32
-  kp_buffer block, width;  // I32
-  kp_buffer count, same;   // U8
+  bool has_all;                    // no other nodes have this scheme
+  int64_t n;                       // of locks
+  double stiff, damp;              // 1/s^2, 1/s: largest of the nodes, over their mass
+  kp_buffer runs;                  // kp_row_segment, one per lock
+  kp_buffer hair, row;             // I32
+  kp_buffer block, width;          // I32
+  kp_buffer count, same;           // U8
+  kp_buffer spring_row, axis_row;  // I32
+  kp_buffer spring, axis;          // REAL: constants of their elements, lane by lane
   // scratch of a solve
   kp_buffer place;                      // F64
   kp_buffer speed, right, lanes, more;  // REAL
@@ -98,6 +100,11 @@ KP_NODISCARD kp_result kp_hair_pull_bodies(struct kp_deform *deform, kp_env *env
                                            const struct kp_deform_group *group, kp_buffer x[3],
                                            double h);
 
+// Of a banded group after a solve over a time h at x gave `moving`: right = h F(x, moving) at the
+// nodes that touch bodies, as of kp_deform_impulse with all elements.
+KP_NODISCARD kp_result kp_hair_touch(struct kp_deform *deform, kp_env *env,
+                                     const struct kp_deform_group *group, kp_buffer x[3], double h);
+
 // Change `moving` so that hairs do not stretch. The velocity a scheme finishes with is not touched:
 // what is taken here would otherwise be lost as energy (section 7.4.1).
 KP_NODISCARD kp_result kp_hair_limit(struct kp_deform *deform, kp_env *env);
@@ -126,11 +133,13 @@ KP_NODISCARD kp_result kp_hair_solve(struct kp_deform *deform, kp_env *env,
                                      const struct kp_deform_stage *stage);
 
 // Factor the matrix M - h D of the hairs of a group; and apply its inverse, which is the
-// preconditioner of the group's system. Other nodes of the group have their diagonal.
+// preconditioner of the group's system. Other nodes of the group have their diagonal. A matrix that
+// is not kept saves half of the memory, and products with it are none.
 KP_NODISCARD kp_result kp_hair_factor(struct kp_deform *deform, kp_env *env,
                                       const struct kp_deform_group *group,
-                                      const struct kp_deform_stage *stage, bool *has_hair);
-// After it, of a banded group: right = h F; y = (M - h D) x.
+                                      const struct kp_deform_stage *stage, bool keeps_matrix,
+                                      bool *has_hair);
+// After it, of a banded group: right = h F; y = (M - h D) x, where the matrix is kept.
 KP_NODISCARD kp_result kp_hair_impulse(struct kp_deform *deform, kp_env *env,
                                        const struct kp_deform_group *group,
                                        const struct kp_deform_stage *stage);

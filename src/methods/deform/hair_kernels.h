@@ -304,6 +304,124 @@ KP_FN void hair_link_apply(int64_t e, const hair_link_apply_args *g) {
   g->y.z[g->y.q + i] -= g->h * f[2];
 }
 
+// ---- hairs that touch bodies
+
+// y = h F at positions x and velocities v, of nodes that touch a body alone: they are few, and
+// their elements are looked for hair by hair. Tensions of links are taken at v.
+typedef struct hair_touch_args {
+  int64_t first;     // hair
+  kp_real h;         // s
+  kp_real implicit;  // s, as of springs
+  kp_real gx, gy, gz;
+  const int32_t *start, *spring_start, *axis_start;
+  const int32_t *contact;  // of nodes, -1: none
+  const int32_t *a, *b;
+  const kp_real *rest, *stiffness, *compression, *damping;
+  int64_t n_axes;
+  const int32_t *corner;
+  const uint8_t *kind;
+  const kp_real *axis_rest, *axis_stiffness, *axis_damping;
+  const int32_t *link_start, *link_refs;
+  const kp_real *link_weight, *link_pull;
+  const kp_real *mass, *slow;
+  const kp_real *wx, *wy, *wz, *ex, *ey, *ez;  // wind, and accelerations of force fields
+  const kp_pos *x, *y, *z;
+  const kp_real *vx, *vy, *vz;
+  deform_out out;
+} hair_touch_args;
+
+KP_FN void hair_touch_add(const hair_touch_args *g, int64_t i, kp_real s, const kp_real d[3]) {
+  if (g->contact[i] >= 0) {
+    g->out.x[g->out.o + i] += s * d[0];
+    g->out.y[g->out.p + i] += s * d[1];
+    g->out.z[g->out.q + i] += s * d[2];
+  }
+}
+
+KP_FN kp_real hair_touch_speed(const hair_touch_args *g, int64_t i, const kp_real d[3]) {
+  return g->vx[i] * d[0] + g->vy[i] * d[1] + g->vz[i] * d[2];
+}
+
+// Gravity, air and links.
+KP_FN void hair_touch_outer(const hair_touch_args *g, int64_t i) {
+  kp_real m = g->mass[i], s = g->slow[i];
+  kp_real f[3] = { m * (g->gx + g->ex[i]) - s * (g->vx[i] - g->wx[i]),
+                   m * (g->gy + g->ey[i]) - s * (g->vy[i] - g->wy[i]),
+                   m * (g->gz + g->ez[i]) - s * (g->vz[i] - g->wz[i]) };
+  for (int32_t r = g->link_start[i]; r < g->link_start[i + 1]; ++r) {
+    int32_t ref = g->link_refs[r];
+    const kp_real *pull = g->link_pull + 4 * (int64_t)(ref >> 2);
+    f[0] += g->link_weight[ref] * pull[0];
+    f[1] += g->link_weight[ref] * pull[1];
+    f[2] += g->link_weight[ref] * pull[2];
+  }
+  g->out.x[g->out.o + i] = g->h * f[0];
+  g->out.y[g->out.p + i] = g->h * f[1];
+  g->out.z[g->out.q + i] = g->h * f[2];
+}
+
+KP_FN void hair_touch_spring(const hair_touch_args *g, int64_t s) {
+  int64_t a = g->a[s], b = g->b[s];
+  if (g->contact[a] < 0 && g->contact[b] < 0) {
+    return;
+  }
+  deform_spring_now now = deform_spring_at(
+      (kp_real)(g->x[b] - g->x[a]), (kp_real)(g->y[b] - g->y[a]), (kp_real)(g->z[b] - g->z[a]),
+      g->rest[s], g->stiffness[s], g->compression[s]);
+  const kp_real d[3] = { now.dx, now.dy, now.dz };
+  kp_real rate = g->damping[s] + g->implicit * now.stiffness / g->rest[s];
+  kp_real speed = hair_touch_speed(g, b, d) - hair_touch_speed(g, a, d);
+  kp_real t = g->h * (now.force + rate * speed);
+  hair_touch_add(g, a, t, d);
+  hair_touch_add(g, b, -t, d);
+}
+
+KP_FN void hair_touch_axis(const hair_touch_args *g, int64_t m) {
+  int64_t n = g->n_axes;
+  bool touches = false;
+  for (int c = 0; c < 4; ++c) {
+    touches = touches || g->contact[g->corner[c * n + m]] >= 0;
+  }
+  if (!touches) {
+    return;
+  }
+  const kp_pos *const p[3] = { g->x, g->y, g->z };
+  kp_vec3 x[4];
+  deform_corners(g->corner, n, m, p, x);
+  kp_altitude a = deform_axis_altitude(g->kind[m], x, g->axis_rest, n, m);
+  double k = a.number >= 0 ? (double)g->axis_stiffness[m] : 0.0;
+  double rest = a.number >= 0 ? (double)g->axis_rest[a.number * n + m] : 1.0;
+  kp_real rate = g->axis_damping[m] + g->implicit * (kp_real)(k / rest), speed = 0;
+  kp_real slope[4][3];
+  for (int c = 0; c < 4; ++c) {
+    slope[c][0] = (kp_real)(a.n.x * a.w[c]);
+    slope[c][1] = (kp_real)(a.n.y * a.w[c]);
+    slope[c][2] = (kp_real)(a.n.z * a.w[c]);
+    speed += hair_touch_speed(g, g->corner[c * n + m], slope[c]);
+  }
+  kp_real t = g->h * ((kp_real)(k * (a.length / rest - 1.0)) + rate * speed);
+  for (int c = 0; c < 4; ++c) {
+    hair_touch_add(g, g->corner[c * n + m], -t, slope[c]);
+  }
+}
+
+KP_FN void hair_touch(int64_t e, const hair_touch_args *g) {
+  int64_t h = g->first + e;
+  bool touches = false;
+  for (int32_t i = g->start[h]; i < g->start[h + 1]; ++i) {
+    if (g->contact[i] >= 0) {
+      hair_touch_outer(g, i);
+      touches = true;
+    }
+  }
+  for (int32_t s = g->spring_start[h]; touches && s < g->spring_start[h + 1]; ++s) {
+    hair_touch_spring(g, s);
+  }
+  for (int32_t m = g->axis_start[h]; touches && m < g->axis_start[h + 1]; ++m) {
+    hair_touch_axis(g, m);
+  }
+}
+
 #define HAIR_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
   POINT(hair, embed)                                                                               \
   POINT(hair, root)                                                                                \
@@ -313,5 +431,6 @@ KP_FN void hair_link_apply(int64_t e, const hair_link_apply_args *g) {
   POINT(hair, link)                                                                                \
   POINT(hair, link_tension)                                                                        \
   POINT(hair, link_apply)                                                                          \
+  POINT(hair, touch)                                                                               \
   HAIR_SOLVE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                     \
   REDUCE(hair, strain, KP_REDUCE_MAX)

@@ -6,10 +6,12 @@
 
 #include "methods/deform/deform.h"
 
-extern const kp_kernel hair_assemble_kernel, hair_direct_kernel, hair_factor_kernel,
-    hair_right_kernel, hair_product_kernel, hair_precondition_kernel, hair_jacobi_kernel;
+extern const kp_kernel hair_direct_kernel, hair_factor_kernel, hair_right_kernel,
+    hair_product_kernel, hair_precondition_kernel, hair_jacobi_kernel;
 
 // ---- locks --------------------------------------------------------------------------------------
+
+#define FEW_KINDS 4  // of sixteen hairs
 
 // What hairs of a lock should have in common.
 typedef struct hair_kind {
@@ -140,14 +142,14 @@ static kp_result make_scratch(kp_hair_locks *k, int64_t rows, int64_t blocks) {
   return KP_OK;
 }
 
-// What only solves by iterations need.
-static kp_result make_vectors(kp_hair_locks *k) {
+// What only solves with products need.
+static kp_result make_matrix(kp_hair_locks *k) {
   if (k->matrix.used == k->band.used) {
     return KP_OK;
   }
-  kp_buffer *const all[] = { &k->lanes, &k->more, &k->matrix };
-  const kp_buffer *const like[] = { &k->right, &k->right, &k->band };
-  for (int b = 0; b < 3; ++b) {
+  kp_buffer *const all[] = { &k->more, &k->matrix };
+  const kp_buffer *const like[] = { &k->right, &k->band };
+  for (int b = 0; b < 2; ++b) {
     void *data;
     KP_TRY(kp_buffer_room(all[b], KP_TYPE_REAL, (int64_t)(like[b]->used / sizeof(kp_real)), &data));
     memset(data, 0, all[b]->used);
@@ -155,9 +157,26 @@ static kp_result make_vectors(kp_hair_locks *k) {
   return KP_OK;
 }
 
-// Sixteen hairs after each other in the order of their kinds.
+// How many of the hairs from `first` on go into a lock. Those of one kind are assembled together,
+// others one by one, each of which takes as long: a lock ends with its kind, unless that made many
+// locks of few hairs.
+static int64_t lock_size(const kind_list *kinds, size_t first) {
+  size_t left = kinds->count - first, most = left < HAIR_LANES ? left : HAIR_LANES, alike = most;
+  int n_kinds = 1;
+  for (size_t i = 1; i < most; ++i) {
+    const hair_kind *one = &kinds->data[first + i], *before = one - 1;
+    if (one->count != before->count || one->build != before->build) {
+      alike = n_kinds++ == 1 ? i : alike;
+    }
+  }
+  return (int64_t)(n_kinds <= FEW_KINDS ? alike : most);
+}
+
+// Hairs after each other in the order of their kinds.
 static kp_result fill_locks(kp_hair_locks *k, const hair_model *m, const kind_list *kinds) {
-  k->n = ((int64_t)kinds->count + HAIR_LANES - 1) / HAIR_LANES;
+  for (size_t h = 0; h < kinds->count; h += (size_t)lock_size(kinds, h)) {
+    ++k->n;
+  }
   int32_t *hair, *row, *block, *width;
   uint8_t *lanes, *same;
   kp_row_segment *runs;
@@ -170,10 +189,9 @@ static kp_result fill_locks(kp_hair_locks *k, const hair_model *m, const kind_li
   KP_TRY(kp_buffer_resize(&k->runs, sizeof *runs * (size_t)k->n));
   KP_TRY(kp_buffer_get(&k->runs, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&runs));
   row[0] = block[0] = 0;
-  for (int64_t lock = 0; lock < k->n; ++lock) {
-    const hair_kind *first = &kinds->data[HAIR_LANES * lock];
-    int64_t n = (int64_t)kinds->count - HAIR_LANES * lock;
-    n = n < HAIR_LANES ? n : HAIR_LANES;
+  const hair_kind *first = kinds->data;
+  for (int64_t lock = 0, n; lock < k->n; ++lock, first += n) {
+    n = lock_size(kinds, (size_t)(first - kinds->data));
     int32_t rows = 0;
     width[lock] = 1;
     lanes[lock] = (uint8_t)n;
@@ -190,6 +208,55 @@ static kp_result fill_locks(kp_hair_locks *k, const hair_model *m, const kind_li
     runs[lock] = (kp_row_segment){ .j = (int32_t)lock, .i1 = HAIR_LANES };
   }
   return make_scratch(k, row[k->n], block[k->n]);
+}
+
+// Constants of elements, lane by lane: those of a hair begin with first[hair], and number j of
+// element e is from[j][e].
+static kp_result spread(const kp_hair_locks *k, const int32_t *first, const kp_real *const *from,
+                        int64_t numbers, kp_buffer *rows, kp_buffer *to) {
+  const int32_t *hair = kp_buffer_host((kp_buffer *)&k->hair, KP_ACCESS_READ);
+  int32_t *row;
+  kp_real *items;
+  KP_TRY(room(rows, KP_TYPE_I32, k->n + 1, &row));
+  row[0] = 0;
+  for (int64_t lock = 0; lock < k->n; ++lock) {
+    int32_t most = 0;
+    for (int64_t l = 0; l < HAIR_LANES; ++l) {
+      int32_t h = hair[HAIR_LANES * lock + l], n = first[h + 1] - first[h];
+      most = n > most ? n : most;
+    }
+    row[lock + 1] = row[lock] + most;
+  }
+  KP_TRY(room(to, KP_TYPE_REAL, HAIR_LANES * numbers * row[k->n], &items));
+  memset(items, 0, to->used);
+  for (int64_t lane = 0; lane < HAIR_LANES * k->n; ++lane) {
+    int32_t h = hair[lane];
+    kp_real *item = items + HAIR_LANES * numbers * row[lane / HAIR_LANES] + lane % HAIR_LANES;
+    for (int32_t e = first[h]; e < first[h + 1]; ++e) {
+      for (int64_t j = 0; j < numbers; ++j, item += HAIR_LANES) {
+        *item = from[j][e];
+      }
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result fill_constants(kp_deform *d, const hair_model *m, kp_hair_locks *k) {
+  const kp_real *const spring[HAIR_SPRING] = {
+    kp_buffer_host(&d->springs.rest, KP_ACCESS_READ),
+    kp_buffer_host(&d->springs.stiffness, KP_ACCESS_READ),
+    kp_buffer_host(&d->springs.compression, KP_ACCESS_READ),
+    kp_buffer_host(&d->springs.damping, KP_ACCESS_READ),
+  };
+  KP_TRY(spread(k, m->spring_start, spring, HAIR_SPRING, &k->spring_row, &k->spring));
+  const kp_real *rest = kp_buffer_host(&d->tets.axes.rest, KP_ACCESS_READ);
+  const kp_real *axis[HAIR_AXIS];
+  for (int j = 0; j < DEFORM_AXIS_REST; ++j) {
+    axis[j] = rest + j * m->n_axes;
+  }
+  axis[DEFORM_AXIS_REST] = kp_buffer_host(&d->tets.axes.stiffness, KP_ACCESS_READ);
+  axis[DEFORM_AXIS_REST + 1] = kp_buffer_host(&d->tets.axes.damping, KP_ACCESS_READ);
+  return spread(k, m->axis_start, axis, HAIR_AXIS, &k->axis_row, &k->axis);
 }
 
 // How stiff the elements of nodes are at most, against their mass: the condition of the matrix.
@@ -238,10 +305,9 @@ static kp_result find_stiffness(kp_deform *d, const hair_model *m, kp_hair_locks
 
 static void each_buffer(kp_hair_locks *k, void (*each)(kp_buffer *, kp_backend *),
                         kp_backend *backend) {
-  kp_buffer *all[] = {
-    &k->runs,  &k->hair,  &k->row,   &k->block, &k->width, &k->count,  &k->same,
-    &k->place, &k->speed, &k->right, &k->lanes, &k->more,  &k->matrix, &k->band
-  };
+  kp_buffer *all[] = { &k->runs,  &k->hair,       &k->row,      &k->block,  &k->width,  &k->count,
+                       &k->same,  &k->spring_row, &k->axis_row, &k->spring, &k->axis,   &k->place,
+                       &k->speed, &k->right,      &k->lanes,    &k->more,   &k->matrix, &k->band };
   for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
     each(all[b], backend);
   }
@@ -262,6 +328,9 @@ kp_result kp_hair_join_locks(kp_deform *d, kp_env *env) {
     }
     if (result == KP_OK && kinds.count > 0) {
       result = fill_locks(k, &model, &kinds);
+    }
+    if (result == KP_OK && kinds.count > 0) {
+      result = fill_constants(d, &model, k);
     }
     if (result == KP_OK && kinds.count > 0) {
       result = find_stiffness(d, &model, k, &kinds);
@@ -287,6 +356,8 @@ static void bind_locks(kp_call *call, hair_locks *locks, kp_deform *d, kp_hair_l
   BIND_IN(row, &k->row);
   BIND_IN(block, &k->block);
   BIND_IN(width, &k->width);
+  BIND_IN(spring_row, &k->spring_row);
+  BIND_IN(axis_row, &k->axis_row);
   BIND_IN(lanes, &k->count);
   BIND_IN(same, &k->same);
   BIND_IN(start, &d->hair.start);
@@ -295,47 +366,44 @@ static void bind_locks(kp_call *call, hair_locks *locks, kp_deform *d, kp_hair_l
 #undef BIND_IN
 }
 
-static kp_result assemble(kp_deform *d, kp_env *env, kp_hair_locks *k, const kp_deform_stage *stage,
-                          kp_buffer *matrix) {
+// The system of a stage, whose matrix goes to `band`.
+static void bind_system(kp_call *call, hair_system *system, kp_deform *d, const kp_env *env,
+                        kp_hair_locks *k, const kp_deform_stage *stage, kp_buffer *band) {
   kp_deform_springs *s = &d->springs;
   kp_deform_axes *t = &d->tets.axes;
   kp_vec3 gravity = env->simulation.gravity;
-  hair_assemble_args a = { .h = (kp_real)stage->h,
+  *system = (hair_system){ .h = (kp_real)stage->h,
                            .implicit = (kp_real)stage->implicit,
                            .gx = (kp_real)gravity.x,
                            .gy = (kp_real)gravity.y,
                            .gz = (kp_real)gravity.z,
                            .n_axes = t->n };
-  kp_call call;
-  kp_call_init(&call, &hair_assemble_kernel, &a);
-  bind_locks(&call, &a.locks, d, k);
-  KP_BIND(&call, &a, a, &s->a, KP_ACCESS_READ);
-  KP_BIND(&call, &a, b, &s->b, KP_ACCESS_READ);
-  KP_BIND(&call, &a, rest, &s->rest, KP_ACCESS_READ);
-  KP_BIND(&call, &a, stiffness, &s->stiffness, KP_ACCESS_READ);
-  KP_BIND(&call, &a, compression, &s->compression, KP_ACCESS_READ);
-  KP_BIND(&call, &a, damping, &s->damping, KP_ACCESS_READ);
-  KP_BIND(&call, &a, corner, &t->corner, KP_ACCESS_READ);
-  KP_BIND(&call, &a, axis_rest, &t->rest, KP_ACCESS_READ);
-  KP_BIND(&call, &a, axis_stiffness, &t->stiffness, KP_ACCESS_READ);
-  KP_BIND(&call, &a, axis_damping, &t->damping, KP_ACCESS_READ);
-  KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
-  KP_BIND(&call, &a, slow, &d->slow, KP_ACCESS_READ);
-  KP_BIND_VECTOR3(&call, &a, w, &d->wind, KP_ACCESS_READ);
-  KP_BIND3(&call, &a, e, d->extra, KP_ACCESS_READ);
-  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
-  KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
-  KP_BIND(&call, &a, x, &stage->x[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, y, &stage->x[1], KP_ACCESS_READ);
-  KP_BIND(&call, &a, z, &stage->x[2], KP_ACCESS_READ);
-  KP_BIND(&call, &a, vx, &stage->v[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, vy, &stage->v[1], KP_ACCESS_READ);
-  KP_BIND(&call, &a, vz, &stage->v[2], KP_ACCESS_READ);
-  KP_BIND(&call, &a, place, &k->place, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, speed, &k->speed, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, band, matrix, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, right, &k->right, KP_ACCESS_WRITE);
-  return kp_call_rows(env->backend, &call, &k->runs, k->n);
+  bind_locks(call, &system->locks, d, k);
+  size_t base = (size_t)((char *)system - (char *)call->args);
+#define BIND_IN(member, buffer, access)                                                            \
+  kp_call_bind(call, base + offsetof(hair_system, member), (buffer), (access))
+#define BIND_IN3(prefix, array, access)                                                            \
+  (BIND_IN(prefix##x, &(array)[0], access), BIND_IN(prefix##y, &(array)[1], access),               \
+   BIND_IN(prefix##z, &(array)[2], access))
+  BIND_IN(a, &s->a, KP_ACCESS_READ);
+  BIND_IN(b, &s->b, KP_ACCESS_READ);
+  BIND_IN(spring, &k->spring, KP_ACCESS_READ);
+  BIND_IN(corner, &t->corner, KP_ACCESS_READ);
+  BIND_IN(axis, &k->axis, KP_ACCESS_READ);
+  BIND_IN(mass, &d->mass, KP_ACCESS_READ);
+  BIND_IN(slow, &d->slow, KP_ACCESS_READ);
+  BIND_IN3(w, d->wind.c, KP_ACCESS_READ);
+  BIND_IN3(e, d->extra->buffers, KP_ACCESS_READ);
+  BIND_IN(hold, &d->hold, KP_ACCESS_READ);
+  BIND_IN3(c, d->normal.c, KP_ACCESS_READ);
+  BIND_IN3(, stage->x, KP_ACCESS_READ);
+  BIND_IN3(v, stage->v, KP_ACCESS_READ);
+  BIND_IN(place, &k->place, KP_ACCESS_WRITE);
+  BIND_IN(speed, &k->speed, KP_ACCESS_WRITE);
+  BIND_IN(band, band, KP_ACCESS_WRITE);
+  BIND_IN(right, &k->right, KP_ACCESS_WRITE);
+#undef BIND_IN3
+#undef BIND_IN
 }
 
 // ---- direct -------------------------------------------------------------------------------------
@@ -356,17 +424,10 @@ bool kp_hair_is_exact(const kp_deform *d, const kp_deform_group *group,
 kp_result kp_hair_solve(kp_deform *d, kp_env *env, const kp_deform_group *group,
                         const kp_deform_stage *stage) {
   kp_hair_locks *k = &d->hair.locks[group->scheme];
-  KP_TRY(assemble(d, env, k, stage, &k->band));
   hair_direct_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &hair_direct_kernel, &a);
-  bind_locks(&call, &a.locks, d, k);
-  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
-  KP_BIND(&call, &a, vx, &stage->v[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, vy, &stage->v[1], KP_ACCESS_READ);
-  KP_BIND(&call, &a, vz, &stage->v[2], KP_ACCESS_READ);
-  KP_BIND(&call, &a, band, &k->band, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, right, &k->right, KP_ACCESS_WRITE);
+  bind_system(&call, &a.system, d, env, k, stage, &k->band);
   KP_BIND(&call, &a, wx, &stage->out[0], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, wy, &stage->out[1], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, wz, &stage->out[2], KP_ACCESS_WRITE);
@@ -376,19 +437,19 @@ kp_result kp_hair_solve(kp_deform *d, kp_env *env, const kp_deform_group *group,
 // ---- as a preconditioner ------------------------------------------------------------------------
 
 kp_result kp_hair_factor(kp_deform *d, kp_env *env, const kp_deform_group *group,
-                         const kp_deform_stage *stage, bool *has_hair) {
+                         const kp_deform_stage *stage, bool keeps_matrix, bool *has_hair) {
   kp_hair_locks *k = &d->hair.locks[group->scheme];
   *has_hair = k->n > 0;
   if (k->n == 0) {
     return KP_OK;
   }
-  KP_TRY(make_vectors(k));
-  KP_TRY(assemble(d, env, k, stage, &k->matrix));
+  if (keeps_matrix) {
+    KP_TRY(make_matrix(k));
+  }
   hair_factor_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &hair_factor_kernel, &a);
-  bind_locks(&call, &a.locks, d, k);
-  KP_BIND(&call, &a, matrix, &k->matrix, KP_ACCESS_READ);
+  bind_system(&call, &a.system, d, env, k, stage, keeps_matrix ? &k->matrix : &k->band);
   KP_BIND(&call, &a, band, &k->band, KP_ACCESS_WRITE);
   return kp_call_rows(env->backend, &call, &k->runs, k->n);
 }

@@ -13,7 +13,10 @@
 #include "methods/deform/deform_tets_kernels.h"
 
 #define HAIR_LANES 16
-#define HAIR_BLOCK 9  // row by row
+#define HAIR_BLOCK 9   // row by row
+#define HAIR_SPRING 4  // rest length, stiffness where stretched and pressed, damping
+// of altitudes: rest lengths of all, squares of those of edges, stiffness, damping
+#define HAIR_AXIS (DEFORM_AXIS_REST + 2)
 #ifdef __CUDACC__
 #define HAIR_WIDE 1
 #define HAIR_FN KP_FN
@@ -28,19 +31,21 @@ typedef struct hair_locks {
   const int32_t *row;    // first row of a lock, and of the next
   const int32_t *block;  // its first block in the band
   const int32_t *width;  // blocks of a row: with the node itself, one before it, two ...
-  const uint8_t *lanes;  // hairs of it, the rest are copies
-  const uint8_t *same;   // they are built alike
+  const int32_t *spring_row, *axis_row;              // where the constants of its elements begin
+  const uint8_t *lanes;                              // hairs of it, the rest are copies
+  const uint8_t *same;                               // they are built alike
   const int32_t *start, *spring_start, *axis_start;  // of hairs
 } hair_locks;
 
 // Lanes of a lock, from the first of `n` that go together.
 typedef struct hair_lanes {
   int64_t rows, width;
-  int64_t hairs;          // the first of the lanes that are not repeated
-  int64_t item, band;     // where the vectors and blocks of the first row begin
-  int64_t springs, axes;  // how many
+  int64_t hairs;                   // the first of the lanes that are not repeated
+  int64_t item, band;              // where the vectors and blocks of the first row begin
+  int64_t springs, axes;           // how many
+  int64_t spring, axis;            // the first of the first hair, which tells how all are built
+  int64_t spring_item, axis_item;  // where their constants begin
   int64_t node[HAIR_WIDE], count[HAIR_WIDE];
-  int64_t spring[HAIR_WIDE], axis[HAIR_WIDE];  // the first
 } hair_lanes;
 
 HAIR_FN void hair_open(const hair_locks *k, int64_t lock, int64_t lane, int n, hair_lanes *out) {
@@ -55,11 +60,13 @@ HAIR_FN void hair_open(const hair_locks *k, int64_t lock, int64_t lane, int n, h
     int64_t h = hair[l];
     out->node[l] = k->start[h];
     out->count[l] = k->start[h + 1] - k->start[h];
-    out->spring[l] = k->spring_start[h];
-    out->axis[l] = k->axis_start[h];
   }
-  out->springs = k->spring_start[hair[0] + 1] - k->spring_start[hair[0]];
-  out->axes = k->axis_start[hair[0] + 1] - k->axis_start[hair[0]];
+  out->spring = k->spring_start[hair[0]];
+  out->springs = k->spring_start[hair[0] + 1] - out->spring;
+  out->spring_item = (int64_t)HAIR_LANES * HAIR_SPRING * k->spring_row[lock] + lane;
+  out->axis = k->axis_start[hair[0]];
+  out->axes = k->axis_start[hair[0] + 1] - out->axis;
+  out->axis_item = (int64_t)HAIR_LANES * HAIR_AXIS * k->axis_row[lock] + lane;
 }
 
 // Whether a run has all lanes, which then go together; a card takes one at a time.
@@ -79,16 +86,16 @@ HAIR_FN int64_t hair_item(const hair_lanes *r, int64_t i, int c) {
 // ---- the system ---------------------------------------------------------------------------------
 
 // a = M - h D and b = h F of all hairs of a run, at positions x and velocities v.
-typedef struct hair_assemble_args {
+typedef struct hair_system {
   kp_real h;         // s
   kp_real implicit;  // s, as of springs
   kp_real gx, gy, gz;
   hair_locks locks;
-  const int32_t *a, *b;  // springs
-  const kp_real *rest, *stiffness, *compression, *damping;
+  const int32_t *a, *b;   // springs
+  const kp_real *spring;  // their constants, HAIR_SPRING each
   int64_t n_axes;
   const int32_t *corner;  // axes, item k of m is [k n_axes + m]
-  const kp_real *axis_rest, *axis_stiffness, *axis_damping;
+  const kp_real *axis;    // their constants, HAIR_AXIS each
   const kp_real *mass, *slow;
   const kp_real *wx, *wy, *wz, *ex, *ey, *ez;  // wind, and accelerations of force fields
   const uint8_t *hold;
@@ -97,46 +104,56 @@ typedef struct hair_assemble_args {
   const kp_real *vx, *vy, *vz;
   double *place;   // of rows: positions from the root on, 3 per row
   kp_real *speed;  // velocities
-  kp_real *band;
+  kp_real *band;   // a
   kp_real *right;  // b
-} hair_assemble_args;
+} hair_system;
 
-// Positions and velocities to the lanes; mass, and what acts on nodes from outside.
-HAIR_FN void hair_begin(const hair_assemble_args *g, const hair_lanes *r, int n) {
-  for (int64_t i = 0; i < r->rows; ++i) {
-    int64_t diagonal = hair_block(r, i, 0);
-    for (int64_t k = 0; k < HAIR_BLOCK * r->width; ++k) {
+// Position and velocity of a node to its lane; mass, and what acts on it from outside.
+HAIR_FN void hair_begin_node(const hair_system *g, const hair_lanes *r, int l, int64_t i) {
+  int64_t x = hair_item(r, i, 0) + l, y = hair_item(r, i, 1) + l, z = hair_item(r, i, 2) + l;
+  // short hairs have rows of their own that do nothing
+  bool is_node = i < r->count[l];
+  int64_t at = r->node[l] + (is_node ? i : 0), root = r->node[l];
+  kp_real m = is_node ? g->mass[at] : (kp_real)1, s = is_node ? g->slow[at] : (kp_real)0;
+  kp_real h = is_node ? g->h : (kp_real)0;
+  g->place[x] = g->x[at] - g->x[root];
+  g->place[y] = g->y[at] - g->y[root];
+  g->place[z] = g->z[at] - g->z[root];
+  g->speed[x] = g->vx[at];
+  g->speed[y] = g->vy[at];
+  g->speed[z] = g->vz[at];
+  g->right[x] = h * (m * (g->gx + g->ex[at]) - s * (g->vx[at] - g->wx[at]));
+  g->right[y] = h * (m * (g->gy + g->ey[at]) - s * (g->vy[at] - g->wy[at]));
+  g->right[z] = h * (m * (g->gz + g->ez[at]) - s * (g->vz[at] - g->wz[at]));
+  kp_real *diagonal = g->band + hair_block(r, i, 0) + l;
+  diagonal[0] = m + h * s;
+  diagonal[4 * HAIR_LANES] = m + h * s;
+  diagonal[8 * HAIR_LANES] = m + h * s;
+}
+
+// A few rows at a time, so that what is read of a hair is used up while it lies in a cache.
+#define HAIR_ROWS 16
+
+HAIR_FN void hair_begin(const hair_system *g, const hair_lanes *r, int n) {
+  for (int64_t first = 0; first < r->rows; first += HAIR_ROWS) {
+    int64_t end = first + HAIR_ROWS < r->rows ? first + HAIR_ROWS : r->rows;
+    kp_real *band = g->band + hair_block(r, first, 0);
+    for (int64_t k = 0; k < HAIR_BLOCK * r->width * (end - first); ++k) {
       HAIR_EACH_LANE(l, n) {
-        g->band[diagonal + HAIR_LANES * k + l] = 0;
+        band[HAIR_LANES * k + l] = 0;
       }
     }
-    int64_t x = hair_item(r, i, 0), y = hair_item(r, i, 1), z = hair_item(r, i, 2);
     for (int l = 0; l < n; ++l) {
-      // short hairs have rows of their own that do nothing
-      bool is_node = i < r->count[l];
-      int64_t at = r->node[l] + (is_node ? i : 0), root = r->node[l];
-      kp_real m = is_node ? g->mass[at] : (kp_real)1, s = is_node ? g->slow[at] : (kp_real)0;
-      kp_real h = is_node ? g->h : (kp_real)0;
-      g->place[x + l] = g->x[at] - g->x[root];
-      g->place[y + l] = g->y[at] - g->y[root];
-      g->place[z + l] = g->z[at] - g->z[root];
-      g->speed[x + l] = g->vx[at];
-      g->speed[y + l] = g->vy[at];
-      g->speed[z + l] = g->vz[at];
-      g->right[x + l] = h * (m * (g->gx + g->ex[at]) - s * (g->vx[at] - g->wx[at]));
-      g->right[y + l] = h * (m * (g->gy + g->ey[at]) - s * (g->vy[at] - g->wy[at]));
-      g->right[z + l] = h * (m * (g->gz + g->ez[at]) - s * (g->vz[at] - g->wz[at]));
-      kp_real d = m + h * s;
-      g->band[diagonal + l] = d;
-      g->band[diagonal + 4 * HAIR_LANES + l] = d;
-      g->band[diagonal + 8 * HAIR_LANES + l] = d;
+      for (int64_t i = first; i < end; ++i) {
+        hair_begin_node(g, r, l, i);
+      }
     }
   }
 }
 
 // block(p, q) += c u v^T, p not before q.
-HAIR_FN void hair_couple(const hair_assemble_args *g, const hair_lanes *r, int n, int64_t p,
-                         int64_t q, const kp_real *u, const kp_real *v) {
+HAIR_FN void hair_couple(const hair_system *g, const hair_lanes *r, int n, int64_t p, int64_t q,
+                         const kp_real *u, const kp_real *v) {
   kp_real *block = g->band + hair_block(r, p, p - q);
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) {
@@ -150,7 +167,7 @@ HAIR_FN void hair_couple(const hair_assemble_args *g, const hair_lanes *r, int n
 }
 
 // b(p) += s u
-HAIR_FN void hair_push(const hair_assemble_args *g, const hair_lanes *r, int n, int64_t p,
+HAIR_FN void hair_push(const hair_system *g, const hair_lanes *r, int n, int64_t p,
                        const kp_real *s, const kp_real *u) {
   kp_real *to = g->right + hair_item(r, p, 0);
   for (int c = 0; c < 3; ++c) {
@@ -160,16 +177,11 @@ HAIR_FN void hair_push(const hair_assemble_args *g, const hair_lanes *r, int n, 
   }
 }
 
-HAIR_FN void hair_add_spring(const hair_assemble_args *g, const hair_lanes *r, int n, int64_t s) {
-  int64_t a = g->a[r->spring[0] + s] - r->node[0], b = g->b[r->spring[0] + s] - r->node[0];
-  kp_real rest[HAIR_WIDE], stretch[HAIR_WIDE], press[HAIR_WIDE], damping[HAIR_WIDE];
-  for (int l = 0; l < n; ++l) {
-    int64_t at = r->spring[l] + s;
-    rest[l] = g->rest[at];
-    stretch[l] = g->stiffness[at];
-    press[l] = g->compression[at];
-    damping[l] = g->damping[at];
-  }
+HAIR_FN void hair_add_spring(const hair_system *g, const hair_lanes *r, int n, int64_t s) {
+  int64_t a = g->a[r->spring + s] - r->node[0], b = g->b[r->spring + s] - r->node[0];
+  const kp_real *rest = g->spring + r->spring_item + HAIR_LANES * HAIR_SPRING * s;
+  const kp_real *stretch = rest + HAIR_LANES, *press = rest + 2 * HAIR_LANES;
+  const kp_real *damping = rest + 3 * HAIR_LANES;
   kp_real d[3 * HAIR_WIDE], scaled[3 * HAIR_WIDE], less[3 * HAIR_WIDE];
   kp_real pull[HAIR_WIDE], push[HAIR_WIDE];
   const double *xa = g->place + hair_item(r, a, 0), *xb = g->place + hair_item(r, b, 0);
@@ -202,12 +214,12 @@ HAIR_FN void hair_add_spring(const hair_assemble_args *g, const hair_lanes *r, i
   hair_couple(g, r, n, a > b ? a : b, a > b ? b : a, less, d);
 }
 
-HAIR_FN void hair_add_axis(const hair_assemble_args *g, const hair_lanes *r, int n, int64_t s) {
+HAIR_FN void hair_add_axis(const hair_system *g, const hair_lanes *r, int n, int64_t s) {
   int64_t node[4];
   const double *x[4];
   const kp_real *v[4];
   for (int c = 0; c < 4; ++c) {
-    node[c] = g->corner[c * g->n_axes + r->axis[0] + s] - r->node[0];
+    node[c] = g->corner[c * g->n_axes + r->axis + s] - r->node[0];
     x[c] = g->place + hair_item(r, node[c], 0);
     v[c] = g->speed + hair_item(r, node[c], 0);
   }
@@ -236,15 +248,16 @@ HAIR_FN void hair_add_axis(const hair_assemble_args *g, const hair_lanes *r, int
   }
   kp_real force[HAIR_WIDE], rate[HAIR_WIDE];
   for (int l = 0; l < n; ++l) {
-    int64_t m = r->axis[l] + s;
+    const kp_real *constants = g->axis + r->axis_item + HAIR_LANES * HAIR_AXIS * s + l;
+    const kp_real *edges = constants + HAIR_LANES * KP_ALTITUDES;
+    const kp_real *stiffness = edges + HAIR_LANES * KP_ALTITUDE_EDGES;
     kp_altitude_choice choice;
     choice.altitude.number = number[l];
     choice.n2 = n2[l];
     choice.a2 = a2[l];
     choice.b2 = b2[l];
-    const kp_real *edges = g->axis_rest + KP_ALTITUDES * g->n_axes + m;
-    double rest_a2 = (double)edges[kp_altitude_first_edge(number[l]) * g->n_axes];
-    double rest_b2 = (double)edges[kp_altitude_second_edge(number[l]) * g->n_axes];
+    double rest_a2 = (double)edges[HAIR_LANES * kp_altitude_first_edge(number[l])];
+    double rest_b2 = (double)edges[HAIR_LANES * kp_altitude_second_edge(number[l])];
     if (!kp_altitude_is_plain(&choice, rest_a2, rest_b2)) {
       kp_vec3 p[4];
       for (int c = 0; c < 4; ++c) {
@@ -260,10 +273,10 @@ HAIR_FN void hair_add_axis(const hair_assemble_args *g, const hair_lanes *r, int
       }
       length[l] = other.length;
     }
-    double k = number[l] >= 0 ? (double)g->axis_stiffness[m] : 0.0;
-    double rest = number[l] >= 0 ? (double)g->axis_rest[number[l] * g->n_axes + m] : 1.0;
+    double k = number[l] >= 0 ? (double)stiffness[0] : 0.0;
+    double rest = number[l] >= 0 ? (double)constants[HAIR_LANES * number[l]] : 1.0;
     force[l] = (kp_real)(k * (length[l] / rest - 1.0));
-    rate[l] = g->axis_damping[m] + g->implicit * (kp_real)(k / rest);
+    rate[l] = stiffness[HAIR_LANES] + g->implicit * (kp_real)(k / rest);
   }
   kp_real slope[4][3 * HAIR_WIDE], scaled[4][3 * HAIR_WIDE], pull[HAIR_WIDE];
   HAIR_EACH_LANE(l, n) {
@@ -294,7 +307,7 @@ HAIR_FN void hair_add_axis(const hair_assemble_args *g, const hair_lanes *r, int
 
 // P = F - n n^T, F nothing along the axes that are held, n the normal of a contact along which the
 // velocity is kept: the row and the column of node i are projected, its diagonal is m (1 - P).
-HAIR_FN void hair_hold(const hair_assemble_args *g, const hair_lanes *r, int n, int64_t i) {
+HAIR_FN void hair_hold(const hair_system *g, const hair_lanes *r, int n, int64_t i) {
   bool is_held = false;
   for (int l = 0; l < n; ++l) {
     int64_t at = r->node[l] + i;
@@ -359,7 +372,7 @@ HAIR_FN void hair_hold(const hair_assemble_args *g, const hair_lanes *r, int n, 
   }
 }
 
-HAIR_FN void hair_assemble_lanes(const hair_assemble_args *g, int64_t lock, int64_t lane, int n) {
+HAIR_FN void hair_assemble_lanes(const hair_system *g, int64_t lock, int64_t lane, int n) {
   hair_lanes r;
   hair_open(&g->locks, lock, lane, n, &r);
   hair_begin(g, &r, n);
@@ -374,15 +387,13 @@ HAIR_FN void hair_assemble_lanes(const hair_assemble_args *g, int64_t lock, int6
   }
 }
 
-// Lanes i0 ... i1 - 1 of lock j.
-KP_FN void hair_assemble(int64_t j, int64_t k, int64_t i0, int64_t i1,
-                         const hair_assemble_args *g) {
-  (void)k;
-  if (hair_is_whole(i0, i1) && g->locks.same[j]) {
-    hair_assemble_lanes(g, j, 0, HAIR_WIDE);
+// Lanes i0 ... i1 - 1 of a lock.
+KP_FN void hair_assemble(const hair_system *g, int64_t lock, int64_t i0, int64_t i1) {
+  if (hair_is_whole(i0, i1) && g->locks.same[lock]) {
+    hair_assemble_lanes(g, lock, 0, HAIR_WIDE);
   } else {
     for (int64_t l = i0; l < i1; ++l) {
-      hair_assemble_lanes(g, j, l, 1);
+      hair_assemble_lanes(g, lock, l, 1);
     }
   }
 }
@@ -521,29 +532,28 @@ HAIR_FN void hair_solve_lanes(const hair_lanes *r, const kp_real *band, kp_real 
 
 // ---- direct -------------------------------------------------------------------------------------
 
-// w = v + (M - h D)^-1 h F, from what assemble left.
+// w = v + (M - h D)^-1 h F. What a lock needs of its band lies in a cache from the first spring to
+// the last substitution.
 typedef struct hair_direct_args {
-  hair_locks locks;
-  const uint8_t *hold;
-  const kp_real *vx, *vy, *vz;
-  kp_real *band, *right;
+  hair_system system;
   kp_real *wx, *wy, *wz;  // may be v
 } hair_direct_args;
 
 HAIR_FN void hair_direct_lanes(const hair_direct_args *g, int64_t lock, int64_t lane, int n) {
+  const hair_system *s = &g->system;
   hair_lanes r;
-  hair_open(&g->locks, lock, lane, n, &r);
-  hair_factor_lanes(&r, g->band, n);
-  hair_solve_lanes(&r, g->band, g->right, n);
+  hair_open(&s->locks, lock, lane, n, &r);
+  hair_factor_lanes(&r, s->band, n);
+  hair_solve_lanes(&r, s->band, s->right, n);
   for (int64_t i = 0; i < r.rows; ++i) {
-    const kp_real *d = g->right + hair_item(&r, i, 0);
+    const kp_real *d = s->right + hair_item(&r, i, 0);
     for (int l = 0; l < r.hairs; ++l) {
       int64_t at = r.node[l] + i;
       if (i < r.count[l]) {
-        uint8_t hold = g->hold[at];
-        g->wx[at] = g->vx[at] + (hold & 1 ? 0 : d[l]);
-        g->wy[at] = g->vy[at] + (hold & 2 ? 0 : d[HAIR_LANES + l]);
-        g->wz[at] = g->vz[at] + (hold & 4 ? 0 : d[2 * HAIR_LANES + l]);
+        uint8_t hold = s->hold[at];
+        g->wx[at] = s->vx[at] + (hold & 1 ? 0 : d[l]);
+        g->wy[at] = s->vy[at] + (hold & 2 ? 0 : d[HAIR_LANES + l]);
+        g->wz[at] = s->vz[at] + (hold & 4 ? 0 : d[2 * HAIR_LANES + l]);
       }
     }
   }
@@ -551,6 +561,7 @@ HAIR_FN void hair_direct_lanes(const hair_direct_args *g, int64_t lock, int64_t 
 
 KP_FN void hair_direct(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_direct_args *g) {
   (void)k;
+  hair_assemble(&g->system, j, i0, i1);
   if (hair_is_whole(i0, i1)) {
     hair_direct_lanes(g, j, 0, HAIR_WIDE);
   } else {
@@ -562,19 +573,19 @@ KP_FN void hair_direct(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_
 
 // ---- as a preconditioner ------------------------------------------------------------------------
 
-// l of the matrix that assemble left, which stays.
+// l of the matrix, which stays where it has a place of its own.
 typedef struct hair_factor_args {
-  hair_locks locks;
-  const kp_real *matrix;
-  kp_real *band;
+  hair_system system;
+  kp_real *band;  // may be that of the system
 } hair_factor_args;
 
 HAIR_FN void hair_factor_some(const hair_factor_args *g, int64_t lock, int64_t lane, int n) {
+  const hair_system *s = &g->system;
   hair_lanes r;
-  hair_open(&g->locks, lock, lane, n, &r);
-  for (int64_t k = 0; k < HAIR_BLOCK * r.width * r.rows; ++k) {
+  hair_open(&s->locks, lock, lane, n, &r);
+  for (int64_t k = 0; g->band != s->band && k < HAIR_BLOCK * r.width * r.rows; ++k) {
     HAIR_EACH_LANE(l, n) {
-      g->band[r.band + HAIR_LANES * k + l] = g->matrix[r.band + HAIR_LANES * k + l];
+      g->band[r.band + HAIR_LANES * k + l] = s->band[r.band + HAIR_LANES * k + l];
     }
   }
   hair_factor_lanes(&r, g->band, n);
@@ -582,6 +593,7 @@ HAIR_FN void hair_factor_some(const hair_factor_args *g, int64_t lock, int64_t l
 
 KP_FN void hair_factor(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_factor_args *g) {
   (void)k;
+  hair_assemble(&g->system, j, i0, i1);
   if (hair_is_whole(i0, i1)) {
     hair_factor_some(g, j, 0, HAIR_WIDE);
   } else {
@@ -738,7 +750,6 @@ KP_FN void hair_jacobi(int64_t i, const hair_jacobi_args *g) {
 }
 
 #define HAIR_SOLVE_KERNELS(POINT, REDUCE, ROW, PAIR)                                               \
-  ROW(hair, assemble)                                                                              \
   ROW(hair, direct)                                                                                \
   ROW(hair, factor)                                                                                \
   ROW(hair, right)                                                                                 \

@@ -344,6 +344,69 @@ kp_result kp_hair_pull_bodies(kp_deform *d, kp_env *env, const kp_deform_group *
   return KP_OK;
 }
 
+static kp_result touch(kp_deform *d, kp_env *env, const kp_deform_group *group,
+                       const kp_hair_place *place, kp_buffer x[3], double h) {
+  kp_deform_springs *s = &d->springs;
+  kp_deform_axes *t = &d->tets.axes;
+  kp_hair_links *l = &d->hair.links;
+  kp_vec3 gravity = env->simulation.gravity;
+  int64_t n = group->nodes.n, first = group->nodes.first;
+  hair_touch_args a = { .first = place->hairs,
+                        .h = (kp_real)h,
+                        .implicit = (kp_real)kp_deform_look_ahead(d, group),
+                        .gx = (kp_real)gravity.x,
+                        .gy = (kp_real)gravity.y,
+                        .gz = (kp_real)gravity.z,
+                        .n_axes = t->n,
+                        .out = { .o = -first, .p = n - first, .q = 2 * n - first } };
+  kp_call call;
+  kp_call_init(&call, &hair_touch_kernel, &a);
+  KP_BIND(&call, &a, start, &d->hair.start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, spring_start, &d->hair.spring_start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, axis_start, &d->hair.axis_start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, contact, &d->bodies.contact, KP_ACCESS_READ);
+  KP_BIND(&call, &a, a, &s->a, KP_ACCESS_READ);
+  KP_BIND(&call, &a, b, &s->b, KP_ACCESS_READ);
+  KP_BIND(&call, &a, rest, &s->rest, KP_ACCESS_READ);
+  KP_BIND(&call, &a, stiffness, &s->stiffness, KP_ACCESS_READ);
+  KP_BIND(&call, &a, compression, &s->compression, KP_ACCESS_READ);
+  KP_BIND(&call, &a, damping, &s->damping, KP_ACCESS_READ);
+  KP_BIND(&call, &a, corner, &t->corner, KP_ACCESS_READ);
+  KP_BIND(&call, &a, kind, &t->kind, KP_ACCESS_READ);
+  KP_BIND(&call, &a, axis_rest, &t->rest, KP_ACCESS_READ);
+  KP_BIND(&call, &a, axis_stiffness, &t->stiffness, KP_ACCESS_READ);
+  KP_BIND(&call, &a, axis_damping, &t->damping, KP_ACCESS_READ);
+  KP_BIND(&call, &a, link_start, &l->start, KP_ACCESS_READ);
+  KP_BIND(&call, &a, link_refs, &l->refs, KP_ACCESS_READ);
+  KP_BIND(&call, &a, link_weight, &l->weight, KP_ACCESS_READ);
+  KP_BIND(&call, &a, link_pull, &l->pull, KP_ACCESS_READ);
+  KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
+  KP_BIND(&call, &a, slow, &d->slow, KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, w, &d->wind, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, e, d->extra, KP_ACCESS_READ);
+  KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
+  KP_BIND_VECTOR3(&call, &a, v, &d->moving, KP_ACCESS_READ);
+  KP_BIND(&call, &a, out.x, &d->right, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, out.y, &d->right, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, out.z, &d->right, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, place->n);
+}
+
+kp_result kp_hair_touch(kp_deform *d, kp_env *env, const kp_deform_group *group, kp_buffer x[3],
+                        double h) {
+  kp_buffer *v[3] = { &d->moving.c[0], &d->moving.c[1], &d->moving.c[2] };
+  KP_TRY(kp_hair_tensions(d, group, v, (deform_in){ 0 }, true));
+  for (size_t k = 0; k < d->hair.places.count; ++k) {
+    const kp_hair_place *place = &d->hair.places.data[k];
+    if (d->parts.data[place->part].scheme == group->scheme) {
+      KP_TRY(touch(d, env, group, place, x, h));
+    }
+  }
+  return KP_OK;
+}
+
 // Roots in the frame of their body, where the skin is at the end of the inner step.
 static kp_result bend_roots(kp_deform *d, kp_env *env, const kp_hair_place *place) {
   kp_deform_hair *h = &d->hair;
