@@ -58,6 +58,22 @@ KP_FN void kp_record_add(kp_record *to, kp_real w, const kp_real *from) {
   }
 }
 
+// to += w (from - less)
+KP_FN void kp_record_add_step(kp_record *to, kp_real w, const kp_real *from, const kp_real *less) {
+  for (int c = 0; c < KP_RECORD; ++c) {
+    to->of[c] += w * (from[c] - less[c]);
+  }
+}
+
+// Of x, y, z.
+KP_FN kp_real kp_record_dot(const kp_record *a, const kp_real *b) {
+  return a->of[0] * b[0] + a->of[1] * b[1] + a->of[2] * b[2];
+}
+
+KP_FN kp_real kp_record_get(const kp_record *r, int c) {
+  return r->of[c];
+}
+
 KP_FN void kp_record_store(kp_real *to, const kp_record *r) {
   for (int c = 0; c < KP_RECORD; ++c) {
     to[c] = r->of[c];
@@ -78,6 +94,19 @@ KP_FN kp_record kp_record_make(kp_real x, kp_real y, kp_real z) {
 
 KP_FN void kp_record_add(kp_record *to, kp_real w, const kp_real *from) {
   *to += w * (kp_record) * (const kp_record_at *)from;
+}
+
+KP_FN void kp_record_add_step(kp_record *to, kp_real w, const kp_real *from, const kp_real *less) {
+  *to += w * ((kp_record) * (const kp_record_at *)from - (kp_record) * (const kp_record_at *)less);
+}
+
+KP_FN kp_real kp_record_dot(const kp_record *a, const kp_real *b) {
+  kp_record all = *a * (kp_record) * (const kp_record_at *)b;
+  return all[0] + all[1] + all[2];
+}
+
+KP_FN kp_real kp_record_get(const kp_record *r, int c) {
+  return (*r)[c];
 }
 
 KP_FN void kp_record_store(kp_real *to, const kp_record *r) {

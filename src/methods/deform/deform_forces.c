@@ -345,9 +345,7 @@ static kp_result diagonal(const system_of *s) {
   KP_BIND(&call, &a, link_start, &l->start, KP_ACCESS_READ);
   KP_BIND(&call, &a, link_refs, &l->refs, KP_ACCESS_READ);
   KP_BIND(&call, &a, link_weight, &l->weight, KP_ACCESS_READ);
-  KP_BIND(&call, &a, lx, &l->dx, KP_ACCESS_READ);
-  KP_BIND(&call, &a, ly, &l->dy, KP_ACCESS_READ);
-  KP_BIND(&call, &a, lz, &l->dz, KP_ACCESS_READ);
+  KP_BIND(&call, &a, link_along, &l->along, KP_ACCESS_READ);
   KP_BIND(&call, &a, link_rate, &l->rate, KP_ACCESS_READ);
   KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
   KP_BIND(&call, &a, slow, &d->slow, KP_ACCESS_READ);

@@ -348,7 +348,7 @@ typedef struct deform_diagonal_args {
   const kp_real *dx, *dy, *dz, *rate, *side;
   const kp_real *qx, *qy, *qz;  // diagonal of -D of a tetrahedron at its corners, 4 tet + corner
   const int32_t *link_start, *link_refs;
-  const kp_real *link_weight, *lx, *ly, *lz, *link_rate;
+  const kp_real *link_weight, *link_along, *link_rate;  // `along` four per link
   const kp_real *mass, *slow, *drag, *nx, *ny, *nz;
   const uint8_t *hold;
   const kp_real *cx, *cy, *cz;  // contact normals
@@ -376,10 +376,11 @@ KP_FN void deform_diagonal(int64_t e, const deform_diagonal_args *g) {
   for (int32_t r = g->link_start[i]; r < g->link_start[i + 1]; ++r) {
     int32_t ref = g->link_refs[r];
     int32_t l = ref >> 2;
+    const kp_real *along = g->link_along + 4 * (int64_t)l;
     kp_real c = g->link_weight[ref] * g->link_weight[ref] * g->link_rate[l];
-    d[0] += c * g->lx[l] * g->lx[l];
-    d[1] += c * g->ly[l] * g->ly[l];
-    d[2] += c * g->lz[l] * g->lz[l];
+    d[0] += c * along[0] * along[0];
+    d[1] += c * along[1] * along[1];
+    d[2] += c * along[2] * along[2];
   }
   if (g->cx[i] != 0 || g->cy[i] != 0 || g->cz[i] != 0) {
     kp_real most = d[0] > d[1] ? d[0] : d[1];

@@ -44,8 +44,9 @@ typedef struct kp_hair_links {
   kp_buffer node, weight;  // 4 per link
   kp_buffer rest, stiffness, damping, longest, made;
   kp_buffer start, refs;  // links of a node: 4 link + corner
-  kp_buffer dx, dy, dz, force, rate;
-  kp_buffer pull;                 // 4 per link
+  kp_buffer force, rate;
+  kp_buffer along, pull;          // records, one per link
+  kp_buffer record;               // velocities of all nodes
   struct kp_link_search *search;  // scratch of the host
 } kp_hair_links;
 

@@ -2,6 +2,7 @@
 // touch stick (Selle 2008, sections 7.4.1 and 7.5.2).
 #pragma once
 
+#include "math/records.h"
 #include "methods/deform/deform_kernels.h"
 #include "methods/deform/hair_solve_kernels.h"
 
@@ -214,7 +215,8 @@ typedef struct hair_link_args {
   const kp_real *made;     // m: its length when it was made, at most rest
   const kp_pos *x, *y, *z;
   uint8_t *alive;
-  kp_real *dx, *dy, *dz, *force, *rate;
+  kp_real *along;  // records: from its second point to its first
+  kp_real *force, *rate;
 } hair_link_args;
 
 KP_FN void hair_link(int64_t e, const hair_link_args *g) {
@@ -240,39 +242,52 @@ KP_FN void hair_link(int64_t e, const hair_link_args *g) {
   g->alive[l] = g->alive[l] != 0 && length <= (double)g->longest[l] ? 1 : 0;
   kp_real k = g->alive[l] != 0 ? g->stiffness[l] : (kp_real)0;
   kp_real b = g->alive[l] != 0 ? g->damping[l] : (kp_real)0;
-  g->dx[l] = (kp_real)(d[0] * inverse);
-  g->dy[l] = (kp_real)(d[1] * inverse);
-  g->dz[l] = (kp_real)(d[2] * inverse);
+  kp_record along = kp_record_make((kp_real)(d[0] * inverse), (kp_real)(d[1] * inverse),
+                                   (kp_real)(d[2] * inverse));
+  kp_record_store(g->along + KP_RECORD * l, &along);
   k = strain == 0.0 ? (kp_real)0 : k;
   g->force[l] = (kp_real)((double)k * strain);
   g->rate[l] = b + g->implicit * k / g->rest[l];
+}
+
+// Velocities of nodes as records: links gather them from anywhere.
+typedef struct hair_record_args {
+  int64_t first;
+  deform_in v;
+  kp_real *record;
+} hair_record_args;
+
+KP_FN void hair_record(int64_t e, const hair_record_args *g) {
+  int64_t i = g->first + e;
+  kp_real *to = g->record + KP_RECORD * i;
+  to[0] = g->v.x[g->v.o + i];
+  to[1] = g->v.y[g->v.p + i];
+  to[2] = g->v.z[g->v.q + i];
+  to[3] = 0;
 }
 
 typedef struct hair_link_tension_args {
   int64_t first;
   kp_real elastic;  // 1: with the elastic part, 0: without
   const int32_t *node;
-  const kp_real *weight, *dx, *dy, *dz, *force, *rate;
-  deform_in v;
-  kp_real *pull;  // 4 link + axis: the force on its first point; the fourth is not used
+  const kp_real *weight, *along, *force, *rate;
+  const kp_real *record;  // velocities
+  kp_real *pull;          // records: the force on its first point
 } hair_link_tension_args;
 
 KP_FN void hair_link_tension(int64_t e, const hair_link_tension_args *g) {
   int64_t l = g->first + e;
-  kp_real speed = 0;
-  int64_t first = g->node[4 * l];
-  const kp_real *x = g->v.x + g->v.o, *y = g->v.y + g->v.p, *z = g->v.z + g->v.q;
+  const int32_t *node = g->node + 4 * l;
+  const kp_real *weight = g->weight + 4 * l, *along = g->along + KP_RECORD * l;
+  const kp_real *first = g->record + KP_RECORD * (int64_t)node[0];
   // weights add up to nothing: of nodes that move together little else than rounding would be left
+  kp_record apart = kp_record_make(0, 0, 0), pull = apart;
   for (int c = 1; c < 4; ++c) {
-    int64_t i = g->node[4 * l + c];
-    speed -= g->weight[4 * l + c] * ((x[i] - x[first]) * g->dx[l] + (y[i] - y[first]) * g->dy[l] +
-                                     (z[i] - z[first]) * g->dz[l]);
+    kp_record_add_step(&apart, -weight[c], g->record + KP_RECORD * (int64_t)node[c], first);
   }
-  // side by side, because nodes gather them from anywhere
-  kp_real tension = g->elastic * g->force[l] + g->rate[l] * speed;
-  g->pull[4 * l] = tension * g->dx[l];
-  g->pull[4 * l + 1] = tension * g->dy[l];
-  g->pull[4 * l + 2] = tension * g->dz[l];
+  kp_real tension = g->elastic * g->force[l] + g->rate[l] * kp_record_dot(&apart, along);
+  kp_record_add(&pull, tension, along);
+  kp_record_store(g->pull + KP_RECORD * l, &pull);
 }
 
 // y -= P h f, f what the links of a node do at the velocity their tensions were taken at: their
@@ -289,14 +304,12 @@ typedef struct hair_link_apply_args {
 
 KP_FN void hair_link_apply(int64_t e, const hair_link_apply_args *g) {
   int64_t i = g->first + e;
-  kp_real f[3] = { 0, 0, 0 };
+  kp_record sum = kp_record_make(0, 0, 0);
   for (int32_t r = g->start[i]; r < g->start[i + 1]; ++r) {
     int32_t ref = g->refs[r];
-    const kp_real *pull = g->pull + 4 * (int64_t)(ref >> 2);
-    f[0] += g->weight[ref] * pull[0];
-    f[1] += g->weight[ref] * pull[1];
-    f[2] += g->weight[ref] * pull[2];
+    kp_record_add(&sum, g->weight[ref], g->pull + KP_RECORD * (int64_t)(ref >> 2));
   }
+  kp_real f[3] = { kp_record_get(&sum, 0), kp_record_get(&sum, 1), kp_record_get(&sum, 2) };
   const kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
   deform_free(g->hold[i], n, f);
   g->y.x[g->y.o + i] -= g->h * f[0];
@@ -429,6 +442,7 @@ KP_FN void hair_touch(int64_t e, const hair_touch_args *g) {
   POINT(hair, limit)                                                                               \
   POINT(hair, pull)                                                                                \
   POINT(hair, link)                                                                                \
+  POINT(hair, record)                                                                              \
   POINT(hair, link_tension)                                                                        \
   POINT(hair, link_apply)                                                                          \
   POINT(hair, touch)                                                                               \

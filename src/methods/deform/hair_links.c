@@ -9,7 +9,8 @@
 #include "methods/deform/deform.h"
 #include "par/parallel.h"
 
-extern const kp_kernel hair_link_kernel, hair_link_tension_kernel, hair_link_apply_kernel;
+extern const kp_kernel hair_link_kernel, hair_record_kernel, hair_link_tension_kernel,
+    hair_link_apply_kernel;
 
 #define CHUNK 1024          // segments per list of candidates
 #define REBUILD_GROWTH 1.5  // of the tree's boxes against those it was built with
@@ -97,8 +98,8 @@ static kp_result make_space(kp_hair_links *l, kp_env *env) {
 static void each_buffer(kp_hair_links *l, void (*each)(kp_buffer *, kp_backend *),
                         kp_backend *backend) {
   kp_buffer *all[] = { &l->node,    &l->weight, &l->rest,  &l->stiffness, &l->damping,
-                       &l->longest, &l->made,   &l->start, &l->refs,      &l->dx,
-                       &l->dy,      &l->dz,     &l->force, &l->rate,      &l->pull };
+                       &l->longest, &l->made,   &l->start, &l->refs,      &l->along,
+                       &l->record,  &l->force,  &l->rate,  &l->pull };
   for (size_t b = 0; b < sizeof all / sizeof all[0]; ++b) {
     each(all[b], backend);
   }
@@ -125,6 +126,9 @@ static kp_result make_search(kp_deform *d, kp_env *env) {
   l->n_segments = (int64_t)n;
   s->n_chunks = ((int64_t)n + CHUNK - 1) / CHUNK;
   KP_TRY(kp_array_resize(&s->count, n));
+  void *unused;
+  KP_TRY(room(&l->record, KP_TYPE_REAL, KP_RECORD * d->set->space->n, &unused));
+  memset(unused, 0, l->record.used);
   s->boxes = kp_alloc(n * sizeof *s->boxes, KP_MEMORY_WORLD);
   s->found = kp_alloc_zero((size_t)s->n_chunks * sizeof *s->found, KP_MEMORY_WORLD);
   return s->boxes != NULL && s->found != NULL ? make_space(l, env) : KP_ERROR_MEMORY;
@@ -445,10 +449,10 @@ static kp_result fill_links(kp_deform *d) {
     longest[k] = (kp_real)model->stiction_break;
     made[k] = (kp_real)fmin(one->length, model->stiction_distance);
   }
-  kp_buffer *scratch[] = { &l->dx, &l->dy, &l->dz, &l->force, &l->rate, &l->pull };
-  for (size_t b = 0; b < sizeof scratch / sizeof scratch[0]; ++b) {
+  kp_buffer *scratch[] = { &l->force, &l->rate, &l->along, &l->pull };
+  for (int b = 0; b < 4; ++b) {
     void *unused;
-    KP_TRY(kp_buffer_room(scratch[b], KP_TYPE_REAL, scratch[b] == &l->pull ? 4 * n : n, &unused));
+    KP_TRY(kp_buffer_room(scratch[b], KP_TYPE_REAL, b < 2 ? n : KP_RECORD * n, &unused));
     memset(unused, 0, scratch[b]->used);
   }
   return KP_OK;
@@ -559,12 +563,22 @@ kp_result kp_hair_evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer
   KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
   KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
   KP_BIND(&call, &a, alive, &l->alive->buffers[0], KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, dx, &l->dx, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, dy, &l->dy, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, dz, &l->dz, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, along, &l->along, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, force, &l->force, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, rate, &l->rate, KP_ACCESS_WRITE);
   return kp_call_run(d->set->space->backend, &call, range.n);
+}
+
+static kp_result record(kp_deform *d, const kp_deform_group *group, kp_buffer *const v[3],
+                        deform_in view) {
+  hair_record_args a = { .first = group->nodes.first, .v = view };
+  kp_call call;
+  kp_call_init(&call, &hair_record_kernel, &a);
+  KP_BIND(&call, &a, v.x, v[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, v.y, v[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, v.z, v[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, record, &d->hair.links.record, KP_ACCESS_WRITE);
+  return kp_call_run(d->set->space->backend, &call, group->nodes.n);
 }
 
 kp_result kp_hair_tensions(kp_deform *d, const kp_deform_group *group, kp_buffer *const v[3],
@@ -574,21 +588,16 @@ kp_result kp_hair_tensions(kp_deform *d, const kp_deform_group *group, kp_buffer
   if (range.n == 0) {
     return KP_OK;
   }
-  hair_link_tension_args a = { .first = range.first,
-                               .elastic = elastic ? (kp_real)1 : (kp_real)0,
-                               .v = view };
+  KP_TRY(record(d, group, v, view));
+  hair_link_tension_args a = { .first = range.first, .elastic = elastic ? (kp_real)1 : (kp_real)0 };
   kp_call call;
   kp_call_init(&call, &hair_link_tension_kernel, &a);
   KP_BIND(&call, &a, node, &l->node, KP_ACCESS_READ);
   KP_BIND(&call, &a, weight, &l->weight, KP_ACCESS_READ);
-  KP_BIND(&call, &a, dx, &l->dx, KP_ACCESS_READ);
-  KP_BIND(&call, &a, dy, &l->dy, KP_ACCESS_READ);
-  KP_BIND(&call, &a, dz, &l->dz, KP_ACCESS_READ);
+  KP_BIND(&call, &a, along, &l->along, KP_ACCESS_READ);
   KP_BIND(&call, &a, force, &l->force, KP_ACCESS_READ);
   KP_BIND(&call, &a, rate, &l->rate, KP_ACCESS_READ);
-  KP_BIND(&call, &a, v.x, v[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, v.y, v[1], KP_ACCESS_READ);
-  KP_BIND(&call, &a, v.z, v[2], KP_ACCESS_READ);
+  KP_BIND(&call, &a, record, &l->record, KP_ACCESS_READ);
   KP_BIND(&call, &a, pull, &l->pull, KP_ACCESS_WRITE);
   return kp_call_run(d->set->space->backend, &call, range.n);
 }
