@@ -291,19 +291,6 @@ static kp_result update_runs(solve *s) {
   return kp_call_rows(pcg->backend, &call, s->def->runs.list, s->def->runs.n);
 }
 
-static kp_result step(solve *s) {
-  KP_TRY(has_runs(s) ? update_runs(s) : update(s));
-  s->is_first = false;
-  if (s->is_stale) {
-    KP_TRY(evaluate_residual(s));
-    s->is_stale = false;
-  }
-  if (s->def->looks_early) {
-    KP_TRY(measure_residual(s));
-  }
-  return is_small(s) ? KP_OK : precondition(s);
-}
-
 static kp_result sum_items(solve *s, double v[4]) {
   kp_pcg *pcg = s->pcg;
   vector_cg_sums_args a = { .first = s->def->first };
@@ -321,15 +308,30 @@ static bool is_short(const solve *s) {
   return s->def->null_vector == NULL && s->def->n <= SHORT;
 }
 
-static kp_result sum_packed(solve *s, double v[3]) {
+static kp_result sum_packed(solve *s, kp_buffer *u, kp_buffer *w, double v[3]) {
   kp_pcg *pcg = s->pcg;
   vector_cg_sums_packed_args a = { .first = s->def->first, .n = s->def->n };
   kp_call call;
   kp_call_init(&call, &vector_cg_sums_packed_kernel, &a);
   KP_BIND(&call, &a, r, &pcg->r, KP_ACCESS_READ);
-  KP_BIND(&call, &a, u, &pcg->u, KP_ACCESS_READ);
-  KP_BIND(&call, &a, w, &pcg->w, KP_ACCESS_READ);
+  KP_BIND(&call, &a, u, u, KP_ACCESS_READ);
+  KP_BIND(&call, &a, w, w, KP_ACCESS_READ);
   return kp_call_reduce(pcg->backend, &call, (s->def->n + VECTOR_PACK - 1) / VECTOR_PACK, v);
+}
+
+static kp_result step(solve *s) {
+  KP_TRY(has_runs(s) ? update_runs(s) : update(s));
+  s->is_first = false;
+  if (s->is_stale) {
+    KP_TRY(evaluate_residual(s));
+    s->is_stale = false;
+  }
+  if (s->def->looks_early) {
+    double v[3];
+    KP_TRY(sum_packed(s, &s->pcg->r, &s->pcg->r, v));
+    s->rr = v[2];
+  }
+  return is_small(s) ? KP_OK : precondition(s);
 }
 
 // w = A u, where u = M r.
@@ -338,8 +340,7 @@ static kp_result apply_to_preconditioned(solve *s) {
   if (s->def->add_rest == NULL) {
     return apply(s, &pcg->u, &pcg->w);
   }
-  KP_TRY(kp_buffer_copy(&pcg->w, &pcg->r));
-  return s->def->add_rest(s->def->apply_self, &pcg->u, &pcg->w);
+  return s->def->add_rest(s->def->apply_self, &pcg->r, &pcg->u, &pcg->w);
 }
 
 // w = A u and the sums of the iteration: the one look of the host. delta = u.Au.
@@ -350,7 +351,7 @@ static kp_result look(solve *s, double *gamma, double *delta) {
   if (has_runs(s)) {
     KP_TRY(sum_runs(s, &pcg->u, &pcg->w, v));
   } else {
-    KP_TRY(is_short(s) ? sum_packed(s, v) : sum_items(s, v));
+    KP_TRY(is_short(s) ? sum_packed(s, &pcg->u, &pcg->w, v) : sum_items(s, v));
   }
   *gamma = v[0];
   *delta = v[1];
@@ -457,6 +458,7 @@ kp_result kp_pcg_solve(kp_pcg *pcg, const kp_pcg_def *def, kp_buffer *b, kp_buff
   KP_ASSERT(def->apply != NULL && def->tolerance > 0.0);
   KP_ASSERT(def->null_vector == NULL || length_of(def) == def->n);
   KP_ASSERT(!def->fits_guess || def->residual == NULL);
+  KP_ASSERT(!def->looks_early || (def->null_vector == NULL && def->runs.list == NULL));
   KP_ASSERT(def->runs.list == NULL || (def->precondition != NULL && def->residual != NULL &&
                                        def->null_vector == NULL && !def->is_correction));
   solve s = { .pcg = pcg, .def = def, .b = b, .x = x, .fits = def->fits_guess };

@@ -31,6 +31,9 @@
 // y = A x for vectors of the length of the system; y is not x.
 typedef kp_result (*kp_linear_fn)(void *self, kp_buffer *x, kp_buffer *y);
 
+// w = r + R u; w is neither of them.
+typedef kp_result (*kp_rest_fn)(void *self, kp_buffer *r, kp_buffer *u, kp_buffer *w);
+
 // r = b - A x.
 typedef kp_result (*kp_residual_fn)(void *self, kp_buffer *b, kp_buffer *x, kp_buffer *r);
 
@@ -52,9 +55,10 @@ typedef struct kp_pcg_def {
   kp_residual_fn residual;    // of apply_self, where it knows a better way; NULL: b - apply(x)
   kp_linear_fn precondition;  // M; NULL: the diagonal below
   void *precondition_self;
-  // What A has beyond the inverse of the preconditioner, of apply_self: y += (A - M^-1) x. With it
-  // w = A u = r + (A - M^-1) u needs no product with all of A. NULL: it is not known.
-  kp_linear_fn add_rest;
+  // What A has beyond the inverse of the preconditioner, of apply_self: w = r + (A - M^-1) u, which
+  // is A u without a product with all of A, because u = M r is what M gave last. NULL: it is not
+  // known.
+  kp_rest_fn add_rest;
   kp_buffer *inverse_diagonal;  // M as a diagonal (Jacobi); NULL: M = 1
   kp_buffer *null_vector;       // A null_vector = 0; NULL: A is definite
   double tolerance;             // of |b - A x| over |b|, Euclidean

@@ -36,17 +36,18 @@ static kp_result apply_dense(void *self, kp_buffer *x, kp_buffer *y) {
   return KP_OK;
 }
 
-// y += (A - D) x, D the diagonal: what A has beyond the inverse of Jacobi's preconditioner.
-static kp_result add_off_diagonal(void *self, kp_buffer *x, kp_buffer *y) {
+// w = r + (A - D) u, D the diagonal: what A has beyond the inverse of Jacobi's preconditioner.
+static kp_result add_off_diagonal(void *self, kp_buffer *r, kp_buffer *u, kp_buffer *w) {
   const dense *m = self;
-  const kp_real *in = kp_buffer_host(x, KP_ACCESS_READ);
-  kp_real *out = kp_buffer_host(y, KP_ACCESS_WRITE);
+  const kp_real *before = kp_buffer_host(r, KP_ACCESS_READ);
+  const kp_real *in = kp_buffer_host(u, KP_ACCESS_READ);
+  kp_real *out = kp_buffer_host(w, KP_ACCESS_OVERWRITE);
   for (int i = 0; i < m->n; ++i) {
     double sum = 0.0;
     for (int j = 0; j < m->n; ++j) {
       sum += i == j ? 0.0 : m->a[i * m->n + j] * (double)in[j];
     }
-    out[i] += (kp_real)sum;
+    out[i] = before[i] + (kp_real)sum;
   }
   return KP_OK;
 }

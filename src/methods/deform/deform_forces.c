@@ -272,7 +272,7 @@ static kp_result apply(void *self, kp_buffer *x, kp_buffer *y) {
   KP_BIND(&call, &a, y.z, y, KP_ACCESS_WRITE);
   KP_TRY(kp_call_rows(s->env->backend, &call, &d->springs.segments[s->group->scheme],
                       s->group->n_segments));
-  return kp_hair_apply(d, s->group, s->h, x, y);
+  return kp_hair_apply(d, s->group, s->h, x, y, y);
 }
 
 // q of the rows, from the directions and coefficients of the springs.
@@ -390,9 +390,9 @@ static kp_result apply_band(void *self, kp_buffer *x, kp_buffer *y) {
   return kp_hair_product(s->deform, s->group, s->h, x, y);
 }
 
-static kp_result add_links(void *self, kp_buffer *x, kp_buffer *y) {
+static kp_result add_links(void *self, kp_buffer *r, kp_buffer *u, kp_buffer *w) {
   const system_of *s = self;
-  return kp_hair_apply(s->deform, s->group, s->h, x, y);
+  return kp_hair_apply(s->deform, s->group, s->h, u, r, w);
 }
 
 // By conjugate gradients with the diagonal, or with hairs solved one by one.

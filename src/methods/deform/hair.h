@@ -171,9 +171,9 @@ KP_NODISCARD kp_result kp_hair_tensions(struct kp_deform *deform,
                                         const struct kp_deform_group *group, kp_buffer *const v[3],
                                         deform_in view, bool elastic);
 
-// y += what the links of a group add to M - h D times x; vectors of the solver.
+// y = r + what the links of a group add to M - h D times x; vectors of the solver, y may be r.
 KP_NODISCARD kp_result kp_hair_apply(struct kp_deform *deform, const struct kp_deform_group *group,
-                                     double h, kp_buffer *x, kp_buffer *y);
+                                     double h, kp_buffer *x, kp_buffer *r, kp_buffer *y);
 
 // b += P h F of the links of a group at the velocities of a stage, after evaluate.
 KP_NODISCARD kp_result kp_hair_pull_links(struct kp_deform *deform,

@@ -290,7 +290,7 @@ KP_FN void hair_link_tension(int64_t e, const hair_link_tension_args *g) {
   kp_record_store(g->pull + KP_RECORD * l, &pull);
 }
 
-// y -= P h f, f what the links of a node do at the velocity their tensions were taken at: their
+// y = r - P h f, f what the links of a node do at the velocity their tensions were taken at: their
 // part of the matrix of an implicit step.
 typedef struct hair_link_apply_args {
   int64_t first;  // node
@@ -299,7 +299,8 @@ typedef struct hair_link_apply_args {
   const kp_real *weight, *pull;
   const uint8_t *hold;
   const kp_real *cx, *cy, *cz;  // contact normals
-  deform_out y;
+  deform_in r;
+  deform_out y;  // may be r
 } hair_link_apply_args;
 
 KP_FN void hair_link_apply(int64_t e, const hair_link_apply_args *g) {
@@ -312,9 +313,9 @@ KP_FN void hair_link_apply(int64_t e, const hair_link_apply_args *g) {
   kp_real f[3] = { kp_record_get(&sum, 0), kp_record_get(&sum, 1), kp_record_get(&sum, 2) };
   const kp_real n[3] = { g->cx[i], g->cy[i], g->cz[i] };
   deform_free(g->hold[i], n, f);
-  g->y.x[g->y.o + i] -= g->h * f[0];
-  g->y.y[g->y.p + i] -= g->h * f[1];
-  g->y.z[g->y.q + i] -= g->h * f[2];
+  g->y.x[g->y.o + i] = g->r.x[g->r.o + i] - g->h * f[0];
+  g->y.y[g->y.p + i] = g->r.y[g->r.p + i] - g->h * f[1];
+  g->y.z[g->y.q + i] = g->r.z[g->r.q + i] - g->h * f[2];
 }
 
 // ---- hairs that touch bodies

@@ -602,12 +602,14 @@ kp_result kp_hair_tensions(kp_deform *d, const kp_deform_group *group, kp_buffer
   return kp_call_run(d->set->space->backend, &call, range.n);
 }
 
-// y -= P h f, f what links pull with.
-static kp_result add_links(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *y) {
+// y = r - P h f, f what links pull with; y may be r.
+static kp_result add_links(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *r,
+                           kp_buffer *y) {
   kp_hair_links *l = &d->hair.links;
   int64_t n = group->nodes.n, first = group->nodes.first;
   hair_link_apply_args a = { .first = first,
                              .h = (kp_real)h,
+                             .r = { .o = -first, .p = n - first, .q = 2 * n - first },
                              .y = { .o = -first, .p = n - first, .q = 2 * n - first } };
   kp_call call;
   kp_call_init(&call, &hair_link_apply_kernel, &a);
@@ -617,6 +619,9 @@ static kp_result add_links(kp_deform *d, const kp_deform_group *group, double h,
   KP_BIND(&call, &a, pull, &l->pull, KP_ACCESS_READ);
   KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
   KP_BIND_VECTOR3(&call, &a, c, &d->normal, KP_ACCESS_READ);
+  KP_BIND(&call, &a, r.x, r, KP_ACCESS_READ);
+  KP_BIND(&call, &a, r.y, r, KP_ACCESS_READ);
+  KP_BIND(&call, &a, r.z, r, KP_ACCESS_READ);
   KP_BIND(&call, &a, y.x, y, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y.y, y, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y.z, y, KP_ACCESS_WRITE);
@@ -624,15 +629,15 @@ static kp_result add_links(kp_deform *d, const kp_deform_group *group, double h,
 }
 
 kp_result kp_hair_apply(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *x,
-                        kp_buffer *y) {
+                        kp_buffer *r, kp_buffer *y) {
   if (kp_hair_links_of(d, group).n == 0) {
-    return KP_OK;
+    return r == y ? KP_OK : kp_buffer_copy(y, r);
   }
   int64_t n = group->nodes.n, first = group->nodes.first;
   kp_buffer *vector[3] = { x, x, x };
   deform_in view = { .o = -first, .p = n - first, .q = 2 * n - first };
   KP_TRY(kp_hair_tensions(d, group, vector, view, false));
-  return add_links(d, group, h, y);
+  return add_links(d, group, h, r, y);
 }
 
 kp_result kp_hair_pull_links(kp_deform *d, const kp_deform_group *group,
@@ -642,7 +647,7 @@ kp_result kp_hair_pull_links(kp_deform *d, const kp_deform_group *group,
   }
   kp_buffer *v[3] = { &stage->v[0], &stage->v[1], &stage->v[2] };
   KP_TRY(kp_hair_tensions(d, group, v, (deform_in){ 0 }, true));
-  return add_links(d, group, -stage->h, b);
+  return add_links(d, group, -stage->h, b, b);
 }
 
 bool kp_hair_is_linked(const kp_deform *d, kp_index segment, kp_index other) {

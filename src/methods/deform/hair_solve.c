@@ -489,7 +489,7 @@ kp_result kp_hair_product(kp_deform *d, const kp_deform_group *group, double h, 
   KP_BIND(&call, &a, y.y, y, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, y.z, y, KP_ACCESS_WRITE);
   KP_TRY(kp_call_rows(d->set->space->backend, &call, &k->runs, k->n));
-  return kp_hair_apply(d, group, h, x, y);
+  return kp_hair_apply(d, group, h, x, y, y);
 }
 
 static kp_result solve_hairs(kp_deform *d, const kp_deform_group *group, kp_buffer *r,
