@@ -237,10 +237,9 @@ static kp_result solve_hairs(kp_world *world, kp_deform *d) {
                               .h = 1e-3,
                               .implicit = 1e-3 };
     if (d->hair.locks[group->scheme].n > 0) {
-      bool has_hair;
       KP_TRY(kp_hair_solve(d, &world->env, group, &stage));
-      KP_TRY(kp_hair_factor(d, &world->env, group, &stage, true, &has_hair));
-      KP_TRY(kp_hair_impulse(d, &world->env, group, &stage));
+      KP_TRY(kp_hair_begin(d, &world->env, group, &stage, &d->change));
+      KP_TRY(kp_hair_begin(d, &world->env, group, &stage, NULL));
       KP_TRY(kp_hair_product(d, group, stage.h, &d->right, &d->change));
     }
   }

@@ -30,6 +30,7 @@ typedef struct solve {
   double rr_true;      // r.r when the residual was last evaluated
   bool is_stale;       // it has fallen far since
   bool fits;           // the guess is yet to be scaled
+  bool has_first;      // u is M r of the first residual
 } solve;
 
 kp_pcg_def kp_default_pcg_def(void) {
@@ -395,7 +396,8 @@ static kp_result iterate(solve *s) {
   double delta;
   s->is_first = true;
   s->beta = 0.0;
-  KP_TRY(precondition(s));
+  KP_TRY(s->has_first ? KP_OK : precondition(s));
+  s->has_first = false;
   KP_TRY(look(s, &s->gamma, &delta));
   if (!(s->gamma > 0.0)) {
     return not_definite(s, "preconditioner", s->gamma);
@@ -439,9 +441,18 @@ static kp_result project_answer(solve *s) {
   return kp_vector_axpy(s->def->n, -along / s->null2, s->def->null_vector, s->x);
 }
 
+// u = M b, which x holds; that may be the beginning of a longer array.
+static kp_result take_first(solve *s) {
+  void *from, *to;
+  KP_TRY(kp_buffer_get(s->x, KP_SIDE_DEVICE, KP_ACCESS_READ, &from));
+  KP_TRY(kp_buffer_get(&s->pcg->u, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &to));
+  return kp_copy(s->pcg->backend, to, from, (size_t)length_of(s->def) * sizeof(kp_real));
+}
+
 // From zero to what the recursion calls done.
 static kp_result correct(solve *s) {
   kp_pcg_report *report = &s->pcg->report;
+  KP_TRY(s->has_first ? take_first(s) : KP_OK);
   KP_TRY(kp_vector_fill(length_of(s->def), 0.0, s->x));
   KP_TRY(subtract(s, s->b, NULL));
   KP_TRY(measure_residual(s));
@@ -461,7 +472,10 @@ kp_result kp_pcg_solve(kp_pcg *pcg, const kp_pcg_def *def, kp_buffer *b, kp_buff
   KP_ASSERT(!def->looks_early || (def->null_vector == NULL && def->runs.list == NULL));
   KP_ASSERT(def->runs.list == NULL || (def->precondition != NULL && def->residual != NULL &&
                                        def->null_vector == NULL && !def->is_correction));
-  solve s = { .pcg = pcg, .def = def, .b = b, .x = x, .fits = def->fits_guess };
+  KP_ASSERT(!def->has_first || (def->is_correction && def->precondition != NULL));
+  solve s = {
+    .pcg = pcg, .def = def, .b = b, .x = x, .fits = def->fits_guess, .has_first = def->has_first
+  };
   pcg->report = (kp_pcg_report){ 0 };
   KP_TRY(make_room(pcg, def));
   pcg->report.right = def->right;

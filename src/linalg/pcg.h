@@ -65,6 +65,7 @@ typedef struct kp_pcg_def {
   double right;                 // |b| where the caller knows it; 0: to be measured
   bool fits_guess;              // the first guess is scaled to the best of its line, see above
   bool is_correction;           // x starts at zero, and the caller checks the residual himself
+  bool has_first;               // of a correction: x holds M b when the solve begins
   bool looks_early;             // at r.r before M is applied, by a pass of its own: the last M r,
                                 // which nobody asks for, costs more where M is slow
   int max_iterations;

@@ -411,6 +411,7 @@ static kp_result solve_plainly(system_of *s, bool has_hair) {
   }
   // what is known of bands by their decomposition alone cannot be multiplied by them: no guess
   how.is_correction = s->is_exact;
+  how.has_first = s->is_exact;
   how.looks_early = s->is_exact;
   how.fits_guess = !s->is_exact;
   how.tolerance = d->def.tolerance;
@@ -463,17 +464,16 @@ static kp_result solve_elements(system_of *s, const kp_deform_stage *stage) {
   }
   bool has_hair;
   KP_TRY(diagonal(s));
-  KP_TRY(kp_hair_factor(d, s->env, s->group, stage, false, &has_hair));
+  KP_TRY(kp_hair_factor(d, s->env, s->group, stage, &has_hair));
   return solve_plainly(s, has_hair);
 }
 
 // The same of hairs and their links.
 static kp_result solve_bands(system_of *s, const kp_deform_stage *stage) {
-  bool has_hair;
-  KP_TRY(kp_hair_factor(s->deform, s->env, s->group, stage, !s->is_exact, &has_hair));
-  KP_TRY(kp_hair_impulse(s->deform, s->env, s->group, stage));
+  kp_deform *d = s->deform;
+  KP_TRY(kp_hair_begin(d, s->env, s->group, stage, s->is_exact ? &d->change : NULL));
   KP_TRY(s->is_exact ? KP_OK : guess(s, stage->which));
-  return solve_plainly(s, has_hair);
+  return solve_plainly(s, true);
 }
 
 kp_result kp_deform_solve(kp_deform *d, kp_env *env, const kp_deform_group *group,

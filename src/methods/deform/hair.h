@@ -134,16 +134,16 @@ KP_NODISCARD kp_result kp_hair_solve(struct kp_deform *deform, kp_env *env,
                                      const struct kp_deform_stage *stage);
 
 // Factor the matrix M - h D of the hairs of a group; and apply its inverse, which is the
-// preconditioner of the group's system. Other nodes of the group have their diagonal. A matrix that
-// is not kept saves half of the memory, and products with it are none.
+// preconditioner of the group's system. Other nodes of the group have their diagonal.
 KP_NODISCARD kp_result kp_hair_factor(struct kp_deform *deform, kp_env *env,
                                       const struct kp_deform_group *group,
-                                      const struct kp_deform_stage *stage, bool keeps_matrix,
-                                      bool *has_hair);
-// After it, of a banded group: right = h F; y = (M - h D) x, where the matrix is kept.
-KP_NODISCARD kp_result kp_hair_impulse(struct kp_deform *deform, kp_env *env,
-                                       const struct kp_deform_group *group,
-                                       const struct kp_deform_stage *stage);
+                                      const struct kp_deform_stage *stage, bool *has_hair);
+// The same of a banded group, with its right side: right = h F. Either `u` becomes what the inverse
+// makes of that, while all of it lies in a cache, or u is NULL and the matrix is kept: then
+// y = (M - h D) x.
+KP_NODISCARD kp_result kp_hair_begin(struct kp_deform *deform, kp_env *env,
+                                     const struct kp_deform_group *group,
+                                     const struct kp_deform_stage *stage, kp_buffer *u);
 KP_NODISCARD kp_result kp_hair_product(struct kp_deform *deform,
                                        const struct kp_deform_group *group, double h, kp_buffer *x,
                                        kp_buffer *y);

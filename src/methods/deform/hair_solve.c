@@ -6,8 +6,8 @@
 
 #include "methods/deform/deform.h"
 
-extern const kp_kernel hair_direct_kernel, hair_factor_kernel, hair_right_kernel,
-    hair_product_kernel, hair_precondition_kernel, hair_jacobi_kernel;
+extern const kp_kernel hair_direct_kernel, hair_factor_kernel, hair_product_kernel,
+    hair_precondition_kernel, hair_jacobi_kernel;
 
 // ---- locks --------------------------------------------------------------------------------------
 
@@ -436,38 +436,41 @@ kp_result kp_hair_solve(kp_deform *d, kp_env *env, const kp_deform_group *group,
 
 // ---- as a preconditioner ------------------------------------------------------------------------
 
-kp_result kp_hair_factor(kp_deform *d, kp_env *env, const kp_deform_group *group,
-                         const kp_deform_stage *stage, bool keeps_matrix, bool *has_hair) {
+static kp_result factor(kp_deform *d, kp_env *env, const kp_deform_group *group,
+                        const kp_deform_stage *stage, kp_buffer *matrix, kp_buffer *b,
+                        kp_buffer *u) {
   kp_hair_locks *k = &d->hair.locks[group->scheme];
-  *has_hair = k->n > 0;
-  if (k->n == 0) {
-    return KP_OK;
-  }
-  if (keeps_matrix) {
-    KP_TRY(make_matrix(k));
-  }
-  hair_factor_args a = { 0 };
+  int64_t n = group->nodes.n, first = group->nodes.first;
+  hair_factor_args a = { .b = { .o = -first, .p = n - first, .q = 2 * n - first },
+                         .u = { .o = -first, .p = n - first, .q = 2 * n - first } };
   kp_call call;
   kp_call_init(&call, &hair_factor_kernel, &a);
-  bind_system(&call, &a.system, d, env, k, stage, keeps_matrix ? &k->matrix : &k->band);
+  bind_system(&call, &a.system, d, env, k, stage, matrix);
   KP_BIND(&call, &a, band, &k->band, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, lanes, &k->lanes, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, b.x, b, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, b.y, b, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, b.z, b, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, u.x, u, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, u.y, u, KP_ACCESS_WRITE);
+  KP_BIND(&call, &a, u.z, u, KP_ACCESS_WRITE);
   return kp_call_rows(env->backend, &call, &k->runs, k->n);
 }
 
-kp_result kp_hair_impulse(kp_deform *d, kp_env *env, const kp_deform_group *group,
-                          const kp_deform_stage *stage) {
+kp_result kp_hair_factor(kp_deform *d, kp_env *env, const kp_deform_group *group,
+                         const kp_deform_stage *stage, bool *has_hair) {
   kp_hair_locks *k = &d->hair.locks[group->scheme];
-  int64_t n = group->nodes.n, first = group->nodes.first;
-  hair_right_args a = { .b = { .o = -first, .p = n - first, .q = 2 * n - first } };
-  kp_call call;
-  kp_call_init(&call, &hair_right_kernel, &a);
-  bind_locks(&call, &a.locks, d, k);
-  KP_BIND(&call, &a, right, &k->right, KP_ACCESS_READ);
-  KP_BIND(&call, &a, b.x, &d->right, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, b.y, &d->right, KP_ACCESS_WRITE);
-  KP_BIND(&call, &a, b.z, &d->right, KP_ACCESS_WRITE);
-  KP_TRY(kp_call_rows(env->backend, &call, &k->runs, k->n));
-  return kp_hair_pull_links(d, group, stage, &d->right);
+  *has_hair = k->n > 0;
+  return k->n > 0 ? factor(d, env, group, stage, &k->band, NULL, NULL) : KP_OK;
+}
+
+kp_result kp_hair_begin(kp_deform *d, kp_env *env, const kp_deform_group *group,
+                        const kp_deform_stage *stage, kp_buffer *u) {
+  kp_hair_locks *k = &d->hair.locks[group->scheme];
+  KP_TRY(u != NULL ? KP_OK : make_matrix(k));
+  KP_TRY(kp_vector_fill(3 * group->nodes.n, 0.0, &d->right));
+  KP_TRY(kp_hair_pull_links(d, group, stage, &d->right));
+  return factor(d, env, group, stage, u != NULL ? &k->band : &k->matrix, &d->right, u);
 }
 
 kp_result kp_hair_product(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *x,

@@ -573,36 +573,6 @@ KP_FN void hair_direct(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_
 
 // ---- as a preconditioner ------------------------------------------------------------------------
 
-// l of the matrix, which stays where it has a place of its own.
-typedef struct hair_factor_args {
-  hair_system system;
-  kp_real *band;  // may be that of the system
-} hair_factor_args;
-
-HAIR_FN void hair_factor_some(const hair_factor_args *g, int64_t lock, int64_t lane, int n) {
-  const hair_system *s = &g->system;
-  hair_lanes r;
-  hair_open(&s->locks, lock, lane, n, &r);
-  for (int64_t k = 0; g->band != s->band && k < HAIR_BLOCK * r.width * r.rows; ++k) {
-    HAIR_EACH_LANE(l, n) {
-      g->band[r.band + HAIR_LANES * k + l] = s->band[r.band + HAIR_LANES * k + l];
-    }
-  }
-  hair_factor_lanes(&r, g->band, n);
-}
-
-KP_FN void hair_factor(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_factor_args *g) {
-  (void)k;
-  hair_assemble(&g->system, j, i0, i1);
-  if (hair_is_whole(i0, i1)) {
-    hair_factor_some(g, j, 0, HAIR_WIDE);
-  } else {
-    for (int64_t l = i0; l < i1; ++l) {
-      hair_factor_some(g, j, l, 1);
-    }
-  }
-}
-
 // Vectors of the solver to the lanes, and back.
 HAIR_FN void hair_fetch(const hair_lanes *r, const deform_in *v, kp_real *lanes, int n) {
   const kp_real *const from[3] = { v->x + v->o, v->y + v->p, v->z + v->q };
@@ -630,19 +600,60 @@ HAIR_FN void hair_return(const hair_lanes *r, const kp_real *lanes, const deform
   }
 }
 
-// The right side as a vector of the solver.
-typedef struct hair_right_args {
-  hair_locks locks;
-  const kp_real *right;
-  deform_out b;
-} hair_right_args;
+// l of the matrix, which stays where it has a place of its own; and of the right side b, of which
+// what hairs do not know is there already, what a solve asks for first, while l lies in a cache.
+typedef struct hair_factor_args {
+  hair_system system;
+  kp_real *band;   // may be that of the system
+  kp_real *lanes;  // of rows: scratch
+  deform_out b;    // b += h F; NULL: not asked for
+  deform_out u;    // (M - h D)^-1 b; NULL: not asked for
+} hair_factor_args;
 
-KP_FN void hair_right(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_right_args *g) {
+HAIR_FN void hair_add_right(const hair_lanes *r, const kp_real *right, const deform_out *b) {
+  kp_real *const to[3] = { b->x + b->o, b->y + b->p, b->z + b->q };
+  for (int64_t i = 0; i < r->rows; ++i) {
+    for (int c = 0; c < 3; ++c) {
+      const kp_real *from = right + hair_item(r, i, c);
+      for (int l = 0; l < r->hairs; ++l) {
+        if (i < r->count[l]) {
+          to[c][r->node[l] + i] += from[l];
+        }
+      }
+    }
+  }
+}
+
+HAIR_FN void hair_factor_some(const hair_factor_args *g, int64_t lock, int64_t lane, int n) {
+  const hair_system *s = &g->system;
+  hair_lanes r;
+  hair_open(&s->locks, lock, lane, n, &r);
+  for (int64_t k = 0; g->band != s->band && k < HAIR_BLOCK * r.width * r.rows; ++k) {
+    HAIR_EACH_LANE(l, n) {
+      g->band[r.band + HAIR_LANES * k + l] = s->band[r.band + HAIR_LANES * k + l];
+    }
+  }
+  hair_factor_lanes(&r, g->band, n);
+  if (g->b.x != NULL) {
+    hair_add_right(&r, s->right, &g->b);
+  }
+  if (g->u.x != NULL) {
+    deform_in b = { g->b.x, g->b.y, g->b.z, g->b.o, g->b.p, g->b.q };
+    hair_fetch(&r, &b, g->lanes, n);
+    hair_solve_lanes(&r, g->band, g->lanes, n);
+    hair_return(&r, g->lanes, &g->u);
+  }
+}
+
+KP_FN void hair_factor(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_factor_args *g) {
   (void)k;
-  for (int64_t l = i0; l < i1; ++l) {
-    hair_lanes r;
-    hair_open(&g->locks, j, l, 1, &r);
-    hair_return(&r, g->right, &g->b);
+  hair_assemble(&g->system, j, i0, i1);
+  if (hair_is_whole(i0, i1)) {
+    hair_factor_some(g, j, 0, HAIR_WIDE);
+  } else {
+    for (int64_t l = i0; l < i1; ++l) {
+      hair_factor_some(g, j, l, 1);
+    }
   }
 }
 
@@ -752,7 +763,6 @@ KP_FN void hair_jacobi(int64_t i, const hair_jacobi_args *g) {
 #define HAIR_SOLVE_KERNELS(POINT, REDUCE, ROW, PAIR)                                               \
   ROW(hair, direct)                                                                                \
   ROW(hair, factor)                                                                                \
-  ROW(hair, right)                                                                                 \
   ROW(hair, product)                                                                               \
   ROW(hair, precondition)                                                                          \
   POINT(hair, jacobi)
