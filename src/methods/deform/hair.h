@@ -3,7 +3,8 @@
 //
 //   roots    follow the body they grow on, exactly and with its turns         hair_step.c
 //   limit    hairs do not stretch                                             hair_step.c
-//   links    hairs that touch stick until they are pulled apart (stiction)    hair_links.c
+//   links    hairs that touch stick until they are pulled apart (stiction)    hair_links.c,
+//                                                                             hair_link_forces.c
 #pragma once
 
 #include "data/call.h"
@@ -162,6 +163,11 @@ KP_NODISCARD kp_result kp_hair_relink(struct kp_deform *deform, kp_env *env);
 // Links of a group.
 kp_range kp_hair_links_of(const struct kp_deform *deform, const struct kp_deform_group *group);
 
+// Whether two segments are joined: contact leaves such pairs alone (section 7.5.3).
+bool kp_hair_is_linked(const struct kp_deform *deform, kp_index segment, kp_index other);
+
+// ---- hair_link_forces.c
+
 // Of the links of a group, as of its springs: directions, forces and coefficients at positions x;
 // tensions at a velocity.
 KP_NODISCARD kp_result kp_hair_evaluate(struct kp_deform *deform,
@@ -179,6 +185,3 @@ KP_NODISCARD kp_result kp_hair_apply(struct kp_deform *deform, const struct kp_d
 KP_NODISCARD kp_result kp_hair_pull_links(struct kp_deform *deform,
                                           const struct kp_deform_group *group,
                                           const struct kp_deform_stage *stage, kp_buffer *b);
-
-// Whether two segments are joined: contact leaves such pairs alone (section 7.5.3).
-bool kp_hair_is_linked(const struct kp_deform *deform, kp_index segment, kp_index other);

@@ -19,6 +19,7 @@ kp_sources(
   deform_wind.c
   deform_whole.c
   hair.c
+  hair_link_forces.c
   hair_links.c
   hair_params.c
   hair_solve.c
