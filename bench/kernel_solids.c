@@ -241,6 +241,7 @@ static kp_result solve_hairs(kp_world *world, kp_deform *d) {
       KP_TRY(kp_hair_begin(d, &world->env, group, &stage, &d->change));
       KP_TRY(kp_hair_begin(d, &world->env, group, &stage, NULL));
       KP_TRY(kp_hair_product(d, group, stage.h, &d->right, &d->change));
+      KP_TRY(kp_hair_touch(d, &world->env, group, stage.x, stage.h));
     }
   }
   return KP_OK;

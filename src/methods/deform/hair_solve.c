@@ -366,9 +366,9 @@ static void bind_locks(kp_call *call, hair_locks *locks, kp_deform *d, kp_hair_l
 #undef BIND_IN
 }
 
-// The system of a stage, whose matrix goes to `band`.
+// The system of a stage.
 static void bind_system(kp_call *call, hair_system *system, kp_deform *d, const kp_env *env,
-                        kp_hair_locks *k, const kp_deform_stage *stage, kp_buffer *band) {
+                        kp_hair_locks *k, const kp_deform_stage *stage) {
   kp_deform_springs *s = &d->springs;
   kp_deform_axes *t = &d->tets.axes;
   kp_vec3 gravity = env->simulation.gravity;
@@ -400,7 +400,7 @@ static void bind_system(kp_call *call, hair_system *system, kp_deform *d, const 
   BIND_IN3(v, stage->v, KP_ACCESS_READ);
   BIND_IN(place, &k->place, KP_ACCESS_WRITE);
   BIND_IN(speed, &k->speed, KP_ACCESS_WRITE);
-  BIND_IN(band, band, KP_ACCESS_WRITE);
+  BIND_IN(band, &k->band, KP_ACCESS_WRITE);
   BIND_IN(right, &k->right, KP_ACCESS_WRITE);
 #undef BIND_IN3
 #undef BIND_IN
@@ -427,7 +427,7 @@ kp_result kp_hair_solve(kp_deform *d, kp_env *env, const kp_deform_group *group,
   hair_direct_args a = { 0 };
   kp_call call;
   kp_call_init(&call, &hair_direct_kernel, &a);
-  bind_system(&call, &a.system, d, env, k, stage, &k->band);
+  bind_system(&call, &a.system, d, env, k, stage);
   KP_BIND(&call, &a, wx, &stage->out[0], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, wy, &stage->out[1], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, wz, &stage->out[2], KP_ACCESS_WRITE);
@@ -445,8 +445,8 @@ static kp_result factor(kp_deform *d, kp_env *env, const kp_deform_group *group,
                          .u = { .o = -first, .p = n - first, .q = 2 * n - first } };
   kp_call call;
   kp_call_init(&call, &hair_factor_kernel, &a);
-  bind_system(&call, &a.system, d, env, k, stage, matrix);
-  KP_BIND(&call, &a, band, &k->band, KP_ACCESS_WRITE);
+  bind_system(&call, &a.system, d, env, k, stage);
+  KP_BIND(&call, &a, matrix, matrix, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, lanes, &k->lanes, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, b.x, b, KP_ACCESS_WRITE);
   KP_BIND(&call, &a, b.y, b, KP_ACCESS_WRITE);
@@ -461,7 +461,7 @@ kp_result kp_hair_factor(kp_deform *d, kp_env *env, const kp_deform_group *group
                          const kp_deform_stage *stage, bool *has_hair) {
   kp_hair_locks *k = &d->hair.locks[group->scheme];
   *has_hair = k->n > 0;
-  return k->n > 0 ? factor(d, env, group, stage, &k->band, NULL, NULL) : KP_OK;
+  return k->n > 0 ? factor(d, env, group, stage, NULL, NULL, NULL) : KP_OK;
 }
 
 kp_result kp_hair_begin(kp_deform *d, kp_env *env, const kp_deform_group *group,
@@ -470,7 +470,7 @@ kp_result kp_hair_begin(kp_deform *d, kp_env *env, const kp_deform_group *group,
   KP_TRY(u != NULL ? KP_OK : make_matrix(k));
   KP_TRY(kp_vector_fill(3 * group->nodes.n, 0.0, &d->right));
   KP_TRY(kp_hair_pull_links(d, group, stage, &d->right));
-  return factor(d, env, group, stage, u != NULL ? &k->band : &k->matrix, &d->right, u);
+  return factor(d, env, group, stage, u != NULL ? NULL : &k->matrix, &d->right, u);
 }
 
 kp_result kp_hair_product(kp_deform *d, const kp_deform_group *group, double h, kp_buffer *x,

@@ -573,14 +573,14 @@ KP_FN void hair_direct(int64_t j, int64_t k, int64_t i0, int64_t i1, const hair_
 
 // ---- as a preconditioner ------------------------------------------------------------------------
 
-// Vectors of the solver to the lanes, and back.
+// Vectors of the solver to the lanes, and back. Copies get nothing: their hair may be on its way.
 HAIR_FN void hair_fetch(const hair_lanes *r, const deform_in *v, kp_real *lanes, int n) {
   const kp_real *const from[3] = { v->x + v->o, v->y + v->p, v->z + v->q };
   for (int64_t i = 0; i < r->rows; ++i) {
     for (int c = 0; c < 3; ++c) {
       kp_real *to = lanes + hair_item(r, i, c);
       for (int l = 0; l < n; ++l) {
-        to[l] = i < r->count[l] ? from[c][r->node[l] + i] : 0;
+        to[l] = l < r->hairs && i < r->count[l] ? from[c][r->node[l] + i] : 0;
       }
     }
   }
@@ -600,14 +600,14 @@ HAIR_FN void hair_return(const hair_lanes *r, const kp_real *lanes, const deform
   }
 }
 
-// l of the matrix, which stays where it has a place of its own; and of the right side b, of which
-// what hairs do not know is there already, what a solve asks for first, while l lies in a cache.
+// l of the matrix; and of the right side b, of which what hairs do not know is there already, what
+// a solve asks for first, while l lies in a cache.
 typedef struct hair_factor_args {
   hair_system system;
-  kp_real *band;   // may be that of the system
-  kp_real *lanes;  // of rows: scratch
-  deform_out b;    // b += h F; NULL: not asked for
-  deform_out u;    // (M - h D)^-1 b; NULL: not asked for
+  kp_real *matrix;  // where it is kept; NULL: nowhere
+  kp_real *lanes;   // of rows: scratch
+  deform_out b;     // b += h F; NULL: not asked for
+  deform_out u;     // (M - h D)^-1 b; NULL: not asked for
 } hair_factor_args;
 
 HAIR_FN void hair_add_right(const hair_lanes *r, const kp_real *right, const deform_out *b) {
@@ -628,19 +628,19 @@ HAIR_FN void hair_factor_some(const hair_factor_args *g, int64_t lock, int64_t l
   const hair_system *s = &g->system;
   hair_lanes r;
   hair_open(&s->locks, lock, lane, n, &r);
-  for (int64_t k = 0; g->band != s->band && k < HAIR_BLOCK * r.width * r.rows; ++k) {
+  for (int64_t k = 0; g->matrix != NULL && k < HAIR_BLOCK * r.width * r.rows; ++k) {
     HAIR_EACH_LANE(l, n) {
-      g->band[r.band + HAIR_LANES * k + l] = s->band[r.band + HAIR_LANES * k + l];
+      g->matrix[r.band + HAIR_LANES * k + l] = s->band[r.band + HAIR_LANES * k + l];
     }
   }
-  hair_factor_lanes(&r, g->band, n);
+  hair_factor_lanes(&r, s->band, n);
   if (g->b.x != NULL) {
     hair_add_right(&r, s->right, &g->b);
   }
   if (g->u.x != NULL) {
     deform_in b = { g->b.x, g->b.y, g->b.z, g->b.o, g->b.p, g->b.q };
     hair_fetch(&r, &b, g->lanes, n);
-    hair_solve_lanes(&r, g->band, g->lanes, n);
+    hair_solve_lanes(&r, s->band, g->lanes, n);
     hair_return(&r, g->lanes, &g->u);
   }
 }
