@@ -124,7 +124,7 @@ static kp_result make_search(kp_deform *d, kp_env *env) {
   s->n_chunks = ((int64_t)n + CHUNK - 1) / CHUNK;
   KP_TRY(kp_array_resize(&s->count, n));
   void *unused;
-  KP_TRY(room(&l->record, KP_TYPE_REAL, KP_RECORD * d->set->space->n, &unused));
+  KP_TRY(kp_buffer_room(&l->record, KP_TYPE_REAL, KP_RECORD * d->set->space->n, &unused));
   memset(unused, 0, l->record.used);
   s->boxes = kp_alloc(n * sizeof *s->boxes, KP_MEMORY_WORLD);
   s->found = kp_alloc_zero((size_t)s->n_chunks * sizeof *s->found, KP_MEMORY_WORLD);

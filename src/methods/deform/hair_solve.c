@@ -217,7 +217,7 @@ static kp_result spread(const kp_hair_locks *k, const int32_t *first, const kp_r
   const int32_t *hair = kp_buffer_host((kp_buffer *)&k->hair, KP_ACCESS_READ);
   int32_t *row;
   kp_real *items;
-  KP_TRY(room(rows, KP_TYPE_I32, k->n + 1, &row));
+  KP_TRY(kp_buffer_room(rows, KP_TYPE_I32, k->n + 1, &row));
   row[0] = 0;
   for (int64_t lock = 0; lock < k->n; ++lock) {
     int32_t most = 0;
@@ -227,7 +227,7 @@ static kp_result spread(const kp_hair_locks *k, const int32_t *first, const kp_r
     }
     row[lock + 1] = row[lock] + most;
   }
-  KP_TRY(room(to, KP_TYPE_REAL, HAIR_LANES * numbers * row[k->n], &items));
+  KP_TRY(kp_buffer_room(to, KP_TYPE_REAL, HAIR_LANES * numbers * row[k->n], &items));
   memset(items, 0, to->used);
   for (int64_t lane = 0; lane < HAIR_LANES * k->n; ++lane) {
     int32_t h = hair[lane];
