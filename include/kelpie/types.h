@@ -734,7 +734,7 @@ typedef struct kp_solids_def {
   double cfl;          // of the single-spring limit; 0: none, where springs are implicit
   bool implicit;       // springs resist implicitly (section 5.5)
   double ahead;        // part of a step that implicit springs of Newmark's variant look ahead
-  bool turns;          // stretched springs, but those of hair, resist being turned implicitly too
+  bool turns;          // stretched springs resist being turned implicitly too
   double tolerance;    // of the implicit solve, relative
   int64_t iterations;  // at most
   int solver;          // kp_solids_solver

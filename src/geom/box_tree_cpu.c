@@ -207,21 +207,22 @@ void NAME(KP_ISA)(const kp_box_walk *w, kp_box_task task, kp_box_pair_fn visit, 
   const kp_box_block *b = &w->b->blocks[leaf_b->first];
   bool is_one = w->a == w->b && task.a == task.b;
   bool is_still = w->a->is_still;
-  // items that do not meet the other leaf are dropped before they are paired
-  uint32_t columns = ~0u;
-  uint32_t rows = ~0u;
+  // Items that do not meet the other leaf are dropped before they are paired, and lanes without
+  // one: their boxes meet nothing, but a place that is not a number is apart from nothing.
+  uint32_t columns = (1u << leaf_b->count) - 1u;
+  uint32_t rows = (1u << leaf_a->count) - 1u;
   if (!is_one) {
     box_view box = view_node(leaf_a, is_still);
-    columns = meeting(b, &box);
+    columns &= meeting(b, &box);
     if (columns == 0) {
       return;
     }
     box = view_node(leaf_b, is_still);
-    rows = meeting(a, &box);
+    rows &= meeting(a, &box);
   }
   uint32_t marks_a = w->only_marked ? w->a->marks[leaf_a->first] : 0xffffu;
   uint32_t marks_b = w->only_marked ? w->b->marks[leaf_b->first] : 0xffffu;
-  for (rows &= (1u << leaf_a->count) - 1u; rows != 0; rows &= rows - 1) {
+  for (; rows != 0; rows &= rows - 1) {
     int i = lowest(rows);
     uint32_t asked = marks_a >> i & 1 ? columns : columns & marks_b;
     asked &= is_one ? ~((2u << i) - 1u) : ~0u;

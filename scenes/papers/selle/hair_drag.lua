@@ -1,5 +1,5 @@
 -- Selle 2008, Fig. 7.4: a hair is drawn across another, sticks to it and lets go at once.
-domain { min = {-1.2, -0.8, -1.2}, max = {1.2, 0.6, 1.2} }
+domain { min = {-1.2, -0.8, -1.2}, max = {2.6, 0.6, 1.2} }
 simulation { dt_max = 1/60 }
 solids { dt = 1/1200, inner = 1 }
 local strand = {

@@ -27,17 +27,12 @@ static deform_out solver_out(const kp_deform_group *group) {
 
 // ---- evaluation ---------------------------------------------------------------------------------
 
-// Not those of hair: its bands have no room for that, and its steps are short.
-static bool resists_turns(const kp_deform *d, const kp_deform_part *part) {
-  return d->def.turns && !part->surface.segments_only;
-}
-
 static kp_result evaluate_springs(kp_deform *d, const kp_deform_part *part, kp_buffer x[3],
                                   double implicit) {
   kp_deform_springs *s = &d->springs;
   deform_spring_args a = { .first = part->springs.first,
                            .implicit = (kp_real)implicit,
-                           .turns = resists_turns(d, part) ? (kp_real)implicit : 0,
+                           .turns = d->def.turns ? (kp_real)implicit : 0,
                            .strength = (kp_real)part->strength_now };
   kp_call call;
   kp_call_init(&call, &deform_spring_kernel, &a);
@@ -69,15 +64,14 @@ static kp_result evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer 
     d->sweeps[group->scheme]->h = 0.0;
   }
   for (size_t p = 0; p < d->parts.count;) {
-    // parts of one kind and strength are evaluated at once
+    // parts of one strength are evaluated at once
     kp_deform_part run = d->parts.data[p++];
     if (run.scheme != group->scheme) {
       continue;
     }
     for (; p < d->parts.count; ++p) {
       const kp_deform_part *next = &d->parts.data[p];
-      if (next->scheme != run.scheme || next->strength_now != run.strength_now ||
-          resists_turns(d, next) != resists_turns(d, &run)) {
+      if (next->scheme != run.scheme || next->strength_now != run.strength_now) {
         break;
       }
       run.springs = joined(run.springs, next->springs);

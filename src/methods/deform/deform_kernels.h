@@ -68,6 +68,11 @@ KP_FN deform_spring_now deform_spring_at(kp_real x, kp_real y, kp_real z, kp_rea
   return now;
 }
 
+// What resists a turn, per velocity across the spring: T/l where it is stretched.
+KP_FN kp_real deform_spring_side(const deform_spring_now *now, kp_real turns) {
+  return now->force > 0 ? turns * now->force * now->inverse : 0;
+}
+
 KP_FN void deform_spring(int64_t e, const deform_spring_args *g) {
   int64_t s = g->first + e;
   int32_t a = g->a[s], b = g->b[s];
@@ -80,7 +85,7 @@ KP_FN void deform_spring(int64_t e, const deform_spring_args *g) {
   g->dy[s] = now.dy;
   g->dz[s] = now.dz;
   g->force[s] = now.force;
-  g->side[s] = now.force > 0 ? g->turns * now.force * now.inverse : 0;
+  g->side[s] = deform_spring_side(&now, g->turns);
   kp_real root = (kp_real)sqrt((double)g->strength);
   g->rate[s] = root * g->damping[s] + g->implicit * now.stiffness / g->rest[s];
 }

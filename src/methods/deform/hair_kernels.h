@@ -100,7 +100,9 @@ KP_FN void hair_hide(int64_t e, const hair_hide_args *g) {
 
 // Hair e has the nodes start[e] ... start[e + 1] - 1, from root to tip. Where a node at the end of
 // the step, y = x + dt w, is farther from its parent than at rest, it is put back along the line to
-// it, and w follows; the parent never moves, so one sweep is exact (section 7.4.1).
+// it, and w follows; the parent never moves, so one sweep is exact (section 7.4.1). A sweep begins
+// behind the last node that is led: between two of them it would leave all that it took away to the
+// segment before the second, which then snaps; springs alone hold there.
 typedef struct hair_limit_args {
   int64_t first;
   double dt;
@@ -114,9 +116,13 @@ typedef struct hair_limit_args {
 
 KP_FN void hair_limit(int64_t e, const hair_limit_args *g) {
   int64_t h = g->first + e;
-  for (int32_t i = g->start[h]; i < g->start[h + 1]; ++i) {
+  int32_t end = g->start[h + 1], begin = end;
+  while (begin > g->start[h] && (g->held[begin - 1] & 7) == 0) {
+    --begin;
+  }
+  for (int32_t i = begin; i < end; ++i) {
     int32_t p = g->parent[i];
-    if (p < 0 || (g->held[i] & 7) != 0) {
+    if (p < 0) {
       continue;
     }
     double px = g->x[p] + g->dt * (double)g->wx[p];
@@ -326,6 +332,7 @@ typedef struct hair_touch_args {
   int64_t first;     // hair
   kp_real h;         // s
   kp_real implicit;  // s, as of springs
+  kp_real turns;     // s of the resistance against turning; 0: none
   kp_real gx, gy, gz;
   const int32_t *start, *spring_start, *axis_start;
   const int32_t *contact;  // of nodes, -1: none
@@ -383,11 +390,17 @@ KP_FN void hair_touch_spring(const hair_touch_args *g, int64_t s) {
       (kp_real)(g->x[b] - g->x[a]), (kp_real)(g->y[b] - g->y[a]), (kp_real)(g->z[b] - g->z[a]),
       g->rest[s], g->stiffness[s], g->compression[s]);
   const kp_real d[3] = { now.dx, now.dy, now.dz };
-  kp_real rate = g->damping[s] + g->implicit * now.stiffness / g->rest[s];
+  kp_real side = deform_spring_side(&now, g->turns);
+  kp_real rate = g->damping[s] + g->implicit * now.stiffness / g->rest[s] - side;
   kp_real speed = hair_touch_speed(g, b, d) - hair_touch_speed(g, a, d);
   kp_real t = g->h * (now.force + rate * speed);
   hair_touch_add(g, a, t, d);
   hair_touch_add(g, b, -t, d);
+  if (side > 0) {
+    const kp_real past[3] = { g->vx[b] - g->vx[a], g->vy[b] - g->vy[a], g->vz[b] - g->vz[a] };
+    hair_touch_add(g, a, g->h * side, past);
+    hair_touch_add(g, b, -g->h * side, past);
+  }
 }
 
 KP_FN void hair_touch_axis(const hair_touch_args *g, int64_t m) {

@@ -374,6 +374,7 @@ static void bind_system(kp_call *call, hair_system *system, kp_deform *d, const 
   kp_vec3 gravity = env->simulation.gravity;
   *system = (hair_system){ .h = (kp_real)stage->h,
                            .implicit = (kp_real)stage->implicit,
+                           .turns = d->def.turns ? (kp_real)stage->implicit : 0,
                            .gx = (kp_real)gravity.x,
                            .gy = (kp_real)gravity.y,
                            .gz = (kp_real)gravity.z,

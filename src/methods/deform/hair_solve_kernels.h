@@ -89,6 +89,7 @@ HAIR_FN int64_t hair_item(const hair_lanes *r, int64_t i, int c) {
 typedef struct hair_system {
   kp_real h;         // s
   kp_real implicit;  // s, as of springs
+  kp_real turns;     // s of the resistance against turning; 0: none
   kp_real gx, gy, gz;
   hair_locks locks;
   const int32_t *a, *b;   // springs
@@ -177,6 +178,18 @@ HAIR_FN void hair_push(const hair_system *g, const hair_lanes *r, int n, int64_t
   }
 }
 
+// block(p, q) += s 1, p not before q.
+HAIR_FN void hair_widen(const hair_system *g, const hair_lanes *r, int n, int64_t p, int64_t q,
+                        const kp_real *s) {
+  kp_real *block = g->band + hair_block(r, p, p - q);
+  for (int i = 0; i < 3; ++i) {
+    kp_real *to = block + HAIR_LANES * (4 * i);
+    HAIR_EACH_LANE(l, n) {
+      to[l] += s[l];
+    }
+  }
+}
+
 HAIR_FN void hair_add_spring(const hair_system *g, const hair_lanes *r, int n, int64_t s) {
   int64_t a = g->a[r->spring + s] - r->node[0], b = g->b[r->spring + s] - r->node[0];
   const kp_real *rest = g->spring + r->spring_item + HAIR_LANES * HAIR_SPRING * s;
@@ -184,6 +197,7 @@ HAIR_FN void hair_add_spring(const hair_system *g, const hair_lanes *r, int n, i
   const kp_real *damping = rest + 3 * HAIR_LANES;
   kp_real d[3 * HAIR_WIDE], scaled[3 * HAIR_WIDE], less[3 * HAIR_WIDE];
   kp_real pull[HAIR_WIDE], push[HAIR_WIDE];
+  kp_real past[3 * HAIR_WIDE], side[HAIR_WIDE], back[HAIR_WIDE];  // speed of b past a, and T/l h
   const double *xa = g->place + hair_item(r, a, 0), *xb = g->place + hair_item(r, b, 0);
   const kp_real *va = g->speed + hair_item(r, a, 0), *vb = g->speed + hair_item(r, b, 0);
   HAIR_EACH_LANE(l, n) {
@@ -191,9 +205,16 @@ HAIR_FN void hair_add_spring(const hair_system *g, const hair_lanes *r, int n, i
     kp_real y = (kp_real)(xb[HAIR_LANES + l] - xa[HAIR_LANES + l]);
     kp_real z = (kp_real)(xb[2 * HAIR_LANES + l] - xa[2 * HAIR_LANES + l]);
     deform_spring_now now = deform_spring_at(x, y, z, rest[l], stretch[l], press[l]);
-    kp_real rate = damping[l] + g->implicit * now.stiffness / rest[l];
-    kp_real speed = (vb[l] - va[l]) * now.dx + (vb[HAIR_LANES + l] - va[HAIR_LANES + l]) * now.dy +
-                    (vb[2 * HAIR_LANES + l] - va[2 * HAIR_LANES + l]) * now.dz;
+    // what resists a turn does so in all directions, less along the spring
+    kp_real across = deform_spring_side(&now, g->turns);
+    kp_real rate = damping[l] + g->implicit * now.stiffness / rest[l] - across;
+    side[l] = g->h * across;
+    back[l] = -side[l];
+    past[l] = vb[l] - va[l];
+    past[HAIR_WIDE + l] = vb[HAIR_LANES + l] - va[HAIR_LANES + l];
+    past[2 * HAIR_WIDE + l] = vb[2 * HAIR_LANES + l] - va[2 * HAIR_LANES + l];
+    kp_real speed =
+        past[l] * now.dx + past[HAIR_WIDE + l] * now.dy + past[2 * HAIR_WIDE + l] * now.dz;
     kp_real t = g->h * (now.force + rate * speed), c = g->h * rate;
     pull[l] = t;
     push[l] = -t;
@@ -211,7 +232,15 @@ HAIR_FN void hair_add_spring(const hair_system *g, const hair_lanes *r, int n, i
   hair_push(g, r, n, b, push, d);
   hair_couple(g, r, n, a, a, scaled, d);
   hair_couple(g, r, n, b, b, scaled, d);
-  hair_couple(g, r, n, a > b ? a : b, a > b ? b : a, less, d);
+  int64_t late = a > b ? a : b, early = a > b ? b : a;
+  hair_couple(g, r, n, late, early, less, d);
+  if (g->turns > 0) {
+    hair_push(g, r, n, a, side, past);
+    hair_push(g, r, n, b, back, past);
+    hair_widen(g, r, n, a, a, side);
+    hair_widen(g, r, n, b, b, side);
+    hair_widen(g, r, n, late, early, back);
+  }
 }
 
 HAIR_FN void hair_add_axis(const hair_system *g, const hair_lanes *r, int n, int64_t s) {
@@ -250,7 +279,7 @@ HAIR_FN void hair_add_axis(const hair_system *g, const hair_lanes *r, int n, int
   for (int l = 0; l < n; ++l) {
     const kp_real *constants = g->axis + r->axis_item + HAIR_LANES * HAIR_AXIS * s + l;
     const kp_real *edges = constants + HAIR_LANES * KP_ALTITUDES;
-    const kp_real *stiffness = edges + HAIR_LANES * KP_ALTITUDE_EDGES;
+    const kp_real *stiffness = constants + HAIR_LANES * DEFORM_AXIS_REST;
     kp_altitude_choice choice;
     choice.altitude.number = number[l];
     choice.n2 = n2[l];

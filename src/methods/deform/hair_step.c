@@ -351,9 +351,11 @@ static kp_result touch(kp_deform *d, kp_env *env, const kp_deform_group *group,
   kp_hair_links *l = &d->hair.links;
   kp_vec3 gravity = env->simulation.gravity;
   int64_t n = group->nodes.n, first = group->nodes.first;
+  double implicit = kp_deform_look_ahead(d, group);
   hair_touch_args a = { .first = place->hairs,
                         .h = (kp_real)h,
-                        .implicit = (kp_real)kp_deform_look_ahead(d, group),
+                        .implicit = (kp_real)implicit,
+                        .turns = d->def.turns ? (kp_real)implicit : 0,
                         .gx = (kp_real)gravity.x,
                         .gy = (kp_real)gravity.y,
                         .gz = (kp_real)gravity.z,

@@ -26,8 +26,8 @@ static const kp_param solids_rows[] = {
       "half steps go and the edge of stability, where springs that turn make energy; more damps. "
       "With hair also the part after which the second solve of a step ends."),
   ROW(turns, BOOL, "", 0, 0,
-      "Stretched springs of cloth and soft bodies also resist being turned implicitly: few long "
-      "steps per frame stay calm. Without it such steps are livelier, and tear cloth up."),
+      "Stretched springs also resist being turned implicitly: few long steps per frame stay calm, "
+      "and so does taut hair. Without it such steps are livelier, and tear cloth up."),
   ROW(tolerance, REAL, "", 1e-14, 0.5, "Of the implicit solve, relative."),
   ROW(iterations, INT, "", 1, 1000000, "Of the implicit solve, at most."),
   KP_PARAM_WORDS(
