@@ -58,14 +58,18 @@ bench: build
 # each claim's result is one file; where both precisions prove it, the double build has the last word
 claims:
 	tools/install-deps core test
+	@git diff --quiet HEAD -- . ':!claims' ':!docs' || \
+	  { echo "claims: commit first, so that results can name what they were taken from" >&2; exit 1; }
 	$(call build_preset,release)
 	$(call build_preset,double)
-	mkdir -p claims/results
+	rm -rf build/claims
 	for precision in release double; do \
-	  KELPIE_CLAIMS_DIR=$(CURDIR)/claims/results \
+	  mkdir -p build/claims/$$precision && \
+	  KELPIE_CLAIMS_DIR=$(CURDIR)/build/claims/$$precision \
 	  KELPIE_CLAIMS_MACHINE="$$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1), $$(nproc) cores" \
 	  KELPIE_CLAIMS_COMMIT="$$(git rev-parse --short HEAD)" \
 	  ctest --test-dir build/$$precision --output-on-failure -E '^coverage$$' $(CLAIM_FILTER) || exit 1; \
+	  cp build/claims/$$precision/*.json claims/results || exit 1; \
 	done
 	tools/coverage
 

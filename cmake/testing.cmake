@@ -35,7 +35,12 @@ function(kp_test_settings name)
     LABELS "${arg_LABELS}"
     TIMEOUT ${arg_TIMEOUT}
     SKIP_RETURN_CODE 77
-    ENVIRONMENT "${kelpie_test_environment}")
+    ENVIRONMENT "${kelpie_test_environment};KELPIE_TEST_NAME=${name}")
+  # where a test has a long variant, that one records the claims
+  string(REGEX REPLACE "_long$" "" short ${name})
+  if(NOT short STREQUAL name AND TEST ${short})
+    set_property(TEST ${short} APPEND PROPERTY ENVIRONMENT "KELPIE_CLAIMS_DIR=")
+  endif()
 endfunction()
 
 function(kp_test name)

@@ -12,6 +12,9 @@ SOURCE = os.environ.get("KELPIE_SOURCE_DIR") or os.path.dirname(
 PROGRAM = os.environ.get("KELPIE_PROGRAM") or os.path.join(SOURCE, "build", "kelpie")
 SCENES = os.path.join(SOURCE, "scenes")
 
+sys.path.insert(0, os.path.join(SOURCE, "tools"))
+import claims  # noqa: E402, F401
+
 # Small, and yet with a part of everything: a module, an emitter, a sink, a moving and a free body.
 SMALL = """-- A small splash.
 local size = require "size"

@@ -257,7 +257,6 @@ static void test_traffic(void **state) {
                              "step besides the picture",
                      .size = "column of 7,680 particles of SPH water shown each step, mirror "
                              "backend; numbers that reductions return are not counted",
-                     .test = "test_live",
                      .figure = many,
                      .threshold = 0.0 };
   kp_claim_at_most(&claim);

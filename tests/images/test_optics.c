@@ -523,18 +523,11 @@ static void exact_and_schlick_look_alike(void **state) {
     largest = fmax(largest, fabs(exact(angle, 1.0, WATER) - schlick(angle, 1.0, WATER)));
   }
   double mean = sum / (3.0 * n);
-  kp_claim picture = { "lyes-19",
-                       "exact Fresnel and Schlick look alike: mean absolute difference",
-                       "pool with waves, 240 x 135",
-                       "test_optics",
-                       mean,
-                       0.02 };
+  kp_claim picture = { "lyes-19", "exact Fresnel and Schlick look alike: mean absolute difference",
+                       "pool with waves, 240 x 135", mean, 0.02 };
   kp_claim share = { "lyes-19-share",
                      "exact Fresnel and Schlick: largest difference of reflectance",
-                     "9001 angles, index 1.3333",
-                     "test_optics",
-                     largest,
-                     0.06 };
+                     "9001 angles, index 1.3333", largest, 0.06 };
   kp_claim_at_most(&picture);
   kp_claim_at_most(&share);
   assert_true(mean > 1e-5);  // they do differ

@@ -69,7 +69,6 @@ static void curve_has_no_seams(void **state) {
                              "its direction at a bonding point [degrees]",
                      .size = "course of 8 stitches, 48 points; straight pieces turn by 20 degrees "
                              "or more at each",
-                     .test = "test_yarn",
                      .figure = curved,
                      .threshold = 5.0 };
   kp_claim_at_most(&claim);
@@ -166,7 +165,6 @@ static void three_axes_leave_no_gap(void **state) {
                      .size =
                          "a piece of yarn as long as it is wide from 200 directions; quads along "
                          "one axis leave less than 0.1",
-                     .test = "test_yarn",
                      .figure = ratio,
                      .threshold = 0.5 };
   kp_claim_write(&claim, ratio >= 0.5 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);

@@ -1,7 +1,6 @@
 #include "cavity_size.h"
 
 const cavity_size cavity_size_chosen = {
-  "test_cavity_long",
   "200 x 200 particles (40K), 5 s; steady: 64 x 64 and 80 x 80",
   { 64, 80 },
   { 25.0, 40.0 },

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 
 typedef struct cavity_size {
-  const char *test;        // name under ctest
   const char *claim_size;  // in words
   int n[2];                // particles per side at Re 100 and 400
   double seconds[2];

@@ -1,7 +1,6 @@
 #include "claims_size.h"
 
-const claims_size claims_size_chosen = { .test = "test_lyes_claims_long",
-                                         .gas_time = 500.0,
+const claims_size claims_size_chosen = { .gas_time = 500.0,
                                          .n_gas_steps = 4,
                                          .plasma_particles = 8000,
                                          .water_particles = 16384,

@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 typedef struct claims_size {
-  const char *test;  // name under ctest
   double gas_time;
   int n_gas_steps;           // of the list 0.2, 0.1, 0.025, 0.05
   int64_t plasma_particles;  // 1000 steps

@@ -17,7 +17,6 @@ typedef struct kp_cloth_scene {
 } kp_cloth_scene;
 
 typedef struct kp_cloth_scenes {
-  const char *test;
   const kp_cloth_scene *whole, *inner;  // C25 and C30; C26
   const kp_cloth_scene *blind;          // C28: run once more without history
   size_t n_whole, n_inner, n_blind;

@@ -93,7 +93,6 @@ static const kp_cloth_scene blind[] = {
 };
 
 const kp_cloth_scenes kp_cloth_scenes_to_run = {
-  .test = "test_cloth_scenes_long",
   .whole = whole,
   .n_whole = sizeof whole / sizeof whole[0],
   .inner = inner,

@@ -9,7 +9,6 @@ static const kp_cloth_scene whole[] = {
 };
 
 const kp_cloth_scenes kp_cloth_scenes_to_run = {
-  .test = "test_cloth_scenes",
   .whole = whole,
   .n_whole = sizeof whole / sizeof whole[0],
 };

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 typedef struct colliding_size {
-  const char *test;  // name under ctest
   int n_seeds;
   int n_seeds_3d;  // 0: left out
   bool claims;     // this size is the one that counts

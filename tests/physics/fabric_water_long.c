@@ -1,8 +1,9 @@
 #include "fabric_water_size.h"
 
-const water_size water = { .driven = 8.0,
-                           .short_driven = 4.0,
-                           .first_window = 0,
-                           .tolerance = 0.15,
-                           .words = "31 x 21 nodes, driven 4 s (short memory) and 8 s",
-                           .test = "test_fabric_water_long" };
+const water_size water = {
+  .driven = 8.0,
+  .short_driven = 4.0,
+  .first_window = 0,
+  .tolerance = 0.15,
+  .words = "31 x 21 nodes, driven 4 s (short memory) and 8 s",
+};

@@ -7,7 +7,6 @@ typedef struct water_size {
   int first_window;     // rows of the table of M1 that are run: from here to 3
   double tolerance;     // of its amplitudes; those of M1 are of 8 s
   const char *words;    // for the claims
-  const char *test;     // ctest's name
 } water_size;
 
 extern const water_size water;

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 
 typedef struct flow_cavity_size {
-  const char *test;
   int n;              // cells along a side
   double seconds[3];  // at Re 100, 400, 1000; side and speed of the lid are 1; 0: not run
   double cfl;

@@ -9,7 +9,7 @@ typedef struct kp_hair_heads_size {
   int64_t count, segments;  // of the larger head
   int64_t steps;            // sub-steps that are measured
   bool is_whole;
-  const char *test, *cost_claim;
+  const char *cost_claim;
 } kp_hair_heads_size;
 
 extern const kp_hair_heads_size kp_hair_heads;

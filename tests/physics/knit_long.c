@@ -1,3 +1,3 @@
 #include "knit_size.h"
 
-const kp_knit_sizes kp_knit_size = { { 32, 64, 128, 256 }, 64, "test_fabric_knit_long" };
+const kp_knit_sizes kp_knit_size = { { 32, 64, 128, 256 }, 64 };

@@ -6,7 +6,6 @@
 typedef struct kp_knit_sizes {
   int64_t cells[4];  // along a side
   int64_t widest;    // up to this many also with particles as wide as the cells
-  const char *test;  // ctest's name
 } kp_knit_sizes;
 
 extern const kp_knit_sizes kp_knit_size;

@@ -1,3 +1,3 @@
 #include "pressure_size.h"
 
-const pressure_size pressure_size_chosen = { "test_pressure_long", 128, 1024 };
+const pressure_size pressure_size_chosen = { 128, 1024 };

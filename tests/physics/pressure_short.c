@@ -1,3 +1,3 @@
 #include "pressure_size.h"
 
-const pressure_size pressure_size_chosen = { "test_pressure", 64, 256 };
+const pressure_size pressure_size_chosen = { 64, 256 };

@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 typedef struct pressure_size {
-  const char *test;          // name under ctest
   int64_t most_3d, most_2d;  // cells along a side
 } pressure_size;
 

@@ -16,7 +16,6 @@
 #include "support/claims.h"
 
 #define PI 3.14159265358979323846
-#define NAME "test_advection"
 
 static bool is_double(void) {
   return sizeof(kp_real) == 8;
@@ -72,7 +71,6 @@ static void ode_errors_are_those_of_the_table(void **state) {
                            .text =
                                "all twelve errors of table 2.1: difference from the printed ones",
                            .size = "y' = -y/2 to t = 5 in 5 to 40 steps",
-                           .test = NAME,
                            .figure = worst,
                            .threshold = 0.01 };
   kp_claim_at_most(&claim);
@@ -319,14 +317,12 @@ static void waves_have_the_errors_and_orders_of_the_tables(void **state) {
   const kp_claim errors = { .id = "selle-C2",
                             .text = "errors of tables 2.2 and 2.3 beyond their last digit",
                             .size = "9 rows, 101 to 801 nodes, CFL 0.75 and 1.75",
-                            .test = NAME,
                             .figure = worst,
                             .threshold = 0.03 };
   kp_claim_at_most(&errors);
   const kp_claim order = { .id = "selle-C2-order",
                            .text = "distance of the orders of BFECC and MacCormack from 2",
                            .size = "6 rows, 101 to 801 nodes, CFL 0.75 and 1.75",
-                           .test = NAME,
                            .figure = worst_order,
                            .threshold = 0.05 };
   kp_claim_at_most(&order);
@@ -391,7 +387,6 @@ static void one_step_errs_by_its_leading_term(void **state) {
   const kp_claim claim = { .id = "selle-C3",
                            .text = "error of one step over its leading term, less 1",
                            .size = "4000 cells, up to 23 CFL numbers in (0, 3), both schemes",
-                           .test = NAME,
                            .figure = fine,
                            .threshold = 0.01 };
   kp_claim_at_most(&claim);
@@ -439,14 +434,12 @@ static void no_step_is_too_long(void **state) {
   const kp_claim limited = { .id = "selle-C4",
                              .text = "growth of the largest value of a wave, limiters on",
                              .size = "200 cells, CFL 0.5 to 20.7, 2000 steps",
-                             .test = NAME,
                              .figure = excess,
                              .threshold = 1e-12 };
   kp_claim_write(&limited, excess <= KP_TOL(1e-6, 1e-12) ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
   const kp_claim free_claim = { .id = "selle-C4-unlimited",
                                 .text = "largest value of a smooth wave without limiter",
                                 .size = "200 cells, CFL 0.5 to 20.7, 2000 steps",
-                                .test = NAME,
                                 .figure = unlimited,
                                 .threshold = 2.0 };
   kp_claim_at_most(&free_claim);
@@ -509,14 +502,12 @@ static void limiters_add_no_extrema(void **state) {
   const kp_claim range = { .id = "selle-C5",
                            .text = "limited square waves beyond 0 and 1",
                            .size = "101 and 401 nodes, CFL 0.75 and 1.75",
-                           .test = NAME,
                            .figure = beyond,
                            .threshold = 1e-12 };
   kp_claim_write(&range, beyond <= KP_TOL(1e-6, 1e-12) ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
   const kp_claim alike = { .id = "selle-C5-alike",
                            .text = "error of reversion over that of clamping, less 1",
                            .size = "401 nodes, CFL 0.75",
-                           .test = NAME,
                            .figure = fabs(reverted.error / clamped.error - 1.0),
                            .threshold = 0.05 };
   assert_between(alike.figure, 0.0, alike.threshold);
@@ -579,7 +570,6 @@ static void schemes_cost_what_their_sweeps_cost(void **state) {
   const kp_claim two = { .id = "selle-C7",
                          .text = "time of MacCormack over semi-Lagrangian, wanted 1.8 to 2.6",
                          .size = "256^3 cells, two fields and the velocity, no limiter",
-                         .test = NAME,
                          .figure = second / first,
                          .threshold = 2.6 };
   kp_claim_write(&two, second / first > 1.8 && second / first < 2.6 ? KP_CLAIM_CONFIRMED
@@ -587,7 +577,6 @@ static void schemes_cost_what_their_sweeps_cost(void **state) {
   const kp_claim three = { .id = "selle-C7-bfecc",
                            .text = "time of BFECC over MacCormack, wanted 1.3 to 1.7",
                            .size = "256^3 cells, two fields and the velocity, no limiter",
-                           .test = NAME,
                            .figure = third / second,
                            .threshold = 1.7 };
   kp_claim_write(&three, third / second > 1.3 && third / second < 1.7 ? KP_CLAIM_CONFIRMED

@@ -47,7 +47,6 @@ static void no_triangles_intersect_after_any_step(void **state) {
     .text = "after every step an exhaustive triangle/triangle test finds no intersecting pair",
     .size = "three scenes of 20 thousand triangles: sheet falling into a hammock, strip twisted "
             "and crushed sheet; 30 to 120 steps, 0.2 to 1 s",
-    .test = "test_cloth_contact",
     .figure = (double)total,
     .threshold = 0.0,
   };
@@ -87,7 +86,6 @@ static void without_history_more_is_left_to_collisions(void **state) {
     .id = "selle-C28-twist",
     .text = "without history there are at least twice as many collisions (figure: ratio)",
     .size = "strip of 48 x 24 cells twisted for 1.3 s, 16 inner steps",
-    .test = "test_cloth_contact",
     .figure = (double)without.collisions / (double)with.collisions,
     .threshold = 2.0,
   };
@@ -123,7 +121,6 @@ static void going_back_costs_more(void **state) {
     .text = "16 inner steps without going back take less time than going back and halving "
             "(figure: ratio of times at the finer of two resolutions)",
     .size = "sheet falling into a hammock, 2 x 50 x 50 and 2 x 72 x 72 cells, 0.25 s",
-    .test = "test_cloth_contact",
     .figure = ratio[1],
     .threshold = 1.0,
   };
@@ -163,7 +160,6 @@ static void repulsion_is_cheap(void **state) {
     .size =
         "sheet falling into a hammock, 2 x 100 x 100 cells, 0.2 s; strip of 64 x 32 twisted for "
         "1 s; sheet of 100 x 100 crushed for 0.3 s; 16 inner steps",
-    .test = "test_cloth_contact",
     .figure = most,
     .threshold = 0.1,
   };

@@ -112,7 +112,6 @@ static void test_no_crossings(void **state) {
                        .text = "after every step an exhaustive triangle/triangle test finds no "
                                "intersecting pair (figure: pairs)",
                        .size = size,
-                       .test = all->test,
                        .figure = (double)o.crossings,
                        .threshold = 0.0 };
     if (run->id != NULL) {
@@ -148,7 +147,6 @@ static void test_repulsion_is_cheap(void **state) {
                      .text = "finding pairs and repulsion take at most 10 % of the time (figure: "
                              "the most of the scenes)",
                      .size = size,
-                     .test = all->test,
                      .figure = most,
                      .threshold = REPULSION_SHARE };
   kp_claim_write(&claim, n_cheap == all->n_inner
@@ -174,7 +172,6 @@ static void test_going_back(void **state) {
                      .text = "16 inner steps without going back take less time than going back and "
                              "halving (figure: ratio of times at the finer of two resolutions)",
                      .size = all->back[1].words,
-                     .test = all->test,
                      .figure = ratio[1],
                      .threshold = 1.0 };
   kp_claim_at_most(&claim);
@@ -183,12 +180,9 @@ static void test_going_back(void **state) {
 static void claim_history(const char *id, const char *text, const char *size, int64_t without,
                           int64_t with) {
   assert_true(with > 0);
-  kp_claim claim = { .id = id,
-                     .text = text,
-                     .size = size,
-                     .test = kp_cloth_scenes_to_run.test,
-                     .figure = (double)without / (double)with,
-                     .threshold = 2.0 };
+  kp_claim claim = {
+    .id = id, .text = text, .size = size, .figure = (double)without / (double)with, .threshold = 2.0
+  };
   print_message("%s: %.2f\n", text, claim.figure);
   kp_claim_write(&claim, claim.figure >= 2.0
                              ? KP_CLAIM_CONFIRMED

@@ -294,37 +294,25 @@ static void test_2d(void **state) {
       "ozgen-C9",
       "fractional viscosity (calibrated) is nearer than plain SPH to the fine "
       "run in more than half of 48 regions (0.73 stated)",
-      words,
-      size->test,
-      mean_of(&c.won[CALIBRATED]),
-      0.5
+      words, mean_of(&c.won[CALIBRATED]), 0.5
     };
     kp_claim_write(&calibrated, supported(&c.won[CALIBRATED]));
     kp_claim raw = {
       "ozgen-C9-raw",
       "Eq. 4.6 as printed is nearer than plain SPH to the fine run in more than half "
       "of 48 regions",
-      words,
-      size->test,
-      mean_of(&c.won[RAW]),
-      0.5
+      words, mean_of(&c.won[RAW]), 0.5
     };
     kp_claim_write(&raw, supported(&c.won[RAW]));
     kp_claim control = { "ozgen-C9-control",
                          "control: plain SPH of viscosity mu S wins as often as Eq. 4.6 as printed "
                          "(difference of the shares)",
-                         words,
-                         size->test,
-                         fabs(mean_of(&c.won[RAW]) - mean_of(&c.won[CONTROL])),
-                         0.1 };
+                         words, fabs(mean_of(&c.won[RAW]) - mean_of(&c.won[CONTROL])), 0.1 };
     kp_claim_at_most(&control);
     kp_claim poor = { "ozgen-C11",
                       "the difference fractional viscosity makes in the poor third of regions is "
                       "less than half of that in the rich third",
-                      words,
-                      size->test,
-                      mean_of(&c.gain_poor) / mean_of(&c.gain_rich),
-                      0.5 };
+                      words, mean_of(&c.gain_poor) / mean_of(&c.gain_rich), 0.5 };
     kp_claim_at_most(&poor);
   }
 }
@@ -346,17 +334,11 @@ static void test_3d(void **state) {
   kp_claim steps = { "ozgen-C10",
                      "in 3D fractional viscosity (calibrated) is nearer in more than half of the "
                      "steps of the richest region (0.90 stated)",
-                     words,
-                     size->test,
-                     mean_of(&c.steps_rich),
-                     0.5 };
+                     words, mean_of(&c.steps_rich), 0.5 };
   kp_claim_write(&steps, supported(&c.steps_rich));
   kp_claim correlation = { "ozgen-C10-correlation",
-                           "collision intensity and gain are correlated: figure above 0",
-                           words,
-                           size->test,
-                           mean_of(&c.correlation),
-                           0.0 };
+                           "collision intensity and gain are correlated: figure above 0", words,
+                           mean_of(&c.correlation), 0.0 };
   kp_claim_write(&correlation, mean_of(&c.correlation) - margin_of(&c.correlation) > 0.0
                                    ? KP_CLAIM_CONFIRMED
                                : mean_of(&c.correlation) > 0.0 ? KP_CLAIM_PARTIAL

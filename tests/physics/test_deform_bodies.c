@@ -160,7 +160,6 @@ static void test_particle(void **state) {
                      .text = "Friction on an incline is exact: relative error of place and speed "
                              "after 1 s (particle, dt 1/30 s); the same on a moving incline",
                      .size = "one particle and one tetrahedron, angle pi/5, mu 0.6 and 0.9",
-                     .test = "test_deform_bodies",
                      .figure = error,
                      .threshold = tolerance };
   if (sizeof(kp_real) == 8) {
@@ -425,7 +424,6 @@ static void test_cloth_rolls(void **state) {
                              "in contact slip, as a share of the way of the leading edge of what "
                              "touches; the old operator slips",
                      .size = size,
-                     .test = "test_deform_bodies",
                      .figure = after.slipped / after.laid,
                      .threshold = 0.01 };
   kp_claim_at_most(&claim);

@@ -64,7 +64,6 @@ static void test_bounce(void **state) {
                      .text = "volume after a bounce over that at rest (momentum before contact "
                              "conserved to 1e-4)",
                      .size = "scenes/papers/bayraktar/soft_body.lua with 871 nodes, 2 s",
-                     .test = "test_fabric_bounce",
                      .figure = after,
                      .threshold = 0.9 };
   kp_claim_write(&claim, after >= 0.9 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);

@@ -310,7 +310,6 @@ static void test_step_bounds(void **state) {
                      .text = "springs bear steps of 2/sqrt(max 2 sum k/m); growth of the energy at "
                              "0.9 of it (1.1: over 1e6; printed 2 m/K with m = 2, K = 1: over 1e6)",
                      .size = "chain of 200 points, undamped, 2000 steps; full cloth of 12 x 12",
-                     .test = "test_fabric_cloth",
                      .figure = stable,
                      .threshold = 10.0 };
   kp_claim_at_most(&claim);
@@ -394,7 +393,6 @@ static void test_large_steps(void **state) {
                          "implicit steps (Kang, Desbrun, backward Euler by CG) bear 20 times the "
                          "explicit limit: largest energy over the first; explicit exceeds 1e6",
                      .size = "cloth of 13 x 13 points, 200 steps",
-                     .test = "test_fabric_cloth",
                      .figure = worst,
                      .threshold = 2.0 };
   kp_claim_at_most(&claim);

@@ -130,7 +130,6 @@ static void test_thickness(void **state) {
                              "one layer has no thickness to give)",
                      .size = "knit of 9 x 9 x 3 points, four loads, released; three layers and one "
                              "on a plate",
-                     .test = "test_fabric_knit",
                      .figure = recovered,
                      .threshold = 0.95 };
   kp_claim_write(&claim, recovered > 0.95 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
@@ -266,7 +265,6 @@ static void test_folded(void **state) {
                      .text = "particle contact is better on fine meshes: crossings per triangle of "
                              "a folded sheet at the finest size (coarsest in the threshold)",
                      .size = size,
-                     .test = kp_knit_size.test,
                      .figure = share[3],
                      .threshold = share[0] };
   kp_claim_write(&claim, share[3] >= share[0] ? KP_CLAIM_REFUTED

@@ -213,7 +213,6 @@ static void compare_with_passes(const char *const ids[3], held which, const outc
   snprintf(words, sizeof words, "%s; %lld passes of Provot", size, (long long)provot.passes);
   for (int k = 0; k < 3; ++k) {
     claims[k].size = words;
-    claims[k].test = "test_fabric_limits";
     kp_claim_at_most(&claims[k]);
     print_message("%s: %.3g\n", claims[k].id, claims[k].figure);
   }
@@ -236,7 +235,6 @@ static void test_top_row(void **state) {
   kp_claim claim = { .id = "ozgen-22",
                      .text = "one pass stops over-stretch: largest strain in the last 2 s",
                      .size = size,
-                     .test = "test_fabric_limits",
                      .figure = one.stretch.largest,
                      .threshold = 0.10 };
   kp_claim_at_most(&claim);
@@ -293,7 +291,6 @@ static void test_two_corners(void **state) {
   kp_claim claim = { .id = "ozgen-22-corners",
                      .text = "two corners held: largest strain over that without a limit",
                      .size = size,
-                     .test = "test_fabric_limits",
                      .figure = share,
                      .threshold = 0.2 };
   kp_claim_at_most(&claim);
@@ -320,7 +317,6 @@ static void test_orders(void **state) {
                      .text = "horizontal, vertical, shear is the best order: how many of the other "
                              "five stretch less",
                      .size = "41 x 41 nodes, two corners, N_v = 2, worst of the last 2 of 8 s",
-                     .test = "test_fabric_limits",
                      .figure = better,
                      .threshold = 0.0 };
   kp_claim_at_most(&claim);
@@ -356,7 +352,6 @@ static void test_precomputation(void **state) {
   kp_claim claim = { .id = "ozgen-24",
                      .text = "a list for 1681 nodes is made in 0.52 s [s]",
                      .size = "41 x 41 nodes, two corners, N_v = 2, with its waves",
-                     .test = "test_fabric_limits",
                      .figure = best,
                      .threshold = 0.52 };
   kp_claim_at_most(&claim);

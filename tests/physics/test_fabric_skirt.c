@@ -85,12 +85,9 @@ static walk go(const char *scene, const char *set) {
 #define SIZE "skirt of 48 x 33 nodes, 2.4 s of a walk, k = 2 N/m, dt = 1/600 s"
 
 static void tell(const char *id, const char *text, double figure, double threshold) {
-  kp_claim claim = { .id = id,
-                     .text = text,
-                     .size = SIZE,
-                     .test = "test_fabric_skirt",
-                     .figure = figure,
-                     .threshold = threshold };
+  kp_claim claim = {
+    .id = id, .text = text, .size = SIZE, .figure = figure, .threshold = threshold
+  };
   kp_claim_at_most(&claim);
 }
 

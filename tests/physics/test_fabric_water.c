@@ -286,7 +286,6 @@ static void test_momentum(void **state) {
   kp_claim claim = { .id = "ozgen-27-cloth",
                      .text = "fractional springs (Eq. 3.4) conserve momentum: drift over m v",
                      .size = "free cloth of 11 x 11 nodes, 200 steps, memory of all of them",
-                     .test = "test_fabric_water",
                      .figure = drift,
                      .threshold = KP_TOL(2e-5, 1e-13) };
   kp_claim_at_most(&claim);
@@ -318,7 +317,6 @@ static void test_three_steps_are_viscous(void **state) {
   kp_claim claim = { .id = "ozgen-3-short",
                      .text = "three steps of memory equal viscous damping times S: relative RMS",
                      .size = sized(", forward Euler, h = 2e-4 s"),
-                     .test = water.test,
                      .figure = diff,
                      .threshold = 1e-3 };
   kp_claim_at_most(&claim);
@@ -365,7 +363,6 @@ static void test_table(void **state) {
   kp_claim claim = { .id = "ozgen-3-long",
                      .text = "1 s of memory differs from viscous damping times S: relative RMS",
                      .size = sized(", symplectic, h = 1e-3 s, u = 1000"),
-                     .test = water.test,
                      .figure = diff[3],
                      .threshold = 0.3 };
   kp_claim_write(&claim, diff[3] >= 0.3 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
@@ -405,7 +402,6 @@ static void test_window_matters(void **state) {
                              "change of the motion with 4, 5, 10 and 30 (raw sums; of unit weight "
                              "in ozgen-2-unit)",
                      .size = sized(", symplectic, h = 1e-3 s"),
-                     .test = water.test,
                      .figure = most[0],
                      .threshold = 0.01 };
   kp_claim_at_most(&claim);
@@ -413,7 +409,6 @@ static void test_window_matters(void **state) {
                     .text = "with weights of unit sum, 4, 5, 10 and 30 states instead of three "
                             "change the motion by less than 1 %: largest relative RMS",
                     .size = sized(", symplectic, h = 1e-3 s"),
-                    .test = water.test,
                     .figure = most[1],
                     .threshold = 0.01 };
   kp_claim_at_most(&unit);
@@ -487,7 +482,6 @@ static void test_bumps(void **state) {
            memory.width, viscous.width);
   for (int k = 0; k < 2; ++k) {
     claims[k].size = sized(words);
-    claims[k].test = water.test;
     kp_claim_write(&claims[k],
                    claims[k].figure >= claims[k].threshold ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
   }
@@ -618,7 +612,6 @@ static void test_euler_stability(void **state) {
                              "the critical steps against viscous damping of equal S",
                      .size = "31 x 21 nodes driven 1 s, u = 3, eight bisections; partial where the "
                              "highest mode of the springs says otherwise",
-                     .test = water.test,
                      .figure = fabs(1.0 - ratio),
                      .threshold = 0.4 };
   double of_mode = critical_of_mode(0.015, false) / critical_of_mode(0.015, true);
@@ -711,7 +704,6 @@ static void test_baselines(void **state) {
     kp_claim claim = { .id = model->id,
                        .text = text,
                        .size = sized(words),
-                       .test = water.test,
                        .figure = memory.deep / best.deep,
                        .threshold = 2.0 };
     bool is_deeper = claim.figure >= 2.0, lasts = energy >= 1.5;
@@ -773,14 +765,12 @@ static void test_cost(void **state) {
   kp_claim cost = { .id = "ozgen-6-cost",
                     .text = "time with three states of memory over that without (the text: 2 to 3)",
                     .size = words,
-                    .test = water.test,
                     .figure = with / without,
                     .threshold = 1.3 };
   kp_claim_at_most(&cost);
   kp_claim speed = { .id = "ozgen-6-speed",
                      .text = "seconds per frame of 1/60 s (the text: 9 frames per second)",
                      .size = words,
-                     .test = water.test,
                      .figure = with,
                      .threshold = 1.0 / 60.0 };
   kp_claim_at_most(&speed);
@@ -925,7 +915,6 @@ static void test_sphere(void **state) {
                              "energy is left over that of the nearest of five cloths with normal "
                              "drag",
                      .size = "31 x 21 nodes, sphere of 0.2 m comes and goes in 2 s, watched to 8 s",
-                     .test = water.test,
                      .figure = with.decay / of_nearest,
                      .threshold = 1.2 };
   bool holds = with.decay >= 1.2 * of_nearest;

@@ -45,7 +45,6 @@ static void test_curls(void **state) {
                      .text = "vortex fire curls more than 3 times as much as fire of particles: "
                              "curl over kinetic energy of gridded velocities",
                      .size = "8192 particles each, 1.5 s, cells of 0.08 m, equal mean rise",
-                     .test = "test_fire_claims",
                      .figure = ratio,
                      .threshold = 3.0 };
   kp_claim_write(&claim, ratio > 3.0 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
@@ -87,7 +86,6 @@ static void test_conservation(void **state) {
   kp_claim claim = { .id = "lyes-13-sum",
                      .text = "the diffusion step keeps the total vorticity (of the sum of sizes)",
                      .size = "4096 vortons of a burning flame",
-                     .test = "test_fire_claims",
                      .figure = worst / size,
                      .threshold = 1e-6 };
   kp_claim_at_most(&claim);
@@ -215,7 +213,6 @@ static void test_light(void **state) {
                      .size =
                          "2048 vortons over a ball and over a block elsewhere, mean luminance of "
                          "the picture of their sprites",
-                     .test = "test_fire_claims",
                      .figure = least,
                      .threshold = 1.0 };
   kp_claim_write(&claim, least > 1.0 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
@@ -243,7 +240,6 @@ static void test_gather(void **state) {
                      .text = "velocity from the 27 cells around against that of all vortons: root "
                              "mean square of the difference over the latter",
                      .size = "2048 vortons, reach of 1.5 cells; 0.1 would be a good stand-in",
-                     .test = "test_fire_claims",
                      .figure = rows[0].error,
                      .threshold = 0.1 };
   kp_claim_at_most(&claim);

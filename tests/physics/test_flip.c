@@ -92,7 +92,6 @@ static void still_water_stays_still(void **state) {
                        .text = "still water stays still on a uniform grid: largest speed in 10 s "
                                "over sqrt(g H)",
                        .size = "16 x 16 cells, surface in the middle of a cell",
-                       .test = "test_flip",
                        .figure = fastest / sqrt(GRAVITY * height),
                        .threshold = 1e-3 };
     if (way == 1) {

@@ -167,7 +167,6 @@ static void transfers_cost_energy_in_their_order(void **state) {
                              "after two turnovers of a closed box, 10 points more, and above 95 %",
                      .size = "64 x 64 cells, centering 0.55, all else by default (centering 1: "
                              "0.892; semi-Lagrangian 0.795)",
-                     .test = "test_flip_flows",
                      .figure = centred,
                      .threshold = 0.95 };
   bool is_met = centred > 0.95 && centred - sl > 0.1;
@@ -207,8 +206,8 @@ static void column_collapses_like_martin_and_moyce(void **state) {
   kp_claim claim = { .id = "martin-moyce-flip",
                      .text =
                          "front of a collapsing column by FLIP and APIC (n^2 = 2, a = 2.25 inch)",
-                     .size = "12 cells across the column in 2D, slopes and positions for 1 < T < 7",
-                     .test = "test_flip_flows" };
+                     .size =
+                         "12 cells across the column in 2D, slopes and positions for 1 < T < 7" };
   kp_column_claim(worst, claim, "martin-moyce-flip-small");
 }
 
@@ -285,7 +284,6 @@ static void dam_breaks_onto_an_obstacle(void **state) {
                          "a breaking dam reaches a box: mean speed of the front over sqrt(g H), "
                          "between 1 and Ritter's 2",
                      .size = "64 x 20 x 20 cells, the box 3 x 3 x 8 cells",
-                     .test = "test_flip_flows",
                      .figure = speed,
                      .threshold = 2.0 };
   kp_claim_at_most(&claim);
@@ -339,7 +337,6 @@ static void check_draught(double share) {
   kp_claim claim = { .id = "flip-archimedes",
                      .text = "draught of a floating box in FLIP, off by so many cells",
                      .size = "24 x 16 cells, the box 8 cells wide, half as dense as water",
-                     .test = "test_flip_flows",
                      .figure = fabs(is - draught) / cell,
                      .threshold = 1.0 };
   if (share == 0.5) {
@@ -397,7 +394,6 @@ static void grid_pressure_is_cheaper_than_that_of_particles(void **state) {
                          "a pressure on the grid is cheaper than one on the particles: ratio of "
                          "the times of a solve",
                      .size = "21952 particles, eight per cell, tolerance 1e-3",
-                     .test = "test_flip_flows",
                      .figure = ratio,
                      .threshold = 5.0 };
   kp_claim_write(&claim, ratio >= 5.0 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
@@ -541,7 +537,6 @@ static void drops_swing(void **state) {
     kp_claim claim = { .id = cases[k].id,
                        .text = "a drop of FLIP water with tension swings with Rayleigh's period",
                        .size = cases[k].size,
-                       .test = "test_flip_flows",
                        .figure = fabs(off),
                        .threshold = 0.05 };
     kp_claim_at_most(&claim);
@@ -590,7 +585,6 @@ static void water_and_box_share_momentum(void **state) {
                        .text = "a block of FLIP water hits a free box: momentum that nobody has, "
                                "over what the box got",
                        .size = "64 x 32 cells, the box 10 cells wide",
-                       .test = "test_flip_flows",
                        .figure = fabs(missing) / box.x,
                        .threshold = 0.1 };
     if (transfer == KP_FLIP_BLEND) {

@@ -106,10 +106,7 @@ static void test_restitution(void **state) {
   worst = fmax(worst, fabs(hit(3, 1, 0.5, 1.0, 0.005) / 0.5 - 1.0));
   kp_claim claim = { "bayraktar-B16-restitution",
                      "Two grains that meet part with the chosen restitution",
-                     "two grains, linear and Hertz, e = 0.1 to 1, 2D and 3D",
-                     "test_grains",
-                     worst,
-                     0.03 };
+                     "two grains, linear and Hertz, e = 0.1 to 1, 2D and 3D", worst, 0.03 };
   kp_claim_at_most(&claim);
   assert_true(worst <= 0.03);
 }
@@ -186,12 +183,8 @@ static void test_block_on_slope(void **state) {
     wrong += fabs(below) > 1e-3;
     wrong += fabs(above - wanted) > 0.02 * wanted;
   }
-  kp_claim claim = { "bayraktar-B16-slope",
-                     "A block on a slope slides iff tan(angle) > mu",
-                     "four grains, mu = 0.2, 0.5, 0.8, one degree below and above",
-                     "test_grains",
-                     wrong,
-                     0 };
+  kp_claim claim = { "bayraktar-B16-slope", "A block on a slope slides iff tan(angle) > mu",
+                     "four grains, mu = 0.2, 0.5, 0.8, one degree below and above", wrong, 0 };
   kp_claim_at_most(&claim);
   assert_int_equal(wrong, 0);
 }

@@ -178,10 +178,7 @@ static void test_settling(void **state) {
   }
   kp_claim claim = { "grains-settling",
                      "A grain sinks or rises through water as fast as Schiller and Naumann say",
-                     "three grains in a tank of 900 particles, Re = 0.2 to 4",
-                     "test_grains_fluid",
-                     worst,
-                     0.05 };
+                     "three grains in a tank of 900 particles, Re = 0.2 to 4", worst, 0.05 };
   kp_claim_at_most(&claim);
   assert_true(worst < 0.05);
 }

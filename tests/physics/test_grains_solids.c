@@ -223,10 +223,7 @@ static void test_angle_of_repose(void **state) {
                 edged.speed);
   kp_claim claim = { "grains-repose",
                      "A heap stands at an angle that grows with friction: degrees at mu = 0.5",
-                     "320 discs, column collapse on a rough bed",
-                     "test_grains_solids",
-                     rough.angle_deg,
-                     35.0 };
+                     "320 discs, column collapse on a rough bed", rough.angle_deg, 35.0 };
   kp_claim_at_most(&claim);
   // without friction everything runs out flat
   assert_true(smooth.angle_deg < 6.0);

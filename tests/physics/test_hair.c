@@ -346,9 +346,7 @@ static void shaken_hair_does_not_stretch(void **state) {
   kp_claim claim = { "selle-C32",
                      "head shake at 3 Hz, 10 cm: largest strain of limited segments after the move "
                      "(without the limit it is more than 0.5)",
-                     "20 hairs of 15 segments, 0.3 m, edges of 5e-5 N, 250 steps of 1 ms",
-                     "test_hair",
-                     limited,
+                     "20 hairs of 15 segments, 0.3 m, edges of 5e-5 N, 250 steps of 1 ms", limited,
                      1e-6 };
   kp_claim_write(&claim, limited <= 1e-6 && loose > 0.5 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
   assert_true(limited <= 1e-6);
@@ -638,10 +636,7 @@ static void twist_and_curls_are_kept(void **state) {
                      "is off), then it supercoils and meets itself; about zero energy and no "
                      "contact with edges and bending only; a drawn helix recovers its radius "
                      "within 10 %",
-                     size,
-                     "test_hair",
-                     off,
-                     0.25 };
+                     size, off, 0.25 };
   kp_claim_at_most(&claim);
 }
 
@@ -849,9 +844,7 @@ static void stuck_hairs_let_go_at_once(void **state) {
                      "step; no segment has more links than allowed (share of the largest force)",
                      "two crossed hairs pulled apart at 0.1 m/s in steps of 0.1 ms; 80 hairs for "
                      "the number of links",
-                     "test_hair",
-                     off,
-                     0.01 };
+                     off, 0.01 };
   bool is_gone = r.after == 0.0 && r.n_after > 100;
   kp_claim_write(&claim, off <= 0.01 && is_gone ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
   assert_true(off <= 0.01);

@@ -368,9 +368,8 @@ static void test_orders(void **state) {
     worst = claimed ? fmax(worst, fabs(orders[0] - scheme_orders[scheme])) : worst;
   }
   kp_claim claim = {
-    "lyes-1",     "orders: Euler and Euler-Cromer 1, RK2 and leapfrog 2, RK4 4; largest deviation",
-    "oscillator", "test_integrators",
-    worst,        0.1
+    "lyes-1", "orders: Euler and Euler-Cromer 1, RK2 and leapfrog 2, RK4 4; largest deviation",
+    "oscillator", worst, 0.1
   };
   if (IS_DOUBLE) {
     kp_claim_at_most(&claim);
@@ -882,9 +881,7 @@ static void test_step_bounds_of_springs(void **state) {
                      "printed one; growth of the fastest speed",
                      "free chain of 200 points, m = 2, K = 1, four schemes, 4000 steps; full cloth "
                      "is not part of it",
-                     "test_integrators",
-                     worst,
-                     20.0 };
+                     worst, 20.0 };
   kp_claim_at_most(&claim);
 }
 

@@ -11,8 +11,6 @@
 #include "support/claims.h"
 #include "support/media.h"
 
-#define TEST "test_level_set_claims"
-
 static kp_pls *pls_of(kp_world *world) {
   return kp_test_system(world, &kp_pls_method);
 }
@@ -66,7 +64,7 @@ static void write_c9(const pool *in, const char *what, const char *text, double 
                      double threshold, bool is_right) {
   char id[64];
   snprintf(id, sizeof id, "selle-C9-%s%s", what, in->suffix);
-  kp_claim claim = { id, text, in->size, TEST, figure, threshold };
+  kp_claim claim = { id, text, in->size, figure, threshold };
   printf("%s: %g (%g)\n", id, figure, threshold);
   kp_claim_write(&claim, is_right ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
 }
@@ -180,7 +178,6 @@ static void test_oscillating_drop(void **state) {
                      .text = "period of a cylinder of water, R = 5 mm, against "
                              "omega^2 = 6 sigma / (rho R^3): relative error",
                      .size = "48 x 48 cells, R = 12 h",
-                     .test = TEST,
                      .figure = fabs(ratio - 1.0),
                      .threshold = 0.1 };
   kp_claim_at_most(&claim);
@@ -252,14 +249,12 @@ static void test_sweeping_beats_marching(void **state) {
   kp_claim faster = { .id = "hong-18-faster",
                       .text = "time of fast sweeping over that of fast marching",
                       .size = "160^3 cells, one thread, the whole field",
-                      .test = TEST,
                       .figure = large.sweep / large.march,
                       .threshold = 1.0 };
   kp_claim_at_most(&faster);
   kp_claim flat = { .id = "hong-18-linear",
                     .text = "growth of the time of fast sweeping per cell from 64^3 on",
                     .size = "64^3 and 160^3 cells, one thread",
-                    .test = TEST,
                     .figure = large.sweep / small.sweep - 1.0,
                     .threshold = 0.2 };
   kp_claim_at_most(&flat);

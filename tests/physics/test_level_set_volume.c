@@ -9,8 +9,6 @@
 #include "support/claims.h"
 #include "support/media.h"
 
-#define TEST "test_level_set_volume"
-
 static kp_pls *pls_of(kp_world *world) {
   return kp_test_system(world, &kp_pls_method);
 }
@@ -103,7 +101,7 @@ static double ball(double volume) {
 static void check_drift(const char *id, const char *text, const char *size, double kept,
                         double left) {
   print_message("%s: %.4f, left alone %.4f\n", id, kept, left);
-  kp_claim claim = { id, text, size, TEST, kept, 0.02 };
+  kp_claim claim = { id, text, size, kept, 0.02 };
   kp_claim_at_most(&claim);
   assert_true(kept < 0.02);
   // it is the correction that keeps it

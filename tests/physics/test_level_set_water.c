@@ -82,7 +82,6 @@ static void check_still(int dimension, int cells, int steps) {
   kp_claim claim = { .id = dimension == 2 ? "hong-6-level-set-2d" : "hong-6-level-set-3d",
                      .text = "still water stays still: largest speed over sqrt(g H)",
                      .size = dimension == 2 ? "24 x 24 cells" : "12^3 cells",
-                     .test = "test_level_set_water",
                      .figure = stats.max_speed / sqrt(G * height),
                      .threshold = 1e-3 };
   kp_claim_at_most(&claim);
@@ -268,7 +267,6 @@ static void check_tracking(const char *id, const char *what, flow_fn flow,
   kp_claim claim = { .id = id,
                      .text = what,
                      .size = "48 x 48 cells",
-                     .test = "test_level_set_water",
                      .figure = loss(with),
                      .threshold = loss(without) };
   kp_claim_at_most(&claim);
@@ -352,8 +350,8 @@ static void test_collapsing_column(void **state) {
   kp_claim claim = { .id = "martin-moyce-level-set",
                      .text = "front of a collapsing column by a particle level set (n^2 = 2, a = "
                              "2.25 inch)",
-                     .size = "16 cells across the column in 2D, slopes and positions for 1 < T < 7",
-                     .test = "test_level_set_water" };
+                     .size =
+                         "16 cells across the column in 2D, slopes and positions for 1 < T < 7" };
   kp_column_claim(worst, claim, "martin-moyce-level-set-small");
 }
 

@@ -118,7 +118,6 @@ static void test_influx_of_one_cell(void **state) {
                          "one cell with influx: pressure of its left neighbour over its own "
                          "(printed -0.033280 / 0.035715 = -0.932), relaxation against multigrid",
                      .size = "16 x 12 cells of water",
-                     .test = "test_marker",
                      .figure = fabs((double)(in[0] / in[1]) - 1.0),
                      .threshold = KP_TOL(1e-3, 1e-6) };
   kp_claim_at_most(&claim);

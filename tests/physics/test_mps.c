@@ -295,19 +295,11 @@ static void test_rest(void **state) {
   // no volume lost or gained, within half a spacing
   assert_between(flat.top, 0.97, 1.03);
   assert_between(solid.top, 0.93, 1.07);
-  kp_claim column = { "hong-H6-column",
-                      "pressure in a still MPS column is rho g depth",
-                      "200 particles in 2D, 640 in 3D, means of 60 steps",
-                      "test_mps",
-                      pressure,
-                      0.05 };
+  kp_claim column = { "hong-H6-column", "pressure in a still MPS column is rho g depth",
+                      "200 particles in 2D, 640 in 3D, means of 60 steps", pressure, 0.05 };
   kp_claim_at_most(&column);
-  kp_claim claim = { "hong-H6",
-                     "inner number density after the solve is within 3 % of n_0",
-                     "200 particles in 2D, 640 in 3D, at rest",
-                     "test_mps",
-                     density,
-                     0.03 };
+  kp_claim claim = { "hong-H6", "inner number density after the solve is within 3 % of n_0",
+                     "200 particles in 2D, 640 in 3D, at rest", density, 0.03 };
   kp_claim_at_most(&claim);
 }
 
@@ -373,10 +365,7 @@ static void test_dam_break(void **state) {
   assert_true(stats.count == CELLS * CELLS * 2);
   kp_claim claim = { "martin-moyce-mps",
                      "front of a collapsing column by MPS (n^2 = 2, a = 2.25 inch)",
-                     "288 particles in 2D, positions for 1 < T < 4.1",
-                     "test_mps",
-                     best,
-                     0.10 };
+                     "288 particles in 2D, positions for 1 < T < 4.1", best, 0.10 };
   kp_claim_at_most(&claim);
   kp_world_destroy(&world);
 }

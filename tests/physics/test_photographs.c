@@ -93,7 +93,6 @@ static void waves_swing(void **state) {
                    .text = "a pool of which a part was raised swings as gravity waves "
                            "do: its period is off by (share)",
                    .size = "ripple.lua at a spacing of 0.02 m, a slice 0.2 m wide, repeated",
-                   .test = "test_photographs",
                    .figure = fabs(found / theory - 1.0),
                    .threshold = 0.05 });
   assert_near_relative(found, theory, 0.05);
@@ -145,7 +144,6 @@ static void drop_makes_crater(void **state) {
                                 .text = "the widest crater of a drop is less than its energy "
                                         "allows: share of the energy in it",
                                 .size = "drop.lua at a spacing of 0.02 m",
-                                .test = "test_photographs",
                                 .figure = share,
                                 .threshold = 1.0 });
   assert_between(share, 0.2, 1.0);
@@ -214,7 +212,6 @@ static void crown_widens(void **state) {
                                         "power is off by",
                                 .size = "splash.lua at a spacing of 0.025 m, 0.05 to 0.13 s after "
                                         "impact",
-                                .test = "test_photographs",
                                 .figure = fabs(power - 0.5),
                                 .threshold = 0.1 });
   assert_near(power, 0.5, 0.1);

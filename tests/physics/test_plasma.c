@@ -161,9 +161,8 @@ static void test_against_all_pairs(void **state) {
   worst = fmax(worst, compare_all_pairs(2, KP_PLASMA_COMPLETE, 0.0, false));
   print_message("  forces of the grid against all pairs: %.1e of the largest\n", worst);
   assert_between(worst, 0.0, KP_TOL(1e-5, 1e-12));
-  kp_claim claim = { "lyes-9-plasma", "the grid search equals all pairs, plasma",
-                     "4096 charges",  "test_plasma",
-                     worst,           KP_TOL(1e-5, 1e-12) };
+  kp_claim claim = { "lyes-9-plasma", "the grid search equals all pairs, plasma", "4096 charges",
+                     worst, KP_TOL(1e-5, 1e-12) };
   kp_claim_at_most(&claim);
 }
 

@@ -401,7 +401,6 @@ static void test_one_cell(void **state) {
                                 .text = "pressure by successive over-relaxation after influx into "
                                         "one cell equals that of conjugate gradients",
                                 .size = "20 x 20 cells, open top, omega 1.7",
-                                .test = pressure_size_chosen.test,
                                 .figure = worst,
                                 .threshold = 1e-6 });
   for (int k = 0; k < 2; ++k) {

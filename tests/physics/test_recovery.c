@@ -139,7 +139,6 @@ static void test_recovery(void **state) {
   kp_claim claim = { .id = "selle-C20",
                      .text = "altitude springs bring back a body that collapsed to a sheet",
                      .size = "torus of 1692 tetrahedra, 2 s: error of the volume, none inverted",
-                     .test = "test_recovery",
                      .figure = fabs(altitude.volume - 1.0),
                      .threshold = 0.02 };
   kp_claim_at_most(&claim);

@@ -99,7 +99,6 @@ static void test_noodle(void **state) {
                      .size = "scenes/papers/selle/noodle_recovery.lua, half a ring of tube, 1600 "
                              "triangles, 1 s after its stiffness is back: RMS distance after the "
                              "best rigid motion, of its RMS radius",
-                     .test = "test_shells",
                      .figure = altitude.misfit,
                      .threshold = 0.02 };
   kp_claim_at_most(&claim);

@@ -292,7 +292,6 @@ static void test_fuel_balances(void **state) {
   kp_claim_at_most(&(kp_claim){ .id = "fire-fuel",
                                 .text = "fuel emitted less burnt less left, of emitted",
                                 .size = "flame with expansion 3, 16x20x12 cells, 20 steps",
-                                .test = "test_smoke",
                                 .figure = worst,
                                 .threshold = 1e-4 });
   assert_true(worst < 1e-4);
@@ -302,7 +301,6 @@ static void test_fuel_balances(void **state) {
                                 .text = "integral of divergence off burnt volume times "
                                         "(expansion - 1)",
                                 .size = "flame with expansion 3, 16x20x12 cells, 20 steps",
-                                .test = "test_smoke",
                                 .figure = fabs(made / wanted - 1.0),
                                 .threshold = 0.01 });
   assert_near_relative(made, wanted, 0.01);

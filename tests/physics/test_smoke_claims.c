@@ -69,12 +69,9 @@ static kp_test_swirl wake_means(int scheme, int limiter) {
 }
 
 static void write(const char *id, const char *text, double figure, double threshold, bool holds) {
-  kp_claim claim = { .id = id,
-                     .text = text,
-                     .size = wake.words,
-                     .test = wake.test,
-                     .figure = figure,
-                     .threshold = threshold };
+  kp_claim claim = {
+    .id = id, .text = text, .size = wake.words, .figure = figure, .threshold = threshold
+  };
   kp_claim_write(&claim, holds ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
 }
 
@@ -163,7 +160,6 @@ static void test_too_much_confinement_ruins_a_plume(void **state) {
   kp_claim claim = { .id = "selle-C13",
                      .text = "mean height of a plume with excessive confinement, of the best",
                      .size = size,
-                     .test = wake.test,
                      .figure = share,
                      .threshold = 0.5 };
   kp_claim_write(&claim, share < 0.5 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);

@@ -138,7 +138,6 @@ static void test_neutral(void **state) {
                        .text = "Newmark's variant is neutrally stable up to dt omega = 2",
                        .size = "undamped spring, dt omega = 0.5, 1e4 periods: drift of the "
                                "amplitude; grows at 2.05",
-                       .test = "test_solid_steps",
                        .figure = drift,
                        .threshold = 1e-6 };
     kp_claim_at_most(&claim);
@@ -190,7 +189,6 @@ static void test_spectral_radius(void **state) {
                      .text = "an oscillator with an implicit spring is stable at any step",
                      .size = "Newmark's variant, coefficients of 0.5, 0.6 and 1 dt in both solves, "
                              "dt omega from 0.05 to 2e4: largest spectral radius",
-                     .test = "test_solid_steps",
                      .figure = worst,
                      .threshold = 1.0 + 1e-4 };
   kp_claim_at_most(&claim);
@@ -397,7 +395,6 @@ static void test_stiff(void **state) {
   kp_claim claim = { .id = "selle-C21",
                      .text = "implicit springs are stable at any stiffness and step",
                      .size = size,
-                     .test = "test_solid_steps",
                      .figure = rise,
                      .threshold = 0.01 };
   if (sizeof(kp_real) == 8) {

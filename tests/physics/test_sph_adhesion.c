@@ -217,13 +217,10 @@ static void test_pour(void **state) {
   double gain = fmin(with.near / fmax(without.near, 1.0), with.below / fmax(without.below, 1.0));
   assert_between(gain, 1.3, HUGE_VAL);
   assert_between(with.deepest, -HUGE_VAL, 0.5);
-  kp_claim claim = { "bayraktar-C15",
-                     "adhesion holds liquid on a sphere and wets its underside",
+  kp_claim claim = { "bayraktar-C15", "adhesion holds liquid on a sphere and wets its underside",
                      "pour of 384 particles on a sphere of 10 spacings, 0.6 s: without over with "
                      "adhesion, the larger of those near it and those below its equator",
-                     "test_sph_adhesion",
-                     1.0 / gain,
-                     1.0 / 1.3 };
+                     1.0 / gain, 1.0 / 1.3 };
   kp_claim_at_most(&claim);
 }
 

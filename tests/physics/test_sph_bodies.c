@@ -62,11 +62,8 @@ static void test_free_body_momentum(void **state) {
       kp_world_destroy(&world);
     }
   }
-  kp_claim claim = { "kelpie-rigid-momentum",
-                     "a free body hit by SPH keeps the total momentum",
-                     "blobs of 80 and 500 particles, 200 steps, four wall laws",
-                     "test_sph_bodies",
-                     worst,
+  kp_claim claim = { "kelpie-rigid-momentum", "a free body hit by SPH keeps the total momentum",
+                     "blobs of 80 and 500 particles, 200 steps, four wall laws", worst,
                      KP_TOL(1e-5, 1e-10) };
   kp_claim_at_most(&claim);
 }
@@ -99,12 +96,9 @@ static void test_floating_box(void **state) {
   double draught = (surface - (height - 0.1)) / 0.2;
   print_message("  draught %.3f of the raft's height (0.5 in theory)\n", draught);
   assert_between(draught, 0.4, 0.6);
-  kp_claim claim = { "kelpie-floating-body",
-                     "a box of half the density of water floats half below",
+  kp_claim claim = { "kelpie-floating-body", "a box of half the density of water floats half below",
                      "about 900 particles in 2D, error as a share of the height",
-                     "test_sph_bodies",
-                     fabs(draught - 0.5),
-                     0.10 };
+                     fabs(draught - 0.5), 0.10 };
   kp_claim_at_most(&claim);
   kp_world_destroy(&world);
 }

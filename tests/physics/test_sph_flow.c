@@ -103,12 +103,9 @@ static void test_hydrostatic_2d(void **state) {
   column_2d(KP_SPH_WALL_MIRROR, 1, 1, 0);
   column_2d(KP_SPH_WALL_LENNARD_JONES, 0, 1, 0);
   column_2d(KP_SPH_WALL_DEM, 0, 1, 0);
-  kp_claim claim = { "bayraktar-B2",
-                     "pressure at depth is rho g H in a settled column",
+  kp_claim claim = { "bayraktar-B2", "pressure at depth is rho g H in a settled column",
                      "200 particles in 2D, mirror and sph walls, both pressure forms, continuity",
-                     "test_sph_flow",
-                     worst,
-                     0.05 };
+                     worst, 0.05 };
   kp_claim_at_most(&claim);
 }
 
@@ -261,10 +258,7 @@ static void test_dam_break_front(void **state) {
   assert_between(worst, 0.0, 0.10);
   kp_claim claim = { "martin-moyce",
                      "front of a collapsing column (n^2 = 2, a = 2.25 and 1.125 inch)",
-                     "512 particles in 2D, slopes and positions for T > 1",
-                     "test_sph_flow",
-                     worst,
-                     0.10 };
+                     "512 particles in 2D, slopes and positions for T > 1", worst, 0.10 };
   kp_claim_at_most(&claim);
 }
 
@@ -303,10 +297,7 @@ static void test_fused_equals_two_pass(void **state) {
   assert_between(ahead, 0.0, 0.02);
   kp_claim claim = { "bayraktar-C5",
                      "the fused form gives the same flow (its gain is the benchmark's)",
-                     "1152 particles in 2D, T = 2.5",
-                     "test_sph_flow",
-                     fmax(density, 0.5 * ahead),
-                     0.01 };
+                     "1152 particles in 2D, T = 2.5", fmax(density, 0.5 * ahead), 0.01 };
   kp_claim_at_most(&claim);
 }
 
@@ -360,9 +351,7 @@ static void test_two_liquids(void **state) {
   kp_claim claim = { "bayraktar-B10",
                      "of two liquids the denser ends below and the interface is flat",
                      "400 particles in 2D, densities 1000 and 500, deepest stray in spacings",
-                     "test_sph_flow",
-                     fmax(up, down) / dx,
-                     2.0 };
+                     fmax(up, down) / dx, 2.0 };
   kp_claim_at_most(&claim);
   kp_test_particles_free(&heavy);
   kp_test_particles_free(&light);

@@ -283,10 +283,7 @@ static void test_momentum(void **state) {
   assert_true(worst < KP_TOL(2e-6, 1e-14));
   kp_claim claim = { "ozgen-27-fsph",
                      "fractional viscosity conserves momentum to round-off (drift over sum m|v|)",
-                     "two liquids, periodic, 100 steps, four forms",
-                     "test_sph_fractional",
-                     worst,
-                     KP_TOL(2e-6, 1e-14) };
+                     "two liquids, periodic, 100 steps, four forms", worst, KP_TOL(2e-6, 1e-14) };
   kp_claim_at_most(&claim);
 }
 

@@ -68,13 +68,10 @@ static void test_viscosity_and_drag(void **state) {
   assert_true(dem_none > dem);
   double slower = fmax(law / thin, morris / none);
   kp_claim claim = {
-    "bayraktar-C35",
-    "larger viscosity flows slower and wall drag slows further",
+    "bayraktar-C35", "larger viscosity flows slower and wall drag slows further",
     "2D slope of 160 particles, 0.5 s: front at mu = 12 over mu = 1, and with over "
     "without drag, the larger",
-    "test_sph_lava",
-    slower,
-    1.0
+    slower, 1.0
   };
   kp_claim_at_most(&claim);
 }

@@ -110,12 +110,9 @@ static void test_diffusion_law(void **state) {
   assert_between(fmax(lattice, fmax(cubic, wendland)), 0.0, 0.05);
   assert_between(jittered, 0.0, 0.2);
   assert_between(drift, 0.0, KP_TOL(1e-6, 1e-9));
-  kp_claim claim = { "bayraktar-C20",
-                     "concentration follows the law of diffusion",
+  kp_claim claim = { "bayraktar-C20", "concentration follows the law of diffusion",
                      "slab of 400 particles, decay of a cosine to 1/e, lattice, three kernels",
-                     "test_sph_mix",
-                     fmax(lattice, fmax(cubic, wendland)),
-                     0.05 };
+                     fmax(lattice, fmax(cubic, wendland)), 0.05 };
   kp_claim_at_most(&claim);
 }
 
@@ -204,12 +201,9 @@ static void test_heavy_sinks(void **state) {
   assert_true(all_are(world, "pink", 1.0));
   assert_true(all_are(world, "white", (double)(kp_real)0.1));
   kp_world_destroy(&world);
-  kp_claim claim = { "bayraktar-C21",
-                     "the heavier liquid (C = 1) sinks",
+  kp_claim claim = { "bayraktar-C21", "the heavier liquid (C = 1) sinks",
                      "2D box of 400 particles, pink over white, 3 s: height of pink over white [m]",
-                     "test_sph_mix",
-                     end,
-                     -0.1 };
+                     end, -0.1 };
   kp_claim_at_most(&claim);
 }
 
@@ -233,9 +227,7 @@ static void test_immiscible_and_faster(void **state) {
     "bayraktar-C19",
     "D = 0 is immiscible, bit for bit; larger D mixes faster; the sum of C is kept",
     "slab of 400 particles; ratio of the half times for D = 0.2 and 0.45, from 2.25",
-    "test_sph_mix",
-    fabs(ratio / 2.25 - 1.0),
-    0.2
+    fabs(ratio / 2.25 - 1.0), 0.2
   };
   kp_claim_at_most(&claim);
 }

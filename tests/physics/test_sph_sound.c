@@ -92,9 +92,7 @@ static void test_speed(void **state) {
   kp_claim claim = { "bayraktar-B2-sound",
                      "a standing wave swings with the speed of sound of the equation of state",
                      "48 particles along the wave, 2D and 3D, linear and Tait, 10 and 40 m/s",
-                     "test_sph_sound",
-                     worst,
-                     0.05 };
+                     worst, 0.05 };
   kp_claim_at_most(&claim);
 }
 

@@ -67,12 +67,8 @@ static void test_lattice_density(void **state) {
       assert_between(ratio, kernel == KP_SPH_DESBRUN ? 0.8 : 0.93, 1.07);
     }
   }
-  kp_claim claim = { "bayraktar-B1",
-                     "a full lattice has the rest density",
-                     "5 kernels, 16^2 and 10^3 particles",
-                     "test_sph_sums",
-                     worst,
-                     0.01 };
+  kp_claim claim = { "bayraktar-B1", "a full lattice has the rest density",
+                     "5 kernels, 16^2 and 10^3 particles", worst, 0.01 };
   kp_claim_at_most(&claim);
 }
 
@@ -155,19 +151,12 @@ static void test_momentum(void **state) {
       expect_momentum(&(blob){ dimension, KP_SPH_WENDLAND, 1, viscosity, 1, false, false }, &worst);
     }
   }
-  kp_claim claim = { "bayraktar-C12",
-                     "internal forces obey action = reaction (Eq. 6.2)",
-                     "blobs of 200 and 400 particles, 200 steps, every kernel and form",
-                     "test_sph_sums",
-                     worst,
+  kp_claim claim = { "bayraktar-C12", "internal forces obey action = reaction (Eq. 6.2)",
+                     "blobs of 200 and 400 particles, 200 steps, every kernel and form", worst,
                      KP_TOL(1e-5, 1e-10) };
   kp_claim_at_most(&claim);
-  kp_claim symmetric = { "lyes-22",
-                         "the symmetric pressure conserves momentum",
-                         "blobs of 200 and 400 particles, 200 steps",
-                         "test_sph_sums",
-                         worst,
-                         KP_TOL(1e-4, 1e-6) };
+  kp_claim symmetric = { "lyes-22", "the symmetric pressure conserves momentum",
+                         "blobs of 200 and 400 particles, 200 steps", worst, KP_TOL(1e-4, 1e-6) };
   kp_claim_at_most(&symmetric);
 }
 
@@ -349,12 +338,8 @@ static void test_grid_equals_all_pairs(void **state) {
   print_message("  4096 random: largest difference %.2e of the largest acceleration\n",
                 worst / largest);
   assert_between(worst / largest, 0.0, KP_TOL(1e-5, 1e-12));
-  kp_claim claim = { "lyes-9",
-                     "the grid search equals all pairs",
-                     "4096 random particles, SPH forces",
-                     "test_sph_sums",
-                     worst / largest,
-                     KP_TOL(1e-5, 1e-12) };
+  kp_claim claim = { "lyes-9", "the grid search equals all pairs",
+                     "4096 random particles, SPH forces", worst / largest, KP_TOL(1e-5, 1e-12) };
   kp_claim_at_most(&claim);
   kp_free(grid.x[0]);
   kp_free(ref.x[0]);

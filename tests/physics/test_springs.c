@@ -272,12 +272,8 @@ static void test_against_all_pairs(void **state) {
   }
   print_message("  spring forces of the grid against all pairs: %.1e of the largest\n", worst);
   assert_between(worst, 0.0, KP_TOL(1e-5, 1e-12));
-  kp_claim claim = { "lyes-9-springs",
-                     "the grid search equals all pairs, spring-mass water",
-                     "4096 random spheres",
-                     "test_springs",
-                     worst,
-                     KP_TOL(1e-5, 1e-12) };
+  kp_claim claim = { "lyes-9-springs", "the grid search equals all pairs, spring-mass water",
+                     "4096 random spheres", worst, KP_TOL(1e-5, 1e-12) };
   kp_claim_at_most(&claim);
 }
 

@@ -180,10 +180,7 @@ static void test_curves(void **state) {
     "ozgen-15",
     "stiffness of a spring after a pulse and under steady speed follows the closed "
     "form",
-    "7 curves of M3.5 at 1 ms, blocks of growing length",
-    "test_stf_memory",
-    worst_blocks,
-    0.01
+    "7 curves of M3.5 at 1 ms, blocks of growing length", worst_blocks, 0.01
   };
   kp_claim_at_most(&claim);
   print_message("  the direct sum: %.4f\n", worst_direct);

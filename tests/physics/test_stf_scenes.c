@@ -116,9 +116,7 @@ static void test_ball(void **state) {
   kp_claim claim = { "ozgen-17",
                      "a ball bounces, rolls, rests and then sinks; without memory it sinks at once",
                      "4032 particles, 10 s; centre over the surface at the end [R], to be -1",
-                     "test_stf_scenes",
-                     with.last,
-                     -1.0 };
+                     with.last, -1.0 };
   kp_claim_write(&claim, with.under < 10.0 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
   assert_true(with.last < -0.2);
 }
@@ -216,12 +214,9 @@ static void test_fingers(void **state) {
   assert_true(with.roughness > plain.roughness + 0.1);
   assert_true(with.roughness > sum.roughness + 0.1);
   bool fingers = with.roughness >= 1.8 && with.peaks >= 2;
-  kp_claim claim = { "ozgen-18",
-                     "a shaken layer grows fingers with memory and stays flat without",
+  kp_claim claim = { "ozgen-18", "a shaken layer grows fingers with memory and stays flat without",
                      "2304 particles, 1.5 s; highest column over the mean, without memory < 1.4",
-                     "test_stf_scenes",
-                     with.roughness,
-                     1.8 };
+                     with.roughness, 1.8 };
   kp_claim_write(&claim, fingers ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
 }
 

@@ -252,7 +252,6 @@ static void test_surface_value(void **state) {
                    .text = "The surface value gives smoother flat regions and finer detail: "
                            "roughness of a pool with the shrink reading over that without",
                    .size = "pool of 9,600 particles at dx = 0.374 h, iso 0.6 and matched height",
-                   .test = "test_surface_fields",
                    .figure = f[SHRINK].roughness / f[NONE].roughness,
                    .threshold = 1.0 },
       KP_CLAIM_PARTIAL);
@@ -262,7 +261,6 @@ static void test_surface_value(void **state) {
                        "The surface value as printed (Eq. 5.10) gives finer detail: height of a "
                        "pool above its own over that without",
                    .size = "pool of 9,600 particles at dx = 0.374 h, iso 0.6",
-                   .test = "test_surface_fields",
                    .figure = f[LITERAL].height / f[NONE].height,
                    .threshold = 1.0 },
       KP_CLAIM_REFUTED);
@@ -352,13 +350,11 @@ static void test_cells_of_a_sixth(void **state) {
                                 .text = "Cells of h/6 are enough: change of the error of a ball's "
                                         "surface from h/6 to h/12",
                                 .size = "ball of 2,100 particles, 80 per corner inside",
-                                .test = "test_surface_fields",
                                 .figure = change,
                                 .threshold = 0.2 });
   kp_claim_at_most(&(kp_claim){ .id = "bayraktar-C14-corners",
                                 .text = "A corner inside sees about 80 particles: off by",
                                 .size = "dx = 0.374 h, 200 corners",
-                                .test = "test_surface_fields",
                                 .figure = fabs(count - 80.0),
                                 .threshold = 20.0 });
   kp_test_cloud_free(&c);
@@ -403,7 +399,6 @@ static void test_one_metaball(void **state) {
                                     "Radius of one particle's surface is R_f sqrt(1/2 - sqrt c) "
                                     "to half a voxel; the mesh is closed and outward",
                                 .size = "60 random particles, field radii, voxels and iso-values",
-                                .test = "test_surface_fields",
                                 .figure = worst,
                                 .threshold = 0.5 });
 }
@@ -486,7 +481,6 @@ static void test_naive(void **state) {
                    .text = "Classification by a grid gives the mesh of the naive one: "
                            "farthest vertex [box edges]; times by kelpie study surface-naive",
                    .size = "0.6 thousand particles on 32^3 voxels, 4.7 thousand on 64^3",
-                   .test = "test_surface_fields",
                    .figure = worst,
                    .threshold = 1e-6 });
 }
@@ -533,7 +527,6 @@ static void test_smoothness(void **state) {
                                   "A calm pool is smoother with larger field radii: of four "
                                   "pools, those in which the RMS angle falls with each doubling",
                               .size = "pools as of 32 and 128 thousand particles, 64^3 and 128^3",
-                              .test = "test_surface_fields",
                               .figure = n_falling,
                               .threshold = 4.0 },
                  n_falling == 4 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
@@ -541,7 +534,6 @@ static void test_smoothness(void **state) {
                               .text = "At R_f 1/16 smoothness changes little with the number of "
                                       "particles: change from 32 to 128 thousand; none at 64^3",
                               .size = "128^3 voxels",
-                              .test = "test_surface_fields",
                               .figure = change,
                               .threshold = 0.2 },
                  KP_CLAIM_PARTIAL);
@@ -628,14 +620,12 @@ static void test_smoothing(void **state) {
                               .text = "Three passes of smoothing lower the RMS dihedral angle of a "
                                       "flat jittered surface by (at least 3)",
                               .size = "pool of 9,600 particles, means over 1.75 cells",
-                              .test = "test_surface_fields",
                               .figure = ratio[KP_MESH_SMOOTHING_HONG],
                               .threshold = 3.0 },
                  KP_CLAIM_REFUTED);
   kp_claim_write(&(kp_claim){ .id = "hong-23-normal",
                               .text = "The same with vertices that move along their normals only",
                               .size = "pool of 9,600 particles, means over 1.75 cells",
-                              .test = "test_surface_fields",
                               .figure = ratio[KP_MESH_SMOOTHING_NORMAL],
                               .threshold = 3.0 },
                  KP_CLAIM_CONFIRMED);
@@ -643,7 +633,6 @@ static void test_smoothing(void **state) {
                                 .text = "Features under two cells shrink visibly: volume left of a "
                                         "ball of radius 1.5 cells after three passes",
                                 .size = "means over 1.75 cells",
-                                .test = "test_surface_fields",
                                 .figure = small,
                                 .threshold = 0.9 });
   kp_test_cloud_free(&c);
@@ -714,7 +703,6 @@ static void test_without_smoothing(void **state) {
                            "of 1, 2, 4, 8, 12, 18 and 27 particles over their own is off by at "
                            "most",
                    .size = "anisotropic, voxels of half a spacing, 20 places against the lattice",
-                   .test = "test_surface_fields",
                    .figure = drop,
                    .threshold = 0.2 });
 }

@@ -173,7 +173,6 @@ static void check(kp_world *world, const char *id, const char *text) {
                                  "vortons, farther than two cores from each: root mean square of "
                                  "the difference over that of the sum",
                          .size = text,
-                         .test = "test_vortex_in_cell",
                          .figure = e.mean,
                          .threshold = 0.01 };
       kp_claim_at_most(&claim);

@@ -560,7 +560,6 @@ static void test_force_has_compact_support(void **state) {
   kp_claim_at_most(&(kp_claim){ .id = "selle-C12",
                                 .text = "circulation of loops outside the kernel, of the largest",
                                 .size = "one particle in a closed box of 20^3 cells, one step",
-                                .test = "test_vortex_particles",
                                 .figure = outside / inside,
                                 .threshold = KP_TOL(1e-5, 1e-12) });
   assert_true(outside < KP_TOL(1e-5, 1e-12) * inside);
@@ -619,7 +618,6 @@ static void test_force_adds_no_momentum(void **state) {
                      .text = "momentum that the force of a particle adds, of the sum of its size; "
                              "held at the centre of a cell, up to a few per cent elsewhere",
                      .size = "one particle of radius 3.7 cells, tent and Gaussian",
-                     .test = "test_vortex_particles",
                      .figure = fmax(anywhere[0], anywhere[1]),
                      .threshold = 1e-3 };
   kp_claim_write(&claim, KP_CLAIM_PARTIAL);
@@ -681,7 +679,6 @@ static void test_particles_stir_a_laminar_jet(void **state) {
                      .text = "enstrophy of a laminar jet with vortex particles over that with "
                              "confinement alone (at least)",
                      .size = "20x10x10 cells, 80 steps of 0.02 s, 200 particles per second",
-                     .test = "test_vortex_particles",
                      .figure = fmin(stirred / fmax(confined, 1e-12 * scale), 1e12),
                      .threshold = 3.0 };
   kp_claim_write(&claim, stirred > 3.0 * confined ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
@@ -689,7 +686,6 @@ static void test_particles_stir_a_laminar_jet(void **state) {
   kp_claim_at_most(&(kp_claim){ .id = "selle-C11-preserve",
                                 .text = "drift of |w| with stretching preserve",
                                 .size = "80 steps of the jet",
-                                .test = "test_vortex_particles",
                                 .figure = drift,
                                 .threshold = KP_TOL(1e-6, 1e-12) });
   assert_true(drift < KP_TOL(1e-6, 1e-12));

@@ -77,11 +77,8 @@ static void test_share(void **state) {
                 100.0 * vortices / whole);
   assert_true(vortices > 0.0 && vortices < whole);
   kp_claim claim = {
-    "selle-C10",
-    "share of the step that vortex particles take: force, push, stretching, motion",
-    "explosion, 180x260x180 cells, 6000 particles of radius four cells, 4 steps",
-    "test_vortex_share",
-    vortices / whole,
+    "selle-C10", "share of the step that vortex particles take: force, push, stretching, motion",
+    "explosion, 180x260x180 cells, 6000 particles of radius four cells, 4 steps", vortices / whole,
     0.05
   };
   kp_claim_at_most(&claim);

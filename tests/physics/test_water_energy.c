@@ -9,7 +9,6 @@
 #include "support/claims.h"
 #include "support/media.h"
 
-#define TEST "test_water_energy"
 #define G 9.81
 #define WIDTH 1.0  // m
 #define DEPTH 0.4
@@ -87,7 +86,6 @@ static void test_energy(void **state) {
                              "left after 1.5 periods",
                      .size = "2D tank, 48 cells across, CFL 1, 4 particles per cell; see "
                              "docs/coverage.md for the shares",
-                     .test = TEST,
                      .figure = flip - sl,
                      .threshold = 0.05 };
   kp_claim_write(&claim, flip > sl + 0.05 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
@@ -149,7 +147,6 @@ static void test_volume(void **state) {
                              "FLIP does: ratio of the two changes; it gains where the dissertation "
                              "says that it loses",
                      .size = "2D dam, 48 cells across, 1 s",
-                     .test = TEST,
                      .figure = fabs(with / flip),
                      .threshold = 1.0 };
   kp_claim_write(&claim, fabs(with) > fabs(flip) ? KP_CLAIM_PARTIAL : KP_CLAIM_REFUTED);

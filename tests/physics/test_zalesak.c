@@ -243,7 +243,6 @@ static void write_claims(const outcome *out) {
                             .text = "errors of BFECC and MacCormack after a turn of the slotted "
                                     "disc: largest difference from the tables",
                             .size = nodes,
-                            .test = size->test,
                             .figure = out->worst,
                             .threshold = 0.2 };
   kp_claim_at_most(&errors);
@@ -251,14 +250,12 @@ static void write_claims(const outcome *out) {
     const kp_claim order = { .id = "selle-C6-order",
                              .text = "2 less the mean order of all nodes of the slotted disc",
                              .size = nodes,
-                             .test = size->test,
                              .figure = 2.0 - out->least,
                              .threshold = 2.0 - size->least_order };
     kp_claim_at_most(&order);
     const kp_claim first = { .id = "selle-C6-first",
                              .text = "distance of the order of semi-Lagrangian advection from 1",
                              .size = nodes,
-                             .test = size->test,
                              .figure = out->first_order_off,
                              .threshold = 0.1 };
     kp_claim_at_most(&first);

@@ -1,7 +1,5 @@
 #include "volume_size.h"
 
-const volume_size volume_size_chosen = { .test = "test_flip_volume_long",
-                                         .cells_3d = 24,
-                                         .depth = 1.0,
-                                         .seconds_3d = 10.0,
-                                         .long_steps = 64 };
+const volume_size volume_size_chosen = {
+  .cells_3d = 24, .depth = 1.0, .seconds_3d = 10.0, .long_steps = 64
+};

@@ -2,7 +2,6 @@
 #pragma once
 
 typedef struct volume_size {
-  const char *test;   // name under ctest
   int cells_3d;       // along the box
   double depth;       // m, of the box of 1 m
   double seconds_3d;  // 10 or more: the settled level is asked for too

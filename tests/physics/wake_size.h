@@ -8,7 +8,6 @@ typedef struct wake_size {
   double from;        // s: means are taken from here on
   int plume_cells;    // along the plume's base
   const char *words;  // for the claim
-  const char *test;   // ctest's name
 } wake_size;
 
 extern const wake_size wake;

@@ -1,5 +1,5 @@
 #include "walls_size.h"
 
-const walls_size walls_size_chosen = { "bayraktar-C18-long", "test_sph_walls_long",
+const walls_size walls_size_chosen = { "bayraktar-C18-long",
                                        "225 particles in 2D, 768 in 3D, 20000 steps", 20000,
                                        20000 };

@@ -3,7 +3,6 @@
 
 typedef struct walls_size {
   const char *claim;       // id
-  const char *test;        // name under ctest
   const char *claim_size;  // in words
   int steps_2d, steps_3d;
 } walls_size;

@@ -1,7 +1,6 @@
 #include "zalesak_size.h"
 
-const zalesak_size zalesak_size_chosen = { .test = "test_zalesak_long",
-                                           .nodes = { 201, 401, 801 },
+const zalesak_size zalesak_size_chosen = { .nodes = { 201, 401, 801 },
                                            .first = 1,
                                            .n_upwind = 2,
                                            .n_short = 2,

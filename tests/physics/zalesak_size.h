@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 typedef struct zalesak_size {
-  const char *test;    // name under ctest
   int64_t nodes[3];    // along a side of 100, each twice as many cells as the one before
   int first;           // place of nodes[0] in the list 101, 201, 401, 801 of the tables
   int n_upwind;        // sizes for upwind blocks,

@@ -50,7 +50,6 @@ static void test_locus(void **state) {
                                 .text = "chromaticity of blackbody colours off Planck's locus, "
                                         "1000 to 6000 K",
                                 .size = "ten temperatures",
-                                .test = "test_blackbody",
                                 .figure = worst,
                                 .threshold = 0.01 });
 }

@@ -608,7 +608,6 @@ static void the_pseudo_inverse_serves_flat_zones(void **state) {
     .text = "the pseudo-inverse serves zones of nodes in a plane, on a line and in one place "
             "(figure: zones it loses); the plain inverse does not, and gives infinity",
     .size = size,
-    .test = "test_contact",
     .figure = (double)(n_lost[0] + n_lost[1] + n_lost[2] + n_lost[3]),
     .threshold = 0.0,
   };

@@ -159,7 +159,6 @@ static void test_stitches(void **state) {
   kp_claim claim = { .id = "bayraktar-C26",
                      .text = "t8(r,k) = t1(r+1,k), t12 = t4, t9 = t5 after random deformation",
                      .size = "20 random meshes of 7 x 5 x 3 points of size 2, all cells",
-                     .test = "test_fabric",
                      .figure = fmax(worst, sum_error),
                      .threshold = 1e-12 };
   kp_claim_at_most(&claim);
@@ -387,7 +386,6 @@ static void test_list_sizes(void **state) {
   kp_claim claim = { .id = "ozgen-25",
                      .text = "the length of a list is N_v times the free nodes, whatever is held",
                      .size = "41 x 41; two corners, top row, one corner; N_v 1 to 4; both walks",
-                     .test = "test_fabric",
                      .figure = worst,
                      .threshold = 0.0 };
   kp_claim_at_most(&claim);
@@ -510,7 +508,6 @@ static void test_permutations(void **state) {
   kp_claim claim = { .id = "ozgen-23-lists",
                      .text = "six orders of horizontal, vertical and shear edges give four lists",
                      .size = "5 x 5, two corners held, N_v = 1, literal walk",
-                     .test = "test_fabric",
                      .figure = corners,
                      .threshold = 4 };
   kp_claim_write(&claim, KP_CLAIM_REFUTED);

@@ -212,7 +212,6 @@ static void test_orders(void **state) {
                      .text = "operator B is of second order (the figure is its smallest slope); "
                              "operator A, said to be of first order, is of order 0.5",
                      .size = "D^(1/2) of sin t and t^2 at t = 1, 10 to 640 steps",
-                     .test = "test_fractional",
                      .figure = least,
                      .threshold = 1.9 };
   kp_claim_write(&claim, least >= 1.9 ? KP_CLAIM_PARTIAL : KP_CLAIM_REFUTED);

@@ -71,7 +71,6 @@ static void test_a_moving_ball(void **state) {
                      .text = "Two-sided interpolation of level sets follows a sphere that moves "
                              "three radii between keys [cells]; linear blending loses it",
                      .size = "sphere of 10 cells radius, keys at 60 Hz",
-                     .test = "test_level_set_keys",
                      .figure = two,
                      .threshold = 1.0 };
   kp_claim_at_most(&claim);
@@ -106,7 +105,6 @@ static void test_no_jump_at_keys(void **state) {
   kp_claim claim = { .id = "selle-C35-keys",
                      .text = "Two-sided interpolation does not jump at keys [m]; one-sided does",
                      .size = "a sphere that turns a corner at a key, 1000 points",
-                     .test = "test_level_set_keys",
                      .figure = most[0],
                      .threshold = 1e-12 };
   kp_claim_at_most(&claim);

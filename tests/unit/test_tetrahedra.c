@@ -66,7 +66,6 @@ static void test_theorem(void **state) {
                      .size =
                          "1e6 random tetrahedra, flattened by up to 1e6 in one and two directions; "
                          "minus the smallest weight, so negative where all are positive",
-                     .test = "test_tetrahedra",
                      .figure = -least,
                      .threshold = 1e-9 };
   if (sizeof(kp_real) == 8) {  // asked for less than a float tells
