@@ -163,6 +163,10 @@ static kp_result run_group(kp_world *world, int group, double interval, kp_step_
 // The world advances by a coupling interval: the limit of its slowest group, inside which the
 // others sub-step.
 kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report) {
+  KP_TRY(kp_world_need_built(world));
+  if (!(longest > 0.0) || !isfinite(longest)) {
+    return kp_fail(KP_ERROR_ARGUMENT, "a step of at most %g s: it must be positive", longest);
+  }
   kp_env *env = &world->env;
   double limit = 0.0;
   for (int group = 0; group < world->n_groups; ++group) {
@@ -212,6 +216,11 @@ static kp_result advance_to(kp_world *world, double end, kp_step_report *sum) {
 }
 
 kp_result kp_world_advance(kp_world *world, double seconds, kp_step_report *report) {
+  KP_TRY(kp_world_need_built(world));
+  if (!(seconds >= 0.0) || !isfinite(seconds)) {
+    return kp_fail(KP_ERROR_ARGUMENT,
+                   "%g s cannot be advanced: they must be finite and not negative", seconds);
+  }
   double end = world->env.time + seconds;
   const kp_simulation_def *def = &world->spec.simulation;
   bool may_retry = def->policy == KP_POLICY_RETRY;

@@ -29,6 +29,7 @@ struct kp_world {
   kp_backend *backend;
   kp_spec spec;
   bool built;
+  bool failed;  // a build that failed leaves parts behind: the world can only be destroyed
   kp_registry *registry;
   kp_env env;
   kp_profile profile;
@@ -45,6 +46,9 @@ struct kp_world {
   double dt_scale;        // halved by each retry, restored slowly
   int64_t n_steps;
 };
+
+// Fails with a sentence when the world is NULL or not built.
+KP_NODISCARD kp_result kp_world_need_built(const kp_world *world);
 
 // Build a world from a whole spec (the scene's way in): replaces what was set by hand. The spec is
 // copied.
