@@ -78,3 +78,6 @@ const char *kp_sandbox_quote(const char *text, char out[KP_SANDBOX_WHERE_SIZE]);
 
 // Fills the globals; unprotected, so call it inside kp_sandbox_run.
 void kp_sandbox_open(lua_State *lua);
+
+// What is global by now becomes the words of the language, which a scene may hide by locals only.
+void kp_sandbox_close_words(lua_State *lua);

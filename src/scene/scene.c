@@ -19,6 +19,7 @@ typedef struct scene_source {
 
 static int open_words(lua_State *lua) {
   kp_scene_open_words(lua);
+  kp_sandbox_close_words(lua);
   return 0;
 }
 
