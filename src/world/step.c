@@ -197,6 +197,10 @@ kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report)
 // Sub-steps until the end of the interval or the first trouble.
 static kp_result advance_to(kp_world *world, double end, kp_step_report *sum) {
   while (world->env.time < end) {
+    if (sum->retries > 0 && world->stop != NULL && *world->stop != 0) {
+      return kp_fail(KP_STOPPED, "stopped while trying again for the %lld. time, at %g s",
+                     (long long)sum->retries, world->env.time);
+    }
     double left = end - world->env.time;
     kp_step_report one = { 0 };
     kp_result result = kp_world_step(world, left, &one);
