@@ -3,6 +3,6 @@ if(Python3_Interpreter_FOUND)
   foreach(name IN ITEMS test_restart test_kill test_same_bits)
     kp_test_command(${name}
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/${name}.py
-      LABELS full TIMEOUT 600)
+      LABELS full real TIMEOUT 600)
   endforeach()
 endif()
