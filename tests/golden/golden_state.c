@@ -1,7 +1,5 @@
 #include "support/test.h"
 
-#include "golden.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +7,8 @@
 
 #include "base/hash.h"
 #include "world/step.h"
+
+#include "golden.h"
 
 #define LONGEST (1.0 / 24.0)  // s: a sub-step is not longer than a frame of a film
 #define TOLD 4                // fields of a state that are told one by one
@@ -95,7 +95,9 @@ kp_result golden_used(const golden_case *of, kp_text *text) {
 
 // ---- hashes
 
-static uint64_t hash_name(const char *name) { return kp_hash_bytes(name, strlen(name), 1); }
+static uint64_t hash_name(const char *name) {
+  return kp_hash_bytes(name, strlen(name), 1);
+}
 
 static uint64_t hash_field(const kp_section *field) {
   return kp_hash_bytes(field->data, field->count * kp_item_size(field->type), field->count);
@@ -113,8 +115,7 @@ uint64_t golden_hash(const kp_batch *state) {
 // ---- what differs
 
 static double value_of(const kp_section *field, uint64_t i) {
-  return kp_item_value(field->type,
-                       (const char *)field->data + i * kp_item_size(field->type));
+  return kp_item_value(field->type, (const char *)field->data + i * kp_item_size(field->type));
 }
 
 static bool is_same_item(const kp_section *a, const kp_section *b, uint64_t i) {
@@ -196,7 +197,9 @@ int golden_compare(const char *title, const kp_batch *now, const kp_batch *befor
 
 #define FIELD_WORDS (3 + GOLDEN_WITNESSES)
 
-static uint64_t witness(uint64_t count, int k) { return count * (uint64_t)k / GOLDEN_WITNESSES; }
+static uint64_t witness(uint64_t count, int k) {
+  return count * (uint64_t)k / GOLDEN_WITNESSES;
+}
 
 static uint64_t bits_of(double value) {
   uint64_t bits;

@@ -1,7 +1,5 @@
 #include "support/test.h"
 
-#include "golden.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +8,11 @@
 
 #include "base/hash.h"
 
-const char *golden_precision(void) { return sizeof(kp_real) == 4 ? "float" : "double"; }
+#include "golden.h"
+
+const char *golden_precision(void) {
+  return sizeof(kp_real) == 4 ? "float" : "double";
+}
 
 uint64_t golden_mathematics(void) {
   double values[12 * 64];

@@ -3,14 +3,13 @@
 //
 //   test_golden                     all cases, as ctest does
 //   test_golden NAME...             those whose names begin so
-//   test_golden --once              with one thread and the base instructions alone; up to the first
+//   test_golden --once              with one thread and the base instructions alone; up to the
+//   first
 //                                   that differs
 //   test_golden --record FILE       the lines of hashes.csv go to standard output, values to FILE
 //   test_golden --save FOLDER       keeps whole states, for
 //   test_golden --against FOLDER    which names elements and amounts
 #include "support/test.h"
-
-#include "golden.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,6 +19,8 @@
 #include "base/log.h"
 #include "par/kernel.h"
 #include "par/parallel.h"
+
+#include "golden.h"
 
 typedef struct settings {
   const char *record, *save, *against;
@@ -66,13 +67,11 @@ static void reference_path(char *path, size_t size) {
                  golden_precision());
 }
 
-static void tell_difference(const golden_case *of, const kp_batch *state,
-                            kp_container *reference) {
+static void tell_difference(const golden_case *of, const kp_batch *state, kp_container *reference) {
   char title[256];
   (void)snprintf(title, sizeof title, "%s, %s: not the state of the record", of->name,
                  golden_precision());
-  const kp_section *section =
-      reference != NULL ? kp_container_find(reference, of->name) : NULL;
+  const kp_section *section = reference != NULL ? kp_container_find(reference, of->name) : NULL;
   uint64_t *words = section != NULL ? kp_alloc(section->count * sizeof *words, KP_MEMORY_IO) : NULL;
   if (words == NULL || kp_container_read(reference, section, 0, section->count, words) != KP_OK ||
       golden_record_compare(title, state, words, section->count) == 0) {
@@ -132,7 +131,9 @@ static void save(const golden_case *of, const kp_batch *state, const char *folde
 static void record(const golden_case *of, const kp_batch *state, kp_batch *reference) {
   golden_record words = { 0 };
   assert_ok(golden_record_make(state, &words));
-  kp_section section = { .type = KP_ITEM_U64, .count = words.words.count, .data = words.words.data };
+  kp_section section = { .type = KP_ITEM_U64,
+                         .count = words.words.count,
+                         .data = words.words.data };
   kp_text_copy(section.name, sizeof section.name, of->name);
   assert_ok(kp_batch_add(reference, &section));
   kp_array_free(&words.words);
@@ -199,7 +200,8 @@ static void print_used(void) {
   for (size_t i = 0; i < cases.items.count; ++i) {
     kp_text text = { 0 };
     assert_ok(golden_used(&cases.items.data[i], &text));
-    (void)printf("-- case %s %s\n%s", cases.items.data[i].name, cases.items.data[i].scene, text.data);
+    (void)printf("-- case %s %s\n%s", cases.items.data[i].name, cases.items.data[i].scene,
+                 text.data);
     kp_text_free(&text);
   }
   golden_cases_free(&cases);
