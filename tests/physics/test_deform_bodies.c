@@ -354,7 +354,7 @@ static void look_at_throw(kp_world *world, throw_state *s, double landed, throw_
     return;
   }
   // nodes are numbered along the length first
-  out->led[1] = 0.5 * (double)(furthest(s, false) % 31) / 30.0;
+  out->led[1] = 0.5 * (double)(furthest(s, false) % (THROW_COLUMNS + 1)) / THROW_COLUMNS;
   out->led[0] = isnan(out->led[0]) ? out->led[1] : out->led[0];
   s->start = has_landed && isnan(s->start) ? s->along[front] : s->start;
   out->laid = has_landed ? fmax(out->laid, s->along[front] - s->start) : 0.0;
@@ -389,7 +389,7 @@ static throw_result throw_cloth(const throw_def *def, int when) {
   out.speed = kp_vec3_dot(last.momentum, t) / last.mass;
   int64_t count[THROW_THIRDS] = { 0 };
   for (int64_t i = 0; i < s.n; ++i) {
-    int64_t third = (i % 31) * THROW_THIRDS / 31;
+    int64_t third = (i % (THROW_COLUMNS + 1)) * THROW_THIRDS / (THROW_COLUMNS + 1);
     out.touched[third] += isnan(s.first[i]) ? def->end : s.first[i];
     ++count[third];
   }
