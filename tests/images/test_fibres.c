@@ -9,6 +9,8 @@
 #include "par/parallel.h"
 #include "render/pass.h"
 
+#include "support/claims.h"
+
 #define PI 3.14159265358979323846
 
 static kp_render_def fibre_def(int size) {
@@ -30,7 +32,7 @@ static int by_depth(const void *a, const void *b) {
 
 // Straight pieces against the product over all fibres before a depth.
 static void pieces_stay_within_their_bound(kp_test_random *random, void *user) {
-  (void)user;
+  double *worst = user;
   enum { MOST = 400 };
   static kp_deep_fragment fragments[MOST];
   static kp_deep_node nodes[2 * MOST + 2];
@@ -50,7 +52,7 @@ static void pieces_stay_within_their_bound(kp_test_random *random, void *user) {
       nearest = fmin(nearest, fabs((double)fragments[i].depth - depth));
     }
     if (nearest > 1e-4) {  // and not on the step itself
-      assert_near(kp_deep_nodes_at(nodes, count, (float)depth), exact, 0.0205);
+      *worst = fmax(*worst, fabs(kp_deep_nodes_at(nodes, count, (float)depth) - exact));
     }
   }
   double left = 1.0;
@@ -65,7 +67,15 @@ static void pieces_stay_within_their_bound(kp_test_random *random, void *user) {
 
 static void deep_maps_keep_their_bound(void **state) {
   (void)state;
-  kp_test_for_seeds(300, pieces_stay_within_their_bound, NULL);
+  double worst = 0.0;
+  kp_test_for_seeds(300, pieces_stay_within_their_bound, &worst);
+  kp_claim claim = { .id = "selle-S74-deep",
+                     .text = "deep maps stay within their bound of 0.02 of the product over all "
+                             "fibres: largest error",
+                     .size = "300 rays through up to 400 fibres, 500 depths on each",
+                     .figure = worst,
+                     .threshold = 0.0205 };
+  assert_int_equal(kp_claim_at_most(&claim), KP_CLAIM_CONFIRMED);
 }
 
 // Light through n sheets of parallel fibres that each cover a fifth: 0.8^n on the floor.
@@ -100,7 +110,7 @@ static void sheets_of_fibres_let_light_through(void **state) {
   def.camera_fov_deg = 60.0;
   def.sun = kp_vec3_make(0.0, 1.0, 0.0);
   def.sun_size_deg = 0.0;
-  double clear = 0.0;
+  double clear = 0.0, off = 0.0;
   for (int sheets = 0; sheets <= SHEETS; sheets += sheets == 0 ? 1 : sheets == 1 ? 2 : 3) {
     hair.n_lines = (int64_t)sheets * FIBRES;
     kp_render_scene scene = { .up = KP_UP_Y, .bounds = kp_aabb_empty(), .meshes = &floor };
@@ -116,9 +126,16 @@ static void sheets_of_fibres_let_light_through(void **state) {
     clear = sheets == 0 ? sum : clear;
     print_message("  %d sheets: %.4f of the light, %.4f wanted\n", sheets, sum / clear,
                   pow(0.8, sheets));
-    assert_near(sum / clear, pow(0.8, sheets), 0.03);
+    off = fmax(off, fabs(sum / clear - pow(0.8, sheets)));
     kp_picture_free(&picture);
   }
+  kp_claim claim = { .id = "selle-S74-sheets",
+                     .text = "sheets of fibres that cover a fifth let 0.8^n of the light through: "
+                             "largest error",
+                     .size = "1, 3 and 6 sheets of 100 fibres",
+                     .figure = off,
+                     .threshold = 0.03 };
+  assert_int_equal(kp_claim_at_most(&claim), KP_CLAIM_CONFIRMED);
 }
 
 // A fibre along x in the sun: light of it as the eye goes around it in the plane of both.
@@ -151,6 +168,7 @@ static double fibre_light(double sun_deg, double eye_deg, double gloss) {
 // eye. Without gloss the light goes with the sine to the sun and does not know the eye.
 static void highlights_lie_on_the_mirror_cone(void **state) {
   (void)state;
+  double cone = 0.0, shade = 0.0;
   for (double sun = 40.0; sun < 145.0; sun += 20.0) {
     double best = 0.0, at = 0.0;
     for (double eye = 30.0; eye <= 150.0; eye += 2.0) {
@@ -158,11 +176,19 @@ static void highlights_lie_on_the_mirror_cone(void **state) {
       at = light > best ? eye : at;
       best = fmax(best, light);
     }
-    assert_near(at, 180.0 - sun, 2.1);
+    cone = fmax(cone, fabs(at - (180.0 - sun)));
     double side = fibre_light(90.0, 90.0, 0.0), slant = fibre_light(sun, 90.0, 0.0);
-    assert_near_relative(slant / side, sin(sun * PI / 180.0), 0.01);
-    assert_near_relative(fibre_light(sun, 60.0, 0.0), slant, 0.01);
+    shade = fmax(shade, fabs(slant / side / sin(sun * PI / 180.0) - 1.0));
+    shade = fmax(shade, fabs(fibre_light(sun, 60.0, 0.0) / slant - 1.0));
   }
+  kp_claim claim = { .id = "selle-S74",
+                     .text = "highlights of a fibre lie on the mirror cone, its diffuse light goes "
+                             "with the sine to the sun",
+                     .size = "a fibre in six directions of the sun, seen every 2 degrees" };
+  kp_claim_status verdict =
+      kp_claim_all(&claim, { "highlight off the cone, degrees", cone, KP_AT_MOST, 2.1 },
+                   { "relative error of the diffuse light", shade, KP_AT_MOST, 0.01 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
 }
 
 // A tuft shades itself: from the side of the sun it is brighter than from behind.

@@ -2,8 +2,8 @@
 // claims.
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct kp_cloth_scene {
   const char *id;     // of its claim; NULL: none
@@ -12,8 +12,8 @@ typedef struct kp_cloth_scene {
   int frames, fps;
   int inner;          // inner steps of a collision step, which is a frame; 0: as the scene says
   const char *set;    // a value of the scene that is changed, or NULL
-  bool is_part;       // of what the claim asks for
-  const char *words;  // size, for the record
+  int stated;         // frames of the whole run, which the claim asks for
+  int64_t triangles;  // that the claim asks for
 } kp_cloth_scene;
 
 typedef struct kp_cloth_scenes {

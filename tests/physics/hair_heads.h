@@ -2,14 +2,12 @@
 // one.
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct kp_hair_heads_size {
   int64_t count, segments;  // of the larger head
   int64_t steps;            // sub-steps that are measured
-  bool is_whole;
-  const char *cost_claim;
+  double frames;            // of 1/24 s, that the larger head runs
 } kp_hair_heads_size;
 
 extern const kp_hair_heads_size kp_hair_heads;

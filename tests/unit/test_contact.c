@@ -166,6 +166,7 @@ static void repulsion_conserves_momentum(void **state) {
   }
   kp_bag_close(&bag, KP_BACKEND_CPU);
   kp_bag_find(&bag);
+  double shift = 0.0;
   for (int law = 0; law < 2; ++law) {
     for (kp_index i = 0; i < kp_bag_nodes(&bag); ++i) {
       kp_bag_set_velocity(&bag, i, kp_test_vec3(&r, -1.0, 1.0));
@@ -176,13 +177,19 @@ static void repulsion_conserves_momentum(void **state) {
     // impulses along the line between the points: angular momentum too; friction acts across a
     // gap of 4 mm and turns the pair by that lever
     double lever = law == 0 ? 0.0 : 2e-3;
-    assert_vec3_near(after.momentum, before.momentum, KP_TOL(2e-5, 1e-13));
+    shift = fmax(shift, kp_vec3_length(kp_vec3_sub(after.momentum, before.momentum)));
     assert_vec3_near(after.angular, before.angular, lever + KP_TOL(2e-5, 1e-13));
     assert_true(after.energy != before.energy);
     if (law == 1) {
       assert_true(after.energy < before.energy);
     }
   }
+  kp_claim claim = { .id = "selle-S56-momentum",
+                     .text = "repulsion keeps momentum: change of the sum over all nodes, kg m/s",
+                     .size = "three sheets of 9 x 9 cells 4 mm apart, random velocities",
+                     .figure = shift,
+                     .threshold = KP_TOL(2e-5, 1e-13) };
+  assert_int_equal(kp_claim_at_most(&claim), KP_CLAIM_CONFIRMED);
   kp_bag_free(&bag);
 }
 
@@ -208,14 +215,20 @@ static void inelastic_impulses_stop_the_approach(void **state) {
   // j = m_eff, the point gets j / m4, the corners -j / (3 m)
   double m_eff = 1.0 / (1.0 / 0.001 + 1.0 / (3.0 * 0.002));
   kp_vec3 p = kp_bag_velocity(&bag, 4);
-  assert_near(p.z, -1.0 + m_eff / 0.001, 1e-5);
+  double off = fabs(p.z - (-1.0 + m_eff / 0.001));
   for (kp_index i = 0; i < 4; ++i) {
-    kp_vec3 v = kp_bag_velocity(&bag, i);
-    assert_near(v.z, i == 2 ? 0.0 : -m_eff / (3.0 * 0.002), 1e-5);
+    double wanted = i == 2 ? 0.0 : -m_eff / (3.0 * 0.002);
+    off = fmax(off, fabs(kp_bag_velocity(&bag, i).z - wanted));
   }
   // Coulomb: the slip of 0.3 m/s lost 0.4 of the change of 1 m/s, so all of it
-  kp_vec3 corner = kp_bag_velocity(&bag, 0);
-  assert_near(p.x - corner.x, 0.0, 1e-5);
+  double slip = fabs(p.x - kp_bag_velocity(&bag, 0).x);
+  kp_claim claim = { .id = "selle-S56",
+                     .text = "the inelastic impulse of a pair stops its approach, with friction",
+                     .size = "a point on a triangle, masses of 1 g and 2 g" };
+  kp_claim_status verdict = kp_claim_all(
+      &claim, { "error of the velocities along the normal, m/s", off, KP_AT_MOST, 1e-5 },
+      { "slip left by friction, m/s", slip, KP_AT_MOST, 1e-5 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
   kp_bag_free(&bag);
 }
 
@@ -225,22 +238,31 @@ static void the_elastic_push_recovers_a_tenth_of_the_overlap(void **state) {
   kp_bag_close(&bag, KP_BACKEND_CPU);
   kp_bag_find(&bag);
   repulse(&bag, KP_CONTACT_MOVING);
-  kp_vec3 p = kp_bag_velocity(&bag, 4);
-  kp_vec3 corner = kp_bag_velocity(&bag, 0);
-  assert_near(p.z - corner.z, 0.1 * 0.006 / 1e-3, 1e-4);
+  double limited = kp_bag_velocity(&bag, 4).z - kp_bag_velocity(&bag, 0).z;
   kp_bag_free(&bag);
   // heavy nodes: the spring decides, j = dt k d
   bag = make_point_and_triangle(0.004, 10.0, 10.0);
   kp_bag_close(&bag, KP_BACKEND_CPU);
   kp_bag_find(&bag);
   repulse(&bag, KP_CONTACT_MOVING);
-  assert_near_relative(kp_bag_velocity(&bag, 4).z, 1e-3 * 30.0 * 0.006 / 10.0, 1e-4);
+  double sprung = kp_bag_velocity(&bag, 4).z;
   kp_bag_free(&bag);
+  kp_claim claim = { .id = "selle-S56-elastic",
+                     .text =
+                         "the elastic impulse of a pair is that of a spring, limited to a tenth "
+                         "of the overlap per step",
+                     .size =
+                         "a point 4 mm over a triangle, thickness 10 mm, nodes of 1 mg and 10 kg" };
+  kp_claim_status verdict = kp_claim_all(
+      &claim, { "error where the limit holds", fabs(limited / 0.6 - 1.0), KP_AT_MOST, 1e-4 },
+      { "error where the spring does", fabs(sprung / 1.8e-5 - 1.0), KP_AT_MOST, 1e-4 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
 }
 
 // A point that has passed through since A is pulled back with history, pushed on without (C28).
 static void history_turns_repulsion_into_attraction(void **state) {
   (void)state;
+  double speed[2];
   for (int history = 0; history < 2; ++history) {
     kp_bag bag = make_point_and_triangle(0.004, 1e-6, 1e-6);
     bag.def.history = history != 0;
@@ -250,10 +272,16 @@ static void history_turns_repulsion_into_attraction(void **state) {
     x.z = -0.003;
     kp_bag_set(&bag, bag.from, 4, x);
     repulse(&bag, KP_CONTACT_MOVING);
-    double v = kp_bag_velocity(&bag, 4).z;
-    assert_true(history ? v > 0.1 : v < -0.1);
+    speed[history] = kp_bag_velocity(&bag, 4).z;
     kp_bag_free(&bag);
   }
+  kp_claim claim = { .id = "selle-S57",
+                     .text = "a point that passed through is pulled back by the side it had",
+                     .size = "a point 3 mm behind a triangle, thickness 10 mm" };
+  kp_claim_status verdict =
+      kp_claim_all(&claim, { "speed to its side, m/s", speed[1], KP_AT_LEAST, 0.1 },
+                   { "the same without history, m/s", speed[0], KP_AT_MOST, -0.1 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
 }
 
 static void edges_that_crossed_are_pulled_back(void **state) {
@@ -598,23 +626,18 @@ static void the_pseudo_inverse_serves_flat_zones(void **state) {
                 "space: %d, %d, %d, %d\n",
                 (int)n_lost_plain[0], (int)n_lost_plain[1], (int)n_lost_plain[2],
                 (int)n_lost_plain[3]);
-  char size[160];
-  snprintf(size, sizeof size,
-           "1000 random zones of six nodes; the plain inverse loses %d of 250 in one place, %d of "
-           "250 on a line, %d of 500 others",
-           (int)n_lost_plain[0], (int)n_lost_plain[1], (int)(n_lost_plain[2] + n_lost_plain[3]));
-  kp_claim claim = {
-    .id = "selle-C29",
-    .text = "the pseudo-inverse serves zones of nodes in a plane, on a line and in one place "
-            "(figure: zones it loses); the plain inverse does not, and gives infinity",
-    .size = size,
-    .figure = (double)(n_lost[0] + n_lost[1] + n_lost[2] + n_lost[3]),
-    .threshold = 0.0,
-  };
-  kp_claim_at_most(&claim);
-  assert_true(claim.figure == 0.0);
-  assert_int_equal(n_lost_plain[0], 250);
-  assert_int_equal(n_lost_plain[1], 250);
+  int64_t lost = n_lost[0] + n_lost[1] + n_lost[2] + n_lost[3];
+  kp_claim claim = { .id = "selle-C29",
+                     .text =
+                         "the pseudo-inverse serves zones of nodes in a plane, on a line and in "
+                         "one place; the plain inverse does not",
+                     .size = "1000 random zones of six nodes" };
+  kp_claim_status verdict = kp_claim_all(
+      &claim, { "zones it loses", (double)lost, KP_AT_MOST, 0 },
+      { "zones in one place that the plain inverse loses, of 250", (double)n_lost_plain[0],
+        KP_AT_LEAST, 250 },
+      { "zones on a line that it loses, of 250", (double)n_lost_plain[1], KP_AT_LEAST, 250 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
 }
 
 // Two nodes on an axis that move across it: the plain inverse has no answer, nor for nodes in one

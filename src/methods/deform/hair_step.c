@@ -487,14 +487,22 @@ kp_result kp_hair_lead(kp_deform *d, kp_env *env) {
   return KP_OK;
 }
 
+// A bound of how fast a root goes.
+static double root_speed(const kp_env *env, const kp_hair_place *place, double time) {
+  kp_frame3 frame = frame_at(env, place->model.body, time);
+  double speed =
+      kp_vec3_length(frame.velocity) + place->reach * kp_vec3_length(frame.angular_velocity);
+  return speed + (place->morph != NULL ? kp_morph_speed(place->morph, time) : 0.0);
+}
+
 double kp_hair_max_dt(kp_deform *d, kp_env *env) {
   double limit = HUGE_VAL;
   for (size_t k = 0; k < d->hair.places.count; ++k) {
     const kp_hair_place *place = &d->hair.places.data[k];
-    kp_frame3 frame = frame_at(env, place->model.body, env->time);
-    double speed =
-        kp_vec3_length(frame.velocity) + place->reach * kp_vec3_length(frame.angular_velocity);
-    speed += place->morph != NULL ? kp_morph_speed(place->morph, env->time) : 0.0;
+    double speed = root_speed(env, place, env->time);
+    // it may be faster by the end of the turn
+    double turn = fmin((double)d->def.inner * ROOT_STEP / speed, env->simulation.dt_max);
+    speed = isfinite(turn) ? fmax(speed, root_speed(env, place, env->time + turn)) : speed;
     limit = speed > 0.0 && place->n_roots > 0 ? fmin(limit, ROOT_STEP / speed) : limit;
   }
   return limit;
