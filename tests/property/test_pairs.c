@@ -521,7 +521,7 @@ static void test_bitonic(void **state) {
 static void test_split_merge(void **state) {
   (void)state;
   enum { n = 5000 };
-  static uint32_t old_keys[n], keys[n], order[n];
+  static uint32_t old_keys[n], keys[n], sorted[n], order[n];
   kp_test_random r = kp_test_random_begin(51);
   int64_t n_moved = 0;
   for (int i = 0; i < n; ++i) {
@@ -532,12 +532,16 @@ static void test_split_merge(void **state) {
     }
   }
   kp_split_merge_report report;
-  assert_ok(kp_split_merge_sort(old_keys, keys, order, n, &report));
+  kp_backend *backend;
+  assert_ok(kp_backend_create(KP_BACKEND_CPU, &backend));
+  assert_ok(kp_split_merge_sort(backend, old_keys, keys, sorted, order, n, &report));
+  kp_backend_destroy(&backend);
   assert_int_equal(report.n_changed, n_moved);
   for (int i = 1; i < n; ++i) {
     uint32_t a = order[i - 1];
     uint32_t b = order[i];
     assert_true(keys[a] < keys[b] || (keys[a] == keys[b] && a < b));
+    assert_true(sorted[i] == keys[b]);
   }
 }
 
