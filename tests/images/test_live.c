@@ -175,6 +175,12 @@ static void test_twin(void **state) {
   assert_true(n_of[0] > 500 && n_of[1] > 500 && n_seen < WIDE * HIGH);
   // a middle may round to the other side of the edge of a pixel or a disc
   assert_between((double)n_wrong, 0.0, 3.0);
+  kp_claim claim = { .id = "bayraktar-B40",
+                     .text = "particles are drawn where they lie as a loop over all draws them",
+                     .size = "two sets of 4,000 particles, 96 x 54 pixels" };
+  kp_claim_all(&claim, { "wrong colours of pixels", (double)n_wrong, KP_AT_MOST, 3 },
+               { "pixels that show the first set", (double)n_of[0], KP_MORE, 500 },
+               { "pixels that show the second", (double)n_of[1], KP_MORE, 500 });
   close_all(&live, clouds, &backend);
 }
 

@@ -29,6 +29,7 @@ typedef struct figures {
   double height;     // of a pool above its own, in spacings
   double roughness;  // RMS, in spacings
   double ball;       // volume over that of the particles
+  double euler;      // number of the ball's surface
   double sheet;      // thickness of one layer, in spacings; 0: nothing is left
   double thread;     // volume of a row of particles over their own
   double drop;       // volume of one particle over its own
@@ -114,7 +115,8 @@ static figures measure(const kp_surfacing *how) {
                      0.15);
   kp_test_surface_make(&s, how, &c);
   f.ball = kp_test_surface_volume(&s.mesh) / ((double)c.n * D * D * D);
-  assert_int_equal(kp_test_surface_euler(&s.mesh), 2);
+  f.euler = (double)kp_test_surface_euler(&s.mesh);
+  assert_true(f.euler == 2.0);
 
   c.n = 0;
   kp_test_cloud_fill(&c, (kp_aabb){ { 0, 0, 0 }, { 24 * D, D, 24 * D } }, D, NULL, 0.0);
@@ -247,24 +249,37 @@ static void test_surface_value(void **state) {
   // with the right height only shrinking keeps threads
   assert_true(matched[SHRINK].thread > 0.1);
   assert_true(matched[NONE].thread == 0.0 && matched[LITERAL].thread == 0.0);
-  static const char *const ids[4] = { "", "bayraktar-C13-literal", "bayraktar-C13",
-                                      "bayraktar-C13-weight" };
-  for (int mode = LITERAL; mode <= WEIGHT; ++mode) {
-    kp_claim claim = { .id = ids[mode],
-                       .text = "the surface value gives finer detail and smoother flat regions",
-                       .size = mode == LITERAL  ? "Eq. 5.10 as printed, pool of 9,600 particles"
-                               : mode == SHRINK ? "radii shrunk by the value, pool of 9,600"
-                                                : "kernels weighted by the value, pool of 9,600" };
-    const kp_claim_check checks[3] = {
-      { "height of the pool above its own over that without", f[mode].height / f[NONE].height,
-        KP_LESS, 1.0 },
-      { "roughness over that without", f[mode].roughness / f[NONE].roughness, KP_LESS, 1.0 },
-      { "roughness over that without, at matched height",
-        matched[mode].roughness / matched[NONE].roughness, KP_LESS, 1.0 }
-    };
-    // as printed no level gives the pool its height
-    kp_claim_checks(&claim, mode == LITERAL ? 2 : 3, checks);
-  }
+  kp_claim radial = { .id = "bayraktar-B36",
+                      .text = "the field of distances (Eq. 5.5) stands as high as worked out",
+                      .size = "pool of 9,600 particles at dx = 0.374 h, iso 0.6; a ball" };
+  double height = (f[NONE].height + 0.5) * 0.374;
+  kp_claim_all(&radial,
+               { "height over the highest layer, off 0.703 h, relative",
+                 fabs(height / expected[NONE][0] - 1.0), KP_AT_MOST, 0.08 },
+               { "Euler number of a ball, off 2", fabs(f[NONE].euler - 2.0), KP_AT_MOST, 0 });
+  kp_claim smooth = { .id = "bayraktar-C13",
+                      .text = "the surface value makes flat regions smoother",
+                      .size = "pool of 9,600 particles at dx = 0.374 h, iso 0.6" };
+  kp_claim_all(&smooth,
+               { "roughness over that without, as a shrunk radius",
+                 f[SHRINK].roughness / f[NONE].roughness, KP_AT_MOST, 1 },
+               { "roughness over that without, as a weight",
+                 f[WEIGHT].roughness / f[NONE].roughness, KP_AT_MOST, 1 });
+  kp_claim detail = { .id = "bayraktar-C13-detail",
+                      .text = "the surface value, as a shrunk radius, gives finer detail",
+                      .size = "pool, thread and drop at dx = 0.374 h, iso 0.6 and matched height" };
+  kp_claim_all(
+      &detail,
+      { "height of the pool over that without", f[SHRINK].height / f[NONE].height, KP_LESS, 1 },
+      { "thread left at the pool's right height", matched[SHRINK].thread, KP_MORE, 0 },
+      { "thread left without", matched[NONE].thread, KP_AT_MOST, 0 });
+  kp_claim literal = { .id = "bayraktar-C13-literal",
+                       .text = "the surface value as printed (Eq. 5.10) gives finer detail",
+                       .size = "pool of 9,600 particles at dx = 0.374 h, iso 0.6" };
+  kp_claim_all(
+      &literal,
+      { "height of the pool over that without", f[LITERAL].height / f[NONE].height, KP_LESS, 1 },
+      { "roughness over that without", f[LITERAL].roughness / f[NONE].roughness, KP_AT_MOST, 1 });
 }
 
 // ---- cells of h/6
@@ -318,6 +333,20 @@ static double ball_roughness(const kp_isosurface *s) {
   return sqrt(fmax(square / area - pow(sum / area, 2.0), 0.0));
 }
 
+// Particles that corners near the middle see within `reach` spacings.
+static double particles_seen(const kp_test_cloud *c, double reach) {
+  double count = 0.0;
+  kp_test_random random = kp_test_random_begin(5);
+  for (int turn = 0; turn < 200; ++turn) {
+    kp_vec3 p = kp_test_vec3(&random, -2.0 * D, 2.0 * D);
+    for (int64_t i = 0; i < c->n; ++i) {
+      kp_vec3 d = kp_vec3_sub(kp_vec3_make(c->x[0][i], c->x[1][i], c->x[2][i]), p);
+      count += kp_vec3_length(d) <= reach * D ? 1.0 / 200.0 : 0.0;
+    }
+  }
+  return count;
+}
+
 static void test_cells_of_a_sixth(void **state) {
   (void)state;
   double h = D / 0.374;
@@ -325,17 +354,9 @@ static void test_cells_of_a_sixth(void **state) {
   kp_isosurface mesh = { 0 };
   kp_test_cloud_fill(&c, (kp_aabb){ { -9 * D, -9 * D, -9 * D }, { 9 * D, 9 * D, 9 * D } }, D, ball,
                      0.2);
-  // particles that corners near the middle see
-  double count = 0.0;
-  kp_test_random random = kp_test_random_begin(5);
-  for (int turn = 0; turn < 200; ++turn) {
-    kp_vec3 p = kp_test_vec3(&random, -2.0 * D, 2.0 * D);
-    for (int64_t i = 0; i < c.n; ++i) {
-      kp_vec3 d = kp_vec3_sub(kp_vec3_make(c.x[0][i], c.x[1][i], c.x[2][i]), p);
-      count += kp_vec3_length(d) <= h ? 1.0 / 200.0 : 0.0;
-    }
-  }
-  assert_between(count, 60.0, 100.0);
+  double seen = particles_seen(&c, kp_surface_fields[KP_SURFACE_RADIAL].reach);
+  double seen_by_default = particles_seen(&c, kp_surface_fields[KP_SURFACE_ZHU_BRIDSON].reach);
+  assert_between(seen, 60.0, 100.0);
   static const int parts[] = { 2, 3, 4, 6, 8, 12 };
   double roughness[6];
   for (int i = 0; i < 6; ++i) {
@@ -347,13 +368,18 @@ static void test_cells_of_a_sixth(void **state) {
   }
   double change = fabs(roughness[5] / roughness[3] - 1.0);
   assert_true(change < 0.2);
-  kp_claim claim = { .id = "bayraktar-C14",
-                     .text = "cells of h/6 are enough for marching cubes",
-                     .size = "ball of 2,100 particles" };
-  kp_claim_all(&claim,
-               { "change of a ball's error from h/6 to h/12, share", change, KP_AT_MOST, 0.2 },
-               { "particles that a corner inside sees, at least", count, KP_AT_LEAST, 60.0 },
-               { "particles that a corner inside sees, at most", count, KP_AT_MOST, 100.0 });
+  double coarser = fabs(roughness[5] / roughness[0] - 1.0);
+  kp_claim cells = { .id = "bayraktar-C14",
+                     .text = "cells of h/6 are enough for the surface of particles",
+                     .size = "ball of 2,100 particles, cells of h/2 to h/12" };
+  kp_claim_all(&cells, { "change of a ball's error from h/6 to h/12", change, KP_AT_MOST, 0.2 },
+               { "change from h/2 to h/12", coarser, KP_MORE, 0.2 });
+  kp_claim corners = { .id = "bayraktar-C14-corners",
+                       .text = "a corner inside the liquid sees 60 to 100 particles",
+                       .size = "lattice shifted by 0.2, 200 corners, reach of the fields" };
+  kp_claim_all(&corners, { "seen by the field of distances", seen, KP_AT_LEAST, 60 },
+               { "at most", seen, KP_AT_MOST, 100 },
+               { "seen by the default field", seen_by_default, KP_AT_LEAST, 60 });
   kp_test_cloud_free(&c);
   kp_isosurface_free(&mesh);
 }
