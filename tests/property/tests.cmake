@@ -1,6 +1,6 @@
-kp_test(test_registry SOURCES test_registry.c LABELS fast)
+kp_test(test_registry SOURCES test_registry.c ../support/claims.c LABELS fast)
 kp_test(test_pair_sets SOURCES test_pairs.c ../support/claims.c LABELS fast)
 kp_test(test_size_classes SOURCES test_size_classes.c LABELS fast)
 kp_test(test_rays SOURCES test_rays.c LABELS fast)
-kp_test(test_surface_meshes SOURCES test_surface_meshes.c LABELS fast)
+kp_test(test_surface_meshes SOURCES test_surface_meshes.c ../support/claims.c LABELS fast)
 kp_test(test_spray SOURCES test_spray.c LABELS fast)

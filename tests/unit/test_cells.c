@@ -102,6 +102,8 @@ static struct {
   int64_t particles, wrong;  // neighbours in the order that do not ascend by cell, then id
   int64_t in_one_cell;
   int64_t thread_counts;  // that gave the order of one thread
+  int64_t in_ranges;      // sum of the ranges of all cells
+  int64_t begun_wrong;    // particles whose cell's range begins elsewhere or ends before them
 } looks;
 
 static void check_order(fixture *f) {
@@ -129,10 +131,12 @@ static void check_order(fixture *f) {
     n_occupied += is_new;
     uint32_t begin, end;
     kp_cells_range(&b.view, c[0], c[0], c[1], c[2], &begin, &end);
-    assert_int_equal(begin, run);
-    assert_true((int64_t)end > s && (int64_t)end <= b.n);
+    looks.begun_wrong += begin != run || (int64_t)end <= s || (int64_t)end > b.n;
+    looks.in_ranges += is_new ? (int64_t)end - (int64_t)begin : 0;
   }
   assert_int_equal(looks.wrong, wrong_before);
+  assert_int_equal(looks.begun_wrong, 0);
+  assert_int_equal(looks.in_ranges, looks.particles);
   if (backend_kind() != KP_BACKEND_CUDA) {
     assert_int_equal(f->cells->n_occupied, n_occupied);
   }
@@ -377,6 +381,15 @@ static void test_claim(void **state) {
       { "particles looked at", (double)looks.particles, KP_AT_LEAST, 500000 },
       { "particles in one cell", (double)looks.in_one_cell, KP_AT_LEAST, 100000 },
       { "thread counts with the order of one", (double)looks.thread_counts, KP_AT_LEAST, 4 });
+  kp_claim ranges = { .id = "lyes-L10",
+                      .text = "each particle lies in exactly one range, that of its cell",
+                      .size = "clouds, faces of cells, all in one cell, a million metres apart" };
+  kp_claim_all(
+      &ranges,
+      { "particles outside the range of their cell", (double)looks.begun_wrong, KP_AT_MOST, 0 },
+      { "sum of the ranges less the particles", fabs((double)(looks.in_ranges - looks.particles)),
+        KP_AT_MOST, 0 },
+      { "particles looked at", (double)looks.particles, KP_AT_LEAST, 500000 });
 }
 
 int main(void) {
