@@ -109,6 +109,8 @@ kp_test(test_stf_memory SOURCES test_stf_memory.c ../support/claims.c LABELS fas
 kp_test(test_stf SOURCES test_stf.c ${physics_support} LABELS full)
 kp_test(test_stf_bits SOURCES test_stf_bits.c ${media_support} LABELS full)
 kp_test(test_stf_scenes SOURCES test_stf_scenes.c ${physics_support} LABELS long TIMEOUT 3600)
+kp_test(test_liquid_scenes SOURCES test_liquid_scenes.c ${media_support} LABELS full)
+target_compile_definitions(test_liquid_scenes PRIVATE KP_SCENES="${PROJECT_SOURCE_DIR}/scenes")
 kp_test(test_lyes_claims SOURCES test_lyes_claims.c claims_short.c ../support/claims.c LABELS full)
 kp_test(test_photographs SOURCES test_photographs.c photographs_short.c ${physics_support} LABELS full)
 kp_test(test_photographs_long SOURCES test_photographs.c photographs_long.c ${physics_support} LABELS long TIMEOUT 3600)
