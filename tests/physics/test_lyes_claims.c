@@ -128,8 +128,8 @@ static void test_stable_steps(void **state) {
   // at dt = 0.1, between: Euler's spheres leave the box, those of the others do not
   kp_claim_status verdict =
       kp_claim_all(&claim,
-                   { "largest stable step of the others over Euler's",
-                     next / fmax(largest[EULER], 0.5 * size->tries[0]), KP_MORE, 1.0 },
+                   { "largest stable step of the others over Euler's, at least",
+                     next / fmax(largest[EULER], size->tries[0]), KP_MORE, 1.0 },
                    { "way out of the box at dt 0.1, Euler", gas[1][EULER].farthest, KP_MORE, 0.0 },
                    { "way out of the box at dt 0.1, the others", out, KP_AT_MOST, 0.0 });
   assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
@@ -236,8 +236,8 @@ static void test_waves(void **state) {
       crest[m] = fmax(crest[m], height / 0.21);
     }
     print_message("  %-7s first run-up %.2f still depths\n", kp_water_names[m], crest[m]);
-    // water arrives, and not from higher than it fell
-    assert_between(crest[m], 1.0, 0.7 / 0.21);
+    // water arrives; it may jet up to the lid
+    assert_between(crest[m], 1.0, 1.0 / 0.21);
     kp_world_destroy(&world);
   }
   char words[96];

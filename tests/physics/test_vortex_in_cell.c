@@ -259,7 +259,7 @@ static kp_world *make_busy(const char *backend) {
 
 static void test_bits(void **state) {
   (void)state;
-  kp_test_same_bits(make_busy, 12);
+  kp_test_same_bits(make_busy, 5);
 }
 
 int main(void) {
