@@ -125,17 +125,19 @@ kp_result kp_study_integrator_cost(const kp_study_def *def, FILE *out) {
 }
 
 kp_result kp_study_water_models(const kp_study_def *def, FILE *out) {
-  kp_study_row(out, "particles,model,seconds_per_step,pairs_per_particle,springs_over_sph");
+  kp_study_row(out, "particles,model,seconds_per_step,pairs_per_particle,over_sph");
   for (int64_t n = LEAST; n <= or_else(def->most, MOST); n *= 2) {
     double sph = NAN;
-    for (int m = 0; m < KP_WATER_COUNT; ++m) {
-      kp_water_def water = kp_default_water_def(m, n);
+    for (int m = 0; m <= KP_WATER_COUNT; ++m) {
+      bool is_printed = m == KP_WATER_COUNT;
+      kp_water_def water = kp_default_water_def(is_printed ? KP_WATER_SPRINGS : m, n);
       kp_water_state look;
+      water.is_printed = is_printed;
       double seconds;
       KP_TRY(measure_water(def, &water, or_else(def->steps, CALM_STEPS), &seconds, &look));
       sph = m == KP_WATER_SPH ? seconds : sph;
-      kp_study_row(out, "%lld,%s,%.6g,%.4g,%.4g", (long long)look.particles, kp_water_names[m],
-                   seconds, look.pairs, seconds / sph);
+      kp_study_row(out, "%lld,%s,%.6g,%.4g,%.4g", (long long)look.particles,
+                   is_printed ? "printed" : kp_water_names[m], seconds, look.pairs, seconds / sph);
     }
   }
   return KP_OK;
@@ -250,12 +252,13 @@ static kp_result time_radix(const kp_study_def *def, kp_backend *backend, sort_a
   return is_sorted(a, n) ? KP_OK : kp_fail(KP_ERROR_INTERNAL, "the radix sort is out of order");
 }
 
-static kp_result time_split(const kp_study_def *def, sort_arrays *a, int64_t n, double *out) {
+static kp_result time_split(const kp_study_def *def, kp_backend *backend, sort_arrays *a, int64_t n,
+                            double *out) {
   *out = HUGE_VAL;
   for (int64_t t = 0; t < or_else(def->runs, SORT_TURNS); ++t) {
     kp_split_merge_report report;
     double begin = now(def);
-    KP_TRY(kp_split_merge_sort(a->old_keys, a->keys, a->order, n, &report));
+    KP_TRY(kp_split_merge_sort(backend, a->old_keys, a->keys, a->sorted, a->order, n, &report));
     *out = fmin(*out, now(def) - begin);
   }
   return is_sorted(a, n) ? KP_OK : kp_fail(KP_ERROR_INTERNAL, "the merged order is out of order");
@@ -276,7 +279,7 @@ kp_result kp_study_sorts(const kp_study_def *def, FILE *out) {
         result = time_radix(def, backend, &a, n, &radix);
       }
       if (result == KP_OK) {
-        result = time_split(def, &a, n, &split);
+        result = time_split(def, backend, &a, n, &split);
       }
       if (result == KP_OK) {
         kp_study_row(out, "%lld,%g,%.6g,%.6g,%.4g", (long long)n, shares[k], radix, split,

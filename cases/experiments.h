@@ -49,6 +49,7 @@ typedef struct kp_water_def {
   int integrator;
   int64_t particles;  // about
   double dt_factor;   // on the step; 1
+  bool is_printed;    // springs with the numbers of Table 6.1, which carry nothing
 } kp_water_def;
 
 kp_water_def kp_default_water_def(int model, int64_t particles);
@@ -90,8 +91,8 @@ typedef struct kp_plasma_result {
 KP_NODISCARD kp_result kp_plasma_run(int which, int64_t particles, int64_t steps,
                                      kp_plasma_result *out);
 
-// The plasma of the timing: charges spread over a cube of 128 cells, the influence radius and the
-// cells `multiplier` of them.
+// The plasma of the timing: charges in a cube inside a bounding sphere of 128 cells, the influence
+// radius and the cells `multiplier` of them.
 KP_NODISCARD kp_result kp_case_plasma(kp_world *world, int64_t particles, double multiplier);
 
 // ---- the two fires ------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ kp_result kp_case_fire(kp_world *world, int method, int64_t particles, double ri
   flame.emitter = KP_FIRE_SPHERE;
   flame.radius = 0.21;
   flame.velocity.y = rise;
-  flame.acceleration = flame.acceleration_spread = kp_vec3_make(0, 0, 0);
   kp_collider_def wick = kp_default_collider_def();
   snprintf(wick.name, sizeof wick.name, "wick");
   wick.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE, .radius = 0.2, .scale = 1.0 };

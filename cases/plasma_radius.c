@@ -165,9 +165,10 @@ kp_result kp_case_plasma(kp_world *world, int64_t particles, double multiplier) 
   kp_plasma_def def = kp_default_plasma_def();
   snprintf(def.name, sizeof def.name, "plasma");
   def.particles = particles;
-  def.shape = cube(0.5);
-  def.influence = multiplier / 128.0;
+  def.shape = cube(0.5 * EDGE);
+  def.container_radius = SPHERE;
+  def.influence = multiplier * 2.0 * SPHERE / 128.0;
   def.strength = 1e-12;
-  KP_TRY(set_space(world, 1.0));
+  KP_TRY(set_space(world, SPHERE));
   return kp_world_add_plasma(world, &def);
 }

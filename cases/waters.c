@@ -17,6 +17,7 @@ const char *const kp_water_names[KP_WATER_COUNT] = { "sph", "springs" };
 #define SUPPORT 1.74       // spacings, as Table 6.2
 #define SPH_COURANT 0.1    // dt c / h of Table 6.2
 #define SPH_VISCOUS 0.026  // nu / (c h) of Table 6.2 with mu = 0.2
+#define PRINTED_DT 0.005   // s, Table 6.1
 #define DEPTH 0.5          // m, for the stiffness
 #define SQUEEZE 0.1        // share by which the stiffness lets the liquid give way
 
@@ -69,6 +70,13 @@ static kp_result add_springs(kp_world *world, const kp_water_def *def, kp_liquid
   springs.integrator = def->integrator;
   water->method = KP_LIQUID_SPRINGS;
   simulation->dt = 0.4 * sqrt(m / (12.0 * 2.0 * springs.stiffness)) * def->dt_factor;
+  if (def->is_printed) {
+    springs = kp_default_springs_def();
+    springs.calibration = KP_SPRINGS_PRINTED;
+    springs.walls = KP_SPRINGS_WALLS_PLANES;  // springs as soft would not hold the liquid
+    springs.integrator = def->integrator;
+    simulation->dt = PRINTED_DT * def->dt_factor;
+  }
   return kp_world_set_springs(world, &springs);
 }
 

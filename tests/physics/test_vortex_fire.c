@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "methods/vortex_fire/vortex_fire.h"
 
+#include "support/claims.h"
 #include "support/media.h"
 #include "support/vortons.h"
 
@@ -140,6 +141,7 @@ static void test_single_vorton(void **state) {
   samples g = samples_of(world);
   assert_true(g.n >= 125);
   int64_t inside = 0;
+  double law = 0.0, along = 0.0;
   for (int64_t i = 0; i < g.n; ++i) {
     kp_vec3 r = kp_vec3_sub(kp_vec3_make(g.x[0][i], g.x[1][i], g.x[2][i]), at);
     double d = kp_vec3_length(r);
@@ -148,12 +150,20 @@ static void test_single_vorton(void **state) {
     double speed = volume * 5.0 / (4.0 * PI) * rho / pow(fmax(d, 0.05), 3.0);
     inside += d < 0.05;
     kp_vec3 u = kp_vec3_make((double)g.v[0][i], (double)g.v[1][i], (double)g.v[2][i]);
-    assert_near_relative(kp_vec3_length(u), speed, EXACT);
+    law = fmax(law, fabs(kp_vec3_length(u) / speed - 1.0));
     assert_near(u.z, 0.0, 1e-12);
-    assert_near(u.x * r.x + u.y * r.y, 0.0, 2e-6 * speed);
+    along = fmax(along, fabs(u.x * r.x + u.y * r.y) / speed);
     assert_true(u.y * r.x - u.x * r.y >= 0.0);  // counter-clockwise
   }
-  assert_true(inside > 0);
+  kp_claim claim = { .id = "lyes-L30",
+                     .text = "one vorton turns the flow, linear inside its radius, 1/r^2 outside",
+                     .size = "samples of a grid around it" };
+  kp_claim_status verdict =
+      kp_claim_all(&claim, { "speed against the law, share, worst", law, KP_AT_MOST, EXACT },
+                   { "flow towards or away from it times the distance, of the speed, m", along,
+                     KP_AT_MOST, 2e-6 },
+                   { "samples inside the radius", (double)inside, KP_AT_LEAST, 1.0 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
   kp_world_destroy(&world);
 }
 
@@ -207,9 +217,14 @@ static void test_uniform(void **state) {
   }
   print_message("  %lld samples inside: largest speed %.2g, of the printed stencil %.2g\n",
                 (long long)inner, top, printed);
-  assert_true(inner >= 27);
-  assert_between(top, 0.0, 1e-7);
-  assert_true(printed > 0.01);
+  kp_claim claim = { .id = "lyes-L30-uniform",
+                     .text = "in a uniform vorticity nothing flows, by the printed stencil it does",
+                     .size = "9^3 vortons of a lattice" };
+  kp_claim_status verdict =
+      kp_claim_all(&claim, { "largest speed, m/s", top, KP_AT_MOST, 1e-7 },
+                   { "largest speed of the stencil as printed, m/s", printed, KP_MORE, 0.01 },
+                   { "samples", (double)inner, KP_AT_LEAST, 27.0 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
   free_vortons(&a);
   kp_world_destroy(&world);
 }
@@ -232,17 +247,28 @@ static kp_world *make_cloud(int64_t n, const kp_vortex_fire_def *settings) {
 // The pair driver against all pairs, local and global.
 static void test_twin(void **state) {
   (void)state;
+  double off[2];
   for (int gather = 0; gather < 2; ++gather) {
     kp_vortex_fire_def settings = still_settings(0.09);
     settings.gather = gather;
     settings.reach = 2.0;
     kp_world *world = make_cloud(1500, &settings);
     induce(world);
-    double worst = worst_sample(world, gather == KP_VORTEX_GLOBAL ? 1e9 : 0.18);
-    print_message("  %s: worst sample %.2g of the fastest\n", gather ? "global" : "local", worst);
-    assert_between(worst, 0.0, EXACT);
+    off[gather] = worst_sample(world, gather == KP_VORTEX_GLOBAL ? 1e9 : 0.18);
+    print_message("  %s: worst sample %.2g of the fastest\n", gather ? "global" : "local",
+                  off[gather]);
     kp_world_destroy(&world);
   }
+  kp_claim local = { .id = "lyes-9-vortex",
+                     .text = "the grid search equals all pairs within reach, velocity of vortons" };
+  kp_claim global = { .id = "lyes-L31", .text = "velocity from every vortex particle" };
+  local.size = global.size = "1500 random vortons";
+  kp_claim_status verdict =
+      kp_claim_all(&local, { "difference, of the fastest sample", off[0], KP_AT_MOST, EXACT });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
+  verdict = kp_claim_all(
+      &global, { "difference from a sum over all, of the fastest", off[1], KP_AT_MOST, EXACT });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
 }
 
 // Speed of a vortex ring of n vortons: the regularised integral over the circle,
@@ -297,8 +323,13 @@ static void test_ring(void **state) {
     free_vortons(&a);
     kp_world_destroy(&world);
   }
-  assert_between(error[0], 0.0, 0.12);
-  assert_between(error[1], 0.0, 0.12);
+  kp_claim claim = { .id = "lyes-L37-ring",
+                     .text = "a ring of vortons moves by itself as the regularised integral says",
+                     .size = "160 vortons, cells of 0.1 and 0.05 m" };
+  kp_claim_status verdict = kp_claim_all(
+      &claim, { "speed against the integral, share, cells of 0.05 m", error[1], KP_AT_MOST, 0.12 },
+      { "the same, cells of 0.1 m", error[0], KP_AT_MOST, 0.12 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
 }
 
 // ---- the grid -----------------------------------------------------------------------------------
@@ -331,13 +362,14 @@ static void test_linear(void **state) {
   }
   // -beta grad n x g, grad n = (2, 0, -3): the light side of a flame turns up
   const double expected[3] = { -0.1 * (0.0 * 0.0 - -3.0 * -10.0), 0.0, -0.1 * (2.0 * -10.0) };
+  double slopes = 0.0, turns = 0.0, mixed = 0.0;
   for (int64_t i = 0; i < N; ++i) {
     vorton_slope(i, &a);
     for (int c = 0; c < 9; ++c) {
-      assert_near((double)j[c][i], matrix[c], 20 * EXACT);
+      slopes = fmax(slopes, fabs((double)j[c][i] - matrix[c]));
     }
     for (int c = 0; c < 3; ++c) {
-      assert_near((double)torque[c][i], expected[c], 20 * EXACT);
+      turns = fmax(turns, fabs((double)torque[c][i] - expected[c]));
     }
   }
   for (uint64_t k = 0; k < 200; ++k) {
@@ -348,8 +380,21 @@ static void test_linear(void **state) {
     }
     vorton_spot spot = vorton_find(&grid, at);
     double exact = matrix[3] * at[0] + matrix[4] * at[1] + matrix[5] * at[2];
-    assert_near((double)vorton_mix(&grid, u[1], spot), exact, 20 * EXACT);
+    mixed = fmax(mixed, fabs((double)vorton_mix(&grid, u[1], spot) - exact));
   }
+  kp_claim gradient = { .id = "lyes-L32", .text = "the velocity gradient of u = A x is A" };
+  kp_claim light = { .id = "lyes-L35",
+                     .text = "vorticity of a linear density n is -beta grad n x g" };
+  kp_claim mix = { .id = "lyes-L37", .text = "interpolation of a linear velocity is exact" };
+  gradient.size = light.size = "5 x 6 x 7 samples, at faces too";
+  mix.size = "200 random places among 5 x 6 x 7 samples";
+  kp_claim_status verdict =
+      kp_claim_all(&gradient, { "difference, 1/s, worst", slopes, KP_AT_MOST, 20 * EXACT });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
+  verdict = kp_claim_all(&light, { "difference, 1/s^2, worst", turns, KP_AT_MOST, 20 * EXACT });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
+  verdict = kp_claim_all(&mix, { "difference, m/s, worst", mixed, KP_AT_MOST, 20 * EXACT });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
 }
 
 // w += dt J w in a linear flow, J^T w by the transpose scheme, and never beyond the limit.
@@ -372,6 +417,7 @@ static void test_stretching(void **state) {
   for (int c = 0; c < 3; ++c) {
     a.torque[c] = torque[c];
   }
+  double off[2] = { 0.0, 0.0 };
   for (int scheme = 0; scheme < 2; ++scheme) {
     const double start[3] = { 1.0, -2.0, 3.0 };
     a.is_transposed = scheme;
@@ -384,15 +430,25 @@ static void test_stretching(void **state) {
       for (int b = 0; b < 3; ++b) {
         sum += matrix[scheme ? 3 * b + c : 3 * c + b] * start[b];
       }
-      assert_near((double)w[c], start[c] + 0.01 * sum, 10 * EXACT);
+      off[scheme] = fmax(off[scheme], fabs((double)w[c] - start[c] - 0.01 * sum));
     }
   }
   // left alone it grows as the largest eigenvalue says; the limit holds it, direction kept
+  double size = 0.0, most = 0.0;
   for (int k = 0; k < 5000; ++k) {
     vorton_stretch(0, &a);
-    assert_true(sqrt((double)(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])) <= 30.0 * (1.0 + 1e-6));
+    size = sqrt((double)(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]));
+    most = fmax(most, size);
   }
-  assert_near_relative(sqrt((double)(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])), 30.0, 1e-5);
+  kp_claim claim = { .id = "lyes-L33",
+                     .text = "stretching adds dt J w, by the transpose scheme dt J^T w, to a limit",
+                     .size = "one vorton in a linear flow, 5000 steps that would run away" };
+  kp_claim_status verdict = kp_claim_all(
+      &claim, { "difference from dt J w, 1/s, worst", off[0], KP_AT_MOST, 10 * EXACT },
+      { "difference from dt J^T w, 1/s, worst", off[1], KP_AT_MOST, 10 * EXACT },
+      { "largest vorticity over the limit", most / 30.0, KP_AT_MOST, 1.0 + 1e-6 },
+      { "last vorticity over the limit, off from 1", fabs(size / 30.0 - 1.0), KP_AT_MOST, 1e-5 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
 }
 
 // ---- exchange -----------------------------------------------------------------------------------
@@ -438,9 +494,15 @@ static void test_exchange(void **state) {
   }
   print_message("  worst vorton %.2g of 5, sum changed by %.2g, enstrophy to %.3f\n", worst, lost,
                 square[1] / square[0]);
-  assert_between(worst, 0.0, 5.0 * EXACT);
-  assert_between(lost, 0.0, 1e-6);
-  assert_true(square[1] < 0.98 * square[0]);
+  kp_claim claim = { .id = "lyes-L34",
+                     .text = "exchange of vorticity equals all pairs, draws neighbours together "
+                             "and keeps the sum",
+                     .size = "4096 random vortons of 5 1/s" };
+  kp_claim_status verdict = kp_claim_all(
+      &claim, { "difference from all pairs, of 5 1/s, worst", worst / 5.0, KP_AT_MOST, EXACT },
+      { "sum lost, of the sum of sizes", lost, KP_AT_MOST, 1e-6 },
+      { "enstrophy left, share", square[1] / square[0], KP_LESS, 0.98 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
   free_vortons(&before);
   free_vortons(&after);
   kp_world_destroy(&world);
@@ -476,8 +538,7 @@ static void test_inversion(void **state) {
   kp_vec3 own =
       kp_vec3_scale(kp_vec3_cross(kp_vec3_make((double)w[0], (double)w[1], (double)w[2]), r),
                     1e-3 / (4.0 * PI * pow(0.05, 3.0)));
-  assert_near(own.y + 0.7, 0.0, 10 * EXACT);
-  assert_near(own.z - 0.2, 0.0, 10 * EXACT);
+  double left = fmax(fabs(own.y + 0.7), fabs(own.z - 0.2));
   // what it already does is not asked for twice
   kp_real once[3] = { w[0], w[1], w[2] };
   x[0] = 0.24;
@@ -486,9 +547,18 @@ static void test_inversion(void **state) {
     u[2][i] = (kp_real)(-0.2 + own.z * 0.04 / 0.05);
   }
   vorton_touch(0, &a);
+  double twice = 0.0;
   for (int c = 0; c < 3; ++c) {
-    assert_near((double)w[c], (double)once[c], 100 * EXACT);
+    twice = fmax(twice, fabs((double)w[c] - (double)once[c]));
   }
+  kp_claim claim = { .id = "lyes-L38",
+                     .text = "the vorticity a solid asks for brings the flow where they touch to "
+                             "rest",
+                     .size = "a vorton at a ball in a flow of 0.73 m/s" };
+  kp_claim_status verdict = kp_claim_all(
+      &claim, { "speed left at the point of contact, m/s", left, KP_AT_MOST, 10 * EXACT },
+      { "change when it is asked for again, 1/s", twice, KP_AT_MOST, 100 * EXACT });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
 }
 
 static kp_world *make_flame(const char *backend, int64_t n, double wind) {
@@ -533,7 +603,7 @@ static void test_flame(void **state) {
   double *density = kp_test_field(world, "flame", "density", 0);
   double *red = kp_test_field(world, "flame", "color", 0);
   double *blue = kp_test_field(world, "flame", "color", 2);
-  double top = 0.0, square = 0.0, side = 0.0, born = 0.0, low = HUGE_VAL;
+  double top = 0.0, square = 0.0, side = 0.0, born = 0.0, low = HUGE_VAL, fastest = 0.0, rise = 0.0;
   for (int64_t i = 0; i < a.n; ++i) {
     double r = sqrt(pow(a.x[0][i], 2) + pow(a.x[1][i], 2) + pow(a.x[2][i], 2));
     low = fmin(low, r);
@@ -541,7 +611,8 @@ static void test_flame(void **state) {
     side = fmax(side, fmax(fabs(a.x[0][i]), fabs(a.x[2][i])));
     double w2 = pow(a.w[0][i], 2) + pow(a.w[1][i], 2) + pow(a.w[2][i], 2);
     square += w2 / (double)a.n;
-    assert_true(w2 <= 900.0 * (1.0 + 1e-5));
+    fastest = fmax(fastest, sqrt(w2));
+    rise += a.v[1][i] / (double)a.n;
     born += births[i] / (double)a.n;
     assert_between(blue[i], -1e-6, 0.5 + 1e-6);
     assert_between(red[i], 1.0 - 1e-6, 1.0 + 1e-6);
@@ -551,11 +622,31 @@ static void test_flame(void **state) {
       "  top %.2f m, half width %.2f m, rms vorticity %.1f 1/s, nearest %.3f m, grid %d x "
       "%d x %d\n",
       top, side, sqrt(square), low, f->grid.shape.n[0], f->grid.shape.n[1], f->grid.shape.n[2]);
-  assert_between(top, 1.2, 3.0);
-  assert_between(side, 0.25, 0.8);
-  assert_between(sqrt(square), 5.0, 30.0);
-  assert_true(low >= 0.2);
-  assert_between(born, 1.2, 2.5);  // decay 0.5 to 1 for 2.5 s
+  // the source's prototype: top 1.8 m, half width 0.3 to 0.4 m, 14 to 17 1/s after 4 s
+  kp_claim flame = { .id = "lyes-L29",
+                     .text = "from rest the pipeline makes a flame of the height and width of the "
+                             "source's" };
+  kp_claim buoyant = { .id = "lyes-L36", .text = "buoyancy makes a flame rise towards its speed" };
+  kp_claim newborn = { .id = "lyes-L39", .text = "vortons are born and die on the emitter" };
+  flame.size = buoyant.size = newborn.size = "4096 vortons over a ball of 0.2 m, 2.5 s";
+  kp_claim_status verdict = kp_claim_all(
+      &flame, { "top, m, at least", top, KP_AT_LEAST, 1.2 },
+      { "top, m, at most", top, KP_AT_MOST, 3.0 },
+      { "half width, m, at least", side, KP_AT_LEAST, 0.25 },
+      { "half width, m, at most", side, KP_AT_MOST, 0.8 },
+      { "root mean square vorticity, 1/s, at least", sqrt(square), KP_AT_LEAST, 5.0 },
+      { "largest vorticity over the limit of 30 1/s", fastest / 30.0, KP_AT_MOST, 1.0 + 1e-5 },
+      { "nearest vorton to the middle of the ball, m", low, KP_AT_LEAST, 0.2 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
+  // k = 3 1/s for a mean age of half a second and more; T24 finds 0.03 of it when read literally
+  verdict =
+      kp_claim_all(&buoyant, { "mean rise of all, of the speed asked for", rise, KP_AT_LEAST, 0.5 },
+                   { "the same, at most", rise, KP_AT_MOST, 1.1 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
+  verdict = kp_claim_all(&newborn,
+                         { "mean births, decay 0.5 to 1 1/s, at least", born, KP_AT_LEAST, 1.2 },
+                         { "mean births, at most", born, KP_AT_MOST, 2.5 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
   free_vortons(&a);
   kp_free(births), kp_free(density), kp_free(red), kp_free(blue);
   kp_world_destroy(&world);
@@ -659,11 +750,19 @@ static void test_wind(void **state) {
   assert_ok(kp_world_advance(world, 0.4, NULL));
   vortons a = read_vortons(world);
   const double periods[2] = { 0.5, 0.6 };
+  double off[2];
   for (int k = 0; k < 2; ++k) {
     double turn = 2.0 * PI / periods[k];
-    assert_near(a.x[2 * k][0], -3.0 / (turn * turn) * sin(turn * 0.4), 5e-4);
+    off[k] = fabs(a.x[2 * k][0] + 3.0 / (turn * turn) * sin(turn * 0.4));
   }
-  assert_near(a.x[1][0], 0.0, 1e-12);
+  kp_claim claim = { .id = "lyes-L40",
+                     .text = "wind moves a vorton by -(A T^2/4 pi^2) sin(2 pi t/T)",
+                     .size = "one vorton, 0.4 s, A = 3 m/s^2" };
+  kp_claim_status verdict =
+      kp_claim_all(&claim, { "way along x against it, T = 0.5 s, m", off[0], KP_AT_MOST, 5e-4 },
+                   { "way along z against it, T = 0.6 s, m", off[1], KP_AT_MOST, 5e-4 },
+                   { "way upwards, m", fabs(a.x[1][0]), KP_AT_MOST, 1e-12 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
   free_vortons(&a);
   kp_world_destroy(&world);
 }
@@ -688,12 +787,22 @@ static void test_grids(void **state) {
     x[grid] = kp_test_field(world, "flame", "position", 0);
     kp_world_destroy(&world);
   }
+  double apart = 0.0;
   for (int64_t i = 0; i < 1000; ++i) {
-    assert_near(x[0][i], x[1][i], sizeof(kp_real) == 4 ? 2e-3 : 1e-9);
+    apart = fmax(apart, fabs(x[0][i] - x[1][i]));
   }
   print_message("  %lld cells follow, %lld when it only grows\n", (long long)cells[0],
                 (long long)cells[1]);
-  assert_true(cells[0] <= cells[1]);
+  kp_claim claim = { .id = "lyes-L13-flame",
+                     .text =
+                         "a grid that follows the flame shrinks in a wind, the flame is the same",
+                     .size = "1000 vortons, wind of 60 m/s^2, 80 steps" };
+  kp_claim_status verdict = kp_claim_all(&claim,
+                                         { "its cells over those of a grid that grows alone",
+                                           (double)cells[0] / (double)cells[1], KP_LESS, 1.0 },
+                                         { "farthest vorton from the same in the other, m", apart,
+                                           KP_AT_MOST, sizeof(kp_real) == 4 ? 2e-3 : 1e-9 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
   kp_free(x[0]), kp_free(x[1]);
 }
 

@@ -11,6 +11,8 @@
 #include "data/field.h"
 #include "par/parallel.h"
 
+#include "support/claims.h"
+
 #define N_KINDS 2
 #define MOST 20000
 #define WIDTH 7  // items of an element in the wide field
@@ -284,6 +286,8 @@ typedef struct plan {
   int64_t most;  // elements of one append
 } plan;
 
+static struct { int64_t looks, hashes_apart, most; } met;
+
 static void random_case(kp_test_random *random, void *user) {
   const plan *p = user;
   session *s = kp_alloc_zero(sizeof *s, KP_MEMORY_TEST);
@@ -299,7 +303,9 @@ static void random_case(kp_test_random *random, void *user) {
         compare(&s->worlds[k], &s->now);
         assert_ok(kp_registry_hash(s->worlds[k].registry, &hashes[k]));
       }
-      assert_true(hashes[0] == hashes[1]);
+      met.hashes_apart += hashes[0] != hashes[1];
+      met.most = s->now.n > met.most ? s->now.n : met.most;
+      ++met.looks;
     }
   }
   world_close(&s->worlds[0]);
@@ -320,6 +326,19 @@ static void test_large_sequences(void **state) {
     kp_test_for_seeds(2, random_case, &(plan){ .n_steps = 25, .most = 12000 });
   }
   kp_parallel_set_threads(0);
+}
+
+static void test_claim(void **state) {
+  (void)state;
+  kp_claim claim = { .id = "lyes-L1",
+                     .text = "arrays of a set stay with their particles through any sequence of "
+                             "changes",
+                     .size = "random appends, removals, sorts, saves and rewinds on two backends" };
+  kp_claim_status verdict = kp_claim_all(
+      &claim, { "states that differ between backends", (double)met.hashes_apart, KP_AT_MOST, 0.0 },
+      { "states equal to a plain model of the set", (double)met.looks, KP_AT_LEAST, 1000.0 },
+      { "particles, most", (double)met.most, KP_AT_LEAST, 10000.0 });
+  assert_int_equal(verdict, KP_CLAIM_CONFIRMED);
 }
 
 // 0, or the exit code when the wanted backend is unknown or not there.
@@ -347,6 +366,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_small_sequences),
     cmocka_unit_test(test_large_sequences),
+    cmocka_unit_test(test_claim),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

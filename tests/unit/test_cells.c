@@ -12,6 +12,8 @@
 #include "data/cells.h"
 #include "par/parallel.h"
 
+#include "support/claims.h"
+
 typedef struct fixture {
   kp_backend *backend;
   kp_registry *registry;
@@ -95,8 +97,19 @@ static void cell_of(const built *b, int64_t e, int32_t c[3]) {
 }
 
 // Slots ascend by (z, y, x, id); the range of each slot's cell is the run of equal cells around it.
+// Of all orders that were looked at.
+static struct {
+  int64_t particles, wrong;  // neighbours in the order that do not ascend by cell, then id
+  int64_t in_one_cell;
+  int64_t thread_counts;  // that gave the order of one thread
+  int64_t in_ranges;      // sum of the ranges of all cells
+  int64_t begun_wrong;    // particles whose cell's range begins elsewhere or ends before them
+} looks;
+
 static void check_order(fixture *f) {
   built b = look(f);
+  int64_t wrong_before = looks.wrong;
+  looks.particles += b.n;
   int64_t run = 0;
   int64_t n_occupied = 0;
   for (int64_t s = 0; s < b.n; ++s) {
@@ -112,15 +125,18 @@ static void check_order(fixture *f) {
                      : c[1] != p[1] ? c[1] > p[1]
                      : c[0] != p[0] ? c[0] > p[0]
                                     : b.id[e] > b.id[q];
-      assert_true(ascends);
+      looks.wrong += !ascends;
     }
     run = is_new ? s : run;
     n_occupied += is_new;
     uint32_t begin, end;
     kp_cells_range(&b.view, c[0], c[0], c[1], c[2], &begin, &end);
-    assert_int_equal(begin, run);
-    assert_true((int64_t)end > s && (int64_t)end <= b.n);
+    looks.begun_wrong += begin != run || (int64_t)end <= s || (int64_t)end > b.n;
+    looks.in_ranges += is_new ? (int64_t)end - (int64_t)begin : 0;
   }
+  assert_int_equal(looks.wrong, wrong_before);
+  assert_int_equal(looks.begun_wrong, 0);
+  assert_int_equal(looks.in_ranges, looks.particles);
   if (backend_kind() != KP_BACKEND_CUDA) {
     assert_int_equal(f->cells->n_occupied, n_occupied);
   }
@@ -254,6 +270,7 @@ static void test_one_cell(void **state) {
   }
   build_and_check(&f, false);
   assert_int_equal(f.cells->n_cells, 1);
+  looks.in_one_cell = n;
   close_fixture(&f);
 }
 
@@ -347,10 +364,32 @@ static void test_steady(void **state) {
     assert_int_equal(kp_memory_allocations(), before);
     check_order(&f);
     assert_ok(kp_registry_hash(f.registry, &hashes[threads - 1]));
-    assert_true(hashes[threads - 1] == hashes[0]);
+    looks.thread_counts += hashes[threads - 1] == hashes[0];
     close_fixture(&f);
   }
   kp_parallel_set_threads(0);
+  assert_int_equal(looks.thread_counts, 4);
+}
+
+static void test_claim(void **state) {
+  (void)state;
+  kp_claim claim = { .id = "bayraktar-B20",
+                     .text = "the radix sort orders particles by cell, then by id",
+                     .size = "all clouds of this test, up to 150,000 particles" };
+  kp_claim_all(
+      &claim, { "neighbours out of order", (double)looks.wrong, KP_AT_MOST, 0 },
+      { "particles looked at", (double)looks.particles, KP_AT_LEAST, 500000 },
+      { "particles in one cell", (double)looks.in_one_cell, KP_AT_LEAST, 100000 },
+      { "thread counts with the order of one", (double)looks.thread_counts, KP_AT_LEAST, 4 });
+  kp_claim ranges = { .id = "lyes-L10",
+                      .text = "each particle lies in exactly one range, that of its cell",
+                      .size = "clouds, faces of cells, all in one cell, a million metres apart" };
+  kp_claim_all(
+      &ranges,
+      { "particles outside the range of their cell", (double)looks.begun_wrong, KP_AT_MOST, 0 },
+      { "sum of the ranges less the particles", fabs((double)(looks.in_ranges - looks.particles)),
+        KP_AT_MOST, 0 },
+      { "particles looked at", (double)looks.particles, KP_AT_LEAST, 500000 });
 }
 
 int main(void) {
@@ -360,6 +399,7 @@ int main(void) {
     cmocka_unit_test(test_faces),          cmocka_unit_test(test_one_cell),
     cmocka_unit_test(test_bad_positions),  cmocka_unit_test(test_stale),
     cmocka_unit_test(test_worked_example), cmocka_unit_test(test_steady),
+    cmocka_unit_test(test_claim),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

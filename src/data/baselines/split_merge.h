@@ -3,14 +3,15 @@
 // cell: only those are sorted, and then merged with the rest, which still is in order.
 #pragma once
 
-#include "base/result.h"
+#include "par/backend.h"
 
 typedef struct kp_split_merge_report {
   int64_t n_changed;  // elements that were sorted
 } kp_split_merge_report;
 
 // `keys` are the new keys of n elements that were sorted by `old_keys`. On return `order` lists the
-// elements by ascending key, equal keys by ascending index, as a stable sort would.
-KP_NODISCARD kp_result kp_split_merge_sort(const uint32_t *old_keys, const uint32_t *keys,
-                                           uint32_t *order, int64_t n,
-                                           kp_split_merge_report *report);
+// elements by ascending key, equal keys by ascending index, and `sorted` their keys: what a stable
+// sort makes. The changed ones are sorted by the radix sort of `backend`, one of a CPU.
+KP_NODISCARD kp_result kp_split_merge_sort(kp_backend *backend, const uint32_t *old_keys,
+                                           const uint32_t *keys, uint32_t *sorted, uint32_t *order,
+                                           int64_t n, kp_split_merge_report *report);
