@@ -1,5 +1,4 @@
 #include "walls_size.h"
 
-const walls_size walls_size_chosen = { "bayraktar-C18",
-                                       "225 particles in 2D, 768 in 3D, 1500 and 600 steps", 1500,
+const walls_size walls_size_chosen = { "225 particles in 2D, 768 in 3D, 1500 and 600 steps", 1500,
                                        600 };

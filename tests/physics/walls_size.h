@@ -2,8 +2,7 @@
 #pragma once
 
 typedef struct walls_size {
-  const char *claim;       // id
-  const char *claim_size;  // in words
+  const char *words;
   int steps_2d, steps_3d;
 } walls_size;
 
