@@ -11,22 +11,32 @@ cmake --preset $(1)
 cmake --build --preset $(1) -j $(JOBS) --target kelpie
 endef
 
+# build_preset NAME [targets]
 define build_preset
 cmake --preset $(1)
-cmake --build --preset $(1) -j $(JOBS)
+cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
+# run_tests PRESET [further words of ctest]; what was skipped is listed by tools/list-skips afterwards
+define run_tests
+ctest --preset $(1) -j $(JOBS) $(2)
+endef
+
+# claims about time want a core of their own: one test at a time
+CLAIM_JOBS ?= 1
 # all tests that prove claims, or those whose name matches one of ids="integrators sph_flow ..."
 CLAIM_FILTER = $(if $(ids),-R "($(subst $() ,|,$(strip $(ids))))")
 
-.PHONY: help build run test bench claims asan tsan cuda install format clean
+.PHONY: help build run test nightly bench claims mutate interop asan tsan cuda install format clean
 
 help:
 	@echo "make run      build, simulate a dam break, render it"
 	@echo "make build    build/kelpie"
-	@echo "make test     build in both precisions and run every test"
+	@echo "make test     build in both precisions and run the tests of every landing"
+	@echo "make nightly  everything: both precisions whole, long tests, claims, sanitizers, interop, mutation"
 	@echo "make bench    measure speed"
 	@echo "make claims   run the claims at full size: ids=\"test_integrators\" for some of them"
+	@echo "make interop  files for other programs, read by those programs"
 	@echo "make asan | tsan | cuda | install (PREFIX=$(PREFIX)) | format | clean"
 
 build:
@@ -48,9 +58,23 @@ test:
 	tools/check-budgets
 	$(call build_preset,release)
 	@if [ -x build/release/kelpie ]; then ln -sfn release/kelpie build/kelpie; fi
+	$(call build_preset,double,kelpie tests_real)
+	$(call run_tests,release)
+	$(call run_tests,double,-L real)
+	@tools/list-skips build/release build/double
+
+# All of both precisions, the sanitizers, programs that read our files, new mutants, and every claim: fails
+# where a status differs from the one on file.
+nightly:
+	$(MAKE) test
 	$(call build_preset,double)
-	ctest --preset release -j $(JOBS)
-	ctest --preset double -j $(JOBS)
+	$(call run_tests,double,-LE real)
+	$(MAKE) asan ASAN_LABEL=fast
+	$(MAKE) tsan
+	$(MAKE) interop
+	tools/mutate --count 40 --seed $$(date +%Y%j)
+	$(MAKE) claims
+	tools/coverage --compare HEAD
 
 bench: build
 	build/kelpie bench
@@ -60,28 +84,31 @@ claims:
 	tools/install-deps core test
 	@git diff --quiet HEAD -- . ':!claims' ':!docs' || \
 	  { echo "claims: commit first, so that results can name what they were taken from" >&2; exit 1; }
-	$(call build_preset,release)
-	$(call build_preset,double)
+	$(call build_preset,release,all tests_long)
+	$(call build_preset,double,all tests_long)
 	rm -rf build/claims
-	for precision in release double; do \
+	failed=; for precision in release double; do \
 	  mkdir -p build/claims/$$precision && \
 	  KELPIE_CLAIMS_DIR=$(CURDIR)/build/claims/$$precision \
 	  KELPIE_CLAIMS_MACHINE="$$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1), $$(nproc) cores" \
 	  KELPIE_CLAIMS_COMMIT="$$(git rev-parse --short HEAD)" \
-	  ctest --test-dir build/$$precision --output-on-failure -E '^coverage$$' $(CLAIM_FILTER) || exit 1; \
-	  cp build/claims/$$precision/*.json claims/results || exit 1; \
-	done
+	  ctest --test-dir build/$$precision -j $(CLAIM_JOBS) --output-on-failure -E '^coverage$$' $(CLAIM_FILTER) || \
+	    failed=yes; \
+	  find build/claims/$$precision -name '*.json' -exec cp -t claims/results {} +; \
+	done; test -z "$$failed"
 	tools/coverage
 
+# before landings what handles memory and files; `make asan ASAN_LABEL=fast` runs all fast tests
+ASAN_LABEL := memory
 asan:
 	tools/install-deps core test
-	$(call build_preset,asan)
-	ctest --preset asan -L fast -j $(JOBS)
+	$(call build_preset,asan,$(if $(filter memory,$(ASAN_LABEL)),tests_memory,all))
+	$(call run_tests,asan,-L $(ASAN_LABEL))
 
 tsan:
 	tools/install-deps core test tsan
 	$(call build_preset,tsan)
-	ctest --preset tsan -L fast -j $(JOBS)
+	$(call run_tests,tsan,-L fast)
 
 cuda:
 	tools/install-deps core

@@ -105,6 +105,9 @@ static kp_result check_scene(const char *path, const char *const *sets, size_t n
     result = kp_render_check(&extras.render);
   }
   if (result == KP_OK) {
+    result = kp_extras_check_looks(scene);
+  }
+  if (result == KP_OK) {
     result = kp_world_create("cpu", &world);
   }
   if (result == KP_OK) {

@@ -12,7 +12,7 @@
 static volatile sig_atomic_t stop_wanted;
 
 // The first signal asks; SA_RESETHAND gives the second its usual effect, which is to end the
-// program at once.
+// program at once. A pipe that nobody reads any more may say so often.
 static void ask_to_stop(int signal_number) {
   (void)signal_number;
   stop_wanted = 1;
@@ -26,6 +26,12 @@ const volatile sig_atomic_t *kp_cli_catch_stop(void) {
   sigemptyset(&action.sa_mask);
   (void)sigaction(SIGINT, &action, NULL);
   (void)sigaction(SIGTERM, &action, NULL);
+  (void)sigaction(SIGHUP, &action, NULL);
+  action.sa_flags = SA_RESTART;
+  (void)sigaction(SIGPIPE, &action, NULL);
+  // writing beyond a limit of file sizes is then an error with a sentence
+  action.sa_handler = SIG_IGN;
+  (void)sigaction(SIGXFSZ, &action, NULL);
   return &stop_wanted;
 }
 

@@ -4,8 +4,8 @@
 #include "cli/commands.h"
 #include "run/run.h"
 
-// Ctrl-C and SIGTERM from here on: what is returned is then no longer 0. The second signal ends the
-// program.
+// Ctrl-C, SIGTERM, SIGHUP and a closed pipe from here on: what is returned is then no longer 0. The
+// second signal ends the program.
 const volatile sig_atomic_t *kp_cli_catch_stop(void);
 
 // --threads, --frames, --progress and --render of the arguments into the def.

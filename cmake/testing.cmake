@@ -3,7 +3,11 @@
 #   kp_test(name SOURCES a.c b.c LABELS fast [TIMEOUT seconds])
 #   kp_test_command(name COMMAND program arguments... LABELS fast [TIMEOUT seconds])
 #
-# Labels: fast (every commit), full (before landing), long (on demand: make claims).
+# Labels: fast (a few seconds at most), full (before landing), long (make nightly, make claims). Besides them
+# each test is labelled with its folder, and with
+#   real      its expectations depend on the precision: it runs in the double build too
+#   memory    it runs under the address sanitizer before every landing
+# Aggregates to build: all (without the long ones), tests_real, tests_memory, tests_long.
 # Each test finds the program, the sources and the build folder in its environment:
 # KELPIE_PROGRAM, KELPIE_SOURCE_DIR, KELPIE_BINARY_DIR.
 if(NOT KELPIE_TESTS)
@@ -23,17 +27,34 @@ if(TARGET kelpie)
   list(APPEND kelpie_test_environment "KELPIE_PROGRAM=$<TARGET_FILE:kelpie>")
 endif()
 
+# one thread per test and as many tests at a time as there are cores; tests of bits set threads themselves
+if(NOT KELPIE_SANITIZE STREQUAL "thread")
+  list(APPEND kelpie_test_environment "OMP_NUM_THREADS=1")
+endif()
+
+foreach(group IN ITEMS real memory long)
+  add_custom_target(tests_${group})
+endforeach()
+
 function(kp_test_settings name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST" "LABELS")
   if(NOT arg_LABELS)
     message(FATAL_ERROR "test ${name} has no LABELS: fast, full or long")
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
+  if(NOT arg_COST)
+    set(arg_COST 0)
+  endif()
+  get_filename_component(kind ${CMAKE_CURRENT_LIST_DIR} NAME)
+  if("fast" IN_LIST arg_LABELS AND kind MATCHES "^(unit|property|kernels|fault|fuzz)$")
+    list(APPEND arg_LABELS memory)
+  endif()
   set_tests_properties(${name} PROPERTIES
-    LABELS "${arg_LABELS}"
+    LABELS "${arg_LABELS};${kind}"
     TIMEOUT ${arg_TIMEOUT}
+    COST ${arg_COST}
     SKIP_RETURN_CODE 77
     ENVIRONMENT "${kelpie_test_environment};KELPIE_TEST_NAME=${name}")
   # where a test has a long variant, that one records the claims
@@ -41,12 +62,33 @@ function(kp_test_settings name)
   if(NOT short STREQUAL name AND TEST ${short})
     set_property(TEST ${short} APPEND PROPERTY ENVIRONMENT "KELPIE_CLAIMS_DIR=")
   endif()
+  if(TARGET ${name})
+    foreach(group IN ITEMS real memory long)
+      if(group IN_LIST arg_LABELS)
+        add_dependencies(tests_${group} ${name})
+      endif()
+    endforeach()
+    if("long" IN_LIST arg_LABELS)
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
+  endif()
+endfunction()
+
+# Whether the sources of a test give expectations per precision.
+function(kp_depends_on_precision result)
+  set(${result} OFF PARENT_SCOPE)
+  foreach(file IN LISTS ARGN)
+    file(STRINGS ${file} found REGEX "KP_TOL\\(|IS_DOUBLE|sizeof\\(kp_real\\)" LIMIT_COUNT 1)
+    if(found AND NOT file MATCHES "/tests/support/")
+      set(${result} ON PARENT_SCOPE)
+    endif()
+  endforeach()
 endfunction()
 
 function(kp_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST" "SOURCES;LABELS")
   foreach(file IN LISTS arg_SOURCES)
-    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_LIST_DIR})
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_LIST_DIR} NORMALIZE)
     if(NOT EXISTS ${file})
       message(FATAL_ERROR "test ${name} names ${file}, which does not exist.")
     endif()
@@ -56,14 +98,18 @@ function(kp_test name)
   target_link_libraries(${name} PRIVATE kelpie_test_support)
   kp_internal_link(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  kp_depends_on_precision(is_real ${files})
+  if(is_real)
+    list(APPEND arg_LABELS real)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
-  kp_test_settings(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
+  kp_test_settings(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT} COST ${arg_COST})
 endfunction()
 
 function(kp_test_command name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST" "COMMAND;LABELS")
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  kp_test_settings(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
+  kp_test_settings(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT} COST ${arg_COST})
 endfunction()
 
 add_library(kelpie_test_support STATIC ${PROJECT_SOURCE_DIR}/tests/support/test.c)

@@ -1,5 +1,5 @@
--- expect: look "dust": unknown sprite 'under', did you mean 'over'?
+-- expect: look "dust": unknown sprite 'ovver', did you mean 'over'?
 -- exit: 3
 domain { min = {-1, -1, -1}, max = {1, 1, 1} }
-look "dust" { sprite = "under" }
+look "dust" { sprite = "ovver" }
 output { frames = 1 }

@@ -5,6 +5,7 @@ kp_sources(
   hash.c
   log.c
   memory.c
+  names.c
   pool.c
   random.c
   result.c

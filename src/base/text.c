@@ -86,11 +86,14 @@ int kp_text_distance(const char *a, const char *b, int limit) {
   return band[length_a % 3][(ptrdiff_t)length_b - (ptrdiff_t)length_a + limit + 1];
 }
 
+int kp_text_reach(const char *word) {
+  const int length = (int)strnlen(word, 12);
+  return length < 2 ? -1 : length < 6 ? 1 : length < 9 ? 2 : 3;
+}
+
 const char *kp_text_nearest(const char *word, const char *const *words, size_t n) {
-  // a word of which every letter changed is no suggestion
-  const int length = (int)strnlen(word, 4);
   const char *nearest = NULL;
-  int limit = least(3, length - 1);
+  int limit = kp_text_reach(word);
   for (size_t i = 0; i < n && limit >= 0; ++i) {
     int distance = kp_text_distance(word, words[i], limit);
     if (distance <= limit) {

@@ -18,7 +18,11 @@ void kp_text_free(kp_text *text);
 // KP_TEXT_DISTANCE_LIMIT.
 int kp_text_distance(const char *a, const char *b, int limit);
 
-// The nearest of n words within distance 3 (and less than the word's own length); NULL if none.
+// How many edits a suggestion may be away from a word: a third of its letters, at most 3; -1 for a
+// single letter. "foam" is no misspelt "body".
+int kp_text_reach(const char *word);
+
+// The nearest of n words within its reach; NULL if none.
 const char *kp_text_nearest(const char *word, const char *const *words, size_t n);
 
 // Copy with truncation; always terminated.

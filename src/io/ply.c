@@ -146,7 +146,7 @@ static ply_role find_role(const ply_reader *reader, const ply_element *element, 
              (strcmp(name, "vertex_indices") == 0 || strcmp(name, "vertex_index") == 0)) {
     role = ROLE_CORNERS;
   }
-  for (size_t i = element->first; i < reader->properties.count; ++i) {
+  for (size_t i = element->first; role != ROLE_NONE && i < reader->properties.count; ++i) {
     role = reader->properties.data[i].role == role ? ROLE_NONE : role;
   }
   return role;

@@ -62,7 +62,9 @@ static kp_result choose_frames(kp_session *s, int64_t first, int64_t last) {
 }
 
 static kp_result build_world(kp_session *s) {
+  KP_TRY(kp_extras_check_looks(s->scene));
   KP_TRY(kp_world_create(s->record.backend, &s->world));
+  s->world->stop = s->def->stop;
   KP_TRY(kp_world_set_spec(s->world, kp_scene_spec(s->scene)));
   KP_TRY(kp_world_build(s->world));
   KP_TRY(kp_surfaces_begin(&s->surfaces, &s->extras.surface, s->world));

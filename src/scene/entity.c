@@ -98,6 +98,7 @@ kp_result kp_scene_init_kinds(kp_scene *scene, const kp_scene_options *options) 
       entity->is_finished = true;
     }
   }
+  scene->n_singles = scene->entities.count;
   return KP_OK;
 }
 
@@ -109,6 +110,7 @@ void kp_scene_free_entities(kp_scene *scene) {
     kp_free(entity);
   }
   kp_array_free(&scene->entities);
+  kp_names_free(&scene->names);
   kp_array_free(&scene->kinds);
 }
 
@@ -123,16 +125,19 @@ kp_scene_entity *kp_scene_single(const kp_scene *scene, const char *word) {
 }
 
 // The entity that takes the name: things of the world share their names, an extra kind has its own.
+// Names of the world have no spaces, so that a kind's word and a space before a name are apart from
+// them.
+static void scoped_name(const kp_scene_kind *kind, const char *name, char out[2 * KP_TEXT_SIZE]) {
+  (void)snprintf(out, 2 * KP_TEXT_SIZE, "%s%s%s", kind->is_extra ? kind->word : "",
+                 kind->is_extra ? " " : "", name);
+}
+
 static const kp_scene_entity *find_named(const kp_scene *scene, const kp_scene_kind *kind,
                                          const char *name) {
-  for (size_t i = 0; i < scene->entities.count; ++i) {
-    const kp_scene_entity *entity = scene->entities.data[i];
-    bool is_rival = entity->kind == kind || (!entity->kind->is_extra && !kind->is_extra);
-    if (is_rival && entity->kind->is_named && strcmp(entity->name, name) == 0) {
-      return entity;
-    }
-  }
-  return NULL;
+  char scoped[2 * KP_TEXT_SIZE];
+  scoped_name(kind, name, scoped);
+  const kp_name *found = kp_names_find(&scene->names, scoped);
+  return found != NULL ? scene->entities.data[found->value] : NULL;
 }
 
 kp_result kp_scene_check_finished(const kp_scene *scene) {
@@ -255,7 +260,7 @@ static kp_result check_keys(lua_State *lua, int index, const kp_scene_entity *en
 
 static kp_result read_nested(lua_State *lua, int index, const kp_scene_entity *outer) {
   const kp_scene *scene = kp_scene_of(lua);
-  for (size_t i = 0; i < scene->entities.count; ++i) {
+  for (size_t i = 0; i < scene->n_singles; ++i) {
     kp_scene_entity *inner = scene->entities.data[i];
     if (!is_inside(inner->kind, outer->kind)) {
       continue;
@@ -376,8 +381,16 @@ static int declare_named(lua_State *lua, const kp_scene_kind *kind) {
   if (result == KP_OK) {
     result = make_entity(scene, kind, name, &entity);
   }
+  if (result == KP_OK) {
+    char scoped[2 * KP_TEXT_SIZE];
+    scoped_name(kind, name, scoped);
+    result = kp_names_add(&scene->names, scoped, scene->entities.count - 1);
+  }
   if (result != KP_OK) {
     return kp_sandbox_raise(lua, result);
+  }
+  if (scene->entities.count <= KP_SANDBOX_ENTITIES) {
+    kp_sandbox_grant(&scene->sandbox, KP_SANDBOX_ENTITY_INSTRUCTIONS, KP_SANDBOX_ENTITY_SECONDS);
   }
   kp_sandbox_where(lua, 1, entity->where);
   lua_pushlightuserdata(lua, entity);

@@ -60,10 +60,12 @@ static void *allocate(void *user, void *block, size_t old_size, size_t size) {
   return moved != NULL ? moved : block;
 }
 
+#define TOO_LONG "the scene takes too long: it may use %d million instructions and %d per entity"
+
 static void raise_out_of_time(lua_State *lua) {
   kp_sandbox_of(lua)->hit = KP_SANDBOX_TIME;
-  luaL_error(lua, "the scene takes too long: it may use %d million instructions",
-             (int)(KP_SANDBOX_INSTRUCTIONS / 1000000));
+  luaL_error(lua, TOO_LONG, (int)(KP_SANDBOX_INSTRUCTIONS / 1000000),
+             KP_SANDBOX_ENTITY_INSTRUCTIONS);
 }
 
 static void count_hook(lua_State *lua, lua_Debug *place) {
@@ -73,8 +75,8 @@ static void count_hook(lua_State *lua, lua_Debug *place) {
     // the hook stands on no level of its own, so the place is put in front by hand
     lua_getinfo(lua, "Sl", place);
     box->hit = KP_SANDBOX_TIME;
-    lua_pushfstring(lua, "%s:%d: the scene takes too long: it may use %d million instructions",
-                    place->short_src, place->currentline, (int)(KP_SANDBOX_INSTRUCTIONS / 1000000));
+    lua_pushfstring(lua, "%s:%d: " TOO_LONG, place->short_src, place->currentline,
+                    (int)(KP_SANDBOX_INSTRUCTIONS / 1000000), KP_SANDBOX_ENTITY_INSTRUCTIONS);
     lua_error(lua);
   }
 }
@@ -132,6 +134,11 @@ void kp_sandbox_allow(kp_sandbox *box, int64_t instructions, double seconds) {
   box->seconds = seconds;
   box->started = kp_time_now();
   box->started_cpu = cpu_now();
+}
+
+void kp_sandbox_grant(kp_sandbox *box, int64_t instructions, double seconds) {
+  box->instructions += instructions;
+  box->seconds += seconds;
 }
 
 static kp_result memory_sentence(const kp_sandbox *box) {

@@ -18,6 +18,10 @@
 #define KP_SANDBOX_BYTES ((int64_t)256 << 20)
 #define KP_SANDBOX_INSTRUCTIONS ((int64_t)50000000)
 #define KP_SANDBOX_SECONDS 2.0
+// what each entity adds to it, as long as there are not too many
+#define KP_SANDBOX_ENTITY_INSTRUCTIONS 2000
+#define KP_SANDBOX_ENTITY_SECONDS 1e-4
+#define KP_SANDBOX_ENTITIES 250000
 #define KP_SANDBOX_WHERE_SIZE 96
 
 typedef enum kp_sandbox_bound {
@@ -46,6 +50,9 @@ void kp_sandbox_destroy(kp_sandbox *box);
 // A new allowance, counted from now.
 void kp_sandbox_allow(kp_sandbox *box, int64_t instructions, double seconds);
 
+// More of the same allowance.
+void kp_sandbox_grant(kp_sandbox *box, int64_t instructions, double seconds);
+
 // Calls fn under protection with `argument` as light userdata at index 1. Whatever it raises
 // becomes this thread's error sentence; the code is KP_ERROR_SCENE unless kp_sandbox_raise gave
 // another.
@@ -71,3 +78,6 @@ const char *kp_sandbox_quote(const char *text, char out[KP_SANDBOX_WHERE_SIZE]);
 
 // Fills the globals; unprotected, so call it inside kp_sandbox_run.
 void kp_sandbox_open(lua_State *lua);
+
+// What is global by now becomes the words of the language, which a scene may hide by locals only.
+void kp_sandbox_close_words(lua_State *lua);

@@ -45,26 +45,41 @@ static const refusal refusals[] = {
   { "table.move", "it can run without end" },
 };
 
-// Names of the table at index 1 (functions and entities alike), for the nearest one.
-static const char *nearest_name(lua_State *lua, const char *word) {
-  const char *best = NULL;
-  int limit = 3;
+typedef struct nearest_word {
+  const char *word, *best;
+  int limit;  // letters that may differ
+} nearest_word;
+
+// Looks through the names of a table, functions and entities alike.
+static void look_through(lua_State *lua, int table, nearest_word *nearest) {
   lua_pushnil(lua);
-  while (limit >= 0 && lua_next(lua, 1) != 0) {
+  while (lua_next(lua, table) != 0) {
     if (lua_type(lua, -2) == LUA_TSTRING) {
       const char *name = lua_tostring(lua, -2);
-      int distance = kp_text_distance(word, name, limit);
+      int distance = kp_text_distance(nearest->word, name, nearest->limit);
       // the order of lua_next is chance; the smaller word wins a tie
-      bool is_better = distance <= limit && strlen(word) > (size_t)distance &&
-                       (best == NULL || distance < limit || strcmp(name, best) < 0);
+      bool is_better =
+          distance <= nearest->limit &&
+          (nearest->best == NULL || distance < nearest->limit || strcmp(name, nearest->best) < 0);
       if (is_better) {
-        best = name;
-        limit = distance;
+        nearest->best = name;
+        nearest->limit = distance;
       }
     }
     lua_pop(lua, 1);
   }
-  return best;
+}
+
+// The nearest name of the table at index 1 or, for a global word, of the scene's own globals.
+static const char *nearest_name(lua_State *lua, const char *word, bool is_global) {
+  nearest_word nearest = { word, NULL, kp_text_reach(word) };
+  look_through(lua, 1, &nearest);
+  if (is_global) {
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    look_through(lua, lua_gettop(lua), &nearest);
+    lua_pop(lua, 1);
+  }
+  return nearest.best;
 }
 
 // __index of the globals and the library tables; upvalue 1 is "" or "math." and so on.
@@ -81,11 +96,28 @@ static int missing_word(lua_State *lua) {
       return luaL_error(lua, "'%s' is not available in scenes: %s", full, refusals[i].reason);
     }
   }
-  const char *nearest = nearest_name(lua, word);
+  const char *nearest = nearest_name(lua, word, prefix[0] == '\0');
   if (nearest != NULL) {
     return luaL_error(lua, "unknown word '%s', did you mean '%s%s'?", full, prefix, nearest);
   }
   return luaL_error(lua, "unknown word '%s'", full);
+}
+
+// __newindex of the globals; upvalue: the words of the language. A word that is given a value would
+// be lost without a sign that nothing was declared.
+static int assign_global(lua_State *lua) {
+  lua_settop(lua, 3);
+  lua_pushvalue(lua, 2);
+  if (lua_type(lua, 2) == LUA_TSTRING && lua_rawget(lua, lua_upvalueindex(1)) != LUA_TNIL) {
+    const char *word = lua_tostring(lua, 2);
+    return luaL_error(lua,
+                      "'%s' is a word of the scene language and cannot be assigned; an entity is "
+                      "written %s { key = value, ... } without '='",
+                      word, word);
+  }
+  lua_settop(lua, 3);
+  lua_rawset(lua, 1);
+  return 0;
 }
 
 // ---- replacements
@@ -417,5 +449,17 @@ void kp_sandbox_open(lua_State *lua) {
   lua_setfield(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 
   guard(lua, "");
+  lua_rawseti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+}
+
+void kp_sandbox_close_words(lua_State *lua) {
+  lua_newtable(lua);  // the scene's own globals
+  lua_newtable(lua);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+  lua_pushvalue(lua, -1);
+  lua_setfield(lua, -3, "__index");
+  lua_pushcclosure(lua, assign_global, 1);
+  lua_setfield(lua, -2, "__newindex");
+  lua_setmetatable(lua, -2);
   lua_rawseti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
 }

@@ -1,6 +1,7 @@
 #include "scene/scene.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -18,6 +19,7 @@ typedef struct scene_source {
 
 static int open_words(lua_State *lua) {
   kp_scene_open_words(lua);
+  kp_sandbox_close_words(lua);
   return 0;
 }
 
@@ -50,19 +52,15 @@ static kp_result run_scene(kp_scene *scene, scene_source source) {
 // ---- from entities to the spec
 
 // By kind in the order of the kinds, then by name: what a scene means does not depend on its order.
-static bool is_after(const kp_scene_entity *a, const kp_scene_entity *b) {
-  return a->kind != b->kind ? a->kind > b->kind : strcmp(a->name, b->name) > 0;
+static int by_kind_and_name(const void *one, const void *two) {
+  const kp_scene_entity *a = *(kp_scene_entity *const *)one;
+  const kp_scene_entity *b = *(kp_scene_entity *const *)two;
+  return a->kind != b->kind ? (a->kind > b->kind ? 1 : -1) : strcmp(a->name, b->name);
 }
 
 static void sort_entities(kp_scene *scene) {
-  kp_scene_entity **entities = scene->entities.data;
-  for (size_t i = 1; i < scene->entities.count; ++i) {
-    for (size_t k = i; k > 0 && is_after(entities[k - 1], entities[k]); --k) {
-      kp_scene_entity *swapped = entities[k];
-      entities[k] = entities[k - 1];
-      entities[k - 1] = swapped;
-    }
-  }
+  qsort(scene->entities.data, scene->entities.count, sizeof *scene->entities.data,
+        by_kind_and_name);
 }
 
 static bool is_fed(const kp_scene *scene, const char *liquid) {

@@ -9,6 +9,7 @@
 //   used.c       used.lua and the hash
 #pragma once
 
+#include "base/names.h"
 #include "scene/sandbox.h"
 #include "scene/scene.h"
 
@@ -46,8 +47,10 @@ struct kp_scene {
   char folder[sizeof((kp_spec *)0)->folder];
   kp_spec spec;
   kp_output_def output;
-  KP_ARRAY(kp_scene_kind) kinds;  // fixed before the first entity points into it
-  KP_ARRAY(kp_scene_entity *) entities;
+  KP_ARRAY(kp_scene_kind) kinds;         // fixed before the first entity points into it
+  KP_ARRAY(kp_scene_entity *) entities;  // those without a name first
+  size_t n_singles;                      // entities without a name
+  kp_names names;  // of named entities, with their index while the file is read
   KP_ARRAY(kp_scene_function) functions;
   KP_ARRAY(kp_scene_input) inputs;
 

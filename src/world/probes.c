@@ -155,6 +155,11 @@ kp_result kp_world_probes_start(kp_world *world) {
 
 kp_result kp_world_probe_now(kp_world *world, const char *name, kp_probe_value *out, int64_t n,
                              int64_t *count) {
+  KP_TRY(kp_world_need_built(world));
+  if (name == NULL || count == NULL || (out == NULL && n > 0)) {
+    return kp_fail(KP_ERROR_ARGUMENT,
+                   "a name, a place for values and one for their count are needed");
+  }
   for (size_t i = 0; i < world->probes.all.count; ++i) {
     kp_world_probe *probe = &world->probes.all.data[i];
     if (strcmp(probe->def.name, name) == 0) {

@@ -25,6 +25,7 @@ void kp_spec_free(kp_spec *spec) {
     kp_free(spec->owned.data[i]);
   }
   kp_array_free(&spec->owned);
+  kp_names_free(&spec->names);
 #define FREE(word, plural) kp_array_free(&spec->plural);
   KP_SPEC_ENTITIES(FREE)
 #undef FREE
@@ -175,18 +176,18 @@ static bool is_name(const char *name) {
   return length > 0 && length <= NAME_LIMIT && strspn(name, letters) == length;
 }
 
-// Names are few, so a walk over all of them per entity costs nothing.
-static const char *kind_of_name(const kp_spec *spec, const char *name) {
-#define LOOK(word, plural)                                                                         \
-  for (size_t i = 0; i < spec->plural.count; ++i) {                                                \
-    if (strcmp(spec->plural.data[i].name, name) == 0) {                                            \
-      return #word;                                                                                \
-    }                                                                                              \
-  }
-  KP_SPEC_ENTITIES(LOOK)
-#undef LOOK
-  return NULL;
-}
+// What spec->names holds of an entity: its kind.
+typedef enum entity_kind {
+#define KIND(word, plural) KIND_##word,
+  KP_SPEC_ENTITIES(KIND)
+#undef KIND
+} entity_kind;
+
+static const char *const entity_words[] = {
+#define WORD(word, plural) #word,
+  KP_SPEC_ENTITIES(WORD)
+#undef WORD
+};
 
 static kp_result check_entity(const kp_spec *spec, const kp_param_table *table, const void *def,
                               uint32_t cookie, const char *name) {
@@ -199,9 +200,10 @@ static kp_result check_entity(const kp_spec *spec, const kp_param_table *table, 
                    "%s: a name has 1 to %d letters, digits, '_' or '-', unlike \"%.*s\"",
                    table->name, NAME_LIMIT, NAME_LIMIT, name);
   }
-  const char *kind = kind_of_name(spec, name);
-  if (kind != NULL) {
-    return kp_fail(KP_ERROR_SCENE, "%s \"%s\": the name is taken by a %s", table->name, name, kind);
+  const kp_name *taken = kp_names_find(&spec->names, name);
+  if (taken != NULL) {
+    return kp_fail(KP_ERROR_SCENE, "%s \"%s\": the name is taken by a %s", table->name, name,
+                   entity_words[taken->value]);
   }
   return kp_params_check(table, def, name);
 }
@@ -232,14 +234,15 @@ static kp_result own_curve(kp_spec *spec, kp_curve *curve) {
   return KP_OK;
 }
 
-// Append, then sink to its place by name.
-#define INSERT(array, def)                                                                         \
+// Append, then sink to its place by name: no way at all when they come in order.
+#define INSERT(word, plural, def)                                                                  \
   do {                                                                                             \
-    KP_TRY(kp_array_push(array, *(def)));                                                          \
-    for (size_t k = (array)->count - 1;                                                            \
-         k > 0 && strcmp((array)->data[k - 1].name, (def)->name) > 0; --k) {                       \
-      (array)->data[k] = (array)->data[k - 1];                                                     \
-      (array)->data[k - 1] = *(def);                                                               \
+    KP_TRY(kp_names_add(&spec->names, (def)->name, KIND_##word));                                  \
+    KP_TRY(kp_array_push(&spec->plural, *(def)));                                                  \
+    for (size_t k = spec->plural.count - 1;                                                        \
+         k > 0 && strcmp(spec->plural.data[k - 1].name, (def)->name) > 0; --k) {                   \
+      spec->plural.data[k] = spec->plural.data[k - 1];                                             \
+      spec->plural.data[k - 1] = *(def);                                                           \
     }                                                                                              \
   } while (0)
 
@@ -248,14 +251,14 @@ kp_result kp_spec_add_liquid(kp_spec *spec, const kp_liquid_def *def) {
   if (!def->empty) {
     KP_TRY(need_shape(&def->shape, "liquid", def->name));
   }
-  INSERT(&spec->liquids, def);
+  INSERT(liquid, liquids, def);
   return KP_OK;
 }
 
 kp_result kp_spec_add_plasma(kp_spec *spec, const kp_plasma_def *def) {
   KP_TRY(check_entity(spec, &kp_plasma_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "plasma", def->name));
-  INSERT(&spec->plasmas, def);
+  INSERT(plasma, plasmas, def);
   return KP_OK;
 }
 
@@ -264,7 +267,7 @@ kp_result kp_spec_add_fire(kp_spec *spec, const kp_fire_def *def) {
   kp_fire_def copy = *def;
   KP_TRY(own_curve(spec, &copy.position));
   KP_TRY(own_curve(spec, &copy.wind));
-  INSERT(&spec->fires, &copy);
+  INSERT(fire, fires, &copy);
   return KP_OK;
 }
 
@@ -273,7 +276,7 @@ kp_result kp_spec_add_smoke(kp_spec *spec, const kp_smoke_def *def) {
   if (!def->empty) {
     KP_TRY(need_shape(&def->shape, "smoke", def->name));
   }
-  INSERT(&spec->smokes, def);
+  INSERT(smoke, smokes, def);
   return KP_OK;
 }
 
@@ -283,14 +286,14 @@ kp_result kp_spec_add_source(kp_spec *spec, const kp_source_def *def) {
   kp_source_def copy = *def;
   KP_TRY(own_curve(spec, &copy.position));
   KP_TRY(own_curve(spec, &copy.divergence));
-  INSERT(&spec->sources, &copy);
+  INSERT(source, sources, &copy);
   return KP_OK;
 }
 
 kp_result kp_spec_add_vortices(kp_spec *spec, const kp_vortices_def *def) {
   KP_TRY(check_entity(spec, &kp_vortices_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "vortices", def->name));
-  INSERT(&spec->swarms, def);
+  INSERT(vortices, swarms, def);
   return KP_OK;
 }
 
@@ -305,7 +308,7 @@ kp_result kp_spec_add_grains(kp_spec *spec, const kp_grains_def *def) {
                    "would start inside each other",
                    def->name, def->radius, def->spacing);
   }
-  INSERT(&spec->grains, def);
+  INSERT(grains, grains, def);
   return KP_OK;
 }
 
@@ -313,7 +316,7 @@ kp_result kp_spec_add_cloth(kp_spec *spec, const kp_cloth_def *def) {
   KP_TRY(check_entity(spec, &kp_cloth_params, def, def->cookie, def->name));
   kp_cloth_def copy = *def;
   KP_TRY(own_curve(spec, &copy.strength));
-  INSERT(&spec->cloths, &copy);
+  INSERT(cloth, cloths, &copy);
   return KP_OK;
 }
 
@@ -324,13 +327,13 @@ kp_result kp_spec_add_soft(kp_spec *spec, const kp_soft_def *def) {
     KP_TRY(need_shape(&def->shape, "soft", def->name));
   }
   KP_TRY(own_curve(spec, &copy.strength));
-  INSERT(&spec->softs, &copy);
+  INSERT(soft, softs, &copy);
   return KP_OK;
 }
 
 kp_result kp_spec_add_hair(kp_spec *spec, const kp_hair_def *def) {
   KP_TRY(check_entity(spec, &kp_hair_params, def, def->cookie, def->name));
-  INSERT(&spec->hairs, def);
+  INSERT(hair, hairs, def);
   return KP_OK;
 }
 
@@ -340,7 +343,7 @@ kp_result kp_spec_add_pin(kp_spec *spec, const kp_pin_def *def) {
   kp_pin_def copy = *def;
   KP_TRY(own_curve(spec, &copy.position));
   KP_TRY(own_curve(spec, &copy.rotation_deg));
-  INSERT(&spec->pins, &copy);
+  INSERT(pin, pins, &copy);
   return KP_OK;
 }
 
@@ -351,7 +354,7 @@ kp_result kp_spec_add_wind(kp_spec *spec, const kp_wind_def *def) {
   }
   kp_wind_def copy = *def;
   KP_TRY(own_curve(spec, &copy.velocity));
-  INSERT(&spec->winds, &copy);
+  INSERT(wind, winds, &copy);
   return KP_OK;
 }
 
@@ -359,7 +362,7 @@ kp_result kp_spec_add_immersion(kp_spec *spec, const kp_immersion_def *def) {
   KP_TRY(check_entity(spec, &kp_immersion_params, def, def->cookie, def->name));
   kp_immersion_def copy = *def;
   KP_TRY(own_curve(spec, &copy.current));
-  INSERT(&spec->immersions, &copy);
+  INSERT(immersion, immersions, &copy);
   return KP_OK;
 }
 
@@ -367,7 +370,7 @@ kp_result kp_spec_add_limit(kp_spec *spec, const kp_limit_def *def) {
   KP_TRY(check_entity(spec, &kp_limit_params, def, def->cookie, def->name));
   kp_limit_def copy = *def;
   KP_TRY(own_curve(spec, &copy.when));
-  INSERT(&spec->limits, &copy);
+  INSERT(limit, limits, &copy);
   return KP_OK;
 }
 
@@ -379,7 +382,7 @@ kp_result kp_spec_add_collider(kp_spec *spec, const kp_collider_def *def) {
   KP_TRY(own_curve(spec, &copy.rotation_deg));
   KP_TRY(own_curve(spec, &copy.surface_velocity));
   KP_TRY(own_curve(spec, &copy.friction_scale));
-  INSERT(&spec->colliders, &copy);
+  INSERT(collider, colliders, &copy);
   return KP_OK;
 }
 
@@ -388,14 +391,14 @@ kp_result kp_spec_add_morph(kp_spec *spec, const kp_morph_def *def) {
   KP_TRY(need_shape(&def->shape, "morph", def->name));
   kp_morph_def copy = *def;
   KP_TRY(own_curve(spec, &copy.weight));
-  INSERT(&spec->morphs, &copy);
+  INSERT(morph, morphs, &copy);
   return KP_OK;
 }
 
 kp_result kp_spec_add_body(kp_spec *spec, const kp_body_def *def) {
   KP_TRY(check_entity(spec, &kp_body_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "body", def->name));
-  INSERT(&spec->bodies, def);
+  INSERT(body, bodies, def);
   return KP_OK;
 }
 
@@ -403,14 +406,14 @@ kp_result kp_spec_add_emitter(kp_spec *spec, const kp_emitter_def *def) {
   KP_TRY(check_entity(spec, &kp_emitter_params, def, def->cookie, def->name));
   kp_emitter_def copy = *def;
   KP_TRY(own_curve(spec, &copy.speed));
-  INSERT(&spec->emitters, &copy);
+  INSERT(emitter, emitters, &copy);
   return KP_OK;
 }
 
 kp_result kp_spec_add_sink(kp_spec *spec, const kp_sink_def *def) {
   KP_TRY(check_entity(spec, &kp_sink_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "sink", def->name));
-  INSERT(&spec->sinks, def);
+  INSERT(sink, sinks, def);
   return KP_OK;
 }
 
@@ -418,12 +421,12 @@ kp_result kp_spec_add_force(kp_spec *spec, const kp_force_def *def) {
   KP_TRY(check_entity(spec, &kp_force_params, def, def->cookie, def->name));
   kp_force_def copy = *def;
   KP_TRY(own_curve(spec, &copy.acceleration));
-  INSERT(&spec->forces, &copy);
+  INSERT(force, forces, &copy);
   return KP_OK;
 }
 
 kp_result kp_spec_add_probe(kp_spec *spec, const kp_probe_def *def) {
   KP_TRY(check_entity(spec, &kp_probe_params, def, def->cookie, def->name));
-  INSERT(&spec->probes, def);
+  INSERT(probe, probes, def);
   return KP_OK;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/array.h"
+#include "base/names.h"
 #include "base/param.h"
 #include "kelpie/types.h"
 
@@ -67,6 +68,7 @@ typedef struct kp_spec {
   KP_SPEC_BLOCKS(KP_SPEC_BLOCK_MEMBER)
   KP_SPEC_ENTITIES(KP_SPEC_ENTITY_MEMBER)
   KP_ARRAY(double *) owned;  // curve samples
+  kp_names names;            // of all entities
   char folder[1024];         // where meshes are
 } kp_spec;
 

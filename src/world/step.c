@@ -163,6 +163,10 @@ static kp_result run_group(kp_world *world, int group, double interval, kp_step_
 // The world advances by a coupling interval: the limit of its slowest group, inside which the
 // others sub-step.
 kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report) {
+  KP_TRY(kp_world_need_built(world));
+  if (!(longest > 0.0) || !isfinite(longest)) {
+    return kp_fail(KP_ERROR_ARGUMENT, "a step of at most %g s: it must be positive", longest);
+  }
   kp_env *env = &world->env;
   double limit = 0.0;
   for (int group = 0; group < world->n_groups; ++group) {
@@ -193,6 +197,10 @@ kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report)
 // Sub-steps until the end of the interval or the first trouble.
 static kp_result advance_to(kp_world *world, double end, kp_step_report *sum) {
   while (world->env.time < end) {
+    if (sum->retries > 0 && world->stop != NULL && *world->stop != 0) {
+      return kp_fail(KP_STOPPED, "stopped while trying again for the %lld. time, at %g s",
+                     (long long)sum->retries, world->env.time);
+    }
     double left = end - world->env.time;
     kp_step_report one = { 0 };
     kp_result result = kp_world_step(world, left, &one);
@@ -212,6 +220,11 @@ static kp_result advance_to(kp_world *world, double end, kp_step_report *sum) {
 }
 
 kp_result kp_world_advance(kp_world *world, double seconds, kp_step_report *report) {
+  KP_TRY(kp_world_need_built(world));
+  if (!(seconds >= 0.0) || !isfinite(seconds)) {
+    return kp_fail(KP_ERROR_ARGUMENT,
+                   "%g s cannot be advanced: they must be finite and not negative", seconds);
+  }
   double end = world->env.time + seconds;
   const kp_simulation_def *def = &world->spec.simulation;
   bool may_retry = def->policy == KP_POLICY_RETRY;

@@ -7,14 +7,50 @@
 #include "geom/morph.h"
 #include "methods/common/force_field.h"
 #include "world/build.h"
+#include "world/cookie.h"
 #include "world/step.h"
+
+// ---- what callers may get wrong
+
+#define NO_WORLD "the world is NULL: it was never made, or is destroyed"
+#define FAILED_BUILD "the world could not be built and can only be destroyed"
+
+kp_result kp_world_need_built(const kp_world *world) {
+  if (world == NULL || world->failed) {
+    return kp_fail(KP_ERROR_ARGUMENT, world == NULL ? NO_WORLD : FAILED_BUILD);
+  }
+  return world->built
+             ? KP_OK
+             : kp_fail(KP_ERROR_ARGUMENT, "the world is not built: kp_world_build comes first");
+}
+
+static kp_result need(const void *pointer, const char *what) {
+  return pointer != NULL ? KP_OK : kp_fail(KP_ERROR_ARGUMENT, "%s is NULL", what);
+}
+
+static kp_result need_open(const kp_world *world) {
+  if (world == NULL || world->failed) {
+    return kp_fail(KP_ERROR_ARGUMENT, world == NULL ? NO_WORLD : FAILED_BUILD);
+  }
+  return world->built ? kp_fail(KP_ERROR_ARGUMENT, "the world is built: its defs are fixed")
+                      : KP_OK;
+}
+
+static kp_result check_cookie(uint32_t cookie, const char *word) {
+  return cookie == KP_DEF_COOKIE
+             ? KP_OK
+             : kp_fail(KP_ERROR_ARGUMENT, "%s: the def was not made by kp_default_%s_def", word,
+                       word);
+}
 
 // ---- life
 // -------------------------------------------------------------------------------------------------
 
 kp_result kp_world_create(const char *backend, kp_world **out) {
   kp_backend_kind kind;
+  KP_TRY(need(out, "the place of the world"));
   *out = NULL;
+  KP_TRY(need(backend, "the backend's name"));
   KP_TRY(kp_backend_parse(backend, &kind));
   kp_world *world = kp_alloc_zero(sizeof *world, KP_MEMORY_WORLD);
   if (world == NULL) {
@@ -35,7 +71,7 @@ kp_result kp_world_create(const char *backend, kp_world **out) {
 }
 
 void kp_world_destroy(kp_world **world_pointer) {
-  kp_world *world = *world_pointer;
+  kp_world *world = world_pointer != NULL ? *world_pointer : NULL;
   if (world == NULL) {
     return;
   }
@@ -70,14 +106,11 @@ void kp_world_destroy(kp_world **world_pointer) {
 // ---- the spec
 // -------------------------------------------------------------------------------------------------
 
-static kp_result not_built(const kp_world *world) {
-  return world->built ? kp_fail(KP_ERROR_ARGUMENT, "the world is built: its defs are fixed")
-                      : KP_OK;
-}
-
 #define SET_DEF(member, type, table)                                                               \
   kp_result kp_world_set_##member(kp_world *world, const type *def) {                              \
-    KP_TRY(not_built(world));                                                                      \
+    KP_TRY(need_open(world));                                                                      \
+    KP_TRY(need(def, "the def"));                                                                  \
+    KP_TRY(check_cookie(def->cookie, #member));                                                    \
     KP_TRY(kp_params_check(&table, def, #member));                                                 \
     world->spec.member = *def;                                                                     \
     return KP_OK;                                                                                  \
@@ -90,14 +123,16 @@ KP_SPEC_BLOCKS(SET_BLOCK)
 
 #define ADD_DEF(kind, plural)                                                                      \
   kp_result kp_world_add_##kind(kp_world *world, const kp_##kind##_def *def) {                     \
-    KP_TRY(not_built(world));                                                                      \
+    KP_TRY(need_open(world));                                                                      \
+    KP_TRY(need(def, "the def"));                                                                  \
     return kp_spec_add_##kind(&world->spec, def);                                                  \
   }
 
 KP_SPEC_ENTITIES(ADD_DEF)
 
 kp_result kp_world_set_folder(kp_world *world, const char *folder) {
-  KP_TRY(not_built(world));
+  KP_TRY(need_open(world));
+  KP_TRY(need(folder, "the folder"));
   if (strlen(folder) >= sizeof world->spec.folder) {
     return kp_fail(KP_ERROR_ARGUMENT, "the folder's name is too long");
   }
@@ -106,32 +141,37 @@ kp_result kp_world_set_folder(kp_world *world, const char *folder) {
 }
 
 kp_result kp_world_set_spec(kp_world *world, const kp_spec *spec) {
-  KP_TRY(not_built(world));
+  KP_TRY(need_open(world));
   kp_spec_free(&world->spec);
   return kp_spec_copy(&world->spec, spec);
 }
 
 kp_result kp_world_build(kp_world *world) {
-  KP_TRY(not_built(world));
+  KP_TRY(need_open(world));
   KP_TRY(kp_spec_check(&world->spec));
-  KP_TRY(kp_world_build_all(world));
-  world->built = true;
-  return kp_world_store_clock(world);
+  kp_result result = kp_world_build_all(world);
+  if (result == KP_OK) {
+    result = kp_world_store_clock(world);
+  }
+  world->built = result == KP_OK;
+  world->failed = result != KP_OK;
+  return result;
 }
 
 // ---- reading
 // -------------------------------------------------------------------------------------------------
 
 double kp_world_time(const kp_world *world) {
-  return world->env.time;
+  return world != NULL ? world->env.time : 0.0;
 }
 
 int64_t kp_world_steps(const kp_world *world) {
-  return world->n_steps;
+  return world != NULL ? world->n_steps : 0;
 }
 
 int64_t kp_world_count(const kp_world *world, const char *set) {
-  const kp_space *space = kp_registry_find(world->registry, set);
+  const kp_space *space =
+      world != NULL && set != NULL ? kp_registry_find(world->registry, set) : NULL;
   return space != NULL ? space->n : -1;
 }
 
@@ -157,6 +197,10 @@ static double item_as_double(const void *data, kp_type type, int64_t i) {
 
 kp_result kp_world_read(kp_world *world, const char *set, const char *field, int component,
                         double *out, int64_t n) {
+  KP_TRY(kp_world_need_built(world));
+  KP_TRY(need(set, "the set's name"));
+  KP_TRY(need(field, "the field's name"));
+  KP_TRY(n > 0 ? need(out, "the array to copy to") : KP_OK);
   kp_space *space = kp_registry_find(world->registry, set);
   if (space == NULL) {
     return kp_fail(KP_ERROR_ARGUMENT, "there is no set \"%s\"", set);
@@ -177,12 +221,16 @@ kp_result kp_world_read(kp_world *world, const char *set, const char *field, int
 }
 
 kp_result kp_world_hash(kp_world *world, uint64_t *out) {
+  KP_TRY(kp_world_need_built(world));
+  KP_TRY(need(out, "the place of the hash"));
   return kp_registry_hash(world->registry, out);
 }
 
 void kp_world_set_force(kp_world *world, kp_force_fn fn, void *user) {
-  world->env.force = fn;
-  world->env.force_user = user;
+  if (world != NULL) {
+    world->env.force = fn;
+    world->env.force_user = user;
+  }
 }
 
 // ---- the clock

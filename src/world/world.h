@@ -2,6 +2,8 @@
 // kelpie/world.h.
 #pragma once
 
+#include <signal.h>
+
 #include "base/array.h"
 #include "base/text.h"
 #include "data/field.h"
@@ -29,6 +31,7 @@ struct kp_world {
   kp_backend *backend;
   kp_spec spec;
   bool built;
+  bool failed;  // a build that failed leaves parts behind: the world can only be destroyed
   kp_registry *registry;
   kp_env env;
   kp_profile profile;
@@ -42,9 +45,14 @@ struct kp_world {
   KP_ARRAY(kp_solid) solids;  // the shapes where they start
   kp_space *clock;        // GLOBAL space: time, step, next ids, emitter states: part of the state
   kp_snapshot *snapshot;  // last good state, with policy retry
-  double dt_scale;        // halved by each retry, restored slowly
+  // not 0: retries end with KP_STOPPED, as they may take longer than anyone waits; may be NULL
+  const volatile sig_atomic_t *stop;
+  double dt_scale;  // halved by each retry, restored slowly
   int64_t n_steps;
 };
+
+// Fails with a sentence when the world is NULL or not built.
+KP_NODISCARD kp_result kp_world_need_built(const kp_world *world);
 
 // Build a world from a whole spec (the scene's way in): replaces what was set by hand. The spec is
 // copied.

@@ -72,6 +72,14 @@ void kp_test_holds(const char *text, const char *words, const char *file, int li
   }
 }
 
+void kp_test_tell_skip(const char *why, const char *file, int line) {
+  print_message("skip: %s\n", why);
+  if (getenv("KELPIE_NO_SKIPS") != NULL) {
+    print_error("KELPIE_NO_SKIPS is set, and this case would be skipped\n");
+    _fail(file, line);
+  }
+}
+
 kp_test_random kp_test_random_begin(uint64_t seed) {
   return (kp_test_random){ .seed = seed };
 }

@@ -54,6 +54,15 @@ void kp_test_vec3_near(kp_vec3 a, kp_vec3 b, double tolerance, const char *what,
 void kp_test_between(double a, double low, double high, const char *what, const char *file,
                      int line);
 void kp_test_holds(const char *text, const char *words, const char *file, int line);
+void kp_test_tell_skip(const char *why, const char *file, int line);
+
+// Leaves the case with this reason, which tools/list-skips lists after the run; fails where
+// KELPIE_NO_SKIPS is set.
+#define kp_test_skip(why)                                                                          \
+  do {                                                                                             \
+    kp_test_tell_skip((why), __FILE__, __LINE__);                                                  \
+    skip();                                                                                        \
+  } while (0)
 
 // Random cases. The seed comes from KP_TEST_SEED or is a fixed one, so that every run of the suite
 // is the same; kp_test_for_seeds runs a case for many seeds and prints the one that failed.

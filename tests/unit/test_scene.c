@@ -720,7 +720,8 @@ static bool is_refused_as_expected(const char *folder, const char *name) {
   kp_result result = kp_scene_load(path, &options, &scene);
   bool tells_place = result != KP_OK && strstr(kp_last_error(), ".lua") != NULL;
   if (result == KP_OK) {
-    result = build_scene(scene, &extras.surface);
+    result = kp_extras_check_looks(scene);
+    result = result == KP_OK ? build_scene(scene, &extras.surface) : result;
     tells_place = true;
     kp_scene_free(&scene);
   }
@@ -772,6 +773,21 @@ static void test_demo_scenes(void **state) {
   kp_scene_free(&scene);
 }
 
+// The allowance grows with what is declared, and stays for loops that declare nothing.
+static void test_scenes_of_many_entities(void **state) {
+  (void)state;
+  kp_scene *scene = load(WATER "for i = 1, 30000 do\n"
+                               "  local r = 0.1 for k = 1, 400 do r = r + 1e-6 * k end\n"
+                               "  body('b' .. i) { shape = sphere { radius = r } }\n"
+                               "end\n");
+  assert_int_equal(kp_scene_spec(scene)->bodies.count, 30000);
+  kp_scene_free(&scene);
+  assert_refused("too long", WATER "for i = 1, 1e9 do local r = i end\n");
+  assert_refused("the name is taken by the body",
+                 WATER "body 'b' { shape = sphere { radius = 1 } }\n"
+                       "collider 'b' {}\n");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_tables_cover_defs),
@@ -801,6 +817,7 @@ int main(void) {
     cmocka_unit_test(test_no_memory),
     cmocka_unit_test(test_reference),
     cmocka_unit_test(test_bad_scenes),
+    cmocka_unit_test(test_scenes_of_many_entities),
     cmocka_unit_test(test_demo_scenes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

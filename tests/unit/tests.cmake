@@ -1,4 +1,6 @@
 kp_test(test_advect SOURCES test_advect.c LABELS fast)
+kp_test(test_misuse SOURCES test_misuse.c LABELS fast)
+kp_test(test_names SOURCES test_names.c LABELS fast)
 kp_test(test_base SOURCES test_base.c LABELS fast)
 kp_test(test_par SOURCES test_par.c LABELS fast)
 kp_test(test_cells SOURCES test_cells.c ../support/claims.c LABELS fast)

@@ -11,6 +11,7 @@ static void rigid_destroy(void **self) {
   kp_rigid *rigid = *self;
   if (rigid != NULL) {
     kp_rigid_free_parts(rigid);
+    kp_array_free(&rigid->free);
     kp_array_free(&rigid->pairs);
     kp_array_free(&rigid->points);
     kp_array_free(&rigid->order);
@@ -57,11 +58,11 @@ kp_result kp_rigid_create(kp_env *env, const kp_rigid_def *def, const kp_rigid_s
   }
   rigid->def = *def;
   rigid->dimension = env->dimension;
-  for (size_t s = 0; s < n; ++s) {
-    rigid->n_free += shapes[s].is_free ? 1 : 0;
-  }
   kp_result result = KP_OK;
-  if (rigid->n_free > 0) {
+  for (size_t s = 0; s < n && result == KP_OK; ++s) {
+    result = shapes[s].is_free ? kp_array_push(&rigid->free, shapes[s].body) : KP_OK;
+  }
+  if (result == KP_OK && rigid->free.count > 0) {
     result = kp_rigid_build_parts(rigid, env, shapes, n);
     if (result == KP_OK) {
       result = add_memory(rigid, env->registry);
@@ -91,7 +92,7 @@ static kp_result rigid_space(void *self, kp_env *env) {
 
 static kp_result rigid_contact(void *self, kp_env *env) {
   kp_rigid *rigid = self;
-  if (rigid->n_free == 0) {
+  if (rigid->free.count == 0) {
     return KP_OK;
   }
   KP_TRY(kp_rigid_broad_phase(rigid, env));
@@ -101,13 +102,13 @@ static kp_result rigid_contact(void *self, kp_env *env) {
 // Impulses that others gave to bodies in the meantime are in their velocities.
 static kp_result rigid_correct(void *self, kp_env *env) {
   kp_rigid *rigid = self;
-  return rigid->n_free > 0 ? kp_rigid_solve(rigid, env) : KP_OK;
+  return rigid->free.count > 0 ? kp_rigid_solve(rigid, env) : KP_OK;
 }
 
 static double rigid_max_dt(void *self, kp_env *env) {
   (void)env;
   const kp_rigid *rigid = self;
-  return rigid->n_free > 0 ? rigid->def.step : HUGE_VAL;
+  return rigid->free.count > 0 ? rigid->def.step : HUGE_VAL;
 }
 
 static kp_result rigid_check(void *self, kp_env *env) {
@@ -124,18 +125,8 @@ static kp_result rigid_check(void *self, kp_env *env) {
 
 // ---- reports ------------------------------------------------------------------------------------
 
-static kp_index nth_free(const kp_bodies *bodies, int n) {
-  for (kp_index b = 0; b < (kp_index)bodies->models.count; ++b) {
-    if (bodies->models.data[b].kind == KP_BODY_FREE && n-- == 0) {
-      return b;
-    }
-  }
-  return -1;
-}
-
 static kp_result rigid_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
-  (void)self;
-  kp_index b = nth_free(env->bodies, population);
+  kp_index b = ((const kp_rigid *)self)->free.data[population];
   const kp_body *model = &env->bodies->models.data[b];
   kp_frame3 f = kp_bodies_frame(env->bodies, b);
   double mass = 1.0 / model->inverse_mass;
@@ -158,7 +149,7 @@ static kp_result rigid_stats(void *self, kp_env *env, int population, kp_populat
 }
 
 static int rigid_n_populations(const void *self) {
-  return ((const kp_rigid *)self)->n_free;
+  return (int)((const kp_rigid *)self)->free.count;
 }
 
 const kp_method kp_rigid_method = {

@@ -113,7 +113,7 @@ typedef struct kp_rigid_meeting {
 struct kp_rigid {
   kp_rigid_def def;
   int dimension;
-  int n_free;
+  KP_ARRAY(kp_index) free;  // bodies, in their order
   KP_ARRAY(kp_rigid_part) parts;
   KP_ARRAY(kp_shape *) faces;  // of the domain, owned
   KP_ARRAY(kp_index) bounded;  // parts in the tree

@@ -154,8 +154,15 @@ kp_result kp_sph_tension_setup(kp_sph *sph, kp_sph_fluid *fluid, const kp_env *e
   t->volume = fluid->medium.mass / fluid->def.rest_density;
   t->full = ball / t->volume;
   t->full_bend = (dimension - 1.0) / t->volume;
-  t->scale =
-      1.0 / kp_sph_normal_integral(sph->def.tension, h, dimension, cutoff_of(sph), &t->outer);
+  // the same for all liquids of a world
+  const kp_sph_tension *first = &sph->fluids.data[0].tension;
+  if (t != first && first->scale > 0.0) {
+    t->scale = first->scale;
+    t->outer = first->outer;
+  } else {
+    t->scale =
+        1.0 / kp_sph_normal_integral(sph->def.tension, h, dimension, cutoff_of(sph), &t->outer);
+  }
   t->cohesion = fluid->def.surface_tension * fluid->medium.mass /
                 (pow(fluid->def.rest_density, 2.0) * cohesion_tension(h, dimension));
   if (!normals && !sph->def.surface_particles) {

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""A run whose pipe closes, whose terminal goes, or whose files may not grow ends with a sentence, and goes
+on from there to the bits of an undisturbed one."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from program import PROGRAM, Case, environment, main, write  # noqa: E402
+
+FRAMES = 40
+STOPPED, FAILED = 75, 5
+# near the end of the long first frame the step falls below dt_min: each try takes twice as long as the last
+HOPELESS = """
+domain { min = {0, 0, 0}, max = {0.5, 0.5, 0.5} }
+simulation { dt_min = 1e-4, policy = "retry", retries = 30 }
+liquid "water" { spacing = 0.03, shape = box { max = {0.2, 0.2, 0.2} } }
+force "kick" { on = "water", shape = box { max = {0.5, 0.5, 0.5} },
+  acceleration = function(t) return {t > 1.8 and 1e6 or 0, 0, 0} end }
+output { frames = 3, fps = 0.5 }
+"""
+
+
+class Stop(Case):
+    def run_whole(self):
+        self.scene = self.small_scene(FRAMES)
+        self.call("run", self.scene, "-o", "whole", "--progress", "none")
+
+    def ends_like_the_whole(self):
+        self.call("resume", "out", "--progress", "none")
+        self.assertEqual(self.hash("out"), self.hash("whole"))
+
+    def launch(self, *words, **more):
+        return subprocess.Popen([PROGRAM, *map(str, words)], cwd=self.folder, env=environment(), text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+    def test_closed_pipe(self):
+        self.run_whole()
+        process = self.launch("run", self.scene, "-o", "out", "--progress", "plain")
+        process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual(process.wait(), STOPPED, errors)
+        self.assertIn("kelpie resume out", errors)
+        self.ends_like_the_whole()
+
+    def test_hangup(self):
+        self.run_whole()
+        process = self.launch("run", self.scene, "-o", "out", "--progress", "plain")
+        process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        _, errors = process.communicate()
+        self.assertEqual(process.returncode, STOPPED, errors)
+        self.ends_like_the_whole()
+
+    def test_limit_of_file_size(self):
+        self.run_whole()
+        largest = max(os.path.getsize(os.path.join(folder, name))
+                      for folder, _, names in os.walk(self.path("whole")) for name in names)
+        process = self.launch("run", self.scene, "-o", "out", "--progress", "none", preexec_fn=lambda:
+                              resource.setrlimit(resource.RLIMIT_FSIZE, (largest // 2, largest // 2)))
+        _, errors = process.communicate()
+        self.assertEqual(process.returncode, FAILED, errors)
+        self.assertIn("out/", errors)
+        self.assertIn("File too large", errors)
+        if os.path.exists(self.path("out/run.json")):
+            self.ends_like_the_whole()
+
+    def test_retry_without_end(self):
+        write(HOPELESS, self.folder, "hopeless.lua")
+        process = self.launch("run", "hopeless.lua", "-o", "never", "--progress", "none")
+        # it has begun to try again when it warns
+        self.assertIn("trying again", process.stderr.readline())
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, STOPPED, errors)
+        self.assertIn("while trying again", errors)
+
+
+if __name__ == "__main__":
+    main()
