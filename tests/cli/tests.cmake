@@ -21,6 +21,9 @@ if(Python3_Interpreter_FOUND)
   kp_test_command(test_gallery
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_gallery.py
     LABELS fast TIMEOUT 120)
+  kp_test_command(test_theory
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_theory.py
+    LABELS fast)
   # every kernel of the library forwards and backwards, to the last bit
   kp_test_command(test_kernel_order
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_kernel_order.py

@@ -326,6 +326,41 @@ static void test_fused_equals_two_pass(void **state) {
                { "difference of the front", ahead, KP_AT_MOST, 0.02 });
 }
 
+// ---- pairs of a dam -----------------------------------------------------------------------------
+
+static double pairs_per_particle(kp_world *world) {
+  kp_sph_fluid *fluid = kp_test_fluid(world, "water");
+  double neighbours;
+  kp_cells *cells = fluid->medium.cells;
+  assert_ok(kp_cells_build(cells, NULL));
+  assert_ok(kp_pair_count(cells, cells, kp_test_sph(world)->support, &neighbours));
+  return 0.5 * neighbours;
+}
+
+// C7: 25 pairs per particle are stated of 240 thousand, with an unknown ratio of support and
+// spacing.
+static void test_pairs_of_a_dam(void **state) {
+  (void)state;
+  kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.6, 0.3));
+  kp_world *world = kp_test_world(&s);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.3, 0.3, 0.3), 0.02);
+  assert_ok(kp_world_add_liquid(world, &water));
+  assert_ok(kp_world_build(world));
+  double start = pairs_per_particle(world);
+  assert_ok(kp_world_advance(world, 0.15, NULL));
+  double moving = pairs_per_particle(world);
+  print_message("  pairs per particle: %.1f at the start, %.1f after 0.15 s\n", start, moving);
+  kp_claim claim = { .id = "bayraktar-C7-dam",
+                     .text = "a dam has 15 to 50 pairs per particle at the default support",
+                     .size =
+                         "3375 particles in 3D, support 2.4 spacings, at rest and after 0.15 s" };
+  kp_claim_all(&claim, { "unordered pairs per particle, moving", moving, KP_AT_LEAST, 15 },
+               { "at rest", start, KP_AT_LEAST, 15 },
+               { "the larger of the two", fmax(start, moving), KP_AT_MOST, 50 });
+  kp_world_destroy(&world);
+}
+
 // ---- two liquids --------------------------------------------------------------------------------
 
 #define HEAVY_AND_LIGHT 0.02  // spacing [m]
@@ -409,9 +444,10 @@ static void test_every_integrator_runs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_hydrostatic),     cmocka_unit_test(test_hydrostatic_water),
-    cmocka_unit_test(test_dam_break_front), cmocka_unit_test(test_fused_equals_two_pass),
-    cmocka_unit_test(test_two_liquids),     cmocka_unit_test(test_every_integrator_runs),
+    cmocka_unit_test(test_hydrostatic),           cmocka_unit_test(test_hydrostatic_water),
+    cmocka_unit_test(test_dam_break_front),       cmocka_unit_test(test_fused_equals_two_pass),
+    cmocka_unit_test(test_pairs_of_a_dam),        cmocka_unit_test(test_two_liquids),
+    cmocka_unit_test(test_every_integrator_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
