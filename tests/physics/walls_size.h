@@ -3,7 +3,7 @@
 
 typedef struct walls_size {
   const char *words;
-  int steps_2d, steps_3d;
+  int steps_2d, steps_3d, steps_river;
 } walls_size;
 
 extern const walls_size walls_size_chosen;
