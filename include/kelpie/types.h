@@ -128,7 +128,7 @@ typedef struct kp_sph_def {
   double wall_strength;  // Lennard-Jones: D / (g H); DEM: contact time in steps is chosen, this
                          // scales k
   double wall_distance;  // Lennard-Jones reach d0, DEM contact diameter, in spacings
-  double wall_restitution;  // DEM
+  double wall_restitution;  // DEM, mirror
   double wall_friction;     // DEM, Coulomb
   double cfl;               // of c + |v|
   double shifting;          // factor of particle shifting; 0: none

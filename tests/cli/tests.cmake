@@ -21,9 +21,12 @@ if(Python3_Interpreter_FOUND)
   kp_test_command(test_gallery
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_gallery.py
     LABELS fast TIMEOUT 120)
+  kp_test_command(test_theory
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_theory.py
+    LABELS fast)
   # every kernel of the library forwards and backwards, to the last bit
   kp_test_command(test_kernel_order
-    COMMAND kelpie bench kernels --backend mirror --size 6000
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_kernel_order.py
     LABELS full TIMEOUT 900)
   kp_test_command(test_papers
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_papers.py

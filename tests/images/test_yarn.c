@@ -65,13 +65,10 @@ static void curve_has_no_seams(void **state) {
                 curved, straight, worst);
   assert_true(straight > 20.0);
   kp_claim claim = { .id = "bayraktar-C27-seams",
-                     .text = "a Catmull-Rom centre line removes the seams of yarn: largest turn of "
-                             "its direction at a bonding point [degrees]",
-                     .size = "course of 8 stitches, 48 points; straight pieces turn by 20 degrees "
-                             "or more at each",
-                     .figure = curved,
-                     .threshold = 5.0 };
-  kp_claim_at_most(&claim);
+                     .text = "a Catmull-Rom centre line removes the seams of yarn",
+                     .size = "course of 8 stitches, 48 points" };
+  kp_claim_all(&claim, { "largest turn at a bonding point [degrees]", curved, KP_LESS, 5 },
+               { "least turn of straight pieces [degrees]", straight, KP_MORE, 20 });
   assert_true(curved < 5.0);
   assert_true(worst < 0.2);  // even between the supports of the table of lengths
 }
@@ -160,14 +157,10 @@ static void three_axes_leave_no_gap(void **state) {
   }
   double ratio = least[3] / most[3];
   kp_claim claim = { .id = "bayraktar-C27",
-                     .text = "quads along three axes remove the gaps of yarn: least over greatest "
-                             "opacity over all directions",
-                     .size =
-                         "a piece of yarn as long as it is wide from 200 directions; quads along "
-                         "one axis leave less than 0.1",
-                     .figure = ratio,
-                     .threshold = 0.5 };
-  kp_claim_write(&claim, ratio >= 0.5 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
+                     .text = "quads along three axes leave no direction without yarn",
+                     .size = "a piece of yarn as long as it is wide from 200 directions" };
+  kp_claim_all(&claim, { "least over greatest opacity, three axes", ratio, KP_AT_LEAST, 0.5 },
+               { "least over greatest opacity, one axis", least[1] / most[1], KP_LESS, 0.1 });
   assert_true(ratio >= 0.5);
   assert_true(least[1] / most[1] < 0.1);
 }
@@ -191,11 +184,12 @@ static void slice_stores_its_light(void **state) {
     assert_near_relative(sum, whole, 1e-5);
   }
   const kp_lumi_level *fine = &slice.levels[0];
+  double off = 0.0, least_lit = HUGE_VAL, most_behind = 0.0;
   for (int a = 0; a < KP_LUMI_ANGLES; ++a) {
     double angle = 2.0 * PI * a / KP_LUMI_ANGLES;
     float x = (float)(0.97 * cos(angle)), y = (float)(0.97 * sin(angle));
-    assert_true(kp_lumi_light(fine, x, y, (float)a, 1.0f) > 0.95f);
-    assert_true(kp_lumi_light(fine, -x, -y, (float)a, 1.0f) < 0.1f);
+    least_lit = fmin(least_lit, (double)kp_lumi_light(fine, x, y, (float)a, 1.0f));
+    most_behind = fmax(most_behind, (double)kp_lumi_light(fine, -x, -y, (float)a, 1.0f));
     // by hand, from the middle outwards
     double depth = 0.0;
     for (int k = 0; k < 2000; ++k) {
@@ -203,8 +197,15 @@ static void slice_stores_its_light(void **state) {
       depth += 5.0 / 2000.0 *
                (double)kp_lumi_density(fine, (float)(r * cos(angle)), (float)(r * sin(angle)));
     }
-    assert_near(kp_lumi_light(fine, 0.0f, 0.0f, (float)a, 1.0f), exp(-depth), 0.02);
+    off = fmax(off, fabs((double)kp_lumi_light(fine, 0.0f, 0.0f, (float)a, 1.0f) - exp(-depth)));
   }
+  kp_claim claim = { .id = "bayraktar-B41",
+                     .text = "a lumislice of yarn stores the light that comes through its fibres",
+                     .size = "slice of three plies, sixteen directions of light" };
+  kp_claim_all(&claim, { "light in the middle, off the integral", off, KP_AT_MOST, 0.02 },
+               { "light on the side of the sun", least_lit, KP_MORE, 0.95 },
+               { "light behind", most_behind, KP_LESS, 0.1 });
+  assert_true(off <= 0.02 && least_lit > 0.95 && most_behind < 0.1);
   assert_true(kp_lumi_density(fine, 0.8f, 0.8f) == 0.0f);
   kp_lumislice_free(&slice);
 }
@@ -247,7 +248,7 @@ static double luminance(const float *c) {
 }
 
 // Knit that is folded over itself throws a shadow: a sheet of yarns under another one.
-static void assert_fold_throws_its_shadow(kp_render_method method) {
+static double darkening_of_fold(kp_render_method method) {
   enum { SIZE = 121, YARNS = 16 };
   static straight_yarns sheets[2];
   for (int sheet = 0; sheet < 2; ++sheet) {
@@ -278,16 +279,23 @@ static void assert_fold_throws_its_shadow(kp_render_method method) {
   print_message("  %d pixels under the fold: luminance %.3f, in shadow %.3f: %.0f %% less\n", n,
                 lit / n, shaded / n, 100.0 * (1.0 - shaded / lit));
   assert_true(n > 100);
-  assert_true(shaded < 0.8 * lit);
   kp_picture_free(&lower);
   kp_picture_free(&upper);
   kp_picture_free(&folded);
+  return 1.0 - shaded / lit;
 }
 
 static void a_fold_throws_its_shadow(void **state) {
   (void)state;
-  assert_fold_throws_its_shadow(KP_METHOD_RASTER);
-  assert_fold_throws_its_shadow(KP_METHOD_RAYS);
+  double tiles = darkening_of_fold(KP_METHOD_RASTER);
+  double rays = darkening_of_fold(KP_METHOD_RAYS);
+  kp_claim claim = { .id = "bayraktar-B45",
+                     .text = "knit that is folded over itself throws a shadow on itself",
+                     .size = "two sheets of 16 yarns, tiles and rays" };
+  kp_claim_all(&claim,
+               { "luminance that is missing under the fold, tiles", tiles, KP_AT_LEAST, 0.2 },
+               { "missing, rays", rays, KP_AT_LEAST, 0.2 });
+  assert_true(tiles >= 0.2 && rays >= 0.2);
 }
 
 // The slice turns with the yarn: what is seen repeats after a turn of its three plies and not
@@ -412,6 +420,7 @@ static void lists_hold_all_quads_in_order(void **state) {
   kp_lumislice slice = { 0 };
   assert_ok(kp_lumislice_create(&slice));
   int64_t n_quads = make_stations(stations, sets);
+  int64_t n_wrong = 0, n_all = 0;
   kp_yarn_view view = { .stations = stations,
                         .sets = sets,
                         .texels = slice.texels,
@@ -439,9 +448,10 @@ static void lists_hold_all_quads_in_order(void **state) {
       for (int i = 0; i < WIDTH * HEIGHT; ++i) {
         bool is_in = i / WIDTH >= row && i / WIDTH < end;
         int count = is_in ? find_quads(&view, n_quads, i % WIDTH, i / WIDTH, wanted) : 0;
-        assert_int_equal(spans[2 * i + 1] - spans[2 * i], count);
-        for (int k = 0; k < count; ++k) {
-          assert_int_equal(quads[spans[2 * i] + (uint32_t)k], wanted[k].quad);
+        bool is_long = spans[2 * i + 1] - spans[2 * i] == (uint32_t)count;
+        n_wrong += !is_long;
+        for (int k = 0; k < count && is_long; ++k) {
+          n_wrong += quads[spans[2 * i] + (uint32_t)k] != wanted[k].quad;
         }
         n += count;
         longest = count > longest ? count : longest;
@@ -452,10 +462,18 @@ static void lists_hold_all_quads_in_order(void **state) {
                     (long long)longest);
     }
     assert_true(n > 3000 && longest > 10);
+    n_all = n;
     kp_yarn_lists_free(&lists);
     kp_backend_destroy(&backend);
   }
   kp_lumislice_free(&slice);
+  kp_claim claim = { .id = "bayraktar-B43",
+                     .text = "each pixel has the quads of yarn that it sees in their order",
+                     .size = "3 sets of quads, 67 x 41 pixels, cpu and mirror backend" };
+  kp_claim_all(&claim,
+               { "quads missing or out of the order of a loop", (double)n_wrong, KP_AT_MOST, 0 },
+               { "crossings of quads and pixels", (double)n_all, KP_MORE, 3000 });
+  assert_int_equal(n_wrong, 0);
 }
 
 // A knitted loop before and behind a tile, in a light that has no shadows, by tiles and by rays on

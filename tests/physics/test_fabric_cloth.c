@@ -2,6 +2,7 @@
 // limits of explicit steps and what implicit ones bear.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 
@@ -19,22 +20,38 @@ static kp_vec3 vec(double x, double y, double z) {
 static void test_connectivity(void **state) {
   (void)state;
   kp_cloth_def sheet = kp_test_sheet(30, 20, 0.04);
+  int64_t off = 0;
+  double ends = 0.0;
   for (int diagonals = 0; diagonals < 2; ++diagonals) {
     sheet.bend_diagonals = diagonals;
     kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
     kp_world *world = kp_test_cloth_world(&c);
     kp_deform *d = kp_test_deform(world);
-    assert_int_equal(d->springs.n, diagonals ? 4750 : 4750 - 2 * 29 * 19);
+    off += llabs(d->springs.n - (diagonals ? 4750 : 4750 - 2 * 29 * 19));
     const int32_t *start = kp_buffer_host(&d->springs.start, KP_ACCESS_READ);
-    assert_int_equal(start[d->set->space->n], 2 * d->springs.n);
+    off += llabs(start[d->set->space->n] - 2 * d->springs.n);
+    ends = start[d->set->space->n];
     int32_t most = 0;
     for (int64_t i = 0; i < d->set->space->n; ++i) {
       most = start[i + 1] - start[i] > most ? start[i + 1] - start[i] : most;
     }
-    assert_int_equal(most, diagonals ? 16 : 12);
+    off += llabs(most - (diagonals ? 16 : 12));
     kp_world_destroy(&world);
   }
+  kp_claim claim = { .id = "bayraktar-B56",
+                     .text = "the device's table of springs has each twice, once for either end",
+                     .size = "cloth of 31 x 21 points, with and without long diagonals" };
+  kp_claim_all(&claim,
+               { "springs, ends, most of a node: off the counts", (double)off, KP_AT_MOST, 0 },
+               { "ends in the table", ends, KP_AT_LEAST, 9500 });
+  assert_int_equal(off, 0);
 }
+
+// What the tests of B25 find.
+static struct {
+  double constants;  // of families, relative error
+  double hanging;    // length of a spring under a weight, error [m]
+} looks;
 
 // Every family has its own constant [N/m].
 static void test_constants(void **state) {
@@ -52,8 +69,10 @@ static void test_constants(void **state) {
     [KP_SPRING_EDGE] = 50.0, [KP_SPRING_SHEAR] = 20.0, [KP_SPRING_BEND] = 2.0
   };
   for (int64_t s = 0; s < d->springs.n; ++s) {
-    assert_near_relative((double)k[s] / (double)rest[s], wanted[d->springs.kinds.data[s]], 1e-6);
+    double of_family = (double)k[s] / (double)rest[s] / wanted[d->springs.kinds.data[s]];
+    looks.constants = fmax(looks.constants, fabs(of_family - 1.0));
   }
+  assert_near(looks.constants, 0.0, 1e-6);
   kp_world_destroy(&world);
 }
 
@@ -75,8 +94,9 @@ static void test_hanging_spring(void **state) {
   kp_vec3 *x = kp_test_nodes(world);
   for (int i = 2; i < 4; ++i) {
     double wanted = (double)mass[i] * 9.81 / 50.0;
-    assert_near(-0.1 - x[i].y, wanted, KP_TOL(2e-6, 1e-8));
+    looks.hanging = fmax(looks.hanging, fabs(-0.1 - x[i].y - wanted));
   }
+  assert_near(looks.hanging, 0.0, KP_TOL(2e-6, 1e-8));
   kp_free(x);
   kp_world_destroy(&world);
 }
@@ -95,11 +115,20 @@ static void test_wind_on_the_normal(void **state) {
   kp_test_steps(world, 20);
   kp_population_stats after = kp_test_stats(world, "sheet");
   // rims feel another drag per mass: the sheet bends a little, and its normals with it
-  assert_near(after.momentum.x, before.momentum.x, KP_TOL(1e-6, 1e-8));
-  assert_near(after.momentum.y, before.momentum.y, KP_TOL(1e-6, 1e-8));
+  double tangent =
+      fmax(fabs(after.momentum.x - before.momentum.x), fabs(after.momentum.y - before.momentum.y));
+  assert_near(tangent, 0.0, KP_TOL(1e-6, 1e-8));
   // all of it at the rate drag area / mass, 20 explicit steps
   double rate = 2.0 * 0.25 / before.mass;
-  assert_near_relative(after.momentum.z, before.momentum.z * pow(1.0 - 1e-3 * rate, 20), 1e-4);
+  double left = after.momentum.z / (before.momentum.z * pow(1.0 - 1e-3 * rate, 20));
+  assert_near(left, 1.0, 1e-4);
+  kp_claim claim = { .id = "bayraktar-B26-wind",
+                     .text = "wind pushes a cloth along its normal only",
+                     .size = "cloth of 6 x 6 points that flies askew, 20 steps" };
+  kp_claim_all(
+      &claim,
+      { "change of the momentum in the plane [kg m/s]", tangent, KP_AT_MOST, KP_TOL(1e-6, 1e-8) },
+      { "momentum along the normal, off the law, relative", fabs(left - 1.0), KP_AT_MOST, 1e-4 });
   kp_world_destroy(&world);
 }
 
@@ -124,7 +153,12 @@ static void test_hand(void **state) {
   kp_world_set_force(world, pull, to);
   kp_test_until(world, 12.0, 1.0);
   kp_vec3 *x = kp_test_nodes(world);
-  assert_vec3_near(x[0], vec(0.5, 0.6, 0.7), 2e-3);
+  double off = kp_vec3_length(kp_vec3_sub(x[0], vec(0.5, 0.6, 0.7)));
+  assert_near(off, 0.0, 2e-3);
+  kp_claim claim = { .id = "bayraktar-B26",
+                     .text = "the user's hand pulls a node of a cloth to its point",
+                     .size = "cloth of 5 x 5 points, 12 s" };
+  kp_claim_all(&claim, { "distance at the end [m]", off, KP_AT_MOST, 2e-3 });
   kp_free(x);
   kp_world_destroy(&world);
 }
@@ -215,6 +249,17 @@ static void test_damping(void **state) {
     left[damped] = last / first;
     kp_world_destroy(&world);
   }
+  kp_claim claim = { .id = "bayraktar-B25",
+                     .text =
+                         "springs of a cloth have the constants of their family and hang by mg/k",
+                     .size =
+                         "cloths of 2 x 2 and 7 x 6 points; one of 7 x 7 that rings, 1000 steps" };
+  kp_claim_all(
+      &claim,
+      { "length under a weight, off m g/k [m]", looks.hanging, KP_AT_MOST, KP_TOL(2e-6, 1e-8) },
+      { "constants of families, relative error", looks.constants, KP_AT_MOST, 1e-6 },
+      { "energy left with damping, over the first", left[1], KP_LESS, 0.3 },
+      { "energy without damping, off the first", fabs(left[0] - 1.0), KP_AT_MOST, 0.03 });
   assert_between(left[0], 0.97, 1.03);
   assert_true(left[1] < 0.3);
 }
@@ -268,6 +313,8 @@ static kp_part chain(int n, double m, double k) {
   return part;
 }
 
+#define BLOWN_UP 1e300  // growth of what is no number any more
+
 // Kinetic energy after `steps` steps over the greatest it could be: 1 where it is stable.
 static double growth(kp_part *part, double dt, int steps) {
   kp_solids_def solids = kp_default_solids_def();
@@ -285,7 +332,7 @@ static double growth(kp_part *part, double dt, int steps) {
   assert_ok(kp_deform_method.stats(b.deform, &b.env, 0, &stats));
   last = stats.kinetic_energy;
   bench_free(&b);
-  return isfinite(last) ? last / first : HUGE_VAL;
+  return isfinite(last) ? last / first : BLOWN_UP;
 }
 
 static void test_step_bounds(void **state) {
@@ -307,12 +354,12 @@ static void test_step_bounds(void **state) {
   kp_part_free(&row);
   kp_part_free(&two);
   kp_claim claim = { .id = "bayraktar-C29",
-                     .text = "springs bear steps of 2/sqrt(max 2 sum k/m); growth of the energy at "
-                             "0.9 of it (1.1: over 1e6; printed 2 m/K with m = 2, K = 1: over 1e6)",
-                     .size = "chain of 200 points, undamped, 2000 steps; full cloth of 12 x 12",
-                     .figure = stable,
-                     .threshold = 10.0 };
-  kp_claim_at_most(&claim);
+                     .text = "springs bear steps of 2/sqrt(max 2 sum k/m) and no longer ones",
+                     .size = "chain of 200 points, undamped, 2000 steps" };
+  kp_claim_all(&claim, { "growth of the energy at 0.9 of it", stable, KP_LESS, 10 },
+               { "growth at 1.1 of it, 400 steps", unstable, KP_MORE, 1e6 },
+               { "growth at the printed 2 m/K, m = 2, K = 1", printed, KP_MORE, 1e6 },
+               { "of the same two masses at 0.9 of the bound", corrected, KP_LESS, 30 });
 }
 
 static double cloth_limit(kp_world *world) {
@@ -352,11 +399,11 @@ static double cloth_growth(int scheme, double share, int steps) {
   double worst = 1.0;
   for (int k = 0; k < steps; ++k) {
     if (kp_world_step(world, 10.0, NULL) != KP_OK) {
-      worst = HUGE_VAL;
+      worst = BLOWN_UP;
       break;
     }
     double now = kp_test_energy(world) / first;
-    worst = isfinite(now) ? fmax(worst, now) : HUGE_VAL;
+    worst = isfinite(now) ? fmax(worst, now) : BLOWN_UP;
     if (worst > 1e9) {
       break;
     }
@@ -369,16 +416,24 @@ static double cloth_growth(int scheme, double share, int steps) {
 // constant alone (Eq. 5.30) is not.
 static void test_full_cloth(void **state) {
   (void)state;
-  assert_true(cloth_growth(KP_SCHEME_VELOCITY_VERLET, 0.9, 1500) < 3.0);
-  assert_true(cloth_growth(KP_SCHEME_SYMPLECTIC, 0.9, 1500) < 5.0);
+  double verlet = cloth_growth(KP_SCHEME_VELOCITY_VERLET, 0.9, 1500);
+  double symplectic = cloth_growth(KP_SCHEME_SYMPLECTIC, 0.9, 1500);
   // 2 sqrt(m/max k) against 2/sqrt(2 sum k/m): sqrt(2 (4 50 + 4 20 + 8 2)/50) = 3.4 times as long
-  assert_true(cloth_growth(KP_SCHEME_VELOCITY_VERLET, 3.4, 300) > 1e6);
+  double alone = cloth_growth(KP_SCHEME_VELOCITY_VERLET, 3.4, 300);
+  kp_claim claim = { .id = "bayraktar-C29-cloth",
+                     .text = "a full cloth is stable at 0.9 of the corrected bound",
+                     .size = "cloth of 13 x 13 points, 1500 steps" };
+  kp_claim_all(&claim, { "growth of the energy, velocity Verlet", verlet, KP_LESS, 3 },
+               { "growth of the energy, symplectic Euler", symplectic, KP_LESS, 5 },
+               { "growth with the largest constant alone (Eq. 5.30)", alone, KP_MORE, 1e6 });
+  assert_true(verlet < 3.0 && symplectic < 5.0 && alone > 1e6);
 }
 
 // C30: at 20 times the explicit limit the implicit schemes stay bounded, the explicit one does not.
 static void test_large_steps(void **state) {
   (void)state;
-  assert_true(cloth_growth(KP_SCHEME_VELOCITY_VERLET, 20.0, 50) > 1e6);
+  double explicit_growth = cloth_growth(KP_SCHEME_VELOCITY_VERLET, 20.0, 50);
+  assert_true(explicit_growth > 1e6);
   const int schemes[] = { KP_SCHEME_KANG, KP_SCHEME_DESBRUN, KP_SCHEME_BACKWARD_EULER };
   double worst = 0.0;
   for (size_t s = 0; s < 3; ++s) {
@@ -389,13 +444,10 @@ static void test_large_steps(void **state) {
   }
   assert_true(worst < 2.0);
   kp_claim claim = { .id = "bayraktar-C30",
-                     .text =
-                         "implicit steps (Kang, Desbrun, backward Euler by CG) bear 20 times the "
-                         "explicit limit: largest energy over the first; explicit exceeds 1e6",
-                     .size = "cloth of 13 x 13 points, 200 steps",
-                     .figure = worst,
-                     .threshold = 2.0 };
-  kp_claim_at_most(&claim);
+                     .text = "implicit steps (Kang, Desbrun, CG) bear 20 times the explicit limit",
+                     .size = "cloth of 13 x 13 points, 200 steps" };
+  kp_claim_all(&claim, { "largest energy over the first, worst of three", worst, KP_LESS, 2 },
+               { "of explicit steps, 50 of them", explicit_growth, KP_MORE, 1e6 });
 }
 
 // Desbrun's system conserves momentum, one Jacobi step of it (Kang) does not.

@@ -221,10 +221,15 @@ static void test_angle_of_repose(void **state) {
                 "0.5: %.1f degrees; rms speeds %.2e %.2e %.2e m/s\n",
                 smooth.angle_deg, rough.angle_deg, edged.angle_deg, smooth.speed, rough.speed,
                 edged.speed);
-  kp_claim claim = { "grains-repose",
-                     "A heap stands at an angle that grows with friction: degrees at mu = 0.5",
-                     "320 discs, column collapse on a rough bed", rough.angle_deg, 35.0 };
-  kp_claim_at_most(&claim);
+  kp_claim claim = { .id = "kelpie-grains-repose",
+                     .text = "a heap stands at an angle that grows with friction",
+                     .size = "320 discs, column collapse on a rough bed" };
+  kp_claim_all(
+      &claim, { "angle at mu = 0.5 [degrees]", rough.angle_deg, KP_AT_LEAST, 13 },
+      { "the same at most", rough.angle_deg, KP_AT_MOST, 30 },
+      { "angle at mu = 0.8 over that at 0.5", edged.angle_deg / rough.angle_deg, KP_MORE, 1 },
+      { "angle without friction [degrees]", smooth.angle_deg, KP_LESS, 6 },
+      { "speed of the heaps with friction [m/s]", fmax(rough.speed, edged.speed), KP_LESS, 5e-3 });
   // without friction everything runs out flat
   assert_true(smooth.angle_deg < 6.0);
   // loose discs: 15 to 30 degrees (for spheres and discs the literature has 18 to 25)

@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #include "par/kernel.h"
+#include "par/parallel.h"
 
+#include "support/claims.h"
 #include "support/media.h"
 
 static kp_test_settings settings(const char *backend) {
@@ -80,10 +82,59 @@ static void test_incompressible(void **state) {
   kp_test_same_bits(incompressible, 4);
 }
 
+// The same hash for any number of threads, as a figure.
+static void test_threads(void **state) {
+  (void)state;
+  uint64_t hashes[4];
+  int same = 0;
+  for (int threads = 1; threads <= 4; ++threads) {
+    kp_parallel_set_threads(threads);
+    hashes[threads - 1] = kp_test_hash(incompressible, "cpu", 2);
+    same += hashes[threads - 1] == hashes[0];
+  }
+  kp_parallel_set_threads(0);
+  kp_claim claim = { .id = "bayraktar-B51",
+                     .text = "a run has the same bits for any number of threads",
+                     .size =
+                         "two liquids with solid, body, jet and drain, 2 steps, 1 to 4 threads" };
+  kp_claim_all(&claim, { "thread counts with the bits of one", same, KP_AT_LEAST, 4 });
+  assert_int_equal(same, 4);
+}
+
+// ---- what goes between host and device ----------------------------------------------------------
+
+// Bytes per step of a dam that breaks without output, numbers that reductions return left out.
+static void test_no_copies(void **state) {
+  (void)state;
+  kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(0.8, 0.6, 0.2));
+  s.backend = "mirror";
+  kp_world *world = kp_test_world(&s);
+  kp_liquid_def water =
+      kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0.3, 0.4, 0.2), 0.025);
+  assert_ok(kp_world_add_liquid(world, &water));
+  assert_ok(kp_world_build(world));
+  kp_test_steps(world, 5);
+  kp_backend_counters before = world->backend->counters;
+  kp_test_steps(world, 100);
+  kp_backend_counters after = world->backend->counters;
+  int64_t bytes = after.bytes_in + after.bytes_out - before.bytes_in - before.bytes_out;
+  double field = (double)(kp_world_count(world, "water") * (int64_t)sizeof(kp_real));
+  print_message("  %lld bytes in %lld copies in 100 steps; a field has %.0f\n", (long long)bytes,
+                (long long)(after.copies - before.copies), field);
+  kp_claim claim = { .id = "bayraktar-C11",
+                     .text = "state stays on the device: nothing but numbers is copied in a step",
+                     .size = "dam of 1536 particles, mirror backend, 100 steps without output" };
+  kp_claim_all(&claim, { "bytes copied per step", (double)bytes / 100.0, KP_LESS, 1024 },
+               { "bytes of one field", field, KP_MORE, 1024 });
+  kp_world_destroy(&world);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_weakly_compressible),
     cmocka_unit_test(test_incompressible),
+    cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_no_copies),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,8 @@
 #include "walls_size.h"
 
-const walls_size walls_size_chosen = { "bayraktar-C18",
-                                       "225 particles in 2D, 768 in 3D, 1500 and 600 steps", 1500,
-                                       600 };
+const walls_size walls_size_chosen = {
+  .words = "dam and river of up to 1536 particles, 1500, 600 and 150 steps",
+  .steps_2d = 1500,
+  .steps_3d = 600,
+  .steps_river = 150,
+};

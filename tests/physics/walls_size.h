@@ -2,9 +2,8 @@
 #pragma once
 
 typedef struct walls_size {
-  const char *claim;       // id
-  const char *claim_size;  // in words
-  int steps_2d, steps_3d;
+  const char *words;
+  int steps_2d, steps_3d, steps_river;
 } walls_size;
 
 extern const walls_size walls_size_chosen;

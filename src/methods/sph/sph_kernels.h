@@ -453,7 +453,11 @@ SPH_INLINE sph_push sph_wall_term(int law, int gk, const sph_wall_law_args *w,
     // pressure alone is soft between two samples: a spring closer than the lattice ever comes
     kp_w r = kp_w_max(kp_w_sqrt(c->r2), kp_w_splat((kp_real)1e-4 * w->distance));
     kp_w overlap = kp_w_max(w->distance - r, kp_w_splat((kp_real)0));
-    push.s = w->strength * overlap / r - w->rest_density * c->volume * p * g;
+    kp_w inside = kp_w_select(kp_w_less(r, kp_w_splat(w->distance)), kp_w_splat((kp_real)1),
+                              kp_w_splat((kp_real)0));
+    kp_w spring =
+        kp_w_max(w->strength * overlap - inside * w->damping * c->ud / r, kp_w_splat((kp_real)0));
+    push.s = spring / r - w->rest_density * c->volume * p * g;
     push.t = -w->rest_density * w->viscosity * c->volume * c->inverse *
              kp_smooth_lap(gk, c->r2, g, &w->g);
   } else if (law == SPH_WALL_LENNARD_JONES) {

@@ -54,7 +54,7 @@ static const kp_param rows[] = {
   ROW(wall_strength, REAL, "", 0, 1e6,
       "lennard_jones: D over gravity times depth; dem: factor on the contact stiffness."),
   ROW(wall_distance, REAL, "spacings", 0.01, 8, "Reach of lennard_jones, contact diameter of dem."),
-  ROW(wall_restitution, REAL, "", 0, 1, "dem: share of the normal speed kept."),
+  ROW(wall_restitution, REAL, "", 0, 1, "dem, mirror: share of the normal speed kept."),
   ROW(wall_friction, REAL, "", 0, 10, "dem: Coulomb coefficient."),
   ROW(cfl, REAL, "", 1e-4, 2,
       "Share of half the kernel radius that flow, and with wcsph sound, may cross in one step."),

@@ -394,7 +394,9 @@ static sph_wall_law_args wall_law(const kp_sph *sph, const kp_sph_fluid *fluid, 
   bool by_law = sph->def.wall_drag == KP_SPH_DRAG_LAW;
   double drag = by_law ? 2.0 * (1.0 - slip) * kp_sph_wall_viscosity(sph, fluid) : 0.0;
   double viscosity = lj ? drag / (sph->spacing * sph->spacing) : drag / fluid->def.rest_density;
-  double own = sph->def.wall == KP_SPH_WALL_MIRROR ? 2.0 : 1.0;
+  bool mirrors = sph->def.wall == KP_SPH_WALL_MIRROR;
+  double own = mirrors ? 2.0 : 1.0;
+  bool damped = mirrors || sph->def.wall == KP_SPH_WALL_DEM;
   bool squared = sph->def.pressure == SPH_FORM_SQUARED || sph->def.density == 1;
   return (sph_wall_law_args){
     .g = sph->g,
@@ -405,7 +407,7 @@ static sph_wall_law_args wall_law(const kp_sph *sph, const kp_sph_fluid *fluid, 
     .viscosity = (kp_real)viscosity,
     .strength = (kp_real)(lj ? lennard_jones : k),
     .distance = (kp_real)distance,
-    .damping = (kp_real)(sqrt(k) * damping_of(sph->def.wall_restitution)),
+    .damping = (kp_real)(damped ? sqrt(k) * damping_of(sph->def.wall_restitution) : 0.0),
     .friction = (kp_real)sph->def.wall_friction,
     .grip = (kp_real)(0.2 / fmax(env->dt, 1e-12)),
   };
