@@ -1,4 +1,4 @@
-kp_test(test_advect SOURCES test_advect.c LABELS fast)
+kp_test(test_advect SOURCES test_advect.c ../support/claims.c LABELS fast)
 kp_test(test_base SOURCES test_base.c LABELS fast)
 kp_test(test_par SOURCES test_par.c LABELS fast)
 kp_test(test_cells SOURCES test_cells.c LABELS fast)
