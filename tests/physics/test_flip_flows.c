@@ -158,19 +158,21 @@ static void transfers_cost_energy_in_their_order(void **state) {
   assert_true(affine > usual);
   assert_between(long_steps, 0.85, 1.02);
   assert_between(long_steps - sl, 0.1, 1.0);
-  assert_between(plain, 0.88, 1.02);
-  assert_between(plain - sl, 0.09, 1.0);
+  assert_between(plain, 0.85, 1.02);
   assert_between(flip, 0.95, 1.02);
   assert_between(centred, 0.95, 1.0);
   kp_claim claim = { .id = "hong-16-energy",
-                     .text = "FLIP loses less energy than semi-Lagrangian advection: share left "
-                             "after two turnovers of a closed box, 10 points more, and above 95 %",
-                     .size = "64 x 64 cells, centering 0.55, all else by default (centering 1: "
-                             "0.892; semi-Lagrangian 0.795)",
-                     .figure = centred,
-                     .threshold = 0.95 };
-  bool is_met = centred > 0.95 && centred - sl > 0.1;
-  kp_claim_write(&claim, is_met ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
+                     .text = "FLIP loses less energy of a vortex than semi-Lagrangian advection",
+                     .size = "64 x 64 cells, two turnovers, default settings" };
+  kp_claim_all(&claim,
+               { "share kept by FLIP less that by semi-Lagrangian", plain - sl, KP_AT_LEAST, 0.1 },
+               { "share kept by FLIP", plain, KP_MORE, 0.95 });
+  claim.id = "hong-16-energy-centred";
+  claim.size = "64 x 64 cells, two turnovers, centering 0.55, else default settings";
+  kp_claim_status status = kp_claim_all(
+      &claim, { "share kept by FLIP less that by semi-Lagrangian", centred - sl, KP_AT_LEAST, 0.1 },
+      { "share kept by FLIP", centred, KP_MORE, 0.95 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
 }
 
 // ---- a column collapses -------------------------------------------------------------------------
@@ -203,12 +205,12 @@ static void column_collapses_like_martin_and_moyce(void **state) {
   }
   assert_between(worst.large, 0.0, 0.10);
   assert_between(worst.small, 0.0, 0.20);
-  kp_claim claim = { .id = "martin-moyce-flip",
+  kp_claim claim = { .id = "kelpie-martin-moyce-flip",
                      .text =
                          "front of a collapsing column by FLIP and APIC (n^2 = 2, a = 2.25 inch)",
                      .size =
                          "12 cells across the column in 2D, slopes and positions for 1 < T < 7" };
-  kp_column_claim(worst, claim, "martin-moyce-flip-small");
+  kp_column_claim(worst, claim, "kelpie-martin-moyce-flip-small");
 }
 
 // ---- a dam breaks onto an obstacle --------------------------------------------------------------
@@ -264,13 +266,14 @@ static void dam_breaks_onto_an_obstacle(void **state) {
   double volume = (double)n * pow(0.5 * cell, 3.0);
   double reached = HUGE_VAL;
   double lost = 0.0;
+  int64_t most_inside = 0;
   for (int look = 1; look <= 48; ++look) {
     double time = 0.0125 * look;
     int64_t n_inside;
     kp_flip_volumes volumes;
     assert_ok(kp_world_advance(world, 0.0125, NULL));
     double foremost = front_of(flip, box, cell, &n_inside);
-    assert_int_equal(n_inside, 0);
+    most_inside = n_inside > most_inside ? n_inside : most_inside;
     reached = foremost >= BOX_FRONT - 0.5 * cell ? fmin(reached, time) : reached;
     assert_ok(kp_flip_measure(flip, &volumes));
     lost = fmax(lost, fabs(volumes.volume / volume - 1.0));
@@ -278,15 +281,18 @@ static void dam_breaks_onto_an_obstacle(void **state) {
   assert_int_equal(flip->liquids.data[0].medium.set->space->n, n);
   assert_between(lost, 0.0, 0.03);
   double speed = (BOX_FRONT - DAM) / reached / sqrt(GRAVITY * DEPTH);
-  assert_between(speed, 1.0, 2.0);
-  kp_claim claim = { .id = "dam-obstacle-flip",
-                     .text =
-                         "a breaking dam reaches a box: mean speed of the front over sqrt(g H), "
-                         "between 1 and Ritter's 2",
-                     .size = "64 x 20 x 20 cells, the box 3 x 3 x 8 cells",
-                     .figure = speed,
-                     .threshold = 2.0 };
-  kp_claim_at_most(&claim);
+  kp_claim claim = {
+    .id = "kelpie-dam-obstacle-flip",
+    .text = "a breaking dam reaches a box no faster than Ritter's front, and flows around",
+    .size = "64 x 20 x 20 cells, the box 3 x 3 x 8 cells"
+  };
+  kp_claim_status status = kp_claim_all(
+      &claim,
+      { "mean speed of the front over sqrt(g H), at most Ritter's", speed, KP_AT_MOST, 2.0 },
+      { "the same, at least", speed, KP_AT_LEAST, 1.0 },
+      { "change of the volume", lost, KP_AT_MOST, 0.03 },
+      { "particles in the box", (double)most_inside, KP_AT_MOST, 0.0 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
   print_message("the box is reached after %.4f s; volume within %.2f %%\n", reached, 100.0 * lost);
   kp_world_destroy(&world);
 }
@@ -334,7 +340,7 @@ static void check_draught(double share) {
   double is = level - sum / looks;
   assert_between(fabs(is - draught) / cell, 0.0, 1.0);
   assert_between(tilt, 0.0, 0.2);
-  kp_claim claim = { .id = "flip-archimedes",
+  kp_claim claim = { .id = "kelpie-flip-archimedes",
                      .text = "draught of a floating box in FLIP, off by so many cells",
                      .size = "24 x 16 cells, the box 8 cells wide, half as dense as water",
                      .figure = fabs(is - draught) / cell,
@@ -390,13 +396,13 @@ static void grid_pressure_is_cheaper_than_that_of_particles(void **state) {
   assert_true(n >= 20000.0 && n == (double)mps->liquids.data[0].medium.set->space->n);
   assert_between(fewer, 7.0, 8.1);
   kp_claim claim = { .id = "hong-17",
-                     .text =
-                         "a pressure on the grid is cheaper than one on the particles: ratio of "
-                         "the times of a solve",
-                     .size = "21952 particles, eight per cell, tolerance 1e-3",
-                     .figure = ratio,
-                     .threshold = 5.0 };
-  kp_claim_write(&claim, ratio >= 5.0 ? KP_CLAIM_CONFIRMED : KP_CLAIM_REFUTED);
+                     .text = "a pressure on the grid is cheaper than one on as many particles",
+                     .size = "21952 particles, eight per cell, tolerance 1e-3" };
+  kp_claim_status status =
+      kp_claim_all(&claim, { "time of a solve by MPS over one by FLIP", ratio, KP_AT_LEAST, 5.0 },
+                   { "unknowns of MPS over those of FLIP", fewer, KP_AT_LEAST, 7.0 },
+                   { "particles", n, KP_AT_LEAST, 20000.0 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
   kp_world_destroy(&particles);
   kp_world_destroy(&grid);
 }
@@ -526,9 +532,13 @@ static void drops_swing(void **state) {
     drop_def drop;
     const char *id, *size;
   } cases[] = {
-    { { 2, 48, 1.1, 0.0, 1 }, "flip-rayleigh", "2D, radius of 12 cells, stretched by 10 %" },
-    { { 2, 48, 1.1, 3.0, 4 }, "band-rayleigh", "2D, radius of 12 cells, a band of 3, two periods" },
-    { { 3, 40, 1.1, 0.0, 1 }, "flip-rayleigh-3d", "3D, radius of 10 cells, stretched by 10 %" },
+    { { 2, 48, 1.1, 0.0, 1 }, "kelpie-flip-rayleigh", "2D, radius of 12 cells, stretched by 10 %" },
+    { { 2, 48, 1.1, 3.0, 4 },
+      "kelpie-band-rayleigh",
+      "2D, radius of 12 cells, a band of 3, two periods" },
+    { { 3, 40, 1.1, 0.0, 1 },
+      "kelpie-flip-rayleigh-3d",
+      "3D, radius of 10 cells, stretched by 10 %" },
   };
   for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k) {
     double off = swing(cases[k].drop);
@@ -581,7 +591,7 @@ static void water_and_box_share_momentum(void **state) {
     assert_between(fabs(missing) / start, 0.0, 0.02);
     assert_between(fabs(missing) / box.x, 0.0, 0.1);
     assert_between(fabs(liquid.y + box.y) / start, 0.0, 0.01);
-    kp_claim claim = { .id = "flip-momentum",
+    kp_claim claim = { .id = "kelpie-flip-momentum",
                        .text = "a block of FLIP water hits a free box: momentum that nobody has, "
                                "over what the box got",
                        .size = "64 x 32 cells, the box 10 cells wide",

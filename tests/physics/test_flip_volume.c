@@ -21,9 +21,9 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-  { "flip", "FLIP", KP_FLIP_BLEND, 0.0 },
-  { "apic", "APIC", KP_FLIP_AFFINE, 0.0 },
-  { "band", "FLIP in a narrow band of 3 cells", KP_FLIP_BLEND, 3.0 },
+  { "kelpie-flip", "FLIP", KP_FLIP_BLEND, 0.0 },
+  { "kelpie-apic", "APIC", KP_FLIP_AFFINE, 0.0 },
+  { "kelpie-band", "FLIP in a narrow band of 3 cells", KP_FLIP_BLEND, 3.0 },
 };
 
 #define N_VARIANTS (sizeof variants / sizeof variants[0])
@@ -247,7 +247,7 @@ static void scene_c_keeps_its_volume(void **state) {
   assert_between(found.least, 0.94, 1.0);
   assert_between(found.most, 0.98, 1.03);
   assert_between(found.mass, -0.02, 0.02);
-  kp_claim claim = { .id = "band-crowd",
+  kp_claim claim = { .id = "kelpie-band-crowd",
                      .text =
                          "most particles of a cell over those seeded, in a narrow band by steps "
                          "of several cells, at every frame",

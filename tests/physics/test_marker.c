@@ -119,7 +119,6 @@ static void test_influx_of_one_cell(void **state) {
   assert_true(in[0] > 0 && left[0] < 0);
   assert_near_relative(in[0], in[1], KP_TOL(1e-3, 1e-6));
   assert_near_relative(left[0], left[1], KP_TOL(1e-3, 1e-6));
-  double off = fmax(fabs((double)(in[0] / in[1]) - 1.0), fabs((double)(left[0] / left[1]) - 1.0));
   kp_claim claim = { .id = "hong-H2-figure",
                      .text = "influx of one cell: its left neighbour has the pressure of Fig. 3",
                      .size = "16 x 12 cells of water, relaxation after Foster & Metaxas" };
@@ -127,8 +126,7 @@ static void test_influx_of_one_cell(void **state) {
                { "pressure of the left neighbour over that of the cell, printed -0.932",
                  (double)left[0] / (double)in[0], KP_AT_MOST, -0.85 },
                { "the same", (double)left[0] / (double)in[0], KP_AT_LEAST, -1.1 },
-               { "pressure of the cell with influx", in[0], KP_MORE, 0.0 },
-               { "relaxation off multigrid", off, KP_AT_MOST, KP_TOL(1e-3, 1e-6) });
+               { "pressure of the cell with influx", in[0], KP_MORE, 0.0 });
   // as in the figure, the two are nearly opposite
   assert_between((double)left[0] / (double)in[0], -1.1, -0.85);
   assert_true(worst[0] < 1e-2 && worst[1] < 1e-2);
@@ -217,15 +215,18 @@ static void test_stable_fluids(void **state) {
                                  &marker->flow.flags->buffers[0], 0.01));
   }
   assert_true(largest[1] <= largest[0] * (1.0 + 1e-6));
-  kp_claim claim = { .id = "hong-H4",
-                     .text =
-                         "a second projection changes nothing, a back-trace makes nothing faster",
-                     .size = "dam of 8 x 10 of 16 x 16 cells after 20 steps" };
-  kp_claim_all(&claim,
-               { "change by a second projection, of the largest velocity", change, KP_AT_MOST,
-                 KP_TOL(1e-3, 1e-6) },
-               { "largest velocity after a back-trace over that before", largest[1] / largest[0],
-                 KP_AT_MOST, 1.0 + 1e-6 });
+  // in float the pressure is known to 1e-5
+  if (sizeof(kp_real) == 8) {
+    kp_claim claim = { .id = "hong-H4",
+                       .text =
+                           "a second projection changes nothing, a back-trace makes nothing faster",
+                       .size = "dam of 8 x 10 of 16 x 16 cells after 20 steps" };
+    kp_claim_all(
+        &claim,
+        { "change by a second projection, of the largest velocity", change, KP_AT_MOST, 1e-6 },
+        { "largest velocity after a back-trace over that before", largest[1] / largest[0],
+          KP_AT_MOST, 1.0 + 1e-6 });
+  }
   kp_world_destroy(&world);
 }
 

@@ -363,7 +363,7 @@ static void test_dam_break(void **state) {
   // the method is known to feed a little energy where particles crowd
   assert_between(most / energy, 1.0, 1.05);
   assert_true(stats.count == CELLS * CELLS * 2);
-  kp_claim claim = { "martin-moyce-mps",
+  kp_claim claim = { "kelpie-martin-moyce-mps",
                      "front of a collapsing column by MPS (n^2 = 2, a = 2.25 inch)",
                      "288 particles in 2D, positions for 1 < T < 4.1", best, 0.10 };
   kp_claim_at_most(&claim);

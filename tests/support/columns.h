@@ -92,13 +92,13 @@ static inline kp_column_errors kp_column_errors_of(const double *z, const char *
   return worst;
 }
 
-// Two claims: the large column within a tenth, the small one with its figure.
+// Two claims, each column within a tenth.
 static inline void kp_column_claim(kp_column_errors worst, kp_claim claim, const char *small_id) {
   claim.figure = worst.large;
   claim.threshold = 0.10;
   kp_claim_at_most(&claim);
   claim.id = small_id;
-  claim.text = "the same, a = 1.125 inch: walls without friction make it faster than it was";
+  claim.text = "the front against that of the column of a = 1.125 inch, off by";
   claim.figure = worst.small;
-  kp_claim_write(&claim, worst.small <= 0.10 ? KP_CLAIM_CONFIRMED : KP_CLAIM_PARTIAL);
+  kp_claim_at_most(&claim);
 }
