@@ -96,16 +96,16 @@ static void check_still(int dimension, int cells, int steps) {
       &claim, { "largest speed over sqrt(g H)", stats.max_speed / sqrt(G * height), KP_LESS, 1e-3 },
       { "pressure off rho g depth, of it", off, KP_AT_MOST, 0.01 },
       { "change of the volume", fabs(volume_of(world) / before - 1.0), KP_AT_MOST, 1e-3 },
-      { "seconds, stated 10", kp_world_time(world), KP_AT_LEAST, 10.0 });
-  assert_true(status != KP_CLAIM_REFUTED && off < 0.01);
+      { "seconds", kp_world_time(world), KP_AT_LEAST, 10.0 - 1e-9 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
   assert_near_relative(volume_of(world), before, 1e-3);
   kp_world_destroy(&world);
 }
 
 static void test_still_water(void **state) {
   (void)state;
-  check_still(2, 24, 60);
-  check_still(3, 12, 20);
+  check_still(2, 24, 500);
+  check_still(3, 12, 500);
 }
 
 // A ball hangs in the water: its cut cells are no free surface.
@@ -355,7 +355,7 @@ static void test_collapsing_column(void **state) {
                      .text = "front of a collapsing column by a particle level set (n^2 = 2, a = "
                              "2.25 inch)",
                      .size =
-                         "16 cells across the column in 2D, slopes and positions for 1 < T < 7" };
+                         "16 cells across the column in 2D, 1 < T < 7, one lag up to T/2 fitted" };
   kp_column_claim(worst, claim, "kelpie-martin-moyce-level-set-small");
 }
 
