@@ -167,6 +167,11 @@ static void transfers_cost_energy_in_their_order(void **state) {
   if (!SIZE.is_full) {
     return;
   }
+  kp_claim order = { .id = "hong-H7",
+                     .text = "energy left grows from PIC to FLIP with the ratio of the transfers",
+                     .size = "16 x 16 cells, two turnovers, ratios 0, 0.9, 0.97 and 1" };
+  kp_claim_all(&order, { "least growth of the share of energy left",
+                         fmin(half - pic, fmin(usual - half, coarse - usual)), KP_MORE, 0.0 });
   kp_claim claim = { .id = "hong-16-energy",
                      .text = "FLIP loses less energy of a vortex than semi-Lagrangian advection",
                      .size = "64 x 64 cells, two turnovers, default settings" };
