@@ -543,18 +543,6 @@ kp_result kp_flow_push_ahead(kp_flow *flow, const kp_flow_projection *how, doubl
   return KP_OK;
 }
 
-kp_result kp_flow_add_ahead(kp_flow *flow, kp_buffer velocity[3]) {
-  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
-    flow_add_args a = { 0 };
-    kp_call call;
-    kp_call_init(&call, &flow_add_kernel, &a);
-    KP_BIND(&call, &a, other, &flow->carried.buffers[axis], KP_ACCESS_READ);
-    KP_BIND(&call, &a, values, &velocity[axis], KP_ACCESS_WRITE);
-    KP_TRY(kp_call_run(flow->mac->backend, &call, flow->mac->view.count));
-  }
-  return KP_OK;
-}
-
 // ---- forces, limits, sums
 
 kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight) {
