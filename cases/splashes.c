@@ -35,6 +35,7 @@ static kp_result set_variant(kp_world *world, const kp_splash_def *def) {
   if (def->variant == KP_SPLASH_NEAR) {
     level.near_surface = KP_LEVEL_SET_NEAR_FIRST;
   }
+  level.volume = def->drifts ? 0.0 : level.volume;
   KP_TRY(kp_world_set_grid(world, &grid));
   return kp_world_set_level_set(world, &level);
 }

@@ -22,6 +22,7 @@ typedef struct kp_splash_def {
   int64_t cells;  // across the pool, whose box is 1 x 1.5 (x 1) m
   int variant;
   int64_t frames;  // of 1/24 s
+  bool drifts;     // the volume: without its correction
 } kp_splash_def;
 
 typedef struct kp_splash_frame {

@@ -1,5 +1,5 @@
 #include "flow_cavity_size.h"
 
 const flow_cavity_size flow_cavity_size_chosen = {
-  40, { 12.0, 20.0, 0.0 }, 1.0, 0.05, false,
+  40, 2, { 12.0, 20.0, 0.0 }, 1.0, 0.05,
 };

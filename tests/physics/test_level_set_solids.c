@@ -98,6 +98,12 @@ static void test_thrown_ball_is_dry_behind(void **state) {
   splash held = watch(false);
   print_message("water behind the ball: %.4f of its area let go, %.4f held; gained %.4f, %.4f\n",
                 free.behind, held.behind, free.gained, held.gained);
+  kp_claim claim = { .id = "selle-S13-behind",
+                     .text = "water lets go of a ball thrown into it: none is behind",
+                     .size = "2D, 90 x 80 cells" };
+  kp_claim_all(&claim, { "water behind the ball, of its area", free.behind, KP_LESS, 0.005 },
+               { "the same where solids hold it", held.behind, KP_MORE, 0.05 },
+               { "change of the volume", fabs(free.gained), KP_LESS, 0.01 });
   assert_true(held.behind > 0.05);
   assert_true(free.behind < 0.005);
   assert_true(fabs(free.gained) < 0.01);

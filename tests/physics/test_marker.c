@@ -1,6 +1,7 @@
 // Marker cells: kinds, relaxation of one cell's influx, the rule of cases, stable fluids, bits.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "methods/marker/marker.h"
@@ -65,9 +66,14 @@ static void test_kinds(void **state) {
       ++count[(int)kind[kp_mac_at(&marker->flow.mac->view, i, j, 0)]];
     }
   }
-  assert_int_equal(count[1], 8 + 3);
-  assert_int_equal(count[2], 7 * 3);
-  assert_int_equal(count[0], N * N - 8 * 4);
+  int wrong = abs(count[1] - (8 + 3)) + abs(count[2] - 7 * 3) + abs(count[0] - (N * N - 8 * 4));
+  assert_int_equal(wrong, 0);
+  kp_claim claim = { .id = "hong-H1",
+                     .text = "cells of a block of markers are air, surface or full as they should",
+                     .size = "8 x 4 of 16 x 16 cells: cells of the wrong kind",
+                     .figure = wrong,
+                     .threshold = 0.0 };
+  kp_claim_at_most(&claim);
   assert_int_equal(marker->medium.set->space->n, 4 * 8 * 4);
   kp_world_destroy(&world);
 }
@@ -113,14 +119,14 @@ static void test_influx_of_one_cell(void **state) {
   assert_true(in[0] > 0 && left[0] < 0);
   assert_near_relative(in[0], in[1], KP_TOL(1e-3, 1e-6));
   assert_near_relative(left[0], left[1], KP_TOL(1e-3, 1e-6));
-  kp_claim claim = { .id = "hong-H2",
-                     .text =
-                         "one cell with influx: pressure of its left neighbour over its own "
-                         "(printed -0.033280 / 0.035715 = -0.932), relaxation against multigrid",
-                     .size = "16 x 12 cells of water",
-                     .figure = fabs((double)(in[0] / in[1]) - 1.0),
-                     .threshold = KP_TOL(1e-3, 1e-6) };
-  kp_claim_at_most(&claim);
+  kp_claim claim = { .id = "hong-H2-figure",
+                     .text = "influx of one cell: its left neighbour has the pressure of Fig. 3",
+                     .size = "16 x 12 cells of water, relaxation after Foster & Metaxas" };
+  kp_claim_all(&claim,
+               { "pressure of the left neighbour over that of the cell, printed -0.932",
+                 (double)left[0] / (double)in[0], KP_AT_MOST, -0.85 },
+               { "the same", (double)left[0] / (double)in[0], KP_AT_LEAST, -1.1 },
+               { "pressure of the cell with influx", in[0], KP_MORE, 0.0 });
   // as in the figure, the two are nearly opposite
   assert_between((double)left[0] / (double)in[0], -1.1, -0.85);
   assert_true(worst[0] < 1e-2 && worst[1] < 1e-2);
@@ -143,11 +149,19 @@ static void test_open_faces(void **state) {
   assert_ok(kp_marker_open_faces(marker));
   u = kp_buffer_host(&marker->flow.velocity->buffers[0], KP_ACCESS_READ);
   v = kp_buffer_host(&marker->flow.velocity->buffers[1], KP_ACCESS_READ);
+  double worst = 0.0;
   for (int i = 1; i < 7; ++i) {
     // one open side: what comes in goes out
     int64_t at = kp_mac_at(g, i, 3, 0);
-    assert_near((u[at + 1] - u[at]) + (v[at + g->row] - v[at]), 0.0, KP_TOL(1e-6, 1e-14));
+    worst = fmax(worst, fabs((double)((u[at + 1] - u[at]) + (v[at + g->row] - v[at]))));
   }
+  assert_between(worst, 0.0, KP_TOL(1e-6, 1e-14));
+  kp_claim claim = { .id = "hong-H3",
+                     .text = "a surface cell with one open side has no divergence: m/s, of 1 m/s",
+                     .size = "6 cells of a block of 8 x 4",
+                     .figure = worst,
+                     .threshold = KP_TOL(1e-6, 1e-14) };
+  kp_claim_at_most(&claim);
   // the corner has two: each copies the face opposite
   int64_t corner = kp_mac_at(g, 7, 3, 0);
   assert_near(u[corner + 1], u[corner], 0.0);
@@ -179,11 +193,13 @@ static void test_stable_fluids(void **state) {
   assert_true(most > 0.05);
   assert_ok(kp_flow_project(&marker->flow, &world->env, NULL));
   u = kp_buffer_host(&marker->flow.velocity->buffers[0], KP_ACCESS_READ);
+  double change = 0.0;
   for (int j = 0; j < N; ++j) {
     for (int i = 0; i < N; ++i) {
-      assert_near(u[kp_mac_at(g, i, j, 0)], before[j][i], KP_TOL(1e-3, 1e-6) * most);
+      change = fmax(change, fabs((double)(u[kp_mac_at(g, i, j, 0)] - before[j][i])) / most);
     }
   }
+  assert_between(change, 0.0, KP_TOL(1e-3, 1e-6));
   kp_advect_def back = kp_default_advect_def();
   back.scheme = KP_ADVECT_SEMI_LAGRANGIAN;
   back.trace = KP_ADVECT_EULER;
@@ -199,6 +215,18 @@ static void test_stable_fluids(void **state) {
                                  &marker->flow.flags->buffers[0], 0.01));
   }
   assert_true(largest[1] <= largest[0] * (1.0 + 1e-6));
+  // in float the pressure is known to 1e-5
+  if (sizeof(kp_real) == 8) {
+    kp_claim claim = { .id = "hong-H4",
+                       .text =
+                           "a second projection changes nothing, a back-trace makes nothing faster",
+                       .size = "dam of 8 x 10 of 16 x 16 cells after 20 steps" };
+    kp_claim_all(
+        &claim,
+        { "change by a second projection, of the largest velocity", change, KP_AT_MOST, 1e-6 },
+        { "largest velocity after a back-trace over that before", largest[1] / largest[0],
+          KP_AT_MOST, 1.0 + 1e-6 });
+  }
   kp_world_destroy(&world);
 }
 

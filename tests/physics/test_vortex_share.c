@@ -1,6 +1,6 @@
 // What vortex particles cost (Selle 2008, claim C10): the explosion of figure 3.4 at its size, 180
-// x 260 x 180 cells with 6000 particles of radius four cells. A share of one run's own time,
-// written down and not asserted; it needs 2 GB.
+// x 260 x 180 cells with 6000 particles of radius four cells. A share of one run's own time;
+// it needs 2 GB.
 #include <stdio.h>
 #include <string.h>
 
@@ -72,16 +72,19 @@ static void test_share(void **state) {
   for (int s = 0; s < world->profile.n_slots; ++s) {
     whole += strcmp(world->profile.names[s], "vortices") == 0 ? 0.0 : world->profile.seconds[s];
   }
+  int64_t n = kp_world_count(world, "swarm");
   kp_world_destroy(&world);
   print_message("  vortex particles: %.2f of %.1f s, %.2f %%\n", vortices, whole,
                 100.0 * vortices / whole);
-  assert_true(vortices > 0.0 && vortices < whole);
-  kp_claim claim = {
-    "selle-C10", "share of the step that vortex particles take: force, push, stretching, motion",
-    "explosion, 180x260x180 cells, 6000 particles of radius four cells, 4 steps", vortices / whole,
-    0.05
-  };
-  kp_claim_at_most(&claim);
+  kp_claim claim = { .id = "selle-C10",
+                     .text = "vortex particles take less than 5 % of the step",
+                     .size = "explosion, 180x260x180 cells, radius of four cells, 4 steps" };
+  kp_claim_all(&claim,
+               { "time of force, push, stretching and motion over that of the rest",
+                 vortices / whole, KP_LESS, 0.05 },
+               { "particles", (double)n, KP_AT_LEAST, 6000.0 });
+  // three times as much on a busy machine
+  assert_between(vortices / whole, 1e-6, 0.15);
 }
 
 int main(void) {

@@ -79,9 +79,9 @@ static void films_fall_freely(void **state) {
     kp_liquid_method method;
     const char *id, *text;
   } rows[] = {
-    { KP_LIQUID_LEVEL_SET, "wall-film-level-set",
+    { KP_LIQUID_LEVEL_SET, "kelpie-wall-film-level-set",
       "a film of level-set water lets go of the ceiling: its way over that of free fall, off 1" },
-    { KP_LIQUID_FLIP, "wall-film-flip",
+    { KP_LIQUID_FLIP, "kelpie-wall-film-flip",
       "a film of FLIP water lets go of the ceiling: its way over that of free fall, off 1" },
   };
   for (int r = 0; r < 2; ++r) {

@@ -1,8 +1,5 @@
 #include "zalesak_size.h"
 
-const zalesak_size zalesak_size_chosen = { .nodes = { 201, 401, 801 },
-                                           .first = 1,
-                                           .n_upwind = 2,
-                                           .n_short = 2,
-                                           .n_long = 3,
-                                           .least_order = 1.9 };
+const zalesak_size zalesak_size_chosen = {
+  .nodes = { 101, 201, 401, 801 }, .first = 0, .n_upwind = 3, .n_coarse = 3, .n_long = 4
+};

@@ -13,6 +13,8 @@
 #include "geom/level_set_kernels.h"
 #include "par/parallel.h"
 
+#include "support/claims.h"
+
 #define PI 3.14159265358979323846
 
 // ---- a grid with one level set
@@ -275,7 +277,12 @@ static const distance_case cases[] = {
   { "block, periodic", 3, { 20, 20, 20 }, true, block },
 };
 
-static void check_case(const distance_case *k, kp_level_set_start start) {
+// What the three ways of a case are off the twin at most, cells.
+typedef struct distances_off {
+  double march, sweep;
+} distances_off;
+
+static void check_case(const distance_case *k, kp_level_set_start start, distances_off *off) {
   rig r;
   rig_begin(&r, KP_BACKEND_CPU, k->dimension, k->n, k->periodic);
   r.set.start = start;
@@ -283,10 +290,13 @@ static void check_case(const distance_case *k, kp_level_set_start start) {
   double *d = twin(&r);
   double tolerance = KP_TOL(2e-5, 1e-10);
   assert_ok(kp_level_set_march(&r.set, &r.phi->buffers[0], 1e5));
-  assert_near(against_twin(&r, d, 1e5), 0.0, tolerance);
+  double march = against_twin(&r, d, 1e5);
   set_bent(&r, k->f);
   assert_ok(kp_level_set_sweep(&r.set, &r.phi->buffers[0]));
-  assert_near(against_twin(&r, d, 1e5), 0.0, tolerance);
+  double sweep = against_twin(&r, d, 1e5);
+  assert_true(march <= tolerance && sweep <= tolerance);
+  off->march = fmax(off->march, march);
+  off->sweep = fmax(off->sweep, sweep);
   set_bent(&r, k->f);
   assert_ok(kp_level_set_band(&r.set, &r.phi->buffers[0], 5.0));
   assert_near(against_twin(&r, d, 5.0), 0.0, tolerance);
@@ -296,9 +306,22 @@ static void check_case(const distance_case *k, kp_level_set_start start) {
 
 static void test_three_ways_agree(void **state) {
   (void)state;
+  distances_off off = { 0.0, 0.0 };
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
-    check_case(&cases[c], KP_LEVEL_SET_SLOPE);
-    check_case(&cases[c], KP_LEVEL_SET_CROSSINGS);
+    check_case(&cases[c], KP_LEVEL_SET_SLOPE, &off);
+    check_case(&cases[c], KP_LEVEL_SET_CROSSINGS, &off);
+  }
+  if (sizeof(kp_real) == 8) {
+    kp_claim claim = { .id = "hong-H9",
+                       .text = "fast marching finds the solution of Godunov's scheme: cells off it",
+                       .size = "discs, balls and blocks, up to 40 cells across, in 2D and 3D",
+                       .figure = off.march,
+                       .threshold = 1e-10 };
+    kp_claim_at_most(&claim);
+    claim.id = "hong-H10";
+    claim.text = "fast sweeping finds the solution of Godunov's scheme: cells off it";
+    claim.figure = off.sweep;
+    kp_claim_at_most(&claim);
   }
 }
 
@@ -579,6 +602,12 @@ static void test_extend(void **state) {
   }
   // 4 cells out: below 1e-2 |u| per cell; NaN is not below
   assert_true(most < 0.04);
+  kp_claim claim = { .id = "hong-H3-radial",
+                     .text = "a radial velocity known in a disc comes out constant along the rays",
+                     .size = "64 x 64 cells, largest change over 4 cells, of |u| per cell",
+                     .figure = most / 4.0,
+                     .threshold = 1e-2 };
+  kp_claim_at_most(&claim);
   rig_end(&r);
 }
 

@@ -336,8 +336,9 @@ static kp_result write_right(kp_flow *flow, const kp_flow_projection *how, doubl
   return kp_mac_rows(flow->mac, KP_MAC_CELL, &call);
 }
 
-// velocity -= dt c / A grad p
-static kp_result push(kp_flow *flow, const kp_flow_projection *how, kp_field *velocity, double dt) {
+// velocity -= dt c / A grad p, p and what float has no digits for in `rest`
+static kp_result push(kp_flow *flow, const kp_flow_projection *how, kp_buffer *rest,
+                      kp_field *velocity, double dt) {
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     flow_correct_args a = { .grid = flow->mac->view, .axis = axis, .dt = (kp_real)dt };
     kp_call call;
@@ -346,7 +347,7 @@ static kp_result push(kp_flow *flow, const kp_flow_projection *how, kp_field *ve
     KP_BIND(&call, &a, coefficient, &flow->coefficient[axis], KP_ACCESS_READ);
     KP_BIND(&call, &a, fraction, fraction_of(flow, axis), KP_ACCESS_READ);
     KP_BIND(&call, &a, pressure, &flow->pressure->buffers[0], KP_ACCESS_READ);
-    KP_BIND(&call, &a, rest, kp_poisson_rest(flow->poisson), KP_ACCESS_READ);
+    KP_BIND(&call, &a, rest, rest, KP_ACCESS_READ);
     KP_BIND(&call, &a, distance, how->distance, KP_ACCESS_READ);
     KP_BIND(&call, &a, jump, how->surface_pressure, KP_ACCESS_READ);
     KP_BIND(&call, &a, velocity, &velocity->buffers[axis], KP_ACCESS_WRITE);
@@ -386,7 +387,7 @@ kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *
   if (flow->n_released > 0.0) {
     KP_TRY(solve(flow, how, dt));
   }
-  KP_TRY(push(flow, how, flow->velocity, dt));
+  KP_TRY(push(flow, how, kp_poisson_rest(flow->poisson), flow->velocity, dt));
   return how->leaves_released ? KP_OK : kp_release_finish(flow);
 }
 
@@ -417,7 +418,12 @@ static kp_result carry_pressure(kp_flow *flow, double dt) {
     KP_TRY(kp_buffer_copy(&flow->carried.buffers[axis], &flow->velocity->buffers[axis]));
   }
   KP_TRY(write_coefficients(flow, &plain));
-  return push(flow, &plain, &flow->carried, dt);
+  // what the pressure cannot hold is not saved, so that a run that goes on from a checkpoint has
+  // none: no run takes it here
+  void *rest;
+  KP_TRY(kp_buffer_get(&flow->right, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &rest));
+  KP_TRY(kp_fill(flow->mac->backend, rest, 0, flow->right.used));
+  return push(flow, &plain, &flow->right, &flow->carried, dt);
 }
 
 kp_result kp_flow_advect(kp_flow *flow, kp_env *env) {
@@ -527,25 +533,13 @@ kp_result kp_flow_push_ahead(kp_flow *flow, const kp_flow_projection *how, doubl
     KP_TRY(kp_buffer_get(carried, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &memory));
     KP_TRY(kp_fill(flow->mac->backend, memory, 0, carried->used));
   }
-  KP_TRY(push(flow, how, &flow->carried, time));
+  KP_TRY(push(flow, how, kp_poisson_rest(flow->poisson), &flow->carried, time));
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     KP_TRY(clear_known(flow));
     KP_TRY(mark_known(flow, axis, false));
     KP_TRY(spread(flow, &flow->carried.buffers[axis], axis, n_layers));
   }
   flow->early = time;
-  return KP_OK;
-}
-
-kp_result kp_flow_add_ahead(kp_flow *flow, kp_buffer velocity[3]) {
-  for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
-    flow_add_args a = { 0 };
-    kp_call call;
-    kp_call_init(&call, &flow_add_kernel, &a);
-    KP_BIND(&call, &a, other, &flow->carried.buffers[axis], KP_ACCESS_READ);
-    KP_BIND(&call, &a, values, &velocity[axis], KP_ACCESS_WRITE);
-    KP_TRY(kp_call_run(flow->mac->backend, &call, flow->mac->view.count));
-  }
   return KP_OK;
 }
 

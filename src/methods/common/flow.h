@@ -112,13 +112,10 @@ KP_NODISCARD kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers);
 
 // What the pressure of the last projection does to a velocity in `time` [s], for particles to take
 // along into the next step, whose projection has that much less to do (flow->early): at the surface
-// as the projection sees it, spread n_layers into the air, solids and walls. Before
-// kp_release_finish.
+// as the projection sees it, spread n_layers into the air, solids and walls. It is in
+// flow->carried. Before kp_release_finish.
 KP_NODISCARD kp_result kp_flow_push_ahead(kp_flow *flow, const kp_flow_projection *how, double time,
                                           int n_layers);
-// It, added to the velocity of faces.
-KP_NODISCARD kp_result kp_flow_add_ahead(kp_flow *flow, kp_buffer velocity[3]);
-
 // a of force fields, gravity (times `weight`, a share) and the user's force on all faces.
 KP_NODISCARD kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight);
 

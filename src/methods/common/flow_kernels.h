@@ -29,7 +29,6 @@
   ROW(flow, spread)                                                                                \
   ROW(flow, constrain)                                                                             \
   ROW(flow, force)                                                                                 \
-  POINT(flow, add)                                                                                 \
   POINT(flow, quiet)                                                                               \
   REDUCE(flow, box, FLOW_ACTIVE)                                                                   \
   REDUCE(flow, active, FLOW_ACTIVE)                                                                \
@@ -387,15 +386,6 @@ KP_FN void flow_known(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_k
       a->known[kp_mac_at(g, i, j, k)] = 0;
     }
   }
-}
-
-typedef struct flow_add_args {
-  const kp_real *other;
-  kp_real *values;
-} flow_add_args;
-
-KP_FN void flow_add(int64_t i, const flow_add_args *a) {
-  a->values[i] += a->other[i];
 }
 
 // One layer outwards: the mean of what is known around.

@@ -67,7 +67,7 @@ static void flip_destroy(void **self) {
   *self = NULL;
 }
 
-static kp_result setup_liquid(kp_flip *flip, kp_env *env, kp_flip_liquid *liquid) {
+static kp_result setup_liquid(kp_flip *flip, kp_env *env, kp_flip_liquid *liquid, bool is_centred) {
   const kp_liquid_def *def = &liquid->def;
   kp_medium_def medium = { .word = "liquid",
                            .name = def->name,
@@ -80,10 +80,14 @@ static kp_result setup_liquid(kp_flip *flip, kp_env *env, kp_flip_liquid *liquid
   KP_TRY(kp_medium_create(&liquid->medium, env, &medium));
   const kp_field_desc fraction = { "cell_fraction", KP_TYPE_REAL, 3, "", 0, 0.0 };
   const kp_field_desc affine = { "affine", KP_TYPE_REAL, 9, "m/s", KP_FIELD_STATE, 0.0 };
+  const kp_field_desc ahead = { "ahead", KP_TYPE_REAL, 3, "m/s", KP_FIELD_STATE, 0.0 };
   kp_space *space = liquid->medium.set->space;
   KP_TRY(kp_space_add_field(space, &fraction, &liquid->fraction));
   if (flip->def.transfer == KP_FLIP_AFFINE) {
     KP_TRY(kp_space_add_field(space, &affine, &liquid->affine));
+  }
+  if (is_centred) {
+    KP_TRY(kp_space_add_field(space, &ahead, &liquid->ahead));
   }
   liquid->medium.mass = def->rest_density * pow(def->spacing, (double)env->dimension);
   liquid->medium.rest_density = def->rest_density;
@@ -144,17 +148,19 @@ static kp_result setup_vortices(kp_flip *flip, kp_env *env) {
 
 static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setup) {
   KP_TRY(kp_array_reserve(&flip->liquids, setup->n_liquids));
+  bool wants_centred = setup->grid->centering < 1.0;
+  bool is_centred =
+      wants_centred && setup->def->transfer == KP_FLIP_BLEND && setup->def->band == 0.0;
   for (size_t l = 0; l < setup->n_liquids; ++l) {
     KP_TRY(check_alike(&setup->liquids[0], &setup->liquids[l]));
     kp_flip_liquid *liquid = &flip->liquids.data[flip->liquids.count++];
     *liquid = (kp_flip_liquid){ .def = setup->liquids[l] };
-    KP_TRY(setup_liquid(flip, env, liquid));
+    KP_TRY(setup_liquid(flip, env, liquid, is_centred));
   }
   KP_TRY(kp_flip_find_bodies(flip, env));
   KP_TRY(setup_grid(flip, env, setup));
   KP_TRY(setup_vortices(flip, env));
-  if (setup->grid->centering < 1.0 &&
-      (setup->def->transfer != KP_FLIP_BLEND || setup->def->band > 0.0)) {
+  if (wants_centred && !is_centred) {
     kp_log(KP_LOG_WARN, "flip", "grid.centering has no effect on APIC nor in a narrow band");
   }
   double sigma = setup->liquids[0].surface_tension;
@@ -237,6 +243,35 @@ static kp_result flip_space(void *self, kp_env *env) {
   return KP_OK;
 }
 
+// Particles take a part of the pressure along: it then acts in the middle of a step on the mean. It
+// is kept beside their velocity, which is that of the liquid, until the next step begins.
+static bool is_centred(const kp_flip *flip) {
+  return flip->liquids.data[0].ahead != NULL;
+}
+
+static kp_result join_ahead(kp_flip *flip, kp_flip_liquid *liquid) {
+  flip_join_ahead_args a = { 0 };
+  kp_call call;
+  kp_call_init(&call, &flip_join_ahead_kernel, &a);
+  KP_BIND3(&call, &a, a, liquid->ahead, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, v, liquid->medium.set->velocity, KP_ACCESS_WRITE);
+  return kp_call_run(flip->flow.mac->backend, &call, liquid->medium.set->space->n);
+}
+
+static kp_result look_ahead(kp_flip *flip, kp_flip_liquid *liquid) {
+  kp_flow *flow = &flip->flow;
+  flip_look_ahead_args a = { .grid = flow->mac->view };
+  kp_call call;
+  kp_call_init(&call, &flip_look_ahead_kernel, &a);
+  KP_BIND(&call, &a, push.u, &flow->carried.buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, push.v, &flow->carried.buffers[1], KP_ACCESS_READ);
+  kp_buffer *w = &flow->carried.buffers[2];
+  KP_BIND(&call, &a, push.w, w->used > 0 ? w : NULL, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , liquid->medium.set->position, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, a, liquid->ahead, KP_ACCESS_WRITE);
+  return kp_call_run(flow->mac->backend, &call, liquid->medium.set->space->n);
+}
+
 // Velocity and flags of the grid from the particles.
 static kp_result flip_prepare(void *self, kp_env *env) {
   kp_flip *flip = self;
@@ -249,6 +284,9 @@ static kp_result flip_prepare(void *self, kp_env *env) {
   EACH(liquid, flip) {
     if (is_narrow) {
       KP_TRY(kp_flip_band_count(flip, liquid));
+    }
+    if (liquid->ahead != NULL) {
+      KP_TRY(join_ahead(flip, liquid));
     }
     kp_flip_gathering gathering = {
       .set = liquid->medium.set,
@@ -309,12 +347,6 @@ static double longest_way(const kp_flip *flip, const kp_env *env) {
 // Cells that it, or a kernel at it, can reach beyond the liquid.
 static int layers(const kp_flip *flip, const kp_env *env) {
   return 2 + (int)fmin(ceil(longest_way(flip, env)), 8.0);
-}
-
-// Particles take a part of the pressure along: it then acts in the middle of a step on the mean.
-static bool is_centred(const kp_flip *flip) {
-  return flip->flow.grid.centering < 1.0 && flip->def.transfer == KP_FLIP_BLEND &&
-         !flip->band.is_there;
 }
 
 static kp_result flip_solve(void *self, kp_env *env) {
@@ -381,9 +413,6 @@ static kp_result flip_correct(void *self, kp_env *env) {
   if (blends) {
     KP_TRY(kp_flip_blend(flow->mac, flow->velocity, flip->before, flip->def.ratio));
   }
-  if (is_centred(flip)) {
-    KP_TRY(kp_flow_add_ahead(flow, flip->before));
-  }
   EACH(liquid, flip) {
     kp_flip_carrying carrying = {
       .set = liquid->medium.set,
@@ -398,6 +427,9 @@ static kp_result flip_correct(void *self, kp_env *env) {
       .shift = flip->def.volume > 0.0 ? flip->shift : NULL,
       .runs = &liquid->sorted.runs,
     };
+    if (liquid->ahead != NULL) {
+      KP_TRY(look_ahead(flip, liquid));
+    }
     KP_TRY(kp_flip_carry(flow->mac, &carrying));
     liquid->sorted.is_settled = false;
     if (flow->solids.has_solids) {

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "data/cells_kernels.h"
+#include "data/mac_sample.h"
 #include "data/mac_spot.h"
 #include "math/wide.h"
 #include "methods/flip/flip_carry_kernels.h"
@@ -26,6 +27,8 @@
   POINT(flip, carry_affine)                                                                        \
   POINT(flip, leave_solids)                                                                        \
   POINT(flip, blend)                                                                               \
+  POINT(flip, look_ahead)                                                                          \
+  POINT(flip, join_ahead)                                                                          \
   ROW(flip, carry)                                                                                 \
   ROW(flip, gather)                                                                                \
   ROW(flip, gather_affine)                                                                         \
@@ -733,6 +736,42 @@ typedef struct flip_blend_args {
 
 KP_FN void flip_blend(int64_t i, const flip_blend_args *a) {
   a->before[i] = a->velocity[i] - a->ratio * a->before[i];
+}
+
+// Of a push at faces, where a particle is; none beyond the grid, where nothing else acts either.
+typedef struct flip_look_ahead_args {
+  kp_mac_view grid;
+  kp_mac_velocity push;
+  const kp_pos *x, *y, *z;
+  kp_real *ax, *ay, *az;
+} flip_look_ahead_args;
+
+KP_FN void flip_look_ahead(int64_t i, const flip_look_ahead_args *a) {
+  const kp_mac_view *g = &a->grid;
+  const double x[3] = { a->x[i], a->y[i], a->z[i] };
+  int is_in = 1;
+  for (int c = 0; c < g->dimension; ++c) {
+    double cells = (x[c] - g->lo[c]) / g->cell;
+    is_in = is_in && cells >= 0.0 && cells <= (double)g->n[c];
+  }
+  kp_real v[3] = { 0, 0, 0 };
+  if (is_in) {
+    kp_mac_velocity_at(g, a->push, x[0], x[1], x[2], v);
+  }
+  a->ax[i] = v[0];
+  a->ay[i] = v[1];
+  a->az[i] = g->dimension == 2 ? (kp_real)0 : v[2];
+}
+
+typedef struct flip_join_ahead_args {
+  const kp_real *ax, *ay, *az;
+  kp_real *vx, *vy, *vz;
+} flip_join_ahead_args;
+
+KP_FN void flip_join_ahead(int64_t i, const flip_join_ahead_args *a) {
+  a->vx[i] += a->ax[i];
+  a->vy[i] += a->ay[i];
+  a->vz[i] += a->az[i];
 }
 
 // ---- solids -------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
   ROW(marker, flags)                                                                               \
   ROW(marker, kinds)                                                                               \
   ROW(marker, open)                                                                                \
+  ROW(marker, forget)                                                                              \
   ROW(marker, diffuse)                                                                             \
   POINT(marker, move)
 
@@ -155,6 +156,26 @@ KP_FN void marker_open(int64_t j, int64_t k, int64_t i0, int64_t i1, const marke
     } else if (!marker_is_air(g, a->flags, behind)) {
       a->out[at] = a->out[opposite];
     }
+  }
+}
+
+typedef struct marker_forget_args {
+  kp_mac_view grid;
+  int32_t axis;
+  const uint8_t *flags;
+  kp_real *velocity;
+} marker_forget_args;
+
+// Faces in the air are at rest until velocity is spread to them: nothing limits steps there, and
+// air that goes on falling makes the explicit scheme unstable.
+KP_FN void marker_forget(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                         const marker_forget_args *a) {
+  const kp_mac_view *g = &a->grid;
+  int64_t back = kp_mac_stride(g, a->axis);
+  for (int64_t i = i0; i < i1; ++i) {
+    int64_t at = kp_mac_at(g, i, j, k);
+    int is_air = marker_is_air(g, a->flags, at) && marker_is_air(g, a->flags, at - back);
+    a->velocity[at] = is_air ? 0 : a->velocity[at];
   }
 }
 
