@@ -112,7 +112,8 @@ function(kp_test_command name)
   kp_test_settings(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT} COST ${arg_COST})
 endfunction()
 
-add_library(kelpie_test_support STATIC ${PROJECT_SOURCE_DIR}/tests/support/test.c)
+add_library(kelpie_test_support STATIC
+  ${PROJECT_SOURCE_DIR}/tests/support/test.c ${PROJECT_SOURCE_DIR}/tests/support/claims.c)
 target_include_directories(kelpie_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(kelpie_test_support PRIVATE kelpie_flags PUBLIC PkgConfig::cmocka)
 
