@@ -26,6 +26,8 @@ static void leave_to_long_run(const char *what) {
   }
 }
 
+#define LOOK 7  // steps between two looks: odd, or what swings in two steps looks still
+
 typedef enum held { TOP_ROW, TWO_CORNERS } held;
 
 typedef struct hanging {
@@ -68,7 +70,7 @@ static kp_world *hang(const hanging *h) {
   sheet.viscosity = h->viscosity;
   sheet.scheme = KP_SCHEME_POSITION_VERLET;
   kp_test_cloth c = kp_test_cloth_make(&sheet, h->dt);
-  c.solids.inner = 10;
+  c.solids.inner = LOOK;
   kp_pin_def left = kp_test_pin("left", vec(-0.51, -0.001, -1), vec(-0.49, 0.001, 1));
   kp_pin_def right = kp_test_pin("right", vec(0.49, -0.001, -1), vec(0.51, 0.001, 1));
   kp_pin_def top = kp_test_pin("top", vec(-1, -0.001, -1), vec(1, 0.001, 1));
@@ -122,7 +124,7 @@ static double asymmetry_of(kp_world *world) {
 
 static outcome run(const hanging *h) {
   kp_world *world = hang(h);
-  double interval = 10.0 * h->dt;
+  double interval = LOOK * h->dt;
   outcome out = { .speed = 0.0 };
   int n = 0;
   kp_test_until(world, 0.75 * h->seconds, interval);
