@@ -337,41 +337,64 @@ static void test_two_corners(void **state) {
   compare_with_passes(ids, TWO_CORNERS, &two, size);
 }
 
-// Claim 23: which order of edges is best, by largest stretch; mean and asymmetry are told.
+// Claim 23: which order of edges is best. Lists shake, so one run ranks nothing: five cloths that
+// differ a little in stiffness, and for each horizontal, vertical, shear over the best of the
+// others.
+#define CLOTHS 5
+#define STUDENT 2.776  // of four degrees of freedom, 95 %
+
+typedef struct ratios {
+  double of[CLOTHS];
+} ratios;
+
+static double high_of(const ratios *r) {
+  double mean = 0.0, square = 0.0;
+  for (int k = 0; k < CLOTHS; ++k) {
+    mean += r->of[k] / CLOTHS;
+  }
+  for (int k = 0; k < CLOTHS; ++k) {
+    square += (r->of[k] - mean) * (r->of[k] - mean) / (CLOTHS - 1);
+  }
+  return mean + STUDENT * sqrt(square / CLOTHS);
+}
+
 static void test_orders(void **state) {
   (void)state;
   leave_to_long_run("orders of edges");
   static const char *const names[] = { "hvs", "hsv", "vhs", "vsh", "shv", "svh" };
-  outcome of[KP_LIST_ORDER_COUNT];
-  double stretch = HUGE_VAL, mean = HUGE_VAL, asymmetry = HUGE_VAL;  // the least of the other five
-  for (int order = 0; order < KP_LIST_ORDER_COUNT; ++order) {
-    kp_limit_def list = list_def(2);
-    list.order = order;
-    hanging h = soft(TWO_CORNERS, &list, DAMPED);
-    outcome o = run(&h);
-    of[order] = o;
-    print_message("%s: largest %.2f, mean %.4f, asymmetry %.4f m, RMS speed %.2f m/s\n",
-                  names[order], o.stretch.largest, o.stretch.mean, o.asymmetry, o.speed);
-    if (order != KP_LIST_HVS) {
-      stretch = fmin(stretch, o.stretch.largest);
-      mean = fmin(mean, o.stretch.mean);
-      asymmetry = fmin(asymmetry, o.asymmetry);
+  ratios stretch, mean, asymmetry;
+  for (int k = 0; k < CLOTHS; ++k) {
+    outcome of[KP_LIST_ORDER_COUNT], best = { .asymmetry = HUGE_VAL };
+    best.stretch.largest = best.stretch.mean = HUGE_VAL;
+    for (int order = 0; order < KP_LIST_ORDER_COUNT; ++order) {
+      kp_limit_def list = list_def(2);
+      list.order = order;
+      hanging h = soft(TWO_CORNERS, &list, DAMPED);
+      h.k *= 0.9 + 0.05 * k;
+      outcome o = of[order] = run(&h);
+      print_message("%s: largest %.2f, mean %.4f, asymmetry %.4f m, RMS speed %.2f m/s\n",
+                    names[order], o.stretch.largest, o.stretch.mean, o.asymmetry, o.speed);
+      if (order != KP_LIST_HVS) {
+        best.stretch.largest = fmin(best.stretch.largest, o.stretch.largest);
+        best.stretch.mean = fmin(best.stretch.mean, o.stretch.mean);
+        best.asymmetry = fmin(best.asymmetry, o.asymmetry);
+      }
     }
+    const outcome *hvs = &of[KP_LIST_HVS];
+    stretch.of[k] = hvs->stretch.largest / best.stretch.largest;
+    mean.of[k] = hvs->stretch.mean / best.stretch.mean;
+    asymmetry.of[k] = hvs->asymmetry / best.asymmetry;
+    // shear first is the worst of all
+    assert_true(hvs->stretch.largest < of[KP_LIST_SHV].stretch.largest);
+    assert_true(hvs->stretch.largest < of[KP_LIST_SVH].stretch.largest);
   }
-  const outcome *hvs = &of[KP_LIST_HVS];
   kp_claim claim = { .id = "ozgen-23-order",
-                     .text = "horizontal, vertical, shear is the best of the six orders",
-                     .size = "41 x 41 nodes, two corners, N_v = 2, worst of the last 2 of 8 s" };
-  kp_claim_all(
-      &claim,
-      { "largest strain over the least of the other five", hvs->stretch.largest / stretch,
-        KP_AT_MOST, 1.0 },
-      { "mean strain over the least of the other five", hvs->stretch.mean / mean, KP_AT_MOST, 1.0 },
-      { "asymmetry over the least of the other five", hvs->asymmetry / asymmetry, KP_AT_MOST,
-        1.0 });
-  // shear first is the worst of all
-  assert_true(hvs->stretch.largest < of[KP_LIST_SHV].stretch.largest);
-  assert_true(hvs->stretch.largest < of[KP_LIST_SVH].stretch.largest);
+                     .text = "horizontal, vertical, shear is the best of the six orders: over the "
+                             "best of the other five, the most that 95 % intervals have",
+                     .size = "41 x 41 nodes, two corners, N_v = 2, 8 s; k = 0.18 to 0.22 N/m" };
+  kp_claim_all(&claim, { "largest strain", high_of(&stretch), KP_AT_MOST, 1.0 },
+               { "mean strain", high_of(&mean), KP_AT_MOST, 1.0 },
+               { "asymmetry", high_of(&asymmetry), KP_AT_MOST, 1.0 });
 }
 
 // Claim 24: making the list.
