@@ -82,6 +82,7 @@ target_compile_definitions(test_shells PRIVATE KP_SCENES="${PROJECT_SOURCE_DIR}/
 kp_test(test_fabric_knit SOURCES test_fabric_knit.c knit_short.c ${cloth_support} LABELS full TIMEOUT 600)
 kp_test(test_fabric_knit_long SOURCES test_fabric_knit.c knit_long.c ${cloth_support} LABELS long TIMEOUT 3600)
 kp_test(test_fabric_pece SOURCES test_fabric_pece.c ${cloth_support} LABELS fast)
+kp_test(test_fabric_immersion SOURCES test_fabric_immersion.c ${cloth_support} LABELS fast)
 kp_test(test_fabric_water SOURCES test_fabric_water.c fabric_water_short.c ${cloth_support} LABELS full)
 kp_test(test_fabric_water_long SOURCES test_fabric_water.c fabric_water_long.c ${cloth_support} LABELS long TIMEOUT 3600)
 foreach(test IN ITEMS test_fabric_water test_fabric_water_long)
