@@ -518,26 +518,30 @@ static void test_cavity_3d(void **state) {
     skip();
   }
   tally ratio = { 0 };
-  n_outside = 0.0;
+  n_seen = n_outside = 0.0;
   for (int seed = 1; seed <= 5; ++seed) {
     static const char coarse[] = "water.spacing=0.05555555555555555";
     kp_series fine = run_cavity("water.spacing=0.03571428571428571", false, seed);
     kp_series plain = run_cavity(coarse, false, seed);
     kp_series fractional = run_cavity(coarse, true, seed);
     double a = mean_angle(&fine, &fractional), b = mean_angle(&fine, &plain);
-    print_message("  seed %d: fractional %.4f rad, plain %.4f rad\n", seed, a, b);
+    print_message("  seed %d: fractional %.4f rad, plain %.4f rad; %g of %g particles outside\n",
+                  seed, a, b, n_outside, n_seen);
     count(&ratio, a / b);
     kp_series_free(&fine);
     kp_series_free(&plain);
     kp_series_free(&fractional);
   }
-  assert_true(n_outside == 0.0);
+  assert_true(n_outside < 1e-3 * n_seen);
   kp_claim claim = { .id = "ozgen-O33",
                      .text =
                          "early 3D cavity: fractional viscosity is clearly nearer to the fine run",
                      .size = "21952 against 5832 particles, 1 s, 144 regions, 100 looks, 5 seeds" };
-  kp_claim_all(&claim, { "mean angle over that of plain SPH, the most that its 95 % interval has",
-                         high_of(&ratio), KP_AT_MOST, 0.9 });
+  kp_claim_all(&claim,
+               { "mean angle over that of plain SPH, the most that its 95 % interval has",
+                 high_of(&ratio), KP_AT_MOST, 0.9 },
+               { "particles outside of the box at the end, share of all", n_outside / n_seen,
+                 KP_AT_MOST, 1e-3 });
 }
 
 int main(void) {
