@@ -10,7 +10,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from program import PROGRAM, need_program, read  # noqa: E402
+from program import PROGRAM, claims, need_program, read  # noqa: E402
 
 SCENE = """
 domain { dimension = 2, max = {1, 1}, boundary_x = "periodic", boundary_y = "periodic" }
@@ -102,7 +102,7 @@ def test_measure(folder):
     tables = {name: table(os.path.join(folder, name, "probes_raster.csv"))
               for name in ("whole", "near", "far")}
     regions = rows_of(os.path.join(out, "regions.csv"))
-    best = 0
+    best, compared, worst, miscounted = 0, 0, 0.0, 0
     for region in range(12):
         means = []
         for name in ("near", "far"):
@@ -111,11 +111,21 @@ def test_measure(folder):
             used = [x for x in angles if x is not None]
             means.append(sum(used) / len(used))
             row = regions[region]
-            assert abs(float(row[name + ".angle"]) - means[-1]) < 1e-9, (region, name)
-            assert int(row[name + ".used"]) == len(used)
-            assert int(row[name + ".skipped"]) == 61 - len(used) >= 1  # nothing moves at t = 0
+            worst = max(worst, abs(float(row[name + ".angle"]) - means[-1]))
+            miscounted += int(row[name + ".used"]) != len(used)
+            miscounted += int(row[name + ".skipped"]) != 61 - len(used)
+            assert len(used) < 61  # nothing moves at t = 0
+            compared += 1
         best += means[0] < means[1]
     summary = {row["run"]: row for row in rows_of(os.path.join(out, "summary.csv"))}
+    status = claims.write_from_test(
+        "ozgen-O29", "angles of Eq. 4.8 and the regions won are those computed by hand from the tables",
+        "12 regions, 61 looks, two runs against one",
+        [claims.check("largest difference of a region's mean angle [rad]", worst, "<=", 1e-9),
+         claims.check("wrong counts of looks used and skipped", miscounted, "<=", 0),
+         claims.check("regions won, less those by hand", int(summary["near"]["best_regions"]) - best, "<=", 0),
+         claims.check("means compared", compared, ">=", 24)])
+    assert status == "confirmed", (worst, miscounted, summary)
     assert int(summary["near"]["best_regions"]) == best > 6, summary
     assert int(summary["near"]["best_regions"]) + int(summary["far"]["best_regions"]) == 12
     assert float(summary["near"]["mean_angle"]) < float(summary["far"]["mean_angle"])

@@ -1,3 +1,3 @@
 #include "colliding_size.h"
 
-const colliding_size colliding_size_chosen = { 20, 3, true };
+const colliding_size colliding_size_chosen = { 20, 10 };

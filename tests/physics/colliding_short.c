@@ -1,3 +1,3 @@
 #include "colliding_size.h"
 
-const colliding_size colliding_size_chosen = { 3, 0, false };
+const colliding_size colliding_size_chosen = { 1, 0 };

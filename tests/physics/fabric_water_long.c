@@ -1,6 +1,7 @@
 #include "fabric_water_size.h"
 
 const water_size water = {
+  .is_long = true,
   .driven = 8.0,
   .short_driven = 4.0,
   .first_window = 0,

@@ -8,6 +8,7 @@
 #include "base/timer.h"
 #include "par/parallel.h"
 
+#include "limits_size.h"
 #include "support/claims.h"
 #include "support/cloths.h"
 
@@ -17,6 +18,15 @@
 static kp_vec3 vec(double x, double y, double z) {
   return kp_vec3_make(x, y, z);
 }
+
+static void leave_to_long_run(const char *what) {
+  if (!limits_are_studied) {
+    print_message("%s: in the long run\n", what);
+    skip();
+  }
+}
+
+#define LOOK 7  // steps between two looks: odd, or what swings in two steps looks still
 
 typedef enum held { TOP_ROW, TWO_CORNERS } held;
 
@@ -60,7 +70,7 @@ static kp_world *hang(const hanging *h) {
   sheet.viscosity = h->viscosity;
   sheet.scheme = KP_SCHEME_POSITION_VERLET;
   kp_test_cloth c = kp_test_cloth_make(&sheet, h->dt);
-  c.solids.inner = 10;
+  c.solids.inner = LOOK;
   kp_pin_def left = kp_test_pin("left", vec(-0.51, -0.001, -1), vec(-0.49, 0.001, 1));
   kp_pin_def right = kp_test_pin("right", vec(0.49, -0.001, -1), vec(0.51, 0.001, 1));
   kp_pin_def top = kp_test_pin("top", vec(-1, -0.001, -1), vec(1, 0.001, 1));
@@ -114,7 +124,7 @@ static double asymmetry_of(kp_world *world) {
 
 static outcome run(const hanging *h) {
   kp_world *world = hang(h);
-  double interval = 10.0 * h->dt;
+  double interval = LOOK * h->dt;
   outcome out = { .speed = 0.0 };
   int n = 0;
   kp_test_until(world, 0.75 * h->seconds, interval);
@@ -193,34 +203,31 @@ static void compare_with_passes(const char *const ids[3], held which, const outc
                                 const char *size) {
   rival provot = fewest_passes(which, list->stretch.largest);
   assert_true(provot.passes > 0);
-  kp_claim claims[] = {
-    { .id = ids[0],
-      .text = "corrections of one ordered pass over those of the fewest passes of Provot with no "
-              "more stretch",
-      .figure = (double)list->corrections / (double)provot.of.corrections,
-      .threshold = 0.2 },
-    { .id = ids[1],
-      .text = "time that the limit takes in a step, over that of the fewest passes of Provot with "
-              "no more stretch",
-      .figure = list->enforcement / provot.of.enforcement,
-      .threshold = 0.2 },
-    { .id = ids[2],
-      .text = "no shaking: RMS speed at rest over that of Provot at equal stretch",
-      .figure = list->speed / provot.of.speed,
-      .threshold = 1.0 },
-  };
   char words[256];
   snprintf(words, sizeof words, "%s; %lld passes of Provot", size, (long long)provot.passes);
-  for (int k = 0; k < 3; ++k) {
-    claims[k].size = words;
-    kp_claim_at_most(&claims[k]);
-    print_message("%s: %.3g\n", claims[k].id, claims[k].figure);
-  }
+  double work = (double)list->corrections / (double)provot.of.corrections;
+  kp_claim fewer = { ids[0],
+                     "corrections of one ordered pass over those of the fewest passes of Provot "
+                     "with no more stretch",
+                     words, work, 0.2 };
+  assert_int_equal(kp_claim_at_most(&fewer), KP_CLAIM_CONFIRMED);
+  kp_claim faster = { ids[1],
+                      "time that the limit takes in a step, over that of the fewest passes of "
+                      "Provot with no more stretch",
+                      words, list->enforcement / provot.of.enforcement, 0.2 };
+  kp_claim_at_most(&faster);
+  kp_claim calm = { ids[2], "no shaking: RMS speed at rest over that of Provot at equal stretch",
+                    words, list->speed / provot.of.speed, 1.0 };
+  kp_claim_at_most(&calm);
+  print_message("%s: %.3g, time %.3g, RMS speed %.3g times\n", ids[0], work,
+                list->enforcement / provot.of.enforcement, list->speed / provot.of.speed);
+  assert_true(list->speed < 2.0);  // it shakes, and does not diverge
 }
 
 // Claims 20, 21, 22: list against passes, top row held, the soft cloth of M4.5.
 static void test_top_row(void **state) {
   (void)state;
+  leave_to_long_run("the top row held");
   static const char size[] =
       "top row of 41 x 41 nodes held, k = 0.2 N/m, dt = 5 ms, 8 s, layered, N_v = 1";
   static const char *const ids[] = { "ozgen-20", "ozgen-20-time", "ozgen-21" };
@@ -230,14 +237,11 @@ static void test_top_row(void **state) {
   tell("none", &free_of);
   tell("list, layered, N_v = 1", &one);
   assert_int_equal(one.corrections, 1640);
-  assert_true(one.stretch.largest <= 0.10);
-  assert_true(free_of.stretch.largest > 1.0);
-  kp_claim claim = { .id = "ozgen-22",
-                     .text = "one pass stops over-stretch: largest strain in the last 2 s",
-                     .size = size,
-                     .figure = one.stretch.largest,
-                     .threshold = 0.10 };
-  kp_claim_at_most(&claim);
+  kp_claim claim = { .id = "ozgen-22", .text = "one pass stops over-stretch", .size = size };
+  kp_claim_status status = kp_claim_all(
+      &claim, { "largest strain in the last 2 s", one.stretch.largest, KP_AT_MOST, 0.10 },
+      { "the same without a limit", free_of.stretch.largest, KP_MORE, 1.0 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
   compare_with_passes(ids, TOP_ROW, &one, size);
 }
 
@@ -245,6 +249,7 @@ static void test_top_row(void **state) {
 // one pass of Provot, and stretches less than with either alone.
 static void test_seams(void **state) {
   (void)state;
+  leave_to_long_run("a pass over seams");
   kp_limit_def list = list_def(1), with = list_def(1), passes = provot_def(1);
   with.seams = 1;
   hanging alone = soft(TOP_ROW, &list, DAMPED), both = soft(TOP_ROW, &with, DAMPED);
@@ -254,14 +259,49 @@ static void test_seams(void **state) {
   tell("list and a pass over its seams", &swept);
   tell("Provot, 1 pass", &provot);
   assert_int_equal(swept.corrections, provot.corrections);
-  assert_true(swept.stretch.largest < 0.75 * one.stretch.largest);
-  assert_true(swept.stretch.largest < 0.2 * provot.stretch.largest);
   assert_true(swept.speed < one.speed);
+  kp_claim claim = { .id = "ozgen-O53-seams",
+                     .text = "a pass over the edges of no list, before it, stretches less",
+                     .size = "top row of 41 x 41 nodes held, k = 0.2 N/m, dt = 5 ms, 8 s" };
+  kp_claim_status status =
+      kp_claim_all(&claim,
+                   { "largest strain over that of one pass of Provot, as many corrections",
+                     swept.stretch.largest / provot.stretch.largest, KP_LESS, 0.2 },
+                   { "largest strain over that of the list alone",
+                     swept.stretch.largest / one.stretch.largest, KP_LESS, 0.75 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
+}
+
+// O50: what is left falls with the number of passes.
+static void test_passes(void **state) {
+  (void)state;
+  leave_to_long_run("passes of Provot");
+  static const int64_t numbers[] = { 1, 5, 20 };
+  double stretch[3];
+  for (int k = 0; k < 3; ++k) {
+    kp_limit_def provot = provot_def(numbers[k]);
+    hanging h = soft(TOP_ROW, &provot, CALM);
+    outcome o = run(&h);
+    char what[64];
+    snprintf(what, sizeof what, "Provot, %lld passes", (long long)numbers[k]);
+    tell(what, &o);
+    assert_int_equal(o.corrections, 6480 * numbers[k]);
+    stretch[k] = o.stretch.largest;
+  }
+  kp_claim claim = { .id = "ozgen-O50-passes",
+                     .text = "more passes of Provot leave less stretch",
+                     .size = "top row of 41 x 41 nodes held, k = 0.2 N/m, dt = 5 ms, 8 s" };
+  kp_claim_status status = kp_claim_all(
+      &claim, { "largest strain with 20 passes", stretch[2], KP_AT_MOST, 0.10 },
+      { "largest strain with 5 passes over that with 1", stretch[1] / stretch[0], KP_LESS, 0.5 },
+      { "with 20 passes over that with 5", stretch[2] / stretch[1], KP_LESS, 0.75 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
 }
 
 // Without the compensation the pass feeds the motion (M4.5).
 static void test_compensation(void **state) {
   (void)state;
+  leave_to_long_run("a list without compensation");
   kp_limit_def list = list_def(1);
   list.compensation = 0.0;
   hanging h = soft(TOP_ROW, &list, CALM);
@@ -276,6 +316,7 @@ static void test_compensation(void **state) {
 // Two corners: the worst edges lie on the seam of the two trees.
 static void test_two_corners(void **state) {
   (void)state;
+  leave_to_long_run("two corners held");
   kp_limit_def list = list_def(2);
   hanging none = soft(TWO_CORNERS, NULL, CALM), direct = soft(TWO_CORNERS, &list, DAMPED);
   outcome free_of = run(&none), two = run(&direct);
@@ -283,7 +324,6 @@ static void test_two_corners(void **state) {
   tell("two corners, list, N_v = 2", &two);
   assert_int_equal(two.corrections, 3358);
   double share = two.stretch.largest / free_of.stretch.largest;
-  assert_true(share <= 0.2);
   static const char size[] =
       "two corners of 41 x 41 nodes held, k = 0.2 N/m, dt = 5 ms, 8 s, layered, N_v = 2";
   static const char *const ids[] = { "ozgen-20-corners", "ozgen-20-corners-time",
@@ -293,36 +333,71 @@ static void test_two_corners(void **state) {
                      .size = size,
                      .figure = share,
                      .threshold = 0.2 };
-  kp_claim_at_most(&claim);
+  assert_int_equal(kp_claim_at_most(&claim), KP_CLAIM_CONFIRMED);
   compare_with_passes(ids, TWO_CORNERS, &two, size);
 }
 
-// Claim 23: which order of edges is best, by largest stretch; mean and asymmetry are told.
-static void test_orders(void **state) {
-  (void)state;
-  static const char *const names[] = { "hvs", "hsv", "vhs", "vsh", "shv", "svh" };
-  double stretch[KP_LIST_ORDER_COUNT];
-  int better = 0;
-  for (int order = 0; order < KP_LIST_ORDER_COUNT; ++order) {
-    kp_limit_def list = list_def(2);
-    list.order = order;
-    hanging h = soft(TWO_CORNERS, &list, DAMPED);
-    outcome o = run(&h);
-    stretch[order] = o.stretch.largest;
-    print_message("%s: largest %.2f, mean %.4f, asymmetry %.4f m, RMS speed %.2f m/s\n",
-                  names[order], o.stretch.largest, o.stretch.mean, o.asymmetry, o.speed);
-    better += stretch[order] < stretch[KP_LIST_HVS];
+// Claim 23: which order of edges is best. Lists shake, so one run ranks nothing: five cloths that
+// differ a little in stiffness, and for each horizontal, vertical, shear over the best of the
+// others.
+#define CLOTHS 5
+#define STUDENT 2.776  // of four degrees of freedom, 95 %
+
+typedef struct ratios {
+  double of[CLOTHS];
+} ratios;
+
+static double high_of(const ratios *r) {
+  double mean = 0.0, square = 0.0;
+  for (int k = 0; k < CLOTHS; ++k) {
+    mean += r->of[k] / CLOTHS;
   }
-  kp_claim claim = { .id = "ozgen-23-order",
-                     .text = "horizontal, vertical, shear is the best order: how many of the other "
-                             "five stretch less",
-                     .size = "41 x 41 nodes, two corners, N_v = 2, worst of the last 2 of 8 s",
-                     .figure = better,
-                     .threshold = 0.0 };
-  kp_claim_at_most(&claim);
+  for (int k = 0; k < CLOTHS; ++k) {
+    square += (r->of[k] - mean) * (r->of[k] - mean) / (CLOTHS - 1);
+  }
+  return mean + STUDENT * sqrt(square / CLOTHS);
 }
 
-// Claim 24: making the list. No time is asserted.
+static void test_orders(void **state) {
+  (void)state;
+  leave_to_long_run("orders of edges");
+  static const char *const names[] = { "hvs", "hsv", "vhs", "vsh", "shv", "svh" };
+  ratios stretch, mean, asymmetry;
+  for (int k = 0; k < CLOTHS; ++k) {
+    outcome of[KP_LIST_ORDER_COUNT], best = { .asymmetry = HUGE_VAL };
+    best.stretch.largest = best.stretch.mean = HUGE_VAL;
+    for (int order = 0; order < KP_LIST_ORDER_COUNT; ++order) {
+      kp_limit_def list = list_def(2);
+      list.order = order;
+      hanging h = soft(TWO_CORNERS, &list, DAMPED);
+      h.k *= 0.9 + 0.05 * k;
+      outcome o = of[order] = run(&h);
+      print_message("%s: largest %.2f, mean %.4f, asymmetry %.4f m, RMS speed %.2f m/s\n",
+                    names[order], o.stretch.largest, o.stretch.mean, o.asymmetry, o.speed);
+      if (order != KP_LIST_HVS) {
+        best.stretch.largest = fmin(best.stretch.largest, o.stretch.largest);
+        best.stretch.mean = fmin(best.stretch.mean, o.stretch.mean);
+        best.asymmetry = fmin(best.asymmetry, o.asymmetry);
+      }
+    }
+    const outcome *hvs = &of[KP_LIST_HVS];
+    stretch.of[k] = hvs->stretch.largest / best.stretch.largest;
+    mean.of[k] = hvs->stretch.mean / best.stretch.mean;
+    asymmetry.of[k] = hvs->asymmetry / best.asymmetry;
+    // shear first is the worst of all
+    assert_true(hvs->stretch.largest < of[KP_LIST_SHV].stretch.largest);
+    assert_true(hvs->stretch.largest < of[KP_LIST_SVH].stretch.largest);
+  }
+  kp_claim claim = { .id = "ozgen-23-order",
+                     .text = "horizontal, vertical, shear is the best of the six orders: over the "
+                             "best of the other five, the most that 95 % intervals have",
+                     .size = "41 x 41 nodes, two corners, N_v = 2, 8 s; k = 0.18 to 0.22 N/m" };
+  kp_claim_all(&claim, { "largest strain", high_of(&stretch), KP_AT_MOST, 1.0 },
+               { "mean strain", high_of(&mean), KP_AT_MOST, 1.0 },
+               { "asymmetry", high_of(&asymmetry), KP_AT_MOST, 1.0 });
+}
+
+// Claim 24: making the list.
 static void test_precomputation(void **state) {
   (void)state;
   kp_grid_shape shape = { 41, 41, false, true };
@@ -354,7 +429,168 @@ static void test_precomputation(void **state) {
                      .size = "41 x 41 nodes, two corners, N_v = 2, with its waves",
                      .figure = best,
                      .threshold = 0.52 };
-  kp_claim_at_most(&claim);
+  assert_int_equal(kp_claim_at_most(&claim), KP_CLAIM_CONFIRMED);
+}
+
+// ---- O49: the step, against twins of one number -------------------------------------------------
+
+// Cloth that falls as one with a push across: x' = (2 - e) x - (1 - e) x_old + a dt^2 (Eq. 6.2
+// damped; with a factor of 2 - e alone it would be drawn to the origin).
+static void test_damped_verlet(void **state) {
+  (void)state;
+  const double dt = 5e-3, damping = 10.0, e = damping * dt;
+  double worst = 0.0, gone = 0.0, drawn = 0.0;
+  for (int far = 0; far < 2; ++far) {
+    kp_cloth_def sheet = kp_test_sheet(4, 4, SPACING);
+    sheet.scheme = KP_SCHEME_POSITION_VERLET;
+    sheet.viscosity = damping;
+    sheet.density = 0.2;
+    sheet.stiffness = sheet.shear = 0.2;
+    sheet.bend_stiffness = 0.02;
+    sheet.velocity = vec(0.7, 0, 0.2);
+    sheet.position.x += far ? 15.0 : 0.0;
+    kp_test_cloth c = kp_test_cloth_make(&sheet, dt);
+    kp_world *world = kp_test_cloth_world(&c);
+    kp_vec3 *start = kp_test_nodes(world);
+    double x[3] = { start[0].x, start[0].y, start[0].z };
+    double old[3] = { x[0] - dt * 0.7, x[1], x[2] - dt * 0.2 };
+    double plain = x[0], plain_old = old[0];
+    for (int n = 0; n < 100; ++n) {
+      for (int k = 0; k < 3; ++k) {
+        double next = (2.0 - e) * x[k] - (1.0 - e) * old[k] - (k == 1 ? 9.81 * dt * dt : 0.0);
+        old[k] = x[k];
+        x[k] = next;
+      }
+      double next = (2.0 - e) * plain - plain_old;
+      plain_old = plain;
+      plain = next;
+      kp_test_steps(world, 1);
+    }
+    kp_vec3 *now = kp_test_nodes(world);
+    for (int i = 0; i < 25; ++i) {
+      kp_vec3 way = kp_vec3_sub(now[i], start[i]);
+      kp_vec3 want = kp_vec3_sub(vec(x[0], x[1], x[2]), start[0]);
+      worst = fmax(worst, kp_vec3_length(kp_vec3_sub(way, want)));
+    }
+    gone = fabs(x[0] - start[0].x);
+    drawn = fmax(drawn, fabs(plain - x[0]));
+    kp_free(start);
+    kp_free(now);
+    kp_world_destroy(&world);
+  }
+  print_message("damped Verlet: off by %.1e m; a factor of 2 - e alone by %.2g m\n", worst, drawn);
+  kp_claim claim = { .id = "ozgen-O49",
+                     .text = "Verlet damped by (2 - e), (1 - e), wherever the origin is",
+                     .size = "25 nodes that fall with a push, 100 steps, e = 0.05, at 0 and 15 m" };
+  kp_claim_status status = kp_claim_all(
+      &claim,
+      { "largest distance from a twin of one number [m]", worst, KP_AT_MOST, KP_TOL(1e-5, 1e-12) },
+      { "way across [m]", gone, KP_AT_LEAST, 0.05 },
+      { "how far off a factor of 2 - e alone would be [m]", drawn, KP_AT_LEAST, 0.05 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
+}
+
+// ---- O50, O53: one pass over stretched edges, against the same pass in turn ---------------------
+
+// Where the edges of a group lead: edge k from a to b of rest length r.
+static void read_groups(kp_limit_groups *g, const int32_t **order, const int32_t **from,
+                        const int32_t **to, const kp_real **rest) {
+  *order = kp_buffer_host(&g->by_group, KP_ACCESS_READ);
+  *from = kp_buffer_host(&g->from, KP_ACCESS_READ);
+  *to = kp_buffer_host(&g->to, KP_ACCESS_READ);
+  *rest = kp_buffer_host(&g->rest, KP_ACCESS_READ);
+}
+
+// A sheet whose nodes are about to go astray, its limit, and the same by hand. Returns the largest
+// distance of where a node goes from where the pass by hand puts it.
+static double off_by_hand(const kp_limit_def *def, double *moved) {
+  kp_cloth_def sheet = kp_test_sheet(12, 12, SPACING);
+  sheet.scheme = KP_SCHEME_POSITION_VERLET;
+  sheet.stiffness = sheet.shear = 1e-6;
+  kp_test_cloth c = kp_test_cloth_make(&sheet, 5e-3);
+  kp_pin_def top = kp_test_pin("top", vec(-1, -0.001, -1), vec(1, 0.001, 1));
+  c.pins[0] = &top;
+  c.limits[0] = def;
+  c.solids.inner = 1;
+  kp_world *world = kp_test_cloth_world(&c);
+  kp_deform *d = kp_test_deform(world);
+  kp_limit *m = &d->fabric->limited.data[0]->maps.data[0];
+  kp_vec3 *x = kp_test_nodes(world);
+  kp_test_steps(world, 1);  // the present of a step is what the limit is called with
+  const uint8_t *hold = kp_buffer_host(&d->hold, KP_ACCESS_READ);
+  double p[169][3];
+  kp_vec3 *now = kp_test_nodes(world);
+  for (int k = 0; k < 3; ++k) {
+    kp_real *w = kp_buffer_host(&d->moving.c[k], KP_ACCESS_WRITE);
+    for (int i = 0; i < 169; ++i) {
+      double at = k == 0 ? now[i].x : k == 1 ? now[i].y : now[i].z;
+      w[i] = hold[i] ? (kp_real)0 : (kp_real)(2.0 * sin(12.9898 * i + 78.233 * k));
+      p[i][k] = at + d->dt * (double)w[i];
+    }
+  }
+  const int32_t *order, *from, *to;
+  const kp_real *rest;
+  bool is_list = def->method == KP_LIMIT_DIRECT;
+  read_groups(&m->kept, &order, &from, &to, &rest);
+  *moved = 0.0;
+  for (size_t e = 0; e < m->edges.count; ++e) {
+    int32_t k = is_list ? (int32_t)e : order[e];
+    int a = from[k], b = to[k];
+    double v[3], l = 0.0;
+    for (int q = 0; q < 3; ++q) {
+      v[q] = p[b][q] - p[a][q];
+      l += v[q] * v[q];
+    }
+    l = sqrt(l);
+    double r = (double)rest[k];
+    bool is_off =
+        l > r * (1.0 + def->tolerance) || (def->two_sided && l < r * (1.0 - def->tolerance));
+    double of_b = hold[b] ? 0.0 : is_list || hold[a] ? 1.0 : 0.5;
+    double of_a = hold[a] || is_list ? 0.0 : hold[b] ? 1.0 : 0.5;
+    for (int q = 0; q < 3 && is_off; ++q) {
+      p[b][q] -= of_b * (1.0 - r / l) * v[q];
+      p[a][q] += of_a * (1.0 - r / l) * v[q];
+    }
+    *moved += is_off;
+  }
+  assert_ok(kp_fabric_limit(d, &world->env, &d->groups.data[0]));
+  double worst = 0.0;
+  for (int k = 0; k < 3; ++k) {
+    const kp_real *w = kp_buffer_host(&d->moving.c[k], KP_ACCESS_READ);
+    for (int i = 0; i < 169; ++i) {
+      double at = k == 0 ? now[i].x : k == 1 ? now[i].y : now[i].z;
+      worst = fmax(worst, fabs(at + d->dt * (double)w[i] - p[i][k]));
+    }
+  }
+  kp_free(x);
+  kp_free(now);
+  kp_world_destroy(&world);
+  return worst;
+}
+
+static void test_passes_by_hand(void **state) {
+  (void)state;
+  kp_limit_def provot = provot_def(1), list = list_def(2);
+  double moved[2];
+  double off = off_by_hand(&provot, &moved[0]), off_list = off_by_hand(&list, &moved[1]);
+  print_message("by hand: Provot off by %.1e m, list %.1e m; %g and %g corrections\n", off,
+                off_list, moved[0], moved[1]);
+  kp_claim passes = { .id = "ozgen-O50",
+                      .text = "a pass of Provot moves both ends by half, a free one by all of it",
+                      .size = "13 x 13 nodes, top row held, thrown about by 1 cm" };
+  kp_claim_status status = kp_claim_all(
+      &passes,
+      { "largest distance from the pass by hand [m]", off, KP_AT_MOST, KP_TOL(1e-8, 1e-15) },
+      { "edges that were corrected", moved[0], KP_AT_LEAST, 100.0 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
+  kp_claim one = { .id = "ozgen-O53",
+                   .text = "a list moves the second vertex of each edge only, in its order",
+                   .size = "13 x 13 nodes, top row held, N_v = 2, thrown about by 1 cm" };
+  status = kp_claim_all(
+      &one,
+      { "largest distance from the list by hand [m]", off_list, KP_AT_MOST, KP_TOL(1e-8, 1e-15) },
+      { "edges that were corrected", moved[1], KP_AT_LEAST, 100.0 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
 }
 
 // Two maps of one cloth: the one that is wanted more is used, in the step in which that changes.
@@ -437,6 +673,7 @@ static bool is_touched(const kp_deform *d, const kp_limit *m) {
 
 static void test_contact_chooses(void **state) {
   (void)state;
+  double wrong = 0.0;
   kp_world *world = touched_by_a_ball("cpu");
   const kp_deform *d = kp_test_deform(world);
   const kp_limited *l = d->fabric->limited.data[0];
@@ -445,7 +682,7 @@ static void test_contact_chooses(void **state) {
   bool is_on = false;
   while (kp_world_time(world) < 0.5) {
     assert_ok(kp_world_step(world, 1.0, NULL));
-    assert_int_equal(l->active == ball, is_on);  // as the step before left it
+    wrong += (l->active == ball) != is_on;  // as the step before left it
     n_used += l->active == ball;
     lasted = is_touched(d, &l->maps.data[ball]) != is_on ? lasted + 1 : 0;
     if (lasted == PATIENCE) {
@@ -456,8 +693,15 @@ static void test_contact_chooses(void **state) {
   }
   print_message("%lld steps with the list of the ball, %lld switches\n", (long long)n_used,
                 (long long)n_changes);
-  assert_true(n_used > 10);
-  assert_true(n_changes >= 2 && !is_on);
+  assert_false(is_on);
+  kp_claim claim = { .id = "ozgen-O54",
+                     .text = "contact switches between lists, step by step as a twin says",
+                     .size = "13 x 13 nodes, a ball comes and goes in 0.5 s, patience of 3 steps" };
+  kp_claim_status status =
+      kp_claim_all(&claim, { "steps with the wrong list", wrong, KP_AT_MOST, 0.0 },
+                   { "switches", (double)n_changes, KP_AT_LEAST, 2.0 },
+                   { "steps with the list of the ball", (double)n_used, KP_MORE, 10.0 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
   kp_world_destroy(&world);
   uint64_t reference = kp_test_same_bits(touched_by_a_ball, 60);
   kp_test_rewind(touched_by_a_ball, "cpu", 40, 60, reference);
@@ -479,11 +723,12 @@ static void test_nothing_to_touch(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_top_row),          cmocka_unit_test(test_seams),
-    cmocka_unit_test(test_compensation),     cmocka_unit_test(test_two_corners),
-    cmocka_unit_test(test_orders),           cmocka_unit_test(test_precomputation),
-    cmocka_unit_test(test_switching),        cmocka_unit_test(test_contact_chooses),
-    cmocka_unit_test(test_nothing_to_touch),
+    cmocka_unit_test(test_damped_verlet),   cmocka_unit_test(test_passes_by_hand),
+    cmocka_unit_test(test_passes),          cmocka_unit_test(test_top_row),
+    cmocka_unit_test(test_seams),           cmocka_unit_test(test_compensation),
+    cmocka_unit_test(test_two_corners),     cmocka_unit_test(test_orders),
+    cmocka_unit_test(test_precomputation),  cmocka_unit_test(test_switching),
+    cmocka_unit_test(test_contact_chooses), cmocka_unit_test(test_nothing_to_touch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

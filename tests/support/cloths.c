@@ -23,6 +23,16 @@ kp_cloth_def kp_test_sheet(int64_t columns, int64_t rows, double spacing) {
   return def;
 }
 
+kp_cloth_def kp_test_towel(int64_t columns, int64_t rows, double spacing) {
+  kp_cloth_def sheet = kp_test_sheet(columns, rows, spacing);
+  sheet.density = 0.4 / (20 * 30 * (0.04 * 0.04));
+  sheet.stiffness = 20.0;
+  sheet.shear = 10.0;
+  sheet.bend_stiffness = 0.5;
+  sheet.bend_diagonals = true;
+  return sheet;
+}
+
 kp_test_cloth kp_test_cloth_make(const kp_cloth_def *sheet, double dt) {
   kp_test_cloth c = { .backend = "cpu", .gravity = 9.81, .dt = dt, .sheet = *sheet };
   c.solids = kp_default_solids_def();

@@ -9,6 +9,10 @@
 // without damping, no contact with itself, the name "sheet".
 kp_cloth_def kp_test_sheet(int64_t columns, int64_t rows, double spacing);
 
+// The towel of Ozgen 2013 for runs under water: the weight of a cell and the springs are those of
+// cells of 0.04 m.
+kp_cloth_def kp_test_towel(int64_t columns, int64_t rows, double spacing);
+
 // Everything a world of one sheet is made of; NULL: none.
 typedef struct kp_test_cloth {
   const char *backend;

@@ -1,0 +1,3 @@
+#include "limits_size.h"
+
+const bool limits_are_studied = true;
