@@ -10,6 +10,7 @@
 #include "cli/film_clock.h"
 #include "cli/frames.h"
 #include "cli/simulate.h"
+#include "io/disk.h"
 #include "io/number.h"
 #include "par/backend.h"
 #include "par/parallel.h"
@@ -504,11 +505,11 @@ static kp_result close_video(render_job *job, kp_result result) {
   kp_result closed = kp_video_close(&job->video);
   if (result == KP_OK && closed == KP_OK) {
     KP_TRY(kp_path_join(path, sizeof path, job->folder, "video.mp4"));
-    return rename(job->video_path, path) == 0
+    return kp_disk_rename(job->video_path, path)
                ? KP_OK
                : kp_fail(KP_ERROR_IO, "%s could not be made: %s", path, strerror(errno));
   }
-  (void)remove(job->video_path);
+  kp_disk_clean(job->video_path);
   return result != KP_OK ? kp_fail(result, "%s", sentence) : closed;
 }
 

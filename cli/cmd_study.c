@@ -1,8 +1,10 @@
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "io/disk.h"
 #include "par/parallel.h"
 
 #include "bench/study.h"
@@ -83,9 +85,9 @@ static kp_result run_study(const kp_arguments *arguments, int argc, char **argv)
   KP_TRY(read_number(arguments, "steps", &def.steps));
   KP_TRY(read_number(arguments, "threads", &threads));
   const char *path = kp_arguments_get(arguments, "output");
-  FILE *out = path != NULL ? fopen(path, "w") : stdout;
+  FILE *out = path != NULL ? kp_disk_open(path, "we") : stdout;
   if (out == NULL) {
-    return kp_fail(KP_ERROR_IO, "cannot write %s", path);
+    return kp_fail(KP_ERROR_IO, "cannot write %s: %s", path, strerror(errno));
   }
   write_command(out, argc, argv);
   kp_parallel_set_threads((int)threads);
@@ -93,9 +95,10 @@ static kp_result run_study(const kp_arguments *arguments, int argc, char **argv)
   kp_parallel_set_threads(0);
   bool failed = ferror(out) != 0;
   if (out != stdout) {
-    failed = fclose(out) != 0 || failed;
+    failed = !kp_disk_close(out, path) || failed;
   }
-  return result == KP_OK && failed ? kp_fail(KP_ERROR_IO, "cannot write %s", path) : result;
+  return result == KP_OK && failed && path != NULL ? kp_fail(KP_ERROR_IO, "cannot write %s", path)
+                                                   : result;
 }
 
 int cmd_study(int argc, char **argv) {

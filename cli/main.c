@@ -1,3 +1,5 @@
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +121,7 @@ static void set_up_log(void) {
   kp_set_log(print_message, NULL, (kp_log_level)level);
 }
 
-int main(int argc, char **argv) {
-  set_up_log();
+static int run_program(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
     return kp_result_status(KP_ERROR_ARGUMENT);
@@ -144,4 +145,20 @@ int main(int argc, char **argv) {
     }
   }
   return refuse_command(word);
+}
+
+// What was printed may still wait in a buffer, and a full disk shows only when it leaves.
+static int close_output(int status) {
+  bool is_out = fflush(stdout) == 0 && !ferror(stdout);
+  return is_out || status != 0
+             ? status
+             : kp_cli_report(kp_fail(KP_ERROR_IO, "cannot write to the standard output: %s",
+                                     strerror(errno)));
+}
+
+int main(int argc, char **argv) {
+  set_up_log();
+  // a file that may not grow further is told like a full disk, instead of ending the program
+  (void)signal(SIGXFSZ, SIG_IGN);
+  return close_output(run_program(argc, argv));
 }

@@ -264,7 +264,11 @@ kp_result kp_tet_mesh_box(kp_aabb box, double spacing, kp_tet_mesh *mesh) {
       }
     }
   }
-  return kp_tet_mesh_check(mesh, "box");
+  kp_result result = kp_tet_mesh_check(mesh, "box");
+  if (result != KP_OK) {
+    kp_tet_mesh_destroy(mesh);
+  }
+  return result;
 }
 
 // ---- pieces -------------------------------------------------------------------------------------

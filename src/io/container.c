@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/container_format.h"
+#include "io/disk.h"
 #include "par/parallel.h"
 
 static const struct {
@@ -167,10 +168,7 @@ static kp_result read_bytes(const kp_container *c, uint64_t offset, size_t n, vo
   }
   uint8_t *to = out;
   while (n > 0) {
-    ssize_t got = pread(c->descriptor, to, n, (off_t)offset);
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
+    ssize_t got = kp_disk_read_at(c->descriptor, c->path, to, n, offset);
     if (got <= 0) {
       return kp_fail(KP_ERROR_IO, "cannot read %s: %s", c->path,
                      got < 0 ? strerror(errno) : "it became shorter while it was read");
@@ -409,7 +407,7 @@ kp_result kp_container_open(const char *path, kp_container **out) {
     return KP_ERROR_MEMORY;
   }
   // a pipe without a writer must not hang here
-  c->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  c->descriptor = kp_disk_descriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status;
   if (c->descriptor < 0 || fstat(c->descriptor, &status) != 0) {
     kp_result result = kp_fail(KP_ERROR_IO, "cannot open %s: %s", path, strerror(errno));

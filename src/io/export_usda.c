@@ -305,20 +305,6 @@ static kp_result write_usda(const kp_frame *frame, const char *folder, uint32_t 
 
 // ---- joining
 
-static kp_result append_file(kp_file *to, const char *path) {
-  char block[1 << 14];
-  FILE *from = fopen(path, "rb");
-  if (from == NULL) {
-    return kp_fail(KP_ERROR_IO, "cannot read %s", path);
-  }
-  for (size_t n; (n = fread(block, 1, sizeof block, from)) > 0;) {
-    kp_file_add(to, block, n);
-  }
-  bool is_bad = ferror(from) != 0;
-  (void)fclose(from);
-  return is_bad ? kp_fail(KP_ERROR_IO, "cannot read %s", path) : KP_OK;
-}
-
 // A part's own name cut up: prim, type, attribute.
 typedef struct part_name {
   char text[2 * KP_SECTION_NAME_SIZE + 64];
@@ -348,7 +334,7 @@ static void open_prim(kp_file *file, const part_name *name) {
 }
 
 // The attribute of a volume is a field of its own below it, whose asset is the list of files.
-static kp_result join_part(kp_file *file, const part_name *name, const char *path) {
+static kp_result join_part(kp_file *file, const part_name *name, kp_file *part) {
   bool is_volume = strcmp(name->type, "Volume") == 0;
   if (is_volume) {
     kp_file_print(file,
@@ -356,13 +342,13 @@ static kp_result join_part(kp_file *file, const part_name *name, const char *pat
                   "{\n        token fieldName = \"%s\"\n",
                   name->attribute, name->prim, name->attribute, name->attribute, name->attribute);
   }
-  KP_TRY(append_file(file, path));
+  KP_TRY(kp_file_join(file, part));
   kp_file_print(file, is_volume ? "        }\n        }\n" : "        }\n");
   return KP_OK;
 }
 
 // All parts of the prim whose first part is given; none is left.
-static kp_result join_prim(const char *folder, kp_export_list *list, size_t first) {
+static kp_result join_prim(kp_export_list *list, size_t first) {
   kp_file *scene = &list->streams[0].file;
   part_name prim;
   cut_name(&prim, list->streams[first].made.name);
@@ -370,7 +356,6 @@ static kp_result join_prim(const char *folder, kp_export_list *list, size_t firs
   for (size_t i = first; i < list->n_streams; ++i) {
     kp_export_stream *part = &list->streams[i];
     part_name name;
-    char path[4096];
     if (part->made.name == NULL) {
       continue;
     }
@@ -378,21 +363,18 @@ static kp_result join_prim(const char *folder, kp_export_list *list, size_t firs
     if (strcmp(name.prim, prim.prim) != 0) {
       continue;
     }
-    KP_TRY(kp_path_join(path, sizeof path, folder, part->made.name));
-    KP_TRY(kp_file_commit(&part->file));
-    kp_result result = join_part(scene, &name, path);
+    KP_TRY(join_part(scene, &name, &part->file));
     kp_export_stream_discard(part);
-    KP_TRY(kp_file_remove(path));
-    KP_TRY(result);
   }
   kp_file_print(scene, "    }\n");
   return KP_OK;
 }
 
 static kp_result finish_usda(const char *folder, kp_export_list *list) {
+  (void)folder;
   for (size_t i = 1; i < list->n_streams; ++i) {
     if (list->streams[i].made.name != NULL) {
-      KP_TRY(join_prim(folder, list, i));
+      KP_TRY(join_prim(list, i));
     }
   }
   if (list->n_streams == 0) {

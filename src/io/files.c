@@ -1,6 +1,5 @@
 #include "io/files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +13,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "io/disk.h"
 
 #define COPY_BLOCK ((size_t)1 << 18)
 
@@ -128,7 +128,7 @@ kp_result kp_folder_make(const char *path) {
       continue;
     }
     *p = '\0';
-    if (mkdir(copy, 0777) != 0 && (errno != EEXIST || !kp_folder_exists(copy))) {
+    if (!kp_disk_make_folder(copy) && (errno != EEXIST || !kp_folder_exists(copy))) {
       result = kp_fail(KP_ERROR_IO, "cannot make the folder %s: %s", copy, strerror(errno));
     }
     *p = end;
@@ -143,7 +143,7 @@ kp_result kp_folder_make(const char *path) {
 // ---- whole files
 
 static FILE *open_for_reading(const char *path) {
-  FILE *stream = fopen(path, "rbe");
+  FILE *stream = kp_disk_open(path, "rbe");
   struct stat status;
   // a folder opens but cannot be read; say so here instead of at the first byte
   if (stream != NULL && fstat(fileno(stream), &status) == 0 && S_ISDIR(status.st_mode)) {
@@ -168,7 +168,11 @@ kp_result kp_file_read(const char *path, size_t limit, char **out, size_t *n_byt
   for (;;) {
     KP_TRY_GOTO(result, kp_array_reserve(&bytes, bytes.count + 4096), done);
     size_t room = bytes.capacity - bytes.count - 1;
-    size_t n = fread(bytes.data + bytes.count, 1, room, stream);
+    size_t n;
+    if (!kp_disk_read(stream, path, bytes.data + bytes.count, room, &n)) {
+      result = kp_fail(KP_ERROR_IO, "cannot read %s: %s", path, strerror(errno));
+      goto done;
+    }
     bytes.count += n;
     if (bytes.count > limit) {
       result = kp_fail(KP_ERROR_IO, "%s: larger than the %zu bytes allowed here", path, limit);
@@ -177,10 +181,6 @@ kp_result kp_file_read(const char *path, size_t limit, char **out, size_t *n_byt
     if (n < room) {
       break;
     }
-  }
-  if (ferror(stream)) {
-    result = kp_fail(KP_ERROR_IO, "cannot read %s: %s", path, strerror(errno));
-    goto done;
   }
   bytes.data[bytes.count] = '\0';
   *out = bytes.data;
@@ -207,13 +207,14 @@ static kp_result stream_file(const char *path, kp_file *to, uint64_t *hash) {
     goto done;
   }
   size_t n;
-  while ((n = fread(block, 1, COPY_BLOCK, stream)) > 0) {
+  bool is_read;
+  while ((is_read = kp_disk_read(stream, path, block, COPY_BLOCK, &n)) && n > 0) {
     kp_hash_add(&state, block, n);
     if (to != NULL) {
       kp_file_add(to, block, n);
     }
   }
-  if (ferror(stream)) {
+  if (!is_read) {
     result = kp_fail(KP_ERROR_IO, "cannot read %s: %s", path, strerror(errno));
   } else if (hash != NULL) {
     *hash = kp_hash_end(&state);
@@ -240,7 +241,7 @@ kp_result kp_file_copy(const char *from, const char *to, uint64_t *hash) {
 }
 
 kp_result kp_file_remove(const char *path) {
-  if (unlink(path) != 0 && errno != ENOENT) {
+  if (!kp_disk_remove(path) && errno != ENOENT) {
     return kp_fail(KP_ERROR_IO, "cannot remove %s: %s", path, strerror(errno));
   }
   return KP_OK;
@@ -259,7 +260,7 @@ kp_result kp_file_begin(kp_file *file, const char *path) {
   }
   file->temporary = temporary.data;
   // read and write, so that a patch can go back
-  file->stream = fopen(file->temporary, "w+be");
+  file->stream = kp_disk_open(file->temporary, "w+be");
   if (file->stream == NULL) {
     kp_result result = kp_fail(KP_ERROR_IO, "cannot write %s: %s", path, strerror(errno));
     kp_file_discard(file);
@@ -275,7 +276,7 @@ static void note_error(kp_file *file) {
 }
 
 void kp_file_add(kp_file *file, const void *bytes, size_t n_bytes) {
-  if (file->error == 0 && n_bytes > 0 && fwrite(bytes, 1, n_bytes, file->stream) != n_bytes) {
+  if (file->error == 0 && n_bytes > 0 && !kp_disk_write(file->stream, file->path, bytes, n_bytes)) {
     note_error(file);
   }
 }
@@ -286,7 +287,7 @@ void kp_file_print(kp_file *file, const char *format, ...) {
   }
   va_list arguments;
   va_start(arguments, format);
-  if (vfprintf(file->stream, format, arguments) < 0) {
+  if (!kp_disk_print(file->stream, file->path, format, arguments)) {
     note_error(file);
   }
   va_end(arguments);
@@ -296,49 +297,76 @@ void kp_file_patch(kp_file *file, uint64_t offset, const void *bytes, size_t n_b
   if (file->error != 0) {
     return;
   }
-  if (fseeko(file->stream, (off_t)offset, SEEK_SET) != 0) {
+  if (!kp_disk_seek(file->stream, file->path, offset)) {
     note_error(file);
     return;
   }
   kp_file_add(file, bytes, n_bytes);
-  if (file->error == 0 && fseeko(file->stream, 0, SEEK_END) != 0) {
+  if (file->error == 0 && !kp_disk_seek_end(file->stream, file->path)) {
     note_error(file);
   }
 }
 
-// A rename is only durable once its folder is.
-static void sync_folder_of(const char *path) {
+kp_result kp_file_join(kp_file *to, kp_file *from) {
+  uint8_t *block = kp_alloc(COPY_BLOCK, KP_MEMORY_IO);
+  if (block == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  size_t n = 1;
+  if (from->error == 0 && !kp_disk_seek(from->stream, from->path, 0)) {
+    note_error(from);
+  }
+  while (from->error == 0 && n > 0) {
+    if (!kp_disk_read(from->stream, from->path, block, COPY_BLOCK, &n)) {
+      note_error(from);
+    }
+    kp_file_add(to, block, n);
+  }
+  kp_free(block);
+  return from->error == 0
+             ? KP_OK
+             : kp_fail(KP_ERROR_IO, "cannot write %s: %s", from->path, strerror(from->error));
+}
+
+// A rename is only durable once its folder is. A folder that may not be read, or a file system that
+// has no sync of folders, is no failure: the file itself is safe by then.
+static bool sync_folder_of(const char *path) {
   char folder[PATH_MAX];
   if (kp_path_folder(folder, sizeof folder, path) != KP_OK) {
-    return;
+    return true;
   }
   int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor >= 0) {
-    // some file systems refuse to sync a folder; the file itself is safe by then
-    (void)fsync(descriptor);
-    (void)close(descriptor);
+  if (descriptor < 0) {
+    return true;
   }
+  bool is_synced = kp_disk_sync(descriptor, path) || errno == EINVAL || errno == ENOTSUP;
+  int reason = errno;
+  (void)close(descriptor);
+  errno = reason;
+  return is_synced;
 }
 
 kp_result kp_file_commit(kp_file *file) {
-  if (file->error == 0 && (fflush(file->stream) != 0 || fsync(fileno(file->stream)) != 0)) {
+  if (file->error == 0 && (!kp_disk_flush(file->stream, file->path) ||
+                           !kp_disk_sync(fileno(file->stream), file->path))) {
     note_error(file);
   }
   FILE *stream = file->stream;
   file->stream = NULL;
-  if (fclose(stream) != 0) {
+  if (!kp_disk_close(stream, file->path)) {
     note_error(file);
   }
-  if (file->error == 0 && rename(file->temporary, file->path) != 0) {
+  if (file->error == 0 && !kp_disk_rename(file->temporary, file->path)) {
     note_error(file);
   }
-  kp_result result = KP_OK;
   if (file->error != 0) {
-    result = kp_fail(KP_ERROR_IO, "cannot write %s: %s", file->path, strerror(file->error));
-    (void)unlink(file->temporary);
-  } else {
-    sync_folder_of(file->path);
+    kp_disk_clean(file->temporary);
+  } else if (!sync_folder_of(file->path)) {
+    note_error(file);
   }
+  kp_result result = file->error == 0 ? KP_OK
+                                      : kp_fail(KP_ERROR_IO, "cannot write %s: %s", file->path,
+                                                strerror(file->error));
   kp_file_discard(file);
   return result;
 }
@@ -346,7 +374,7 @@ kp_result kp_file_commit(kp_file *file) {
 void kp_file_discard(kp_file *file) {
   if (file->stream != NULL) {
     (void)fclose(file->stream);
-    (void)unlink(file->temporary);
+    kp_disk_clean(file->temporary);
   }
   kp_free(file->path);
   kp_free(file->temporary);
@@ -392,7 +420,7 @@ static int compare_numbered(const void *a, const void *b) {
 kp_result kp_numbered_find(const char *folder, const char *prefix, const char *suffix,
                            kp_numbered_list *out) {
   *out = (kp_numbered_list){ 0 };
-  DIR *stream = opendir(folder);
+  DIR *stream = kp_disk_list(folder);
   if (stream == NULL) {
     return errno == ENOENT
                ? KP_OK
@@ -400,9 +428,14 @@ kp_result kp_numbered_find(const char *folder, const char *prefix, const char *s
   }
   KP_ARRAY(kp_numbered_file) files = { 0 };
   kp_result result = KP_OK;
-  const struct dirent *entry;
-  while (result == KP_OK && (entry = readdir(stream)) != NULL) {
+  for (struct dirent *entry = NULL; result == KP_OK;) {
     kp_numbered_file file;
+    if (!kp_disk_next(stream, folder, &entry)) {
+      result = kp_fail(KP_ERROR_IO, "cannot list the folder %s: %s", folder, strerror(errno));
+    }
+    if (entry == NULL) {
+      break;
+    }
     if (!parse_number(entry->d_name, prefix, suffix, &file.number)) {
       continue;
     }

@@ -65,7 +65,11 @@ void kp_file_print(kp_file *file, const char *format, ...) KP_PRINTF(2, 3);
 // add.
 void kp_file_patch(kp_file *file, uint64_t offset, const void *bytes, size_t n_bytes);
 
-// Both leave the kp_file empty. On failure nothing is left behind and an older file is untouched.
+// All that was written to `from`, put behind what `to` holds; for files that are made of parts.
+KP_NODISCARD kp_result kp_file_join(kp_file *to, kp_file *from);
+
+// Both leave the kp_file empty. On failure nothing is left behind and an older file is untouched;
+// only a folder that could not be synced fails with the new file in place.
 KP_NODISCARD kp_result kp_file_commit(kp_file *file);
 void kp_file_discard(kp_file *file);
 

@@ -25,9 +25,9 @@ void kp_frame_fields_free(kp_frame_fields *fields) {
 }
 
 static void free_volume(kp_frame_volume *volume) {
-  // the density is the field itself when that holds floats
+  // the density is the field itself when that holds floats; without memory it got no data
   const kp_frame_field *field = kp_frame_find_field(&volume->fields, "density");
-  if (field == NULL || field->data[0] != volume->density) {
+  if (field == NULL || field->data == NULL || field->data[0] != volume->density) {
     kp_free(volume->density);
   }
   kp_frame_fields_free(&volume->fields);

@@ -3,6 +3,7 @@ kp_sources(
   container.c
   container_write.c
   curve_file.c
+  disk.c
   export.c
   export_bgeo.c
   export_cache.c

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "io/disk.h"
 #include "io/files.h"
 #include "io/number.h"
 
@@ -43,7 +44,7 @@ static kp_result open_table(const char *path, size_t n_columns, kp_table **out) 
     kp_table_close(&table);
     return KP_ERROR_MEMORY;
   }
-  table->stream = fopen(path, "abe");
+  table->stream = kp_disk_open(path, "abe");
   if (table->stream == NULL) {
     kp_result result = kp_fail(KP_ERROR_IO, "cannot write %s: %s", path, strerror(errno));
     kp_table_close(&table);
@@ -106,8 +107,8 @@ kp_result kp_table_row(kp_table *table, const double *values) {
     KP_TRY(kp_text_add(&table->line, "%s%s", i > 0 ? "," : "", number));
   }
   KP_TRY(kp_text_add(&table->line, "\n"));
-  if (fwrite(table->line.data, 1, table->line.count, table->stream) != table->line.count ||
-      fflush(table->stream) != 0) {
+  if (!kp_disk_write(table->stream, table->path, table->line.data, table->line.count) ||
+      !kp_disk_flush(table->stream, table->path)) {
     return kp_fail(KP_ERROR_IO, "cannot write %s: %s", table->path, strerror(errno));
   }
   return KP_OK;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "io/disk.h"
 
 kp_result kp_run_path(const kp_run_folder *folder, char out[KP_PATH_SIZE], const char *format,
                       ...) {
@@ -82,9 +83,9 @@ kp_result kp_run_folder_open(const char *path, kp_run_folder *out) {
 kp_result kp_run_folder_lock(kp_run_folder *folder) {
   char path[KP_PATH_SIZE];
   KP_TRY(kp_run_path(folder, path, ".lock"));
-  folder->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  folder->lock = kp_disk_descriptor(path, O_RDWR | O_CREAT | O_CLOEXEC);
   if (folder->lock < 0) {
-    return kp_fail(KP_ERROR_IO, "cannot write in %s: %s", folder->path, strerror(errno));
+    return kp_fail(KP_ERROR_IO, "cannot write %s: %s", path, strerror(errno));
   }
   // some network file systems have no locks; there the user has to take care
   if (flock(folder->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -139,37 +140,55 @@ static bool is_own(const char *name) {
   return strcmp(name, "run.json.tmp") == 0;
 }
 
-// True when the folder holds nothing but what a run killed while it began may have left.
-static bool is_free(const char *path) {
-  DIR *folder = opendir(path);
+static kp_result fail_to_list(const char *path) {
+  return kp_fail(KP_ERROR_IO, "cannot list the folder %s: %s", path, strerror(errno));
+}
+
+// Does the folder hold nothing but what a run killed while it began may have left?
+static kp_result find_free(const char *path, bool *is_free) {
+  DIR *folder = kp_disk_list(path);
   if (folder == NULL) {
-    return false;
+    return fail_to_list(path);
   }
-  bool free_so_far = true;
-  for (struct dirent *entry; free_so_far && (entry = readdir(folder)) != NULL;) {
-    free_so_far = is_own(entry->d_name);
+  kp_result result = KP_OK;
+  *is_free = true;
+  for (struct dirent *entry = NULL; *is_free;) {
+    if (!kp_disk_next(folder, path, &entry)) {
+      result = fail_to_list(path);
+    }
+    if (entry == NULL) {
+      break;
+    }
+    *is_free = is_own(entry->d_name);
   }
   (void)closedir(folder);
-  return free_so_far;
+  return result;
 }
 
 static kp_result remove_below(const char *path, int depth) {
-  DIR *folder = opendir(path);
+  DIR *folder = kp_disk_list(path);
   if (folder == NULL) {
-    return errno == ENOENT ? KP_OK
-                           : kp_fail(KP_ERROR_IO, "cannot empty %s: %s", path, strerror(errno));
+    return errno == ENOENT ? KP_OK : fail_to_list(path);
   }
   kp_result result = KP_OK;
-  for (struct dirent *entry; result == KP_OK && (entry = readdir(folder)) != NULL;) {
+  for (struct dirent *entry = NULL; result == KP_OK;) {
     char inner[KP_PATH_SIZE];
     struct stat status;
+    if (!kp_disk_next(folder, path, &entry)) {
+      result = fail_to_list(path);
+    }
+    if (entry == NULL) {
+      break;
+    }
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
       continue;
     }
     result = kp_path_join(inner, sizeof inner, path, entry->d_name);
     if (result == KP_OK && lstat(inner, &status) == 0 && S_ISDIR(status.st_mode) && depth > 0) {
       result = remove_below(inner, depth - 1);
-      (void)rmdir(inner);
+      if (result == KP_OK && !kp_disk_remove_folder(inner)) {
+        result = kp_fail(KP_ERROR_IO, "cannot remove %s: %s", inner, strerror(errno));
+      }
     } else if (result == KP_OK) {
       result = kp_file_remove(inner);
     }
@@ -203,7 +222,11 @@ static kp_result check_place(const kp_run_folder *folder) {
                    "--force, or choose another folder with -o",
                    folder->path, folder->path);
   }
-  if (kp_folder_exists(folder->path) && !is_free(folder->path)) {
+  bool is_free = true;
+  if (kp_folder_exists(folder->path)) {
+    KP_TRY(find_free(folder->path, &is_free));
+  }
+  if (!is_free) {
     return kp_fail(KP_ERROR_IO,
                    "%s holds files that are not of a run: choose another folder with -o, or use "
                    "--force to put the run beside them",
@@ -226,8 +249,11 @@ kp_result kp_run_folder_create(const char *path, bool force, kp_run_folder *out)
   KP_TRY(kp_folder_make(path));
   KP_TRY(kp_run_folder_lock(out));
   // with force and no run there, files that look like ours may be the user's: they stay
-  bool was_run = kp_file_exists(record) || is_free(path);
-  kp_result result = was_run ? remove_run(out) : KP_OK;
+  bool was_run = kp_file_exists(record);
+  kp_result result = was_run ? KP_OK : find_free(path, &was_run);
+  if (result == KP_OK && was_run) {
+    result = remove_run(out);
+  }
   for (size_t i = 0; result == KP_OK && i < sizeof own_folders / sizeof own_folders[0]; ++i) {
     char inner[KP_PATH_SIZE];
     result = kp_run_path(out, inner, "%s", own_folders[i]);

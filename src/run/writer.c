@@ -28,18 +28,20 @@ struct kp_writer {
   double unreported_checkpoint;  // for the next row of perf.csv
 };
 
-// True when the file holds the same already. Another content is an error; a damaged file is
-// replaced.
+// True when the file holds the same already. Another content is an error, and so is a file that
+// cannot be read; a damaged one is replaced.
 static kp_result compare_frame(const kp_batch *batch, const char *path, bool *is_there) {
   *is_there = false;
   kp_container *container;
   if (!kp_file_exists(path)) {
     return KP_OK;
   }
-  if (kp_container_open(path, &container) != KP_OK) {
+  kp_result result = kp_container_open(path, &container);
+  if (result == KP_ERROR_FORMAT) {
     kp_log(KP_LOG_WARN, "run", "%s; it is written again", kp_last_error());
     return KP_OK;
   }
+  KP_TRY(result);
   *is_there = kp_container_hash(container) == kp_batch_hash(batch);
   kp_container_close(&container);
   if (!*is_there) {

@@ -109,6 +109,9 @@ static kp_result load_module(lua_State *lua, const char *file) {
   uint64_t hash = kp_hash_bytes(text, n_bytes, 0);
   int status = luaL_loadbufferx(lua, text, n_bytes, chunk, "t");
   kp_free(text);
+  if (status == LUA_ERRMEM && kp_sandbox_of(lua)->hit == KP_SANDBOX_SYSTEM) {
+    (void)lua_error(lua);
+  }
   if (status == LUA_ERRMEM) {
     return kp_fail(KP_ERROR_SCENE, "require: '%s' needs too much memory", file);
   }

@@ -161,8 +161,16 @@ static bool has_place(const char *sentence) {
   return n_digits > 0 && colon[1 + n_digits] == ':';
 }
 
+// Code that was loaded without memory left hands the message on as an error of another kind; a
+// scene that says these words itself has reached no bound.
+static bool is_out_of_memory(kp_sandbox *box, int status) {
+  return status == LUA_ERRMEM ||
+         (box->hit != KP_SANDBOX_NONE && lua_type(box->lua, -1) == LUA_TSTRING &&
+          strcmp(lua_tostring(box->lua, -1), "not enough memory") == 0);
+}
+
 static kp_result translate(kp_sandbox *box, int status) {
-  if (status == LUA_ERRMEM) {
+  if (is_out_of_memory(box, status)) {
     return memory_sentence(box);
   }
   kp_result code = box->code != KP_OK ? box->code : KP_ERROR_SCENE;

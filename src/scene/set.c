@@ -56,7 +56,11 @@ static kp_result evaluate(lua_State *lua, const kp_param *row, const char *value
     return KP_OK;
   }
   const char *code = lua_pushfstring(lua, "return %s", value);
-  if (luaL_loadbufferx(lua, code, strlen(code), "=value", "t") != LUA_OK) {
+  int status = luaL_loadbufferx(lua, code, strlen(code), "=value", "t");
+  if (status == LUA_ERRMEM) {
+    (void)lua_error(lua);
+  }
+  if (status != LUA_OK) {
     return kp_fail(KP_ERROR_SCENE, "%s", lua_tostring(lua, -1));
   }
   lua_call(lua, 0, 1);

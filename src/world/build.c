@@ -203,9 +203,11 @@ done:
 
 static kp_result keep_shape(kp_world *world, const kp_shape_def *def, bool visible, kp_vec3 color,
                             kp_shape **out) {
+  // its place first, so that the shape is the world's as soon as it is there
+  KP_TRY(kp_array_reserve(&world->shapes, world->shapes.count + 1));
   KP_TRY(kp_shape_build(def, world->spec.folder, out));
   kp_world_body entry = { .shape = *out, .body = -1, .visible = visible, .color = color };
-  KP_TRY(kp_array_push(&world->shapes, entry));
+  world->shapes.data[world->shapes.count++] = entry;
   return world->env.dimension == 2 ? kp_shape_flatten(*out) : KP_OK;
 }
 
@@ -406,10 +408,15 @@ static kp_result build_bodies(kp_world *world) {
 // ---- systems
 // -------------------------------------------------------------------------------------------------
 
+// The system belongs to the world, or is gone.
 static kp_result add_system(kp_world *world, const kp_method *method, void *self) {
   kp_system system = { .method = method, .self = self };
   strncpy(system.name, method->name, sizeof system.name - 1);
-  return kp_array_push(&world->systems, system);
+  kp_result result = kp_array_push(&world->systems, system);
+  if (result != KP_OK && method->destroy != NULL) {
+    method->destroy(&self);
+  }
+  return result;
 }
 
 static kp_result build_rigid(kp_world *world) {

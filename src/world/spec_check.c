@@ -104,9 +104,10 @@ static kp_result build_shape(const kp_spec *spec, const census *c, const kp_shap
   return result;
 }
 
-// A mesh that is missing or broken is the scene's fault; only memory is not.
+// A mesh that is broken is the scene's fault; no memory, or a file that cannot be read, is not.
 static kp_result blame(kp_result code, const char *word, const char *name) {
-  return kp_fail_in(code == KP_ERROR_MEMORY ? code : KP_ERROR_SCENE, "%s \"%s\"", word, name);
+  bool is_outside = code == KP_ERROR_MEMORY || code == KP_ERROR_IO;
+  return kp_fail_in(is_outside ? code : KP_ERROR_SCENE, "%s \"%s\"", word, name);
 }
 
 // The part of a box that lies in the domain; false when there is none.

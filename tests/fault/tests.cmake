@@ -1,1 +1,7 @@
 kp_test(test_field_faults SOURCES test_field_faults.c LABELS fast)
+kp_test(test_container_faults SOURCES test_container_faults.c ../support/faults.c LABELS fast)
+kp_test(test_export_faults SOURCES test_export_faults.c ../support/faults.c LABELS fast)
+kp_test(test_scene_faults SOURCES test_scene_faults.c ../support/faults.c LABELS fast)
+kp_test(test_run_faults SOURCES test_run_faults.c ../support/faults.c LABELS fast)
+kp_test(test_picture_faults SOURCES test_picture_faults.c ../support/faults.c LABELS fast)
+kp_test(test_world_faults SOURCES test_world_faults.c ../support/faults.c LABELS fast)

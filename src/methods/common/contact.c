@@ -122,8 +122,7 @@ static kp_result copy_mesh(kp_contact *c, const kp_contact_mesh *mesh) {
   c->used_colors = kp_alloc_zero(n * sizeof *c->used_colors, KP_MEMORY_MESH);
   if (c->triangles == NULL || c->points == NULL || c->object == NULL || c->objects == NULL ||
       c->rest == NULL || c->h == NULL || c->nodes == NULL || c->node_boxes == NULL ||
-      c->wanted == NULL || c->way == NULL || c->used_colors == NULL ||
-      (c->guests == NULL && mesh->n_guests > 0)) {
+      c->wanted == NULL || c->way == NULL || c->used_colors == NULL || c->guests == NULL) {
     return KP_ERROR_MEMORY;
   }
   if (mesh->n_triangles > 0) {

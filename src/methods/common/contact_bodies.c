@@ -15,8 +15,7 @@ kp_result kp_contact_bodies_create(kp_contact *c, const kp_contact_mesh *mesh) {
   c->bodies = kp_alloc_zero((size_t)mesh->n_bodies * sizeof *c->bodies, KP_MEMORY_MESH);
   c->body_of = kp_alloc(n * sizeof *c->body_of, KP_MEMORY_MESH);
   c->arms = kp_alloc_zero(n * sizeof *c->arms, KP_MEMORY_MESH);
-  if ((mesh->n_bodies > 0 && c->bodies == NULL) ||
-      (n > 0 && (c->body_of == NULL || c->arms == NULL))) {
+  if (c->bodies == NULL || c->body_of == NULL || c->arms == NULL) {
     return KP_ERROR_MEMORY;
   }
   for (size_t k = 0; k < n; ++k) {

@@ -55,7 +55,13 @@ static kp_result show_part(kp_deform *d, kp_env *env, const kp_part *part) {
                             .yarn = part->yarn,
                             .color = part->color };
       kp_text_copy(shown.name, sizeof shown.name, place->name);
-      KP_TRY(copy_picture(part, &shown));
+      kp_result result = copy_picture(part, &shown);
+      if (result != KP_OK) {
+        kp_array_free(&shown.triangles);
+        kp_array_free(&shown.points);
+        kp_array_free(&shown.offsets);
+        return result;
+      }
       return kp_env_show_part(env, &shown);
     }
   }
@@ -137,7 +143,10 @@ static double inner_limit(kp_deform *d, kp_env *env) {
     limit = fmin(limit, kp_deform_rounding_step(d, &d->parts.data[p]));
   }
   double rate = 0.0;
-  if (strain_rate(d, &rate) == KP_OK && rate > 0.0) {
+  kp_result result = strain_rate(d, &rate);
+  if (result != KP_OK) {
+    d->limit_result = result;
+  } else if (rate > 0.0) {
     limit = fmin(limit, d->def.strain_rate / rate);
   }
   return limit;
@@ -282,6 +291,9 @@ static kp_result deform_solve(void *self, kp_env *env) {
   kp_deform *d = self;
   double most;  // is the world's affair
   double limit = turn_limit(d, env, &most);
+  kp_result limit_result = d->limit_result;
+  d->limit_result = KP_OK;
+  KP_TRY(limit_result);
   // no fewer than the limit asks for, and a step of the world that was cut takes as many as it must
   int64_t n = limit < env->dt ? (int64_t)ceil(env->dt / limit * (1.0 - 1e-9)) : 1;
   d->dt = env->dt / (double)n;

@@ -176,7 +176,8 @@ typedef struct kp_sweep kp_sweep;  // deform_sweep.h
 
 struct kp_deform {
   kp_solids_def def;
-  kp_set *set;  // "nodes"
+  kp_result limit_result;  // a failure of asking for the length of a step, which the step tells
+  kp_set *set;             // "nodes"
   KP_ARRAY(kp_deform_part) parts;
   KP_ARRAY(kp_deform_group) groups;
 

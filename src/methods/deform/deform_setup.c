@@ -357,8 +357,8 @@ static kp_result make_rows(kp_deform *d) {
 static kp_result fill_tets(kp_deform *d, const kp_part **order) {
   kp_deform_tets *t = &d->tets;
   KP_ARRAY(int32_t) corners = { 0 };
-  KP_TRY(kp_array_reserve(&corners, (size_t)(4 * t->n)));
   KP_TRY(kp_array_reserve(&t->model, (size_t)t->n));
+  KP_TRY(kp_array_reserve(&corners, (size_t)(4 * t->n)));
   for (size_t p = 0; p < d->parts.count; ++p) {
     kp_index first = (kp_index)d->parts.data[p].nodes.first;
     for (size_t i = 0; i < order[p]->tets.count; ++i) {
@@ -384,9 +384,9 @@ static kp_result fill_surface(kp_deform *d, const kp_part **order) {
     KP_TRY(kp_buffer_room(&d->triangle[c], KP_TYPE_I32, d->n_triangles, &v[c]));
   }
   KP_ARRAY(int32_t) corners = { 0 };
-  KP_TRY(kp_array_reserve(&corners, (size_t)(3 * d->n_triangles)));
   KP_TRY(kp_array_reserve(&d->triangles, (size_t)d->n_triangles));
   KP_TRY(kp_array_reserve(&d->segments, (size_t)(2 * d->n_segments)));
+  KP_TRY(kp_array_reserve(&corners, (size_t)(3 * d->n_triangles)));
   int64_t k = 0;
   for (size_t p = 0; p < d->parts.count; ++p) {
     kp_index first = (kp_index)d->parts.data[p].nodes.first;
@@ -417,44 +417,45 @@ static kp_result fill_surface(kp_deform *d, const kp_part **order) {
 }
 
 // Longest stable step of explicit springs: omega^2 <= 2 sum k/(l0 m) at any node (Gershgorin), and
-// damping b: dt <= m / sum b.
-static void find_limits(kp_deform *d, const kp_part **order) {
-  for (size_t p = 0; p < d->parts.count; ++p) {
-    const kp_part *part = order[p];
-    KP_ARRAY(double) stiff = { 0 };
-    KP_ARRAY(double) damp = { 0 };
-    size_t n = part->x.count;
-    if (kp_array_reserve(&stiff, n) == KP_OK && kp_array_reserve(&damp, n) == KP_OK) {
-      memset(stiff.data, 0, n * sizeof(double));
-      memset(damp.data, 0, n * sizeof(double));
-      for (size_t s = 0; s < part->springs.count; ++s) {
-        const kp_spring *e = &part->springs.data[s];
-        double k = fmax(e->stiffness, e->compression) / e->rest;
-        stiff.data[e->a] += k;
-        stiff.data[e->b] += k;
-        damp.data[e->a] += e->damping;
-        damp.data[e->b] += e->damping;
-      }
-      kp_deform_tet_limits(part, stiff.data, damp.data);
-      double limit = HUGE_VAL, period = 0.0;
-      for (size_t i = 0; i < n; ++i) {
-        double m = part->mass.data[i];
-        double omega = sqrt(2.0 * stiff.data[i] / m);
-        period = fmax(period, omega > 0.0 ? 1.0 / omega : HUGE_VAL);
-        // damped oscillator: dt < 2 (sqrt(1 + z^2) - z)/omega with z = c/(2 m omega)
-        double z = omega > 0.0 ? damp.data[i] / (m * omega) : 0.0;
-        limit = omega > 0.0 ? fmin(limit, 2.0 * (sqrt(1.0 + z * z) - z) / omega) : limit;
-      }
-      d->parts.data[p].period = period;
-      d->parts.data[p].limit = limit;
-      for (size_t g = 0; g < d->groups.count; ++g) {
-        kp_deform_group *group = &d->groups.data[g];
-        group->limit = group->scheme == part->scheme ? fmin(group->limit, limit) : group->limit;
-      }
-    }
-    kp_array_free(&stiff);
-    kp_array_free(&damp);
+// damping b: dt <= m / sum b. `stiff` and `damp` are a number per node, zero.
+static void find_limit(kp_deform *d, size_t p, const kp_part *part, double *stiff, double *damp) {
+  for (size_t s = 0; s < part->springs.count; ++s) {
+    const kp_spring *e = &part->springs.data[s];
+    double k = fmax(e->stiffness, e->compression) / e->rest;
+    stiff[e->a] += k;
+    stiff[e->b] += k;
+    damp[e->a] += e->damping;
+    damp[e->b] += e->damping;
   }
+  kp_deform_tet_limits(part, stiff, damp);
+  double limit = HUGE_VAL, period = 0.0;
+  for (size_t i = 0; i < part->x.count; ++i) {
+    double m = part->mass.data[i];
+    double omega = sqrt(2.0 * stiff[i] / m);
+    period = fmax(period, omega > 0.0 ? 1.0 / omega : HUGE_VAL);
+    // damped oscillator: dt < 2 (sqrt(1 + z^2) - z)/omega with z = c/(2 m omega)
+    double z = omega > 0.0 ? damp[i] / (m * omega) : 0.0;
+    limit = omega > 0.0 ? fmin(limit, 2.0 * (sqrt(1.0 + z * z) - z) / omega) : limit;
+  }
+  d->parts.data[p].period = period;
+  d->parts.data[p].limit = limit;
+  for (size_t g = 0; g < d->groups.count; ++g) {
+    kp_deform_group *group = &d->groups.data[g];
+    group->limit = group->scheme == part->scheme ? fmin(group->limit, limit) : group->limit;
+  }
+}
+
+static kp_result find_limits(kp_deform *d, const kp_part **order) {
+  for (size_t p = 0; p < d->parts.count; ++p) {
+    size_t n = order[p]->x.count;
+    double *sums = kp_alloc_zero(2 * n * sizeof *sums, KP_MEMORY_WORLD);
+    if (sums == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+    find_limit(d, p, order[p], sums, sums + n);
+    kp_free(sums);
+  }
+  return KP_OK;
 }
 
 static kp_result fill(kp_deform *d, const kp_part **order) {
@@ -466,8 +467,7 @@ static kp_result fill(kp_deform *d, const kp_part **order) {
   KP_TRY(make_rows(d));
   KP_TRY(fill_tets(d, order));
   KP_TRY(fill_surface(d, order));
-  find_limits(d, order);
-  return KP_OK;
+  return find_limits(d, order);
 }
 
 // Guesses are state: a resumed run iterates from where the first one did.

@@ -273,7 +273,11 @@ static kp_result find_stiffness(kp_deform *d, const hair_model *m, kp_hair_locks
   for (size_t h = 0; h < kinds->count; ++h) {
     int64_t hair = kinds->data[h].hair;
     size_t n = (size_t)kinds->data[h].count;
-    KP_TRY(kp_array_resize(&sums, 2 * n));
+    kp_result result = kp_array_resize(&sums, 2 * n);
+    if (result != KP_OK) {
+      kp_array_free(&sums);
+      return result;
+    }
     memset(sums.data, 0, 2 * n * sizeof *sums.data);
     for (int64_t s = m->spring_start[hair]; s < m->spring_start[hair + 1]; ++s) {
       for (int e = 0; e < 2; ++e) {
