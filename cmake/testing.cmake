@@ -115,6 +115,7 @@ endfunction()
 add_library(kelpie_test_support STATIC
   ${PROJECT_SOURCE_DIR}/tests/support/test.c ${PROJECT_SOURCE_DIR}/tests/support/claims.c)
 target_include_directories(kelpie_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+target_compile_definitions(kelpie_test_support PUBLIC KP_SCENES="${PROJECT_SOURCE_DIR}/scenes")
 target_link_libraries(kelpie_test_support PRIVATE kelpie_flags PUBLIC PkgConfig::cmocka)
 
 foreach(kind IN ITEMS
