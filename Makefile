@@ -110,6 +110,15 @@ tsan:
 	$(call build_preset,tsan)
 	$(call run_tests,tsan,-L fast)
 
+# reads with real programs what is written for them: here a case that is skipped has failed
+INTEROP_TESTS := test_exports test_films test_cli test_export test_hdf test_io_files test_mesh_files test_plot \
+  test_render_frames test_volumes
+interop:
+	tools/install-deps core test interop
+	$(call build_preset,release,kelpie $(filter-out test_exports test_films test_cli,$(INTEROP_TESTS)))
+	KELPIE_NO_SKIPS=1 ctest --preset release --no-tests=error \
+	  -R '^($(subst $() ,|,$(strip $(INTEROP_TESTS))))$$'
+
 cuda:
 	tools/install-deps core
 	$(call build_preset,cuda)

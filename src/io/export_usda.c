@@ -321,8 +321,8 @@ static void cut_name(part_name *out, const char *name) {
 
 static void open_prim(kp_file *file, const part_name *name) {
   static const char *const fixed[][2] = {
-    { "Mesh",
-      "        uniform token subdivisionScheme = \"none\"\n        bool doubleSided = 1\n" },
+    { "Mesh", "        uniform token subdivisionScheme = \"none\"\n        uniform bool "
+              "doubleSided = 1\n" },
     { "BasisCurves", "        uniform token type = \"linear\"\n" },
   };
   kp_file_print(file, "    def %s \"%s\"\n    {\n", name->type, name->prim);

@@ -38,8 +38,7 @@ SIZE = "return { tank = {0.6, 0.4, 0.2}, spacing = %g }\n"
 def need_program():
     """Leaves with the code of a skipped test where the program was not built."""
     if not os.path.exists(PROGRAM):
-        print("the program was not built: " + PROGRAM)
-        sys.exit(77)
+        sys.exit(77 if tell_skips([("all", "the program was not built: " + PROGRAM)]) else 1)
 
 
 def environment(changes=None):
@@ -115,9 +114,23 @@ class Case(unittest.TestCase):
         return out.strip()
 
 
+def tell_skips(skipped):
+    """One line for each, for tools/list-skips. True when none was, or when skips are allowed here."""
+    for case, reason in skipped:
+        print("skipped: %s: %s" % (case, reason), flush=True)
+    return not (skipped and os.environ.get("KELPIE_NO_SKIPS"))
+
+
 def main():
     need_program()
-    unittest.main(verbosity=2)
+    result = unittest.main(verbosity=2, exit=False).result
+    skipped = [(case.id().replace("__main__.", ""), reason) for case, reason in result.skipped]
+    if not tell_skips(skipped):
+        print("KELPIE_NO_SKIPS is set, and cases were skipped")
+        sys.exit(1)
+    if result.testsRun and len(skipped) == result.testsRun:
+        sys.exit(77)
+    sys.exit(0 if result.wasSuccessful() else 1)
 
 
 def has_backend(name):

@@ -3,10 +3,12 @@
 
 The readers here are written from the descriptions of the formats and share nothing with the
 writers: BGEO version 5, USD ASCII, PC2, MDD, binary glTF, VTK images and polygons, OpenVDB. POV-Ray,
-Blender, VTK, h5py and vdb_print read what is meant for them where they are installed."""
+Blender, VTK, ParaView, h5py, vdb_print and the readers of tests/interop read what is meant for them where
+they are installed: `make interop` installs them all and lets nothing be skipped."""
 
 import csv
 import json
+import math
 import os
 import re
 import shutil
@@ -20,7 +22,7 @@ import zlib
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from program import PROGRAM, SOURCE, Case, environment, main, write  # noqa: E402
+from program import PROGRAM, SOURCE, Case, claims, environment, main, write  # noqa: E402
 
 SCENE = """
 domain { min = {-0.4, 0, -0.4}, max = {0.4, 0.8, 0.4} }
@@ -111,6 +113,21 @@ for path in sys.argv[1:]:
         facts["points"] = values(data.GetPoints().GetData())
     told[path] = facts
 print("TOLD " + json.dumps(told))
+"""
+# For OpenVDB's own Python module: of each grid its map and its active values by voxel.
+ASK_VDB = """
+import json
+import sys
+import pyopenvdb
+told = {}
+for path in sys.argv[1:]:
+    told[path] = {}
+    for grid in pyopenvdb.readAllGridMetadata(path):
+        grid = pyopenvdb.read(path, grid.name)
+        values = [[item.min, item.value] for item in grid.citerOnValues() if item.count == 1]
+        told[path][grid.name] = {"voxel": grid.transform.voxelSize(), "values": values, "background": grid.background,
+                                 "origin": grid.transform.indexToWorld((0, 0, 0)), "n": grid.activeVoxelCount()}
+print(json.dumps(told))
 """
 # The same for h5py: every dataset by its path.
 ASK_H5PY = """
@@ -519,6 +536,18 @@ def ask(module, script, folder, paths):
     return None
 
 
+def ask_node(script, paths):
+    """What a reader of tests/interop says of files; None where `tools/install-deps interop` was not run."""
+    readers = os.path.join(SOURCE, "build", "interop")
+    if shutil.which("node") is None or not os.path.exists(os.path.join(readers, "installed.json")):
+        return None
+    with open(os.path.join(SOURCE, "tests", "interop", script), encoding="utf-8") as file:
+        done = subprocess.run(["node", "--input-type=module", "-", *map(os.path.realpath, paths)], stdin=file,
+                              cwd=readers, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
 def held(samples, code):
     return samples[max(c for c in samples if c <= code)]
 
@@ -607,6 +636,53 @@ class Exports(Case):
         counts = prims["World/sheet_mesh"]["faceVertexCounts"]
         self.assertEqual(counts, {0: [3.0] * 40})  # said once, since it does not change
         self.assertFalse([name for name in os.listdir(self.export("usda", "")) if "part" in name])
+
+    def test_glb_readers(self):
+        """The validator of Khronos has nothing to say, and gltf-transform reads the values of the run."""
+        modes = {"water": 0, "bodies": 0, "tuft_curves": 1, "sheet_mesh": 4, "ball_mesh": 4, "crate_mesh": 4}
+        paths = {(name, frame): self.export("glb", "%s_%06d.glb" % (name, frame)) for name in modes for frame in (0, 3)}
+        told = ask_node("read_glb.mjs", paths.values())
+        if told is None:
+            self.skipTest("the readers of tests/interop are not installed: glTF was not read")
+        for (name, frame), path in paths.items():
+            facts, truth = told[os.path.realpath(path)], self.truth(name, frame)
+            self.assertEqual(facts["issues"], [], path)
+            self.assertEqual([(node["name"], node["matrix"]) for node in facts["nodes"]],
+                             [(name, [float(i % 5 == 0) for i in range(16)])])
+            (primitive,) = facts["primitives"]
+            self.assertEqual(primitive["mode"], modes[name])
+            self.near(primitive["arrays"]["POSITION"], truth, ["x", "y", "z"])
+            self.near(primitive["arrays"]["_VELOCITY"], truth, ["vx", "vy", "vz"])
+            if modes[name] == 0:
+                self.assertIsNone(primitive["indices"])
+            else:
+                self.assertEqual(sorted(set(primitive["indices"])), list(range(len(truth["x"]))))
+                self.assertEqual(primitive["indices"], list(read_glb(path)[2]["indices"]))
+
+    def test_usd_readers(self):
+        """tinyusdz accepts the schemas; every sample of the attributes is that of the run."""
+        told = ask_node("read_usd.mjs", [self.export("usda", "scene.usda")])
+        if told is None:
+            self.skipTest("the readers of tests/interop are not installed: USD was not read")
+        self.assertEqual(told["accepted"], "")
+        head = told["head"]
+        self.assertEqual((head["upAxis"], head["metersPerUnit"], head["timeCodesPerSecond"], head["defaultPrim"]),
+                         ("Y", 1, 48, "World"))
+        kinds = {"water": "Points", "bodies": "Points", "sheet_mesh": "Mesh", "ball_mesh": "Mesh",
+                 "crate_mesh": "Mesh", "tuft_curves": "BasisCurves"}
+        self.assertEqual(set(told["nodes"]), {"World", *kinds})
+        for name, kind in kinds.items():
+            prim = "/World/" + name
+            self.assertEqual(told["prims"][prim]["type"], kind)
+            for attribute, columns in (("points", ["x", "y", "z"]), ("velocities", ["vx", "vy", "vz"])):
+                found = told["prims"]["%s.%s" % (prim, attribute)]
+                samples = dict(zip(found["times"], found["values"]))
+                for frame in range(FRAMES):
+                    self.near(held(samples, frame), self.truth(name, frame), columns)
+            if kind == "Mesh":
+                mesh = told["meshes"][prim]
+                self.near(mesh["points"], self.truth(name, 0), ["x", "y", "z"])
+                self.assertEqual(mesh["corners"], told["prims"][prim + ".faceVertexIndices"]["values"][0])
 
     def test_vtp(self):
         with open(self.export("vtp", "sheet_mesh_000003.vtp"), "rb") as file:
@@ -919,6 +995,116 @@ class Knit(Case):
         self.assertIn("sphere_sweep", text)
 
 
+THREE = """
+domain { min = {-1, 0, -1}, max = {1, 2, 1} }
+body "red" { shape = sphere { center = {-0.6, 0.5, 0.3}, radius = 0.12 } }
+body "green" { shape = sphere { center = {0.5, 0.6, -0.7}, radius = 0.12 } }
+body "blue" { shape = box { min = {0.1, 1.3, 0.2}, max = {0.3, 1.5, 0.4} } }
+liquid "drop" { spacing = 0.2, shape = box { min = {-0.9, 1.1, -0.9}, max = {-0.5, 1.3, -0.5} } }
+output { frames = 2, fps = 24 }
+"""
+# The scene with every surface in a light of its own.
+GLOWING = """#version 3.7;
+#macro glow(Color) texture { pigment { rgb Color } finish { ambient 1 diffuse 0 specular 0 } } #end
+#macro kelpie_mesh(Name) glow(<!strcmp(Name, "red_mesh"), !strcmp(Name, "green_mesh"), !strcmp(Name, "blue_mesh")>) #end
+#macro kelpie_points(Name) glow(<1, 1, 0>) #end
+#include "%s"
+"""
+
+
+def read_png(path):
+    """Rows of pixels, each a tuple of red, green and blue; 8 bits, filters undone."""
+    with open(path, "rb") as file:
+        data = file.read()
+    width, height, depth, kind = struct.unpack(">IIBB", data[16:26])
+    assert (depth, kind) == (8, 2)
+    place, packed = 8, b""
+    while place < len(data):
+        length, name = struct.unpack_from(">I4s", data, place)
+        packed += data[place + 8:place + 8 + length] if name == b"IDAT" else b""
+        place += 12 + length
+    raw, before, rows = zlib.decompress(packed), [0] * (3 * width), []
+    for y in range(height):
+        line = raw[y * (3 * width + 1):(y + 1) * (3 * width + 1)]
+        row = []
+        for i, x in enumerate(line[1:]):
+            a, b, c = (row[i - 3], before[i], before[i - 3]) if i >= 3 else (0, before[i], 0)
+            nearest = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            row.append((x + (0, a, b, (a + b) // 2, nearest)[line[0]]) % 256)
+        before = row
+        rows.append([tuple(row[3 * k:3 * k + 3]) for k in range(width)])
+    return rows
+
+
+def unit(v):
+    return [c / sum(x * x for x in v) ** 0.5 for c in v]
+
+
+def cross(a, b):
+    return [a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3] for k in range(3)]
+
+
+class Pov(Case):
+    """POV-Ray draws every object where the run has it, seen from the camera of the exported scene."""
+
+    WIDTH, HEIGHT = 320, 180
+
+    def project(self, text, points):
+        """The middle of points, in pixels."""
+        place, target = ([float(x) for x in re.search(name + r" <([^>]*)>", text).group(1).split(",")]
+                         for name in ("location", "look_at"))
+        forward = unit([b - a for a, b in zip(place, target)])
+        right = unit(cross(forward, [0, 1, 0]))
+        up = cross(right, forward)
+        half = math.tan(math.radians(float(re.search(r"angle ([\d.]+)", text).group(1))) / 2)
+        middle = [sum(p[k] for p in points) / len(points) - place[k] for k in range(3)]
+        depth, x, y = (sum(a * b for a, b in zip(middle, axis)) for axis in (forward, right, up))
+        return (self.WIDTH / 2 * (1 + x / (half * depth)), self.HEIGHT / 2 - self.WIDTH / 2 * y / (half * depth))
+
+    def compare(self, path):
+        """Largest distance in pixels between what is drawn and what is in the run; pixels of the smallest object."""
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        picture = read_png(self.path("p.png"))
+        off, least = 0.0, 1 << 30
+        for name, color in (("red_mesh", (255, 0, 0)), ("green_mesh", (0, 255, 0)), ("blue_mesh", (0, 0, 255)),
+                            ("drop", (255, 255, 0))):
+            truth = numbers(self.path("out/export/csv/%s_000002.csv" % name))
+            at = self.project(text, list(zip(truth["x"], truth["y"], truth["z"])))
+            drawn = [(x + 0.5, y + 0.5) for y, row in enumerate(picture) for x, pixel in enumerate(row)
+                     if pixel == color]
+            least = min(least, len(drawn))
+            for k in range(2):
+                off = max(off, abs(sum(p[k] for p in drawn) / max(len(drawn), 1) - at[k]))
+        return off, least
+
+    def test_picture(self):
+        if shutil.which("povray") is None:
+            self.skipTest("povray is not installed: its scenes were not rendered")
+        write(THREE, self.folder, "scene.lua")
+        self.call("run", "scene.lua", "-o", "out")
+        self.call("export", "out", "--to", "csv,pov")
+        path = self.path("out/export/pov/scene_000002.pov")
+        write(GLOWING % path, self.folder, "glowing.pov")
+        done = subprocess.run(["povray", "+I" + self.path("glowing.pov"), "+O" + self.path("p.png"), "-D", "-A", "+FN8",
+                               "+W%d" % self.WIDTH, "+H%d" % self.HEIGHT], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(path, encoding="utf-8") as file:
+            meshes = read_pov(file.read())
+        away = max(abs(c - truth[k][i]) for name in ("red_mesh", "green_mesh", "blue_mesh")
+                   for truth in [numbers(self.path("out/export/csv/%s_000002.csv" % name))]
+                   for i, p in enumerate(meshes[name]["vertices"]) for c, k in zip(p, "xyz"))
+        off, least = self.compare(path)
+        verdict = claims.write_from_test(
+            "bayraktar-B39", "POV-Ray renders the exported scene, every object where the run has it",
+            "three bodies and a liquid, %d x %d pixels" % (self.WIDTH, self.HEIGHT),
+            [claims.check("middle of an object in the picture from that in the run, pixels", off, "<=", 1.0),
+             claims.check("vertices of meshes from those of the run, m", away, "<=", 1e-6),
+             claims.check("pixels of the smallest object", least, ">=", 100)])
+        self.assertEqual(verdict, "confirmed", (off, away, least))
+
+
 class Volumes(Case):
     """Volumes as OpenVDB, VTKHDF and USD against VTK images of the same frames."""
 
@@ -926,6 +1112,21 @@ class Volumes(Case):
         write(text, self.folder, "scene.lua")
         self.call("run", "scene.lua", "-o", "out")
         self.call("export", "out", "--to", "vtu", "--plain")
+
+    def check_openvdb(self, path):
+        """OpenVDB finds in every grid what our own reader does."""
+        told = ask("pyopenvdb", ASK_VDB, self.folder, [path])
+        if told is None:
+            self.skipTest("pyopenvdb is not installed: OpenVDB itself did not read the values")
+        grids = Vdb(path).grids
+        self.assertEqual(set(told[path]), set(grids))
+        for name, facts in told[path].items():
+            grid = grids[name]
+            self.assertEqual((tuple(facts["voxel"]), tuple(facts["origin"])), (grid["voxel"], grid["origin"]))
+            self.assertEqual((facts["n"], len(facts["values"])), (len(grid["active"]),) * 2)
+            for at, value in facts["values"]:
+                value = tuple(value) if isinstance(value, list) else (value,)
+                self.assertEqual(value, tuple(voxel(grid, tuple(at))), (name, at))
 
     def check_grid(self, grid, truth, band=None):
         """Every voxel of a grid against the cells of an image."""
@@ -974,6 +1175,9 @@ class Volumes(Case):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 active = [int(n.replace(",", "")) for n in re.findall(r"Number of active voxels: +([\d,]+)", done.stdout)]
                 self.assertEqual(sorted(active), sorted(len(g["active"]) for g in grids.values()))
+        for words in ([], ["--half"]):
+            self.call("export", "out", "--to", "vdb", "-o", "vdb", "--frames", 2, *words)
+            self.check_openvdb(self.path("vdb/gas_volume_000002.vdb"))
         if shutil.which("vdb_print") is None:
             self.skipTest("vdb_print is not installed: OpenVDB itself did not read the files")
 
@@ -988,6 +1192,7 @@ class Volumes(Case):
         self.assertLess(min(truth[3]["distance"]), -band)  # there is something to cut on both sides
         self.assertGreater(max(truth[3]["distance"]), band)
         self.check_grid(grid, truth, band)
+        self.check_openvdb(self.path("vdb/pool_volume_000001.vdb"))
 
     def test_half_without_vdb(self):
         write(SMOKE, self.folder, "scene.lua")
@@ -1027,6 +1232,11 @@ class Volumes(Case):
         for frame in range(2):
             name = held(density["filePath"], frame).strip("@")
             self.assertTrue(os.path.exists(self.path("out/export/usda", name)), name)
+        told = ask_node("read_usd.mjs", [self.path("out/export/usda/scene.usda")])
+        if told is None:
+            self.skipTest("the readers of tests/interop are not installed: USD was not read")
+        self.assertEqual((told["accepted"], told["head"]["upAxis"]), ("", "Z"))
+        self.assertIn("plume_volume", told["nodes"])
 
 
 if __name__ == "__main__":

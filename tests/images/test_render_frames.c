@@ -183,7 +183,7 @@ static void a_missing_ffmpeg_is_said(void **state) {
 static void a_failing_program_is_an_error(void **state) {
   (void)state;
   if (!kp_video_available("/bin/false")) {
-    skip();
+    kp_test_skip("there is no /bin/false");
   }
   kp_video_def def = kp_default_video_def();
   kp_video *video;
@@ -205,7 +205,7 @@ static void a_failing_program_is_an_error(void **state) {
 
 static void ffmpeg_makes_a_video(void **state) {
   if (!kp_video_available(NULL)) {
-    skip();
+    kp_test_skip("ffmpeg is not installed: no video was made");
   }
   const char *path = kp_test_path(*state, "-odd name: 1.mp4");
   kp_video_def def = kp_default_video_def();

@@ -80,8 +80,7 @@ static void check_file(const char *folder, const kp_array_source *source) {
 
 static void test_chunks(void **state) {
   if (!has_h5dump()) {
-    print_message("h5dump is not installed: HDF5 files were not read\n");
-    skip();
+    kp_test_skip("h5dump is not installed: HDF5 files were not read");
   }
   // one chunk, a node of chunks, two levels, three levels; full and not full at the end
   static const uint64_t sizes[] = { 1, 31, 32, 33, 64 * 32, 64 * 32 + 1, 64 * 64 * 32 + 77 };
@@ -96,8 +95,7 @@ static void test_chunks(void **state) {
 
 static void test_types(void **state) {
   if (!has_h5dump()) {
-    print_message("h5dump is not installed: HDF5 files were not read\n");
-    skip();
+    kp_test_skip("h5dump is not installed: HDF5 files were not read");
   }
   for (int type = 0; type < KP_ITEM_TYPE_COUNT; ++type) {
     const kp_array_source flat = make_source((kp_item_type)type, 3, 1001);
@@ -111,8 +109,7 @@ static void test_types(void **state) {
 
 static void test_heads(void **state) {
   if (!has_h5dump()) {
-    print_message("h5dump is not installed: HDF5 files were not read\n");
-    skip();
+    kp_test_skip("h5dump is not installed: HDF5 files were not read");
   }
   const char *path = kp_test_path(*state, "numbers.h5"), *said = kp_test_path(*state, "said");
   const kp_array_source none = make_source(KP_ITEM_F32, 3, 0);
