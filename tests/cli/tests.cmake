@@ -34,4 +34,12 @@ if(Python3_Interpreter_FOUND)
   kp_test_command(test_papers
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_papers.py
     LABELS full TIMEOUT 900)
+  kp_test_command(test_papers_run
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_papers_run.py
+    LABELS full TIMEOUT 900)
+  # at the stated sizes: hours, and 6 GB
+  kp_test_command(test_papers_run_stated
+    COMMAND ${CMAKE_COMMAND} -E env KELPIE_PAPERS=stated
+      ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_papers_run.py
+    LABELS long TIMEOUT 14400)
 endif()

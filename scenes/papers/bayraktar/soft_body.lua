@@ -7,7 +7,7 @@ domain { min = {-1, 0, -1}, max = {1, 1.6, 1} }
 simulation { dt_max = 1/60 }
 solids { inner = 2, dt = 1/120 }
 soft "bunny" {
-  shape = mesh { file = "meshes/hare.obj" }, spacing = 0.0052,
+  shape = mesh { file = "meshes/hare.obj" }, spacing = 0.00507,
   model = "edges", stiffness = 20, center = 2, damping = 0.2, density = 300,
   scheme = "backward_euler", position = {0, 0.5, 0}, self = false, color = {0.55, 0.50, 0.45},
 }
