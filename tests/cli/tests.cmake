@@ -36,7 +36,7 @@ if(Python3_Interpreter_FOUND)
     LABELS full TIMEOUT 900)
   kp_test_command(test_papers_run
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_papers_run.py
-    LABELS full TIMEOUT 900)
+    LABELS full TIMEOUT 900 COST 60)
   # at the stated sizes: hours, and 6 GB
   kp_test_command(test_papers_run_stated
     COMMAND ${CMAKE_COMMAND} -E env KELPIE_PAPERS=stated
