@@ -82,8 +82,8 @@ class Help(Case):
         self.refuse(2, "an argument is missing; usage: kelpie run", "run")
         self.refuse(2, "'b.lua' is one argument too many", "check", "a.lua", "b.lua")
         self.refuse(2, "--threads must be a whole number", "run", "a.lua", "--threads", "many")
-        self.refuse(2, "--progress has no 'plane'; did you mean 'plain'\\?", "run", "a.lua",
-                    "--progress", "plane")
+        self.refuse(2, "--progress has no 'plan'; did you mean 'plain'\\?", "run", "a.lua",
+                    "--progress", "plan")
         self.refuse(2, "ends before it begins", "run", "a.lua", "--frames", "9:3")
 
 
