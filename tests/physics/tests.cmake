@@ -79,6 +79,7 @@ kp_test(test_fabric_skirt_long SOURCES test_fabric_skirt.c skirt_long.c ${cloth_
 kp_test(test_shells SOURCES test_shells.c shells_short.c ${cloth_support} LABELS full TIMEOUT 600)
 kp_test(test_shells_long SOURCES test_shells.c shells_long.c ${cloth_support} LABELS long TIMEOUT 3600)
 kp_test(test_fabric_bounce_long SOURCES test_fabric_bounce.c bounce_long.c ${cloth_support} LABELS long TIMEOUT 3600)
+target_compile_definitions(test_fabric_bounce_long PRIVATE KP_SCENES="${PROJECT_SOURCE_DIR}/scenes")
 kp_test(test_fabric_knit SOURCES test_fabric_knit.c knit_short.c ${cloth_support} LABELS full TIMEOUT 600)
 kp_test(test_fabric_knit_long SOURCES test_fabric_knit.c knit_long.c ${cloth_support} LABELS long TIMEOUT 3600)
 kp_test(test_fabric_pece SOURCES test_fabric_pece.c ${cloth_support} LABELS fast)
