@@ -148,8 +148,27 @@ static void record(const golden_case *of, const kp_batch *state, kp_batch *refer
 
 // ---- all cases
 
+static int64_t bytes_in_use(void) {
+  int64_t sum = 0;
+  for (int tag = 0; tag < KP_MEMORY_TAG_COUNT; ++tag) {
+    sum += kp_memory_tag_bytes((kp_memory_tag)tag);
+  }
+  return sum;
+}
+
+// All that a world took, it gives back.
+static bool check_memory(const golden_case *of, int64_t before) {
+  int64_t left = bytes_in_use() - before;
+  if (left != 0) {
+    print_message("%s, %s: %" PRId64 " bytes are left when the world is gone\n", of->name,
+                  golden_precision(), left);
+  }
+  return left == 0;
+}
+
 static bool check_case(const golden_case *of, const settings *chosen, kp_container *reference,
                        kp_batch *recorded) {
+  int64_t bytes = bytes_in_use();
   kp_batch state = { 0 };
   bool is_right = run(of, &ways[0], &state);
   if (is_right && chosen->record != NULL) {
@@ -163,7 +182,7 @@ static bool check_case(const golden_case *of, const settings *chosen, kp_contain
     is_right = check_ways(of, &state, chosen->once ? N_WAYS - 1 : 1) && is_right;
   }
   kp_batch_free(&state);
-  return is_right;
+  return (chosen->record != NULL || check_memory(of, bytes)) && is_right;
 }
 
 static int check_cases(const settings *chosen) {
