@@ -37,9 +37,9 @@ void golden_cases_free(golden_cases *cases);
 // A hash of what sin, exp and others give: of two machines where it differs, states differ too.
 uint64_t golden_mathematics(void);
 
-// Runs a case and keeps its whole state: every field that a checkpoint has, what probes see, and
-// the surfaces of the liquids that the scene names.
-KP_NODISCARD kp_result golden_run(const golden_case *of, kp_batch *state);
+// Runs a case on a backend and keeps its whole state: every field that a checkpoint has, what
+// probes see, and the surfaces of the liquids that the scene names.
+KP_NODISCARD kp_result golden_run(const golden_case *of, const char *backend, kp_batch *state);
 
 // The scene of a case with every value written out.
 KP_NODISCARD kp_result golden_used(const golden_case *of, kp_text *text);

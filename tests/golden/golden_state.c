@@ -65,7 +65,7 @@ static kp_result load_scene(const golden_case *of, kp_extras *extras, kp_scene *
   return kp_scene_load(path, &options, scene);
 }
 
-kp_result golden_run(const golden_case *of, kp_batch *state) {
+kp_result golden_run(const golden_case *of, const char *backend, kp_batch *state) {
   kp_extras extras;
   kp_scene *scene = NULL;
   kp_world *world = NULL;
@@ -74,7 +74,7 @@ kp_result golden_run(const golden_case *of, kp_batch *state) {
     result = kp_spec_check(kp_scene_spec(scene));
   }
   if (result == KP_OK) {
-    result = kp_world_create("cpu", &world);
+    result = kp_world_create(backend, &world);
   }
   if (result == KP_OK) {
     result = run_scene(of, scene, &extras, world, state);

@@ -30,12 +30,16 @@ typedef struct settings {
 } settings;
 
 typedef struct way {
+  const char *backend;
   int threads;
   kp_isa isa;
 } way;
 
-// each number of threads and each instruction set once; the record is of the first
-static const way ways[] = { { 1, KP_ISA_BASE }, { 2, KP_ISA_V3 }, { 3, KP_ISA_V4 } };
+// each number of threads, instruction set and backend once; the record is of the first
+static const way ways[] = { { "cpu", 1, KP_ISA_BASE },
+                            { "cpu", 2, KP_ISA_V3 },
+                            { "cpu", 3, KP_ISA_V4 },
+                            { "mirror", 1, KP_ISA_BASE } };
 #define N_WAYS (int)(sizeof ways / sizeof *ways)
 
 static bool is_chosen(const settings *chosen, const char *name) {
@@ -51,7 +55,7 @@ static bool run(const golden_case *of, const way *how, kp_batch *state) {
   kp_isa best = kp_isa_current();
   kp_isa_force(how->isa);
   kp_parallel_set_threads(how->threads);
-  kp_result result = golden_run(of, state);
+  kp_result result = golden_run(of, how->backend, state);
   kp_parallel_set_threads(0);
   kp_isa_force(best);
   if (result != KP_OK) {
@@ -93,14 +97,15 @@ static bool check_record(const golden_case *of, const kp_batch *state, kp_contai
   return false;
 }
 
-static bool check_ways(const golden_case *of, const kp_batch *first) {
+static bool check_ways(const golden_case *of, const kp_batch *first, int begin) {
   bool is_same = true;
-  for (int w = 1; w < N_WAYS; ++w) {
+  for (int w = begin; w < N_WAYS; ++w) {
     kp_batch other = { 0 };
     char title[256];
-    (void)snprintf(title, sizeof title, "%s, %s: with %d threads and %s other than with %d and %s",
-                   of->name, golden_precision(), ways[w].threads, kp_isa_name(ways[w].isa),
-                   ways[0].threads, kp_isa_name(ways[0].isa));
+    (void)snprintf(title, sizeof title, "%s, %s: %s, %d threads and %s other than %s, %d and %s",
+                   of->name, golden_precision(), ways[w].backend, ways[w].threads,
+                   kp_isa_name(ways[w].isa), ways[0].backend, ways[0].threads,
+                   kp_isa_name(ways[0].isa));
     is_same = run(of, &ways[w], &other) && is_same;
     is_same = golden_compare(title, &other, first) == 0 && is_same;
     kp_batch_free(&other);
@@ -143,8 +148,27 @@ static void record(const golden_case *of, const kp_batch *state, kp_batch *refer
 
 // ---- all cases
 
+static int64_t bytes_in_use(void) {
+  int64_t sum = 0;
+  for (int tag = 0; tag < KP_MEMORY_TAG_COUNT; ++tag) {
+    sum += kp_memory_tag_bytes((kp_memory_tag)tag);
+  }
+  return sum;
+}
+
+// All that a world took, it gives back.
+static bool check_memory(const golden_case *of, int64_t before) {
+  int64_t left = bytes_in_use() - before;
+  if (left != 0) {
+    print_message("%s, %s: %" PRId64 " bytes are left when the world is gone\n", of->name,
+                  golden_precision(), left);
+  }
+  return left == 0;
+}
+
 static bool check_case(const golden_case *of, const settings *chosen, kp_container *reference,
                        kp_batch *recorded) {
+  int64_t bytes = bytes_in_use();
   kp_batch state = { 0 };
   bool is_right = run(of, &ways[0], &state);
   if (is_right && chosen->record != NULL) {
@@ -155,10 +179,10 @@ static bool check_case(const golden_case *of, const settings *chosen, kp_contain
     is_right = compare_with_folder(of, &state, chosen->against);
   } else if (is_right) {
     is_right = check_record(of, &state, reference);
-    is_right = (chosen->once || check_ways(of, &state)) && is_right;
+    is_right = check_ways(of, &state, chosen->once ? N_WAYS - 1 : 1) && is_right;
   }
   kp_batch_free(&state);
-  return is_right;
+  return (chosen->record != NULL || check_memory(of, bytes)) && is_right;
 }
 
 static int check_cases(const settings *chosen) {
