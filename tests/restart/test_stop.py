@@ -10,21 +10,10 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from program import PROGRAM, Case, environment, main, write  # noqa: E402
+from program import PROGRAM, Case, environment, main  # noqa: E402
 
 FRAMES = 40
 STOPPED, FAILED = 75, 5
-# near the end of the long first frame the step falls below dt_min: each try takes twice as long as the last
-HOPELESS = """
-domain { min = {0, 0, 0}, max = {0.5, 0.5, 0.5} }
-simulation { dt_min = 1e-4, policy = "retry", retries = 30 }
-liquid "water" { spacing = 0.03, shape = box { max = {0.2, 0.2, 0.2} } }
-force "kick" { on = "water", shape = box { max = {0.5, 0.5, 0.5} },
-  acceleration = function(t) return {t > 1.8 and 1e6 or 0, 0, 0} end }
-output { frames = 3, fps = 0.5 }
-"""
-
-
 class Stop(Case):
     def run_whole(self):
         self.scene = self.small_scene(FRAMES)
@@ -70,16 +59,6 @@ class Stop(Case):
         self.assertIn("File too large", errors)
         if os.path.exists(self.path("out/run.json")):
             self.ends_like_the_whole()
-
-    def test_retry_without_end(self):
-        write(HOPELESS, self.folder, "hopeless.lua")
-        process = self.launch("run", "hopeless.lua", "-o", "never", "--progress", "none")
-        # it has begun to try again when it warns
-        self.assertIn("trying again", process.stderr.readline())
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, STOPPED, errors)
-        self.assertIn("while trying again", errors)
 
 
 if __name__ == "__main__":

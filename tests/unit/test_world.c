@@ -1,6 +1,8 @@
 // Groups, the interval of a world, and the schedule, with methods made for the test.
 #include "support/test.h"
 
+#include <math.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -176,8 +178,46 @@ static void test_load_scene(void **state) {
   kp_world_destroy(&world);
 }
 
+// Late in the interval nothing is finite any more, and somebody asks to stop at the n-th such time.
+typedef struct late_trouble {
+  int64_t times, stop_at;
+  volatile sig_atomic_t stop;
+} late_trouble;
+
+static void turn_bad(const kp_force_view *view, void *user) {
+  late_trouble *trouble = user;
+  if (view->time > 5e-3 && view->n > 0) {
+    view->ax[0] = (kp_real)NAN;
+    trouble->times += 1;
+    trouble->stop = trouble->times == trouble->stop_at ? 1 : trouble->stop;
+  }
+}
+
+static void test_retries_end_when_asked(void **state) {
+  (void)state;
+  for (int64_t stop_at = 0; stop_at <= 2; ++stop_at) {
+    kp_world *world = small_world();
+    late_trouble trouble = { .stop_at = stop_at };
+    world->spec.simulation.policy = KP_POLICY_RETRY;
+    world->spec.simulation.retries = 4;
+    world->stop = &trouble.stop;
+    kp_world_set_force(world, turn_bad, &trouble);
+    kp_result result = kp_world_advance(world, 1e-2, NULL);
+    if (stop_at == 0) {
+      assert_int_equal(result, KP_ERROR_PHYSICS);
+      assert_int_equal(trouble.times, 5);
+    } else {
+      assert_int_equal(result, KP_STOPPED);
+      assert_holds(kp_last_error(), "while trying again");
+      assert_int_equal(trouble.times, stop_at);
+    }
+    kp_world_destroy(&world);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_retries_end_when_asked),
     cmocka_unit_test(test_groups_take_their_own_steps),
     cmocka_unit_test(test_strong_coupling_shares_the_step),
     cmocka_unit_test(test_no_sliver_step),
