@@ -128,8 +128,3 @@ kp_claim_status kp_claim_at_most(const kp_claim *claim) {
 kp_claim_status kp_claim_at_least(const kp_claim *claim) {
   return one_check(claim, KP_AT_LEAST);
 }
-
-void kp_claim_write(const kp_claim *claim, kp_claim_status status) {
-  (void)status;
-  kp_claim_checks(claim, 0, NULL);
-}

@@ -47,6 +47,3 @@ kp_claim_status kp_claim_checks(const kp_claim *claim, size_t n, const kp_claim_
 // Claims with one check: claim->figure against claim->threshold.
 kp_claim_status kp_claim_at_most(const kp_claim *claim);
 kp_claim_status kp_claim_at_least(const kp_claim *claim);
-
-// Of tests not yet moved to checks: a verdict by hand, which tools/coverage refuses.
-void kp_claim_write(const kp_claim *claim, kp_claim_status status);
