@@ -169,8 +169,7 @@ static void test_ghia_100(void **state) {
 static void test_ghia_400(void **state) {
   (void)state;
   if (cavity_size_chosen.n[1] == 0) {
-    print_message("  Re 400: in the long run\n");
-    skip();
+    kp_test_skip("Re 400: in the long run");
   }
   run_ghia(1);
 }

@@ -360,8 +360,7 @@ static void test_3d(void **state) {
   (void)state;
   const colliding_size *size = &colliding_size_chosen;
   if (size->n_seeds_3d == 0) {
-    print_message("streams in three dimensions: in the long run\n");
-    skip();
+    kp_test_skip("streams in three dimensions: in the long run");
   }
   comparison c = { 0 };
   n_seen = n_outside = 0.0;
@@ -514,8 +513,7 @@ static void test_cavity_3d(void **state) {
   (void)state;
   const colliding_size *size = &colliding_size_chosen;
   if (size->n_seeds_3d == 0) {
-    print_message("the cavity in three dimensions: in the long run\n");
-    skip();
+    kp_test_skip("the cavity in three dimensions: in the long run");
   }
   tally ratio = { 0 };
   n_seen = n_outside = 0.0;

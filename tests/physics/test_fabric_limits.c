@@ -21,8 +21,7 @@ static kp_vec3 vec(double x, double y, double z) {
 
 static void leave_to_long_run(const char *what) {
   if (!limits_are_studied) {
-    print_message("%s: in the long run\n", what);
-    skip();
+    kp_test_skip(what);
   }
 }
 

@@ -138,8 +138,7 @@ static void test_walk(void **state) {
 static void test_maps(void **state) {
   (void)state;
   if (!skirt.is_long) {
-    print_message("maps against one list: in the long run\n");
-    skip();
+    kp_test_skip("maps against one list: in the long run");
   }
   walk bare = go("skirt_free", NULL), provot = go("skirt_provot", NULL);
   walk one = go("skirt_provot", "passes.passes=1");
@@ -175,8 +174,7 @@ static void test_maps(void **state) {
 static void test_dance(void **state) {
   (void)state;
   if (!skirt.is_long) {
-    print_message("the dance: in the long run\n");
-    skip();
+    kp_test_skip("the dance: in the long run");
   }
   char path[1024];
   snprintf(path, sizeof path, "%s/papers/ozgen/dance.lua", KP_SCENES);

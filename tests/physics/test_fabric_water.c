@@ -542,7 +542,7 @@ static void test_euler_stability(void **state) {
 static void test_critical_steps(void **state) {
   (void)state;
   if (is_short("critical steps by bisection")) {
-    skip();
+    kp_test_skip("critical steps by bisection: in the long run");
   }
   double of_mode = ratio_of_mode(), ratio = critical_of_runs(false) / critical_of_runs(true);
   print_message("of runs: ratio %.2f\n", ratio);
@@ -630,7 +630,7 @@ static bump tune(const struct regular_model *model, const water_case *memory, do
 static void test_baselines(void **state) {
   (void)state;
   if (is_short("three regular models")) {
-    skip();
+    kp_test_skip("three regular models: in the long run");
   }
   water_case w = long_memory();
   w.steps = 1000;
@@ -706,7 +706,7 @@ static double frame_time(int64_t columns, int64_t rows, cost_kind kind) {
 static void test_cost(void **state) {
   (void)state;
   if (is_short("times of frames")) {
-    skip();
+    kp_test_skip("times of frames: in the long run");
   }
   double dry = frame_time(30, 20, DRY), without = frame_time(30, 20, WITHOUT_MEMORY);
   double with = frame_time(30, 20, WITH_MEMORY), fine = frame_time(60, 40, WITH_MEMORY);
@@ -877,7 +877,7 @@ static meeting meet(const water_case *w, record *r) {
 static void test_sphere(void **state) {
   (void)state;
   if (is_short("a sphere that comes and goes")) {
-    skip();
+    kp_test_skip("a sphere that comes and goes: in the long run");
   }
   water_case w = long_memory();
   w.window = KP_WINDOW_SECONDS;
@@ -950,7 +950,7 @@ static double mean_energy(const char *scene, int64_t n_nodes) {
 static void test_two_resolutions(void **state) {
   (void)state;
   if (is_short("two resolutions")) {
-    skip();
+    kp_test_skip("two resolutions: in the long run");
   }
   double coarse = mean_energy("cyclic_31x21", 651), fine = mean_energy("cyclic_61x41", 2501);
   print_message("mean kinetic energy between 2 and 4 s: %.4g J of 31 x 21, %.4g J of 61 x 41\n",

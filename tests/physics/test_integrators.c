@@ -1110,7 +1110,7 @@ static double fixed_orbit(double e, int64_t n) {
 static void test_adaptive_steps(void **state) {
   (void)state;
   if (!IS_DOUBLE) {
-    skip();
+    kp_test_skip("in double alone");
   }
   double e = 0.9;
   const int schemes[2] = { KP_INTEGRATOR_RKF45, KP_INTEGRATOR_RK4_DOUBLING };

@@ -327,7 +327,7 @@ static void test_sparse_equals_dense(void **state) {
 static void test_same_lists_everywhere(void **state) {
   (void)state;
   if (backend_kind() == KP_BACKEND_CUDA) {
-    skip();
+    kp_test_skip("on cores alone");
   }
   enum { n = 30000 };
   kp_vec3 *points = kp_alloc(n * sizeof *points, KP_MEMORY_TEST);

@@ -379,7 +379,7 @@ static void backends_have_names(void **state) {
 static void missing_cuda_is_said_plainly(void **state) {
   (void)state;
 #ifdef KP_WITH_CUDA
-  skip();
+  kp_test_skip("CUDA is there");
 #else
   kp_backend *backend;
   assert_fails(KP_ERROR_BACKEND, "build with the cuda preset",
