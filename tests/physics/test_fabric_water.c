@@ -25,14 +25,6 @@ static const char *sized(const char *what) {
 }
 
 // What takes long is left to the long variant of this test, which records the claims.
-static bool is_short(const char *what) {
-  if (water.is_long) {
-    return false;
-  }
-  print_message("%s: in the long run\n", what);
-  return true;
-}
-
 #define PI 3.14159265358979323846
 #define SPACING 0.04
 #define CELL_AREA (SPACING * SPACING)
@@ -541,7 +533,7 @@ static void test_euler_stability(void **state) {
 // same strength at that step.
 static void test_critical_steps(void **state) {
   (void)state;
-  if (is_short("critical steps by bisection")) {
+  if (!water.is_long) {
     kp_test_skip("critical steps by bisection: in the long run");
   }
   double of_mode = ratio_of_mode(), ratio = critical_of_runs(false) / critical_of_runs(true);
@@ -629,7 +621,7 @@ static bump tune(const struct regular_model *model, const water_case *memory, do
 
 static void test_baselines(void **state) {
   (void)state;
-  if (is_short("three regular models")) {
+  if (!water.is_long) {
     kp_test_skip("three regular models: in the long run");
   }
   water_case w = long_memory();
@@ -705,7 +697,7 @@ static double frame_time(int64_t columns, int64_t rows, cost_kind kind) {
 // Claim 6. Nothing is asserted of times; the figures go into the claim.
 static void test_cost(void **state) {
   (void)state;
-  if (is_short("times of frames")) {
+  if (!water.is_long) {
     kp_test_skip("times of frames: in the long run");
   }
   double dry = frame_time(30, 20, DRY), without = frame_time(30, 20, WITHOUT_MEMORY);
@@ -876,7 +868,7 @@ static meeting meet(const water_case *w, record *r) {
 
 static void test_sphere(void **state) {
   (void)state;
-  if (is_short("a sphere that comes and goes")) {
+  if (!water.is_long) {
     kp_test_skip("a sphere that comes and goes: in the long run");
   }
   water_case w = long_memory();
@@ -949,7 +941,7 @@ static double mean_energy(const char *scene, int64_t n_nodes) {
 
 static void test_two_resolutions(void **state) {
   (void)state;
-  if (is_short("two resolutions")) {
+  if (!water.is_long) {
     kp_test_skip("two resolutions: in the long run");
   }
   double coarse = mean_energy("cyclic_31x21", 651), fine = mean_energy("cyclic_61x41", 2501);
