@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every kernel of the library forwards and backwards, to the last bit (`kelpie bench kernels` on the mirror
-backend), and how many of them the record of a card knows (bench/results/nvidia-h200/kernels*.txt)."""
+backend), and how many of them the record of a GPU knows (bench/results/nvidia-h200/kernels*.txt)."""
 
 import os
 import re
@@ -34,12 +34,12 @@ def main():
     off = sum(word != "ok" for record in records for word in record.values())
     unknown = sorted(set(rows) - set.intersection(*(set(record) for record in records)))
     claims.write_from_test(
-        "bayraktar-B53", "kernels give on a card what they give on the CPU, in float and in double",
+        "bayraktar-B53", "kernels give on a GPU what they give on the CPU, in float and in double",
         "record of an H200 in bench/results/nvidia-h200, against the kernels of today",
-        [claims.check("kernels that were off on the card", off, "<=", 0),
+        [claims.check("kernels that were off on the GPU", off, "<=", 0),
          claims.check("kernels that were compared there", min(map(len, records)), ">=", 600),
          claims.check("kernels of today that were not", len(unknown), "<=", 0)])
-    print("%d kernels, %d wrong; not in the record of the card: %s" % (
+    print("%d kernels, %d wrong; not in the record of the GPU: %s" % (
         len(rows), len(wrong), " ".join(unknown) or "none"))
     print("\n".join(wrong))
     return done.returncode

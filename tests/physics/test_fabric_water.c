@@ -229,7 +229,7 @@ static void test_driven_edge(void **state) {
                      .text = "an edge follows its script, to and fro and to the sides",
                      .size = "11 x 9 nodes, 2 s, 32 looks" };
   kp_claim_status status = kp_claim_all(
-      &claim, { "largest distance of a led node from its path [m]", worst, KP_AT_MOST, 1e-4 },
+      &claim, { "largest distance of a kinematic node from its path [m]", worst, KP_AT_MOST, 1e-4 },
       { "how far the edge has gone [m]", farthest, KP_AT_LEAST, 0.119 });
   assert_int_equal(status, KP_CLAIM_CONFIRMED);
 }

@@ -141,7 +141,7 @@ static void test_discs(void **state) {
     kp_world_destroy(&world);
   }
   kp_claim claim = { .id = "lyes-L6-disc",
-                     .text = "random points fill a disc evenly, or crowd in its middle",
+                     .text = "random points fill a disc evenly, or cluster in its middle",
                      .size = "100,000 births each" };
   kp_claim_status verdict = kp_claim_all(
       &claim,

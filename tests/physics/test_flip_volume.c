@@ -249,7 +249,7 @@ static void scene_c_keeps_its_volume(void **state) {
   assert_between(found.most, 0.98, 1.03);
   assert_between(found.mass, -0.02, 0.02);
   kp_claim claim = { .id = "kelpie-band-crowd",
-                     .text = "no cell of a narrow band is crowded by steps of several cells",
+                     .text = "no cell of a narrow band is overfilled by steps of several cells",
                      .size = "scene C, 60 steps of 1/24 s" };
   kp_claim_all(
       &claim,
