@@ -11,26 +11,17 @@
 #include "io/frame_data.h"
 
 #include "support/faults.h"
+#include "support/frames.h"
 
 #define N_POINTS 12
 #define N_FRAMES 2
 
-static void **add_field(kp_frame_fields *fields, const char *name, kp_item_type type,
-                        int n_components, uint64_t count) {
-  kp_frame_field_def def = {
-    .name = name, .unit = "", .type = type, .n_components = n_components, .count = count
-  };
-  kp_frame_field *field;
-  assert_ok(kp_frame_add_field(fields, &def, &field));
-  return field->data;
-}
-
 static void fill_set(kp_frame *frame, double shift) {
   kp_frame_set *set;
   assert_ok(kp_frame_add_set(frame, "water", N_POINTS, &set));
-  void **position = add_field(&set->fields, "position", KP_ITEM_F64, 3, N_POINTS);
-  void **velocity = add_field(&set->fields, "velocity", KP_ITEM_F32, 3, N_POINTS);
-  uint64_t *id = add_field(&set->fields, "id", KP_ITEM_U64, 1, N_POINTS)[0];
+  void **position = kp_test_add_field(&set->fields, "position", KP_ITEM_F64, 3, N_POINTS);
+  void **velocity = kp_test_add_field(&set->fields, "velocity", KP_ITEM_F32, 3, N_POINTS);
+  uint64_t *id = kp_test_add_field(&set->fields, "id", KP_ITEM_U64, 1, N_POINTS)[0];
   for (uint64_t i = 0; i < N_POINTS; ++i) {
     id[i] = i;
     for (int c = 0; c < 3; ++c) {
@@ -50,7 +41,7 @@ static void fill_mesh(kp_frame *frame, double shift) {
   }
   const uint32_t triangles[] = { 0, 1, 2, 2, 1, 3 };
   memcpy(mesh->triangles, triangles, sizeof triangles);
-  float *wet = add_field(&mesh->fields, "wetness", KP_ITEM_F32, 1, 4)[0];
+  float *wet = kp_test_add_field(&mesh->fields, "wetness", KP_ITEM_F32, 1, 4)[0];
   wet[3] = 0.5f;
 }
 
@@ -69,7 +60,7 @@ static void fill_volume(kp_frame *frame, double shift) {
   kp_frame_volume *volume;
   assert_ok(kp_frame_add_volume(frame, "smoke", dims, &volume));
   volume->spacing = 0.125;
-  double *density = add_field(&volume->fields, "density", KP_ITEM_F64, 1, 24)[0];
+  double *density = kp_test_add_field(&volume->fields, "density", KP_ITEM_F64, 1, 24)[0];
   for (int i = 0; i < 24; ++i) {
     density[i] = shift + i;
   }

@@ -11,6 +11,7 @@
 #include "render/scene_from_frame.h"
 
 #include "support/faults.h"
+#include "support/frames.h"
 
 #define WIDTH 32
 #define HEIGHT 18
@@ -85,20 +86,10 @@ static void test_charts(void **state) {
 
 // ---- a frame with one object of every kind, rendered
 
-static void **add_field(kp_frame_fields *fields, const char *name, kp_item_type type,
-                        int n_components, uint64_t count) {
-  kp_frame_field_def def = {
-    .name = name, .unit = "", .type = type, .n_components = n_components, .count = count
-  };
-  kp_frame_field *field;
-  assert_ok(kp_frame_add_field(fields, &def, &field));
-  return field->data;
-}
-
 static void fill_set(kp_frame *frame) {
   kp_frame_set *set;
   assert_ok(kp_frame_add_set(frame, "water", 8, &set));
-  void **position = add_field(&set->fields, "position", KP_ITEM_F64, 3, 8);
+  void **position = kp_test_add_field(&set->fields, "position", KP_ITEM_F64, 3, 8);
   for (int i = 0; i < 8; ++i) {
     for (int c = 0; c < 3; ++c) {
       ((double *)position[c])[i] = 0.1 + 0.05 * (i >> c & 1);
@@ -107,13 +98,7 @@ static void fill_set(kp_frame *frame) {
 }
 
 static void fill_mesh_and_curves(kp_frame *frame) {
-  kp_frame_mesh *mesh;
-  assert_ok(kp_frame_add_mesh(frame, "roof", 4, 2, &mesh));
-  for (int i = 0; i < 4; ++i) {
-    mesh->vertices[i] = kp_vec3_make(0.3 + 0.2 * (i % 2), 0.1 + 0.1 * (i / 2), 0.2 * (i / 2));
-  }
-  const uint32_t triangles[6] = { 0, 1, 3, 0, 3, 2 };
-  memcpy(mesh->triangles, triangles, sizeof triangles);
+  kp_test_add_roof(frame);
   kp_frame_curves *curves;
   assert_ok(kp_frame_add_curves(frame, "hair", 4, 1, &curves));
   for (int i = 0; i < 4; ++i) {
@@ -134,7 +119,7 @@ static kp_frame *make_frame(void) {
   assert_ok(kp_frame_add_volume(frame, "smoke", dims, &volume));
   volume->origin = kp_vec3_make(0.05, 0.2, 0.05);
   volume->spacing = 0.03;
-  float *density = add_field(&volume->fields, "density", KP_ITEM_F32, 1, 64)[0];
+  float *density = kp_test_add_field(&volume->fields, "density", KP_ITEM_F32, 1, 64)[0];
   for (int i = 0; i < 64; ++i) {
     density[i] = 3.0f;
   }

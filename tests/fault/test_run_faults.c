@@ -98,11 +98,6 @@ static run_work make_work(void **state) {
   return w;
 }
 
-static void tell(const char *what, kp_faults_tried tried) {
-  print_message("%s: %lld allocations, %lld calls of the disk\n", what,
-                (long long)tried.n_allocations, (long long)tried.n_disk_calls);
-}
-
 static kp_faults faults_of(run_work *w) {
   w->def.scene = w->scene;
   w->def.folder = w->run;
@@ -115,6 +110,16 @@ static kp_faults faults_of(run_work *w) {
                       .most = 160 };
 }
 
+// Lets everything fail in turn, and asks that there was enough to fail.
+static kp_faults_tried try_all(const char *what, kp_faults *faults) {
+  kp_faults_tried tried = kp_faults_try(faults);
+  print_message("%s: %lld allocations, %lld calls of the disk\n", what,
+                (long long)tried.n_allocations, (long long)tried.n_disk_calls);
+  assert_true(tried.n_allocations > 500);
+  assert_true(tried.n_disk_calls > 100);
+  return tried;
+}
+
 static void test_start(void **state) {
   run_work w = make_work(state);
   kp_faults faults = faults_of(&w);
@@ -122,10 +127,7 @@ static void test_start(void **state) {
   faults.work = start;
   faults.again = go_on;
   faults.recovers = true;
-  kp_faults_tried tried = kp_faults_try(&faults);
-  tell("start", tried);
-  assert_true(tried.n_allocations > 500);
-  assert_true(tried.n_disk_calls > 100);
+  (void)try_all("start", &faults);
 }
 
 // A run of its first frames, which is to become a whole one.
@@ -143,10 +145,7 @@ static void test_resume(void **state) {
   faults.prepare = put_half;
   faults.work = resume;
   faults.recovers = true;
-  kp_faults_tried tried = kp_faults_try(&faults);
-  tell("resume", tried);
-  assert_true(tried.n_allocations > 500);
-  assert_true(tried.n_disk_calls > 100);
+  (void)try_all("resume", &faults);
 }
 
 // ---- one run in the place of another
@@ -193,9 +192,7 @@ static void test_replace(void **state) {
   faults.recovers = true;
   faults.goes = is_any;
   faults.check = check_other;
-  kp_faults_tried tried = kp_faults_try(&faults);
-  tell("replace", tried);
-  assert_true(tried.n_disk_calls > 150);
+  assert_true(try_all("replace", &faults).n_disk_calls > 150);
 }
 
 int main(void) {

@@ -13,6 +13,7 @@
 #include "render/video.h"
 
 #include "golden.h"
+#include "support/frames.h"
 
 #define SIDE 12
 
@@ -38,13 +39,7 @@ static void fill_set(kp_frame *frame) {
 }
 
 static void fill_mesh_and_curves(kp_frame *frame) {
-  kp_frame_mesh *mesh;
-  assert_ok(kp_frame_add_mesh(frame, "roof", 4, 2, &mesh));
-  for (int i = 0; i < 4; ++i) {
-    mesh->vertices[i] = kp_vec3_make(0.3 + 0.2 * (i % 2), 0.1 + 0.1 * (i / 2), 0.2 * (i / 2));
-  }
-  const uint32_t triangles[6] = { 0, 1, 3, 0, 3, 2 };
-  memcpy(mesh->triangles, triangles, sizeof triangles);
+  kp_test_add_roof(frame);
   kp_frame_curves *curves;
   assert_ok(kp_frame_add_curves(frame, "hair", 30, 3, &curves));
   for (int i = 0; i < 30; ++i) {

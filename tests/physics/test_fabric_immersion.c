@@ -14,6 +14,20 @@ static kp_vec3 vec(double x, double y, double z) {
 
 #define SPACING 0.04
 
+// Water that holds the cloth "sheet".
+static kp_immersion_def pool_of_sheet(void) {
+  kp_immersion_def pool = kp_default_immersion_def();
+  snprintf(pool.name, sizeof pool.name, "pool");
+  snprintf(pool.of, sizeof pool.of, "sheet");
+  return pool;
+}
+
+static kp_test_cloth weightless(const kp_cloth_def *sheet) {
+  kp_test_cloth c = kp_test_cloth_make(sheet, 1e-3);
+  c.gravity = 0.0;
+  return c;
+}
+
 // Eq. 3.1: a free cloth without drag falls with g (1 - rho_w/rho_c); with added mass slower.
 static void test_buoyancy(void **state) {
   (void)state;
@@ -21,9 +35,7 @@ static void test_buoyancy(void **state) {
   for (int added = 0; added < 2; ++added) {
     kp_cloth_def sheet = kp_test_towel(4, 4, SPACING);
     kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
-    kp_immersion_def pool = kp_default_immersion_def();
-    snprintf(pool.name, sizeof pool.name, "pool");
-    snprintf(pool.of, sizeof pool.of, "sheet");
+    kp_immersion_def pool = pool_of_sheet();
     pool.drag = pool.memory_drag = 0.0;
     pool.added_mass = added;
     c.water = &pool;
@@ -48,11 +60,8 @@ static void test_viscous_drag(void **state) {
   (void)state;
   kp_cloth_def sheet = kp_test_towel(4, 4, SPACING);
   sheet.velocity = vec(0.2, 0.1, 0.3);
-  kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
-  c.gravity = 0.0;
-  kp_immersion_def pool = kp_default_immersion_def();
-  snprintf(pool.name, sizeof pool.name, "pool");
-  snprintf(pool.of, sizeof pool.of, "sheet");
+  kp_test_cloth c = weightless(&sheet);
+  kp_immersion_def pool = pool_of_sheet();
   pool.drag = 1.0;
   pool.memory_drag = 0.0;
   c.water = &pool;
@@ -82,11 +91,8 @@ static void test_current(void **state) {
   (void)state;
   kp_cloth_def sheet = kp_test_towel(4, 4, SPACING);
   sheet.velocity = vec(0.2, 0, 0.1);
-  kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
-  c.gravity = 0.0;
-  kp_immersion_def pool = kp_default_immersion_def();
-  snprintf(pool.name, sizeof pool.name, "pool");
-  snprintf(pool.of, sizeof pool.of, "sheet");
+  kp_test_cloth c = weightless(&sheet);
+  kp_immersion_def pool = pool_of_sheet();
   pool.current = kp_curve_constant3(vec(0.2, 0, 0.1));
   c.water = &pool;
   kp_world *world = kp_test_cloth_world(&c);
@@ -138,11 +144,8 @@ static void test_history_drag_of_a_throw(void **state) {
   enum { N = 100 };
   kp_cloth_def sheet = kp_test_towel(3, 3, SPACING);
   sheet.velocity = vec(0.1, 0, 0.3);
-  kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
-  c.gravity = 0.0;
-  kp_immersion_def pool = kp_default_immersion_def();
-  snprintf(pool.name, sizeof pool.name, "pool");
-  snprintf(pool.of, sizeof pool.of, "sheet");
+  kp_test_cloth c = weightless(&sheet);
+  kp_immersion_def pool = pool_of_sheet();
   pool.drag = 0.0;
   pool.memory_drag = 4.0;
   pool.window = KP_WINDOW_STEPS;
@@ -176,11 +179,8 @@ static void test_history_drag(void **state) {
   for (int k = 0; k < 3; ++k) {
     kp_cloth_def sheet = kp_test_towel(3, 3, SPACING);
     sheet.velocity = vec(0, 0, 0.3);
-    kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
-    c.gravity = 0.0;
-    kp_immersion_def pool = kp_default_immersion_def();
-    snprintf(pool.name, sizeof pool.name, "pool");
-    snprintf(pool.of, sizeof pool.of, "sheet");
+    kp_test_cloth c = weightless(&sheet);
+    kp_immersion_def pool = pool_of_sheet();
     pool.drag = 0.0;
     pool.memory_drag = 1e-6;  // too weak to change anything
     pool.window = windows[k];
@@ -211,9 +211,7 @@ static void test_momentum(void **state) {
   kp_cloth_def sheet = kp_test_towel(10, 10, SPACING);
   kp_test_cloth c = kp_test_cloth_make(&sheet, 1e-3);
   c.gravity = 0.0;
-  kp_immersion_def pool = kp_default_immersion_def();
-  snprintf(pool.name, sizeof pool.name, "pool");
-  snprintf(pool.of, sizeof pool.of, "sheet");
+  kp_immersion_def pool = pool_of_sheet();
   pool.drag = pool.memory_drag = 0.0;
   c.water = &pool;
   kp_world *world = kp_test_cloth_world(&c);
