@@ -121,12 +121,12 @@ kp_result kp_marker_open_faces(kp_marker *marker) {
   return kp_mac_fill_velocity(mac, velocity);
 }
 
-static kp_result forget_air(kp_marker *marker) {
+static kp_result rest_air(kp_marker *marker) {
   kp_mac *mac = marker->flow.mac;
   for (int axis = 0; axis < mac->view.dimension; ++axis) {
-    marker_forget_args a = { .grid = mac->view, .axis = axis };
+    marker_rest_air_args a = { .grid = mac->view, .axis = axis };
     kp_call call;
-    kp_call_init(&call, &marker_forget_kernel, &a);
+    kp_call_init(&call, &marker_rest_air_kernel, &a);
     KP_BIND(&call, &a, flags, &marker->flow.flags->buffers[0], KP_ACCESS_READ);
     KP_BIND(&call, &a, velocity, &marker->flow.velocity->buffers[axis], KP_ACCESS_WRITE);
     KP_TRY(kp_mac_rows(mac, (kp_mac_kind)axis, &call));
@@ -193,7 +193,7 @@ static kp_result marker_solve(void *self, kp_env *env) {
   if (marker->def.surface == KP_MARKER_CASES) {
     KP_TRY(kp_marker_open_faces(marker));
   }
-  KP_TRY(forget_air(marker));
+  KP_TRY(rest_air(marker));
   return kp_flow_extrapolate(&marker->flow, (int)ceil(marker->flow.grid.cfl) + 2);
 }
 

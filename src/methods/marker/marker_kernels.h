@@ -10,7 +10,7 @@
   ROW(marker, flags)                                                                               \
   ROW(marker, kinds)                                                                               \
   ROW(marker, open)                                                                                \
-  ROW(marker, forget)                                                                              \
+  ROW(marker, rest_air)                                                                            \
   ROW(marker, diffuse)                                                                             \
   POINT(marker, move)
 
@@ -159,17 +159,17 @@ KP_FN void marker_open(int64_t j, int64_t k, int64_t i0, int64_t i1, const marke
   }
 }
 
-typedef struct marker_forget_args {
+typedef struct marker_rest_air_args {
   kp_mac_view grid;
   int32_t axis;
   const uint8_t *flags;
   kp_real *velocity;
-} marker_forget_args;
+} marker_rest_air_args;
 
 // Faces in the air are at rest until velocity is spread to them: nothing limits steps there, and
 // air that goes on falling makes the explicit scheme unstable.
-KP_FN void marker_forget(int64_t j, int64_t k, int64_t i0, int64_t i1,
-                         const marker_forget_args *a) {
+KP_FN void marker_rest_air(int64_t j, int64_t k, int64_t i0, int64_t i1,
+                           const marker_rest_air_args *a) {
   const kp_mac_view *g = &a->grid;
   int64_t back = kp_mac_stride(g, a->axis);
   for (int64_t i = i0; i < i1; ++i) {
