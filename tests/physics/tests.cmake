@@ -34,6 +34,7 @@ kp_test(test_grains_solids SOURCES test_grains_solids.c ${physics_support} LABEL
 kp_test(test_grains_fluid SOURCES test_grains_fluid.c ${physics_support} LABELS full)
 kp_test(test_rigid SOURCES test_rigid.c ${media_support} LABELS full)
 kp_test(test_rigid_swift SOURCES test_rigid_swift.c ${media_support} LABELS full)
+kp_test(test_rigid_theory SOURCES test_rigid_theory.c ${media_support} LABELS full)
 kp_test(test_rigid_groove SOURCES test_rigid_groove.c ${media_support} LABELS full)
 kp_test(test_sph_bodies SOURCES test_sph_bodies.c ${physics_support} LABELS full)
 kp_test(test_sph_walls SOURCES test_sph_walls.c walls_short.c ${physics_support} LABELS full)

@@ -185,6 +185,20 @@ void kp_rigid_free_parts(kp_rigid *rigid) {
   kp_bvh_destroy(&rigid->bvh);
 }
 
+double kp_rigid_tilting(const kp_rigid_part *p, kp_quat turn, kp_vec3 w) {
+  const kp_convex *convex = &p->convex;
+  bool is_long = convex->kind == KP_CONVEX_CYLINDER || convex->half.y > 0.0;
+  if (p->kind != KP_RIGID_CONVEX || (convex->kind == KP_CONVEX_BOX && convex->radius == 0.0) ||
+      convex->kind == KP_CONVEX_HULL) {
+    return kp_vec3_length(w);
+  }
+  if (!is_long) {
+    return 0.0;
+  }
+  kp_vec3 axis = kp_quat_rotate(turn, kp_quat_rotate(convex->turn, kp_vec3_make(0, 1, 0)));
+  return kp_vec3_length(kp_vec3_cross(axis, w));
+}
+
 // ---- broad phase --------------------------------------------------------------------------------
 
 kp_aabb kp_rigid_box_of(const kp_rigid_part *p, double grow) {

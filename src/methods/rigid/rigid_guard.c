@@ -24,7 +24,6 @@
 #define MOST_TURN 1.0    // rad in one application of the rule
 #define MOST_PIECES 64   // of a turn
 #define MOST_TILT 0.1    // rad: contacts of the start of the step are past then
-#define TOUCHING 0.25    // insets: points as near as the nearest take part in a strike
 #define PARALLEL_MEETINGS 16
 
 // ---- paths --------------------------------------------------------------------------------------
@@ -266,21 +265,6 @@ static double speed_of(const kp_rigid_part *p, const kp_rigid_mover *m) {
   return kp_vec3_length(m->v) + p->swing * kp_vec3_length(m->w);
 }
 
-// How fast a part turns otherwise than about an axis about which it is round.
-static double tilting(const kp_rigid_part *p, const kp_rigid_mover *m) {
-  const kp_convex *convex = &p->convex;
-  bool is_long = convex->kind == KP_CONVEX_CYLINDER || convex->half.y > 0.0;
-  if (p->kind != KP_RIGID_CONVEX || (convex->kind == KP_CONVEX_BOX && convex->radius == 0.0) ||
-      convex->kind == KP_CONVEX_HULL) {
-    return kp_vec3_length(m->w);
-  }
-  if (!is_long) {
-    return 0.0;
-  }
-  kp_vec3 axis = kp_quat_rotate(m->turn, kp_quat_rotate(convex->turn, kp_vec3_make(0, 1, 0)));
-  return kp_vec3_length(kp_vec3_cross(axis, m->w));
-}
-
 // Whether any body is swift; the others stay within the boxes of the step.
 static bool find_swift(guard *g) {
   kp_rigid *rigid = g->rigid;
@@ -293,7 +277,7 @@ static bool find_swift(guard *g) {
     kp_rigid_mover *m = &rigid->movers.data[part->body];
     double speed = speed_of(part, m);
     m->travelled += g->h * speed;
-    m->turned += g->h * tilting(part, m);
+    m->turned += g->h * kp_rigid_tilting(part, m->turn, m->w);
     m->n_strikes = 0;
     m->is_swift =
         g->env->dt * speed > KP_RIGID_SWIFT * part->core.thin || m->travelled > part->grow;
@@ -446,7 +430,8 @@ static kp_index sort_points(kp_manifold *m, double both) {
     m->points[j] = point;
   }
   kp_index n = 0;
-  while (n < m->count && m->points[n].separation <= m->points[0].separation + TOUCHING * both) {
+  while (n < m->count &&
+         m->points[n].separation <= m->points[0].separation + KP_RIGID_TOUCHING * both) {
     ++n;
   }
   return n;
@@ -549,7 +534,7 @@ static void drop_past(kp_rigid *rigid) {
       pair->rolling_impulse = kp_vec3_make(0.0, 0.0, 0.0);
       for (kp_index i = pair->first; i < pair->first + pair->count; ++i) {
         kp_rigid_point *p = &rigid->points.data[i];
-        p->normal_impulse = p->t1_impulse = p->t2_impulse = p->largest_impulse = 0.0;
+        p->normal_impulse = p->t1_impulse = p->t2_impulse = 0.0;
       }
     }
   }

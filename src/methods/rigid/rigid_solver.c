@@ -2,12 +2,13 @@
 // steps in physics simulation"). Each sub-step of length h:
 //
 //   v += h a                                  gravity, fields, fluids
+//   bounces                                   strikes of pairs with restitution (rigid_hits.c)
 //   warm start                                impulses of the last sub-step
 //   solve with bias                           springs push overlaps out
 //   x += h v, turn                            exact for free rotation (data/bodies.h)
 //   solve without bias, points backwards      takes the push out of the velocities again
 //
-// and after the last one restitution. A contact of effective mass m is a spring and damper of
+// A contact of effective mass m is a spring and damper of
 // frequency w and damping ratio z, made implicit (Catto 2011, "Soft constraints"):
 //
 //   lambda += -m s (vn + b) - e lambda,   b = w / (2 z + h w) C, s = a / (1 + a), e = 1 / (1 + a),
@@ -95,6 +96,7 @@ static kp_result prepare_movers(kp_rigid *rigid, kp_env *env) {
       continue;
     }
     m->is_free = true;
+    m->is_swift = rigid->parts.data[rigid->part_of.data[b]].is_swift;
     m->inverse_mass = model->inverse_mass;
     m->inverse_inertia = kp_rigid_world_inertia(&model->inverse_inertia, f.orientation);
     m->acceleration =
@@ -257,9 +259,8 @@ static kp_mat3 rolling_mass_of(const kp_rigid_mover *a, const kp_rigid_mover *b,
   return kp_mat3_inverse(&k);
 }
 
-// From the place on A where the contact was found to that on B, as they are now.
-static kp_vec3 opening(const kp_rigid_pair *pair, const kp_rigid_point *p, const kp_rigid_mover *a,
-                       const kp_rigid_mover *b) {
+kp_vec3 kp_rigid_opening(const kp_rigid_pair *pair, const kp_rigid_point *p,
+                         const kp_rigid_mover *a, const kp_rigid_mover *b) {
   kp_vec3 pa = kp_vec3_add(a->shift, kp_quat_rotate(a->turn, p->local_a));
   kp_vec3 pb = kp_vec3_add(b->shift, kp_quat_rotate(b->turn, p->local_b));
   return kp_vec3_add(pair->between, kp_vec3_sub(pb, pa));
@@ -293,8 +294,6 @@ static void prepare_pair(kp_rigid *rigid, kp_rigid_pair *pair) {
     kp_rigid_point *p = &rigid->points.data[i];
     kp_rigid_place_arms(p, a, b);
     find_masses(p, a, b);
-    kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
-    p->approach = kp_vec3_dot(dv, p->normal);
   }
 }
 
@@ -335,7 +334,6 @@ static void warm_start(const pass *s, kp_rigid_pair *pair) {
     impulse = kp_vec3_madd(impulse, p->t2_impulse, p->t2);
     push(a, p->ra, impulse, -1.0);
     push(b, p->rb, impulse, 1.0);
-    p->largest_impulse = fmax(p->largest_impulse, p->normal_impulse);
   }
   if (pair->rolling > 0.0) {
     spin(a, pair->rolling_impulse, -1.0);
@@ -363,10 +361,24 @@ static void solve_friction(const kp_rigid_pair *pair, kp_rigid_point *p, kp_rigi
   push(b, p->rb, impulse, 1.0);
 }
 
+// A bounce needs the whole approach (rigid_hits.c), so no contact may take of it before they touch.
+static bool is_left_to_bounce(const pass *s, const kp_rigid_pair *pair, const kp_rigid_point *p,
+                              double vn) {
+  const kp_rigid_mover *movers = s->rigid->movers.data;
+  double threshold = s->rigid->def.bounce_speed * pair->size;
+  return pair->restitution > 0.0 && p->normal_impulse == 0.0 && vn < -threshold &&
+         kp_rigid_may_bounce(&movers[pair->body_a]) && kp_rigid_may_bounce(&movers[pair->body_b]);
+}
+
 static void solve_normal(const pass *s, const kp_rigid_pair *pair, kp_rigid_point *p,
                          kp_rigid_mover *a, kp_rigid_mover *b) {
   const kp_rigid_def *def = &s->rigid->def;
-  double separation = p->separation + kp_vec3_dot(opening(pair, p, a, b), p->normal);
+  double separation = p->separation + kp_vec3_dot(kp_rigid_opening(pair, p, a, b), p->normal);
+  kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
+  double vn = kp_vec3_dot(dv, p->normal);
+  if (separation > 0.0 && is_left_to_bounce(s, pair, p, vn)) {
+    return;
+  }
   double bias = 0.0;
   double mass_scale = 1.0;
   double impulse_scale = 0.0;
@@ -379,16 +391,10 @@ static void solve_normal(const pass *s, const kp_rigid_pair *pair, kp_rigid_poin
     mass_scale = soft->mass_scale;
     impulse_scale = soft->impulse_scale;
   }
-  kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
-  double vn = kp_vec3_dot(dv, p->normal);
-  if (p->largest_impulse == 0.0) {
-    p->approach = vn;  // up to the moment of the hit
-  }
   double impulse = -p->normal_mass * mass_scale * (vn + bias) - impulse_scale * p->normal_impulse;
   double total = fmax(p->normal_impulse + impulse, 0.0);
   impulse = total - p->normal_impulse;
   p->normal_impulse = total;
-  p->largest_impulse = fmax(p->largest_impulse, total);
   kp_vec3 j = kp_vec3_scale(p->normal, impulse);
   push(a, p->ra, j, -1.0);
   push(b, p->rb, j, 1.0);
@@ -452,26 +458,6 @@ static void relax_pair(const pass *s, kp_rigid_pair *pair) {
   }
   for (kp_index i = pair->count - 1; i >= 0; --i) {
     solve_normal(s, pair, &points[i], a, b);
-  }
-}
-
-static void bounce(const pass *s, kp_rigid_pair *pair) {
-  kp_rigid_mover *a = &s->rigid->movers.data[pair->body_a];
-  kp_rigid_mover *b = &s->rigid->movers.data[pair->body_b];
-  double threshold = -s->rigid->def.bounce_speed * pair->size;
-  for (kp_index i = pair->first; i < pair->first + pair->count && pair->restitution > 0.0; ++i) {
-    kp_rigid_point *p = &s->rigid->points.data[i];
-    if (p->approach > threshold || p->largest_impulse == 0.0) {
-      continue;
-    }
-    kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
-    double vn = kp_vec3_dot(dv, p->normal);
-    double impulse = -p->normal_mass * (vn + pair->restitution * p->approach);
-    double total = fmax(p->normal_impulse + impulse, 0.0);
-    // not kept: the next step would start from it
-    kp_vec3 j = kp_vec3_scale(p->normal, total - p->normal_impulse);
-    push(a, p->ra, j, -1.0);
-    push(b, p->rb, j, 1.0);
   }
 }
 
@@ -572,6 +558,7 @@ kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env) {
              .fixed = soft(2.0 * hertz, def->contact_damping, h) };
   for (int k = 0; k < rigid->n_substeps; ++k) {
     speed_up(rigid, h);
+    KP_TRY(kp_rigid_bounce(rigid, env->bodies, h));
     run_pass(&s, warm_start);
     s.use_bias = true;
     for (int64_t i = 0; i < def->iterations; ++i) {
@@ -581,12 +568,12 @@ kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env) {
       KP_TRY(kp_rigid_guard(rigid, env, h));
     }
     move(rigid, env->bodies, h);
+    KP_TRY(kp_rigid_bounce(rigid, env->bodies, 0.0));
     s.use_bias = false;
     for (int64_t i = 0; i < def->iterations; ++i) {
       run_pass(&s, relax_pair);
     }
   }
-  run_pass(&s, bounce);
   write_frames(rigid, env->bodies);
   return kp_rigid_store_contacts(rigid);
 }

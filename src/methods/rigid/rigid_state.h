@@ -40,7 +40,9 @@ typedef struct kp_rigid_part {
 } kp_rigid_part;
 
 #define KP_RIGID_DOMAIN (-1)
-#define KP_RIGID_SWIFT 1.0  // thinnest extents per step: faster ones are met on their way
+#define KP_RIGID_MOST_HITS 16   // of one body in a sub-step; then its contacts stop it
+#define KP_RIGID_SWIFT 1.0      // thinnest extents per step: faster ones are met on their way
+#define KP_RIGID_TOUCHING 0.25  // insets: points as near as the nearest take part in a strike
 
 typedef struct kp_rigid_point {
   kp_vec3 ra, rb;            // from the centres of mass to one point of the world
@@ -50,8 +52,6 @@ typedef struct kp_rigid_point {
   double separation;         // at the start of the step, less the way between the places
   double normal_impulse, t1_impulse, t2_impulse;
   double normal_mass, tangent_mass;
-  double approach;         // normal velocity before the hit
-  double largest_impulse;  // of the step: 0 where nothing touched
   uint32_t feature;
 } kp_rigid_point;
 
@@ -69,7 +69,9 @@ typedef struct kp_rigid_pair {
   kp_vec3 rolling_impulse;
   kp_mat3 rolling_mass;
   int color;
-  bool is_past;  // no contact any more
+  bool is_past;     // no contact any more
+  bool is_listed;   // among the pairs that hit
+  double hit_time;  // in the sub-step; beyond it: no hit
 } kp_rigid_pair;
 
 // A body as the solver sees it.
@@ -88,6 +90,7 @@ typedef struct kp_rigid_mover {
   double turned;     // rad, likewise, but for what is round
   double clock;      // how far it has come in the sub-step
   int n_strikes;     // in the sub-step
+  int n_hits;        // rigid_hits.c: in the sub-step
   bool is_swift;
   bool is_held;  // stays where it is for the rest of the sub-step
 } kp_rigid_mover;
@@ -135,6 +138,7 @@ struct kp_rigid {
   kp_field *force;                    // N: normal, then the three of friction
   kp_field *place;                    // m, in the axes of the free body
   kp_field *moment;                   // N m: of rolling friction, the point's share
+  KP_ARRAY(kp_index) hits;            // pairs that hit in the sub-step
   double sub_dt;                      // s
   int n_substeps;
   // continuous collision: pairs beyond n_found were struck within the step, and hold to its end
@@ -169,6 +173,8 @@ kp_rigid_pair kp_rigid_pair_of(const kp_rigid *rigid, kp_env *env, kp_rigid_cand
 // A point of contact of two parts with centres at xa and xb.
 kp_rigid_point kp_rigid_point_of(const kp_rigid *rigid, const kp_rigid_pair *pair,
                                  const kp_contact_point *from, kp_vec3 xa, kp_vec3 xb);
+// How fast a part turns otherwise than about an axis about which it is round [rad/s].
+double kp_rigid_tilting(const kp_rigid_part *part, kp_quat turn, kp_vec3 w);
 // Growth of a part's box about where it is.
 kp_aabb kp_rigid_box_of(const kp_rigid_part *part, double grow);
 
@@ -179,6 +185,17 @@ kp_mat3 kp_rigid_world_inertia(const kp_mat3 *local, kp_quat q);
 // Impulses act at one point of the world, so that no moment is made of nothing: it goes along with
 // the lighter body.
 void kp_rigid_place_arms(kp_rigid_point *p, const kp_rigid_mover *a, const kp_rigid_mover *b);
+// From the place on A where the contact was found to that on B, as they are now.
+kp_vec3 kp_rigid_opening(const kp_rigid_pair *pair, const kp_rigid_point *p,
+                         const kp_rigid_mover *a, const kp_rigid_mover *b);
+
+// ---- rigid_hits.c
+
+KP_FN bool kp_rigid_may_bounce(const kp_rigid_mover *m) {
+  return m->n_hits <= KP_RIGID_MOST_HITS;
+}
+// Pairs with restitution that meet fast within the sub-step bounce, in the order of time.
+KP_NODISCARD kp_result kp_rigid_bounce(kp_rigid *rigid, const kp_bodies *bodies, double h);
 
 // ---- rigid_guard.c
 

@@ -167,10 +167,9 @@ void kp_rigid_strike(kp_rigid *rigid, kp_rigid_pair *pair, kp_index n) {
       p->tangent_mass = mass_along(&s, p, p->t1);
     }
     p->normal_impulse = p->t1_impulse = p->t2_impulse = 0.0;
-    p->approach = kp_vec3_dot(speed_between(&s, p), p->normal);
     if (i < n) {
       s.before[i] = speed_between(&s, p);
-      hit = fmax(hit, -p->approach);
+      hit = fmax(hit, -kp_vec3_dot(s.before[i], p->normal));
     }
   }
   if (hit == 0.0) {
@@ -185,6 +184,5 @@ void kp_rigid_strike(kp_rigid *rigid, kp_rigid_pair *pair, kp_index n) {
   for (kp_index i = 0; i < pair->count; ++i) {
     kp_rigid_point *p = &s.points[i];
     p->normal_impulse = p->t1_impulse = p->t2_impulse = 0.0;
-    p->largest_impulse = 0.0;
   }
 }
