@@ -489,10 +489,16 @@ bool kp_convex_closest(const kp_convex *a, const kp_convex_pose *pose_a, const k
     if (s.n > 0 && (vv - bound <= TOLERANCE * vv || has_point(&s, w))) {
       break;
     }
+    simplex last = s;
     s.w[s.n] = w;
     s.a[s.n] = pa;
     s.b[s.n++] = pb;
     if (!reduce(&s)) {
+      // tetrahedra get flat along curved sides, and signs are lost: a plane across v parts the two
+      if (bound > 0.0) {
+        s = last;
+        break;
+      }
       return false;
     }
     v = closest_point(&s);

@@ -28,7 +28,7 @@ static kp_vec3 widths(const kp_shape *shape) {
 static double smallest_width(const kp_shape *shape) {
   kp_vec3 d = widths(shape);
   double xy = fmin(d.x, d.y);
-  return shape->dimension == 2 || !(d.z > 0.0) ? xy : fmin(xy, d.z);
+  return shape->dimension == 2 ? xy : fmin(xy, d.z);
 }
 
 // A direction into the solid along which a corner leaves all its faces behind by one.
@@ -666,6 +666,11 @@ static corner_way way_of(const kp_core_motion *m, kp_vec3 x, double ahead, kp_ve
   return (corner_way){ ahead, speed + m->sway * length + m->whirl, spin * spin * length };
 }
 
+// How much faster than now a point may be at once, in any direction.
+static double any_change(const kp_core_motion *m, kp_vec3 x) {
+  return m->sway * kp_vec3_length(kp_vec3_sub(x, m->center)) + m->whirl;
+}
+
 // s = c t + g t^2 / 2
 static double time_to(double gap, double speed, double growth) {
   if (gap <= 0.0) {
@@ -785,8 +790,9 @@ static double room_time(const sides *s, const kp_core_motion *ma, const kp_core_
   return least;
 }
 
-// Corners in a hollow round shape: its surface bends towards them by its curvature. The rim of a
-// drum has none, so there any direction counts.
+// Corners in a hollow round shape: its surface bends towards them by its curvature, which for those
+// nearer to the middle than to the wall says too little. Neither does it at the rim of a drum:
+// there any direction counts.
 static double hollow_time(const sides *s, const kp_core_motion *ma, const kp_core_motion *mb) {
   const kp_shape_def *def = &s->a->at.shape->def;
   kp_quat back = kp_quat_conjugate(s->a->at.turn);
@@ -805,8 +811,9 @@ static double hollow_time(const sides *s, const kp_core_motion *ma, const kp_cor
     kp_vec3 rb = kp_vec3_cross(mb->spin, kp_vec3_sub(p, mb->center));
     kp_vec3 u = kp_vec3_sub(kp_vec3_add(ma->velocity, ra), kp_vec3_add(mb->velocity, rb));
     double u2 = kp_vec3_dot(u, u);
-    double speed =
-        def->kind == KP_SHAPE_CYLINDER ? sqrt(u2) + ma->whirl + mb->whirl : a.speed + b.speed;
+    bool is_any = def->kind == KP_SHAPE_CYLINDER ||
+                  gap + skin_round_of(s->b->core, s->is_bare) > 0.5 * def->radius;
+    double speed = is_any ? sqrt(u2) + any_change(ma, p) + any_change(mb, p) : a.speed + b.speed;
     double growth = a.growth + b.growth + 2.0 * u2 / def->radius;
     least = fmin(least, gap <= s->near ? 0.0 : time_to(gap - s->target, speed, growth));
   }

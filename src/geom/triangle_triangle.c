@@ -169,6 +169,12 @@ static bool holds(const kp_vec3 t[3], kp_vec3 p, int drop) {
   return inside && orient2d(t[0], t[1], t[2], drop) != 0;
 }
 
+// Does the segment p q share a point with t, in whose plane it lies?
+static bool segment_overlaps(const kp_vec3 t[3], kp_vec3 p, kp_vec3 q, int drop) {
+  return holds(t, p, drop) || holds(t, q, drop) || segments_meet(t[0], t[1], p, q, drop) ||
+         segments_meet(t[1], t[2], p, q, drop) || segments_meet(t[2], t[0], p, q, drop);
+}
+
 // An axis along which one of the triangles is seen with an area; -1 when both are collapsed to
 // lines along every axis.
 static int axis_to_drop(const kp_vec3 a[3], const kp_vec3 b[3]) {
@@ -180,9 +186,24 @@ static int axis_to_drop(const kp_vec3 a[3], const kp_vec3 b[3]) {
   return -1;
 }
 
+// Whether two triangles that are collapsed to lines lie in one plane.
+static bool are_lines_coplanar(const kp_vec3 a[3], const kp_vec3 b[3]) {
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      if (kp_orient3d(a[i], a[(i + 1) % 3], b[j], b[(j + 1) % 3]) != 0) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 static bool flat_overlap(const kp_vec3 a[3], const kp_vec3 b[3]) {
   int chosen = axis_to_drop(a, b);
-  // two collapsed triangles meet only where they meet along every axis
+  if (chosen < 0 && !are_lines_coplanar(a, b)) {
+    return false;
+  }
+  // two lines in one plane meet only where they meet along every axis
   for (int drop = chosen < 0 ? 0 : chosen; drop <= (chosen < 0 ? 2 : chosen); ++drop) {
     bool met = holds(a, b[0], drop) || holds(b, a[0], drop);
     for (int i = 0; i < 3 && !met; ++i) {
@@ -286,9 +307,7 @@ static bool fan_intersects(const kp_vec3 a[3], const kp_vec3 b[3]) {
     if (drop < 0) {
       return false;
     }
-    bool met = segments_meet(a[1], a[2], b[1], b[2], drop) || holds(a, b[1], drop) ||
-               holds(a, b[2], drop) || holds(b, a[1], drop) || holds(b, a[2], drop);
-    return met;
+    return segment_overlaps(a, b[1], b[2], drop) || segment_overlaps(b, a[1], a[2], drop);
   }
   return segment_pierces(a, b[1], b[2], sb1, sb2) || segment_pierces(b, a[1], a[2], sa1, sa2);
 }

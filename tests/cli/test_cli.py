@@ -51,10 +51,13 @@ class Help(Case):
     def test_man(self):
         """The page for man(1): every command with every option, and roff has nothing to say."""
         page, _ = self.call("--man")
+        n_options = 0
         for name in COMMANDS + ["bench"]:
             self.assertIn('.SH "KELPIE %s"\n' % name.upper(), page)
             for option in re.findall(r"^  (?:-\w, |    )--([\w-]+)", self.call(name, "--help")[0], re.M):
                 self.assertIn("\\-\\-" + option.replace("-", "\\-"), page)
+                n_options += 1
+        self.assertGreater(n_options, 40)
         if shutil.which("groff") is None:
             self.skipTest("groff is not installed: the page was not set")
         done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=page, capture_output=True,
@@ -358,6 +361,7 @@ class Resume(Case):
     def test_damaged_checkpoints(self):
         wanted = self.stopped_run()
         kept = sorted(os.listdir(self.path("out/checkpoints")))
+        self.assertEqual(len(kept), 2)
         for n_damaged in range(1, len(kept) + 1):
             for name in sorted(os.listdir(self.path("out/checkpoints")))[-n_damaged:]:
                 self.damage("out/checkpoints/" + name)
@@ -679,6 +683,7 @@ class Scenes(Case):
         self.refuse(5, "KELPIE_SCENES", "scenes", env={"KELPIE_SCENES": self.path("none")})
 
     def test_every_scene_is_described_and_fine(self):
+        n_checked = 0
         for folder, _, names in os.walk(SCENES):
             if os.path.relpath(folder, SCENES).split(os.sep)[0] in ("bad", "meshes"):
                 continue
@@ -689,6 +694,8 @@ class Scenes(Case):
                 # those of papers are large: test_papers.py fills them
                 if "output" in text and "papers" not in folder:
                     self.call("check", os.path.join(folder, name))
+                    n_checked += 1
+        self.assertGreater(n_checked, 50)
 
 
 if __name__ == "__main__":

@@ -580,6 +580,7 @@ class Exports(Case):
         """Numbers side by side, x y z x y z ..., against columns."""
         expected = [columns[name][i] for i in range(len(columns[names[0]])) for name in names]
         self.assertEqual(len(found), len(expected))
+        self.assertTrue(expected, names)
         for a, b in zip(found, expected):
             self.assertAlmostEqual(a, b, delta=10.0 ** -digits * max(1.0, abs(b)))
 

@@ -150,7 +150,9 @@ class Films(Case):
         _, err = self.call("render", "out", "--video", status=5, env=env)
         self.assertIn("ffmpeg", err)
         self.assertNotIn("video.mp4", os.listdir(self.path("out/images")))
-        self.assertTrue(all(map(is_whole, self.pictures("out/images").values())))
+        made = self.pictures("out/images")
+        self.assertIn("frame_000000.png", made)
+        self.assertTrue(all(map(is_whole, made.values())))
 
 
 if __name__ == "__main__":

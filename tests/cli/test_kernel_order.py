@@ -25,7 +25,7 @@ def main():
                           capture_output=True, text=True, check=False)
     rows = rows_of(done.stdout)
     wrong = sorted(name for name, word in rows.items() if word != "ok")
-    claims.write_from_test(
+    verdict = claims.write_from_test(
         "bayraktar-B52", "every kernel is a pass whose elements write nothing but themselves",
         "each kernel of the library forwards and backwards, mirror backend",
         [claims.check("kernels whose bits depend on the order", len(wrong), "<=", 0),
@@ -42,7 +42,7 @@ def main():
     print("%d kernels, %d wrong; not in the record of the GPU: %s" % (
         len(rows), len(wrong), " ".join(unknown) or "none"))
     print("\n".join(wrong))
-    return done.returncode
+    return done.returncode or int(verdict != "confirmed")
 
 
 sys.exit(main())

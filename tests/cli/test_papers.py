@@ -12,6 +12,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import papers  # noqa: E402
 from program import need_program  # noqa: E402
 
+LEAST = 50  # scenes of full size, and numbers that dissertations state of them
+
 
 def compare(row):
     """A sentence where a scene is refused or is not of the stated size."""
@@ -24,14 +26,18 @@ def compare(row):
 
 def main():
     need_program()
-    rows, scenes = papers.read_rows(), papers.scenes()
+    rows, scenes, n_full, n_counts = papers.read_rows(), papers.scenes(), 0, 0
     wrong = ["%s is not in counts.csv" % s for s in scenes if s not in {r["scene"] for r in rows}]
     wrong += ["%s is in counts.csv only" % r["scene"] for r in rows if r["scene"] not in scenes]
     for row in rows:
         if row["scene"] in scenes and not papers.is_reduced(row):
             trouble = compare(row)
+            n_full += 1
+            n_counts += sum(bool(row[word]) for word in papers.COUNTS)
             if trouble:
                 wrong.append("%s %s" % (row["scene"], trouble))
+    if min(n_full, n_counts) < LEAST:
+        wrong.append("only %d scenes were filled, %d counts compared" % (n_full, n_counts))
     print("\n".join(wrong) or "all as stated")
     return 1 if wrong else 0
 

@@ -103,6 +103,9 @@ def main():
     need_program()
     known = papers.read_rows()
     chosen = [row for row in known if row["scene"] in sys.argv[1:] or not sys.argv[1:]]
+    if not chosen or len(chosen) < len(sys.argv[1:]):
+        print("there is no such scene in counts.csv: " + " ".join(sys.argv[1:]))
+        return 1
     wrong, ran, steps = [], collections.defaultdict(list), collections.defaultdict(list)
     for row in chosen:
         with tempfile.TemporaryDirectory(prefix="kelpie-") as folder:

@@ -5,3 +5,4 @@ kp_test(test_scene_faults SOURCES test_scene_faults.c ../support/faults.c LABELS
 kp_test(test_run_faults SOURCES test_run_faults.c ../support/faults.c LABELS fast)
 kp_test(test_picture_faults SOURCES test_picture_faults.c ../support/frames.c ../support/faults.c LABELS fast)
 kp_test(test_world_faults SOURCES test_world_faults.c ../support/faults.c LABELS fast)
+kp_test(test_contact_faults SOURCES test_contact_faults.c ../support/bag.c ../support/faults.c LABELS fast)

@@ -1,5 +1,5 @@
-// What a fuzz target gives: libFuzzer's entry point and the folder of its corpus under
-// tests/fuzz/corpus.
+// What a fuzz target gives: libFuzzer's entry point, the folder of its corpus under
+// tests/fuzz/corpus, and how many inputs it has read and not refused.
 #pragma once
 
 #include <stddef.h>
@@ -7,3 +7,4 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 extern const char kp_fuzz_corpus[];
+extern int kp_fuzz_n_read;

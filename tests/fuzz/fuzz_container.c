@@ -18,6 +18,7 @@
 #define RAW_BYTES_MOST ((uint64_t)1 << 24)
 
 const char kp_fuzz_corpus[] = "container";
+int kp_fuzz_n_read;
 
 // The ends and the middle of a section, then all of it.
 static void read_section(kp_container *container, const kp_section *section, void *buffer) {
@@ -48,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes) {
     kp_frame *frame;
     if (kp_frame_from_container(container, &frame) == KP_OK) {
       kp_frame_free(&frame);
+      ++kp_fuzz_n_read;
     }
   }
   kp_container_close(&container);

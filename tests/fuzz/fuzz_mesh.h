@@ -1,5 +1,5 @@
 // What every mesh reader must keep: a refused file leaves a sentence and nothing else; an accepted
-// one is a mesh that every function of geom can take.
+// one is a mesh that every function of geom can take. Whether it was read.
 #pragma once
 
 #include <stdlib.h>
@@ -7,10 +7,11 @@
 #include "geom/mesh.h"
 #include "io/mesh_file.h"
 
-static inline void fuzz_mesh(kp_mesh_parse_fn parse, const uint8_t *bytes, size_t n_bytes) {
+static inline bool fuzz_mesh(kp_mesh_parse_fn parse, const uint8_t *bytes, size_t n_bytes) {
   kp_mesh mesh;
   int64_t held = kp_memory_bytes();
-  if (parse(bytes, n_bytes, "fuzz", &mesh) != KP_OK) {
+  bool is_read = parse(bytes, n_bytes, "fuzz", &mesh) == KP_OK;
+  if (!is_read) {
     if (kp_last_error()[0] == '\0' || mesh.vertices != NULL) {
       abort();
     }
@@ -29,4 +30,5 @@ static inline void fuzz_mesh(kp_mesh_parse_fn parse, const uint8_t *bytes, size_
   if (kp_memory_bytes() != held) {
     abort();
   }
+  return is_read;
 }

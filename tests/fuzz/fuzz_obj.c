@@ -4,8 +4,9 @@
 #include "fuzz/fuzz_mesh.h"
 
 const char kp_fuzz_corpus[] = "obj";
+int kp_fuzz_n_read;
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes) {
-  fuzz_mesh(kp_obj_parse, bytes, n_bytes);
+  kp_fuzz_n_read += fuzz_mesh(kp_obj_parse, bytes, n_bytes);
   return 0;
 }

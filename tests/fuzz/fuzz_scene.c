@@ -7,6 +7,7 @@
 #include "fuzz/fuzz.h"
 
 const char kp_fuzz_corpus[] = "scene";
+int kp_fuzz_n_read;
 
 static void ignore(kp_log_level level, const char *module, const char *message, void *user) {
   (void)level;
@@ -42,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes) {
       KP_OK) {
     check_round_trip(scene);
     kp_scene_free(&scene);
+    ++kp_fuzz_n_read;
   } else if (scene != NULL || kp_last_error()[0] == '\0') {
     abort();
   }

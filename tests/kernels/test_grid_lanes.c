@@ -224,6 +224,47 @@ static void cells_go_back_as_single_ones_do(void **state) {
   }
 }
 
+// In an even flow every cell comes from as far as the flow goes in a step, the shift added; in two
+// dimensions from nowhere along z. By each rule, in one stretch or in many.
+static void cells_of_an_even_flow_go_back_alike(void **state) {
+  (void)state;
+  const double flow[3] = { 0.7, -0.5, 0.3 };
+  const double dt[] = { 0.02, 2.0 };
+  for (int way = 0; way < 12; ++way) {
+    kp_test_random r = kp_test_random_begin(111 + (uint64_t)way);
+    arrays *s = make(way % 2, &r);
+    const kp_mac_view *g = &s->g;
+    for (int64_t i = 0; i < g->count; ++i) {
+      for (int c = 0; c < 3; ++c) {
+        s->a[c][i] = (kp_real)flow[c];
+      }
+    }
+    flip_band_trace_args a = { .carry = { .grid = *g,
+                                          .dt = -dt[way / 2 % 2],
+                                          .trace = way / 4,
+                                          .velocity = { s->a[0], s->a[1], s->a[2] },
+                                          .shift = { s->a[1], s->a[2], s->a[0] },
+                                          .per_shift = (kp_real)0.1 },
+                               .has_lanes = way / 4 == 1,
+                               .in = s->d,
+                               .out = s->c,
+                               .flags = s->flags,
+                               .way = { s->out[0], s->out[1], s->out[2] } };
+    EACH_ROW(s, -1, {
+      flip_band_trace(j, k, 0, end, &a);
+      for (int64_t at = kp_mac_at(g, 0, j, k); at < kp_mac_at(g, end, j, k); ++at) {
+        for (int c = 0; c < g->dimension; ++c) {
+          double shift = 0.1 * flow[(c + 1) % 3];
+          double cells = -dt[way / 2 % 2] / g->cell * flow[c] - shift;
+          assert_near(s->out[c][at], cells, KP_TOL(1e-5, 1e-13));
+        }
+        assert_true(g->dimension == 3 || s->out[2][at] == 0);
+      }
+    })
+    free(s);
+  }
+}
+
 #define MOST_BLOCKS 1024
 
 // Which blocks stay air, cut anywhere; how many?
@@ -322,6 +363,7 @@ int main(void) {
     cmocka_unit_test(correction_is_that_of_single_faces),
     cmocka_unit_test(spreading_is_that_of_single_faces),
     cmocka_unit_test(cells_go_back_as_single_ones_do),
+    cmocka_unit_test(cells_of_an_even_flow_go_back_alike),
     cmocka_unit_test(cells_left_out_stay_air),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,6 +327,36 @@ static void test_fuel_balances(void **state) {
   kp_world_destroy(&world);
 }
 
+// Even fuel in a hot room: what is burnt follows from the rate alone, and heat and soot from it.
+static void test_fuel_burns_at_its_rate(void **state) {
+  (void)state;
+  const double rates[] = { 0.5, 2.0 };
+  for (size_t n = 0; n < sizeof rates / sizeof rates[0]; ++n) {
+    room r = small_room();
+    kp_world *world = make_room(&r);
+    kp_smoke_def def = gas_def();
+    def.burn_rate = rates[n];
+    def.heat = 1500.0;
+    def.soot = 0.7;
+    def.empty = false;
+    def.shape = kp_test_box(kp_vec3_make(-1.0, -1.0, -1.0), kp_vec3_make(2.0, 2.0, 2.0));
+    def.density = 0.2;
+    def.fuel = 1.0;
+    def.temperature = 900.0;
+    assert_ok(kp_world_add_smoke(world, &def));
+    assert_ok(kp_world_build(world));
+    kp_test_steps(world, 10);
+    double burnt = rates[n] * 10.0 * r.dt;
+    double volume = r.size.x * r.size.y * r.size.z;
+    assert_near_relative(integral(world, "fuel", NULL), (1.0 - burnt) * volume, 1e-4);
+    assert_near_relative(integral(world, "flame", NULL), rates[n] * volume, 1e-4);
+    assert_near_relative(integral(world, "density", NULL), (0.2 + 0.7 * burnt) * volume, 1e-4);
+    double heat = integral(world, "temperature", NULL);
+    assert_near_relative(heat, (900.0 + 1500.0 * burnt) * volume, 1e-4);
+    kp_world_destroy(&world);
+  }
+}
+
 // Nothing burns below the ignition temperature; fuel goes along as it is.
 static void test_cold_fuel_stays(void **state) {
   (void)state;
@@ -362,6 +392,7 @@ int main(void) {
     cmocka_unit_test(test_plume_rises),
     cmocka_unit_test(test_same_bits),
     cmocka_unit_test(test_fuel_balances),
+    cmocka_unit_test(test_fuel_burns_at_its_rate),
     cmocka_unit_test(test_cold_fuel_stays),
     cmocka_unit_test(test_flame_bits),
   };

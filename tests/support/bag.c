@@ -9,7 +9,7 @@ kp_bag kp_bag_make(void) {
   return (kp_bag){ .def = kp_default_contact_def(), .h = 0.01, .part = 0.3 };
 }
 
-void kp_bag_free(kp_bag *b) {
+void kp_bag_open(kp_bag *b) {
   kp_contact_destroy(&b->contact);
   if (b->backend != NULL) {
     for (int k = 0; k < 3; ++k) {
@@ -20,6 +20,10 @@ void kp_bag_free(kp_bag *b) {
     kp_buffer_free(&b->inverse_mass);
   }
   kp_backend_destroy(&b->backend);
+}
+
+void kp_bag_free(kp_bag *b) {
+  kp_bag_open(b);
   kp_array_free(&b->x);
   kp_array_free(&b->mass);
   kp_array_free(&b->object);
@@ -86,18 +90,48 @@ static void *host(kp_buffer *buffer) {
   return p;
 }
 
-static void make_buffer(kp_bag *b, kp_buffer *buffer, size_t size, kp_type type) {
-  kp_buffer_init(buffer, b->backend);
+static kp_result make_buffer(kp_bag *b, kp_buffer *buffer, size_t size, kp_type type) {
   buffer->type = (uint8_t)type;
-  assert_ok(kp_buffer_resize(buffer, b->x.count * size));
-  assert_non_null(kp_buffer_host(buffer, KP_ACCESS_OVERWRITE));
+  KP_TRY(kp_buffer_resize(buffer, b->x.count * size));
+  void *unused;
+  return kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, &unused);
+}
+
+static kp_result make_buffers(kp_bag *b, const double *rest) {
+  size_t n = b->x.count;
+  for (int k = 0; k < 3; ++k) {
+    KP_TRY(make_buffer(b, &b->from[k], sizeof(double), KP_TYPE_POS));
+    KP_TRY(make_buffer(b, &b->to[k], sizeof(double), KP_TYPE_POS));
+    KP_TRY(make_buffer(b, &b->v[k], sizeof(kp_real), KP_TYPE_REAL));
+    memcpy(host(&b->from[k]), rest + (size_t)k * n, n * sizeof *rest);
+    memcpy(host(&b->to[k]), rest + (size_t)k * n, n * sizeof *rest);
+    memset(host(&b->v[k]), 0, n * sizeof(kp_real));
+  }
+  KP_TRY(make_buffer(b, &b->inverse_mass, sizeof(kp_real), KP_TYPE_REAL));
+  kp_real *w = host(&b->inverse_mass);
+  for (size_t i = 0; i < n; ++i) {
+    w[i] = b->mass.data[i] > 0.0 ? (kp_real)(1.0 / b->mass.data[i]) : (kp_real)0;
+  }
+  return KP_OK;
 }
 
 void kp_bag_close(kp_bag *b, kp_backend_kind backend) {
+  assert_ok(kp_bag_try_close(b, backend));
+}
+
+kp_result kp_bag_try_close(kp_bag *b, kp_backend_kind backend) {
   size_t n = b->x.count;
-  assert_ok(kp_backend_create(backend, &b->backend));
+  KP_TRY(kp_backend_create(backend, &b->backend));
+  for (int k = 0; k < 3; ++k) {
+    kp_buffer_init(&b->from[k], b->backend);
+    kp_buffer_init(&b->to[k], b->backend);
+    kp_buffer_init(&b->v[k], b->backend);
+  }
+  kp_buffer_init(&b->inverse_mass, b->backend);
   double *rest = kp_alloc(4 * n * sizeof *rest, KP_MEMORY_TEST);
-  assert_non_null(rest);
+  if (rest == NULL) {
+    return KP_ERROR_MEMORY;
+  }
   double *h = rest + 3 * n;
   for (size_t i = 0; i < n; ++i) {
     rest[i] = b->x.data[i].x;
@@ -118,21 +152,12 @@ void kp_bag_close(kp_bag *b, kp_backend_kind backend) {
     .objects = b->objects.data,
   };
   kp_contact_clamp(&mesh, b->part, h);
-  assert_ok(kp_contact_create(b->backend, &b->def, &mesh, &b->contact));
-  for (int k = 0; k < 3; ++k) {
-    make_buffer(b, &b->from[k], sizeof(double), KP_TYPE_POS);
-    make_buffer(b, &b->to[k], sizeof(double), KP_TYPE_POS);
-    make_buffer(b, &b->v[k], sizeof(kp_real), KP_TYPE_REAL);
-    memcpy(host(&b->from[k]), rest + (size_t)k * n, n * sizeof *rest);
-    memcpy(host(&b->to[k]), rest + (size_t)k * n, n * sizeof *rest);
-    memset(host(&b->v[k]), 0, n * sizeof(kp_real));
-  }
-  make_buffer(b, &b->inverse_mass, sizeof(kp_real), KP_TYPE_REAL);
-  kp_real *w = host(&b->inverse_mass);
-  for (size_t i = 0; i < n; ++i) {
-    w[i] = b->mass.data[i] > 0.0 ? (kp_real)(1.0 / b->mass.data[i]) : (kp_real)0;
+  kp_result result = kp_contact_create(b->backend, &b->def, &mesh, &b->contact);
+  if (result == KP_OK) {
+    result = make_buffers(b, rest);
   }
   kp_free(rest);
+  return result;
 }
 
 kp_index kp_bag_nodes(const kp_bag *b) {

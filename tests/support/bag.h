@@ -33,8 +33,10 @@ kp_index kp_bag_add_sheet(kp_bag *bag, kp_vec3 origin, kp_vec3 a, kp_vec3 b, int
 // A hair of n segments.
 kp_index kp_bag_add_hair(kp_bag *bag, kp_vec3 origin, kp_vec3 end, int n, double m);
 
-// Makes the contact; `to` = `from` = x, v = 0.
+// Makes the contact; `to` = `from` = x, v = 0. The other tells what fails; it can be opened again.
 void kp_bag_close(kp_bag *bag, kp_backend_kind backend);
+KP_NODISCARD kp_result kp_bag_try_close(kp_bag *bag, kp_backend_kind backend);
+void kp_bag_open(kp_bag *bag);
 
 kp_index kp_bag_nodes(const kp_bag *bag);
 kp_vec3 kp_bag_get(kp_bag *bag, kp_buffer field[3], kp_index i);

@@ -448,22 +448,28 @@ static bool separates(int3 axis, const int3 a[3], const int3 b[3]) {
   return low[0] > high[1] || low[1] > high[0];
 }
 
-// Twin by separating axes: normals, products of edges, and edges turned in each plane.
+// Twin by separating axes, for triangles without area too: edges and a way from one to the other,
+// normals of any two of them, and these turned in each plane.
 static bool twin_intersects(const int3 a[3], const int3 b[3]) {
-  int3 na = int_cross(int_sub(a[1], a[0]), int_sub(a[2], a[0]));
-  int3 nb = int_cross(int_sub(b[1], b[0]), int_sub(b[2], b[0]));
-  if (separates(na, a, b) || separates(nb, a, b)) {
-    return false;
-  }
+  int3 along[7];
   for (int i = 0; i < 3; ++i) {
-    int3 ea = int_sub(a[(i + 1) % 3], a[i]);
-    int3 fb = int_sub(b[(i + 1) % 3], b[i]);
-    if (separates(int_cross(na, ea), a, b) || separates(int_cross(nb, fb), a, b)) {
+    along[i] = int_sub(a[(i + 1) % 3], a[i]);
+    along[i + 3] = int_sub(b[(i + 1) % 3], b[i]);
+  }
+  along[6] = int_sub(b[0], a[0]);
+  for (int i = 0; i < 7; ++i) {
+    if (separates(along[i], a, b)) {
       return false;
     }
-    for (int j = 0; j < 3; ++j) {
-      if (separates(int_cross(ea, int_sub(b[(j + 1) % 3], b[j])), a, b)) {
+    for (int j = 0; j < i; ++j) {
+      int3 normal = int_cross(along[i], along[j]);
+      if (separates(normal, a, b)) {
         return false;
+      }
+      for (int k = 0; k < 7; ++k) {
+        if (separates(int_cross(normal, along[k]), a, b)) {
+          return false;
+        }
       }
     }
   }
@@ -504,6 +510,96 @@ static void triangles_on_grids_agree_with_separating_axes(void **state) {
     }
   }
   assert_true(n_met > n_asked / 10 && n_met < 9 * n_asked / 10);
+}
+
+// The same where one is a segment or a point, or both are.
+static void triangles_without_area_agree_with_separating_axes(void **state) {
+  (void)state;
+  kp_test_random r = kp_test_random_begin(8);
+  int64_t n_met[2] = { 0 }, n_apart[2] = { 0 };
+  for (int64_t n = 0; n < 200000; ++n) {
+    int64_t size = kp_test_integer(&r, 1, 6);
+    int3 t[2][3];
+    for (int s = 0; s < 2; ++s) {
+      bool is_flat = s == 1 && n % 2 == 0;  // the other is any triangle
+      int64_t along = kp_test_integer(&r, -2, 2);
+      for (int axis = 0; axis < 3; ++axis) {
+        int64_t from = kp_test_integer(&r, 0, size), way = kp_test_integer(&r, -size, size);
+        way *= n % 20 < 2 ? 0 : 1;
+        t[s][0].v[axis] = from;
+        t[s][1].v[axis] = from + way;
+        t[s][2].v[axis] = is_flat ? kp_test_integer(&r, 0, size) : from + along * way;
+      }
+    }
+    int first = (int)(n / 2 % 2);
+    const int3 *p = t[first], *q = t[1 - first];
+    const kp_vec3 a[3] = { to_vec(p[0]), to_vec(p[1]), to_vec(p[2]) };
+    const kp_vec3 b[3] = { to_vec(q[0]), to_vec(q[1]), to_vec(q[2]) };
+    bool expected = twin_intersects(p, q), has_any = has_area(t[1]);
+    n_met[has_any] += expected;
+    n_apart[has_any] += !expected;
+    if (kp_triangles_intersect(a, b) != expected) {
+      fail_msg("case %ld: the twin says %d", (long)n, (int)expected);
+    }
+  }
+  for (int k = 0; k < 2; ++k) {
+    assert_true(n_met[k] > 5000 && n_apart[k] > 5000);
+  }
+}
+
+static bool twin_pierces(const int3 t[3], int3 p, int3 q) {
+  const int3 edge[3] = { p, q, q };
+  return twin_intersects(t, edge);
+}
+
+static int64_t int_dot(int3 a, int3 b) {
+  return a.v[0] * b.v[0] + a.v[1] * b.v[1] + a.v[2] * b.v[2];
+}
+
+// With one common node the edges opposite to it are asked, with two whether they fold flat onto
+// each other: then their normals, each turning about the common edge, are alike.
+static void neighbours_on_grids_agree_with_integers(void **state) {
+  (void)state;
+  static const kp_index corners[2][6] = { { 0, 1, 2, 3, 0, 4 }, { 2, 0, 1, 0, 1, 3 } };
+  kp_test_random r = kp_test_random_begin(9);
+  int64_t n_met[2] = { 0 }, n_apart[2] = { 0 };
+  for (int64_t n = 0; n < 200000; ++n) {
+    int64_t size = kp_test_integer(&r, 1, 6);
+    int has_two = n % 2 == 0;
+    bool flat = n % 4 < 2;
+    int3 p[5];
+    double x[3][5];
+    for (int k = 0; k < 5; ++k) {
+      for (int axis = 0; axis < 3; ++axis) {
+        p[k].v[axis] = flat && axis == n % 3 ? 0 : kp_test_integer(&r, 0, size);
+        x[axis][k] = (double)p[k].v[axis];
+      }
+    }
+    const int3 a[3] = { p[0], p[1], p[2] };
+    const int3 b[3] = { p[0], p[has_two ? 1 : 4], p[3] };
+    if (!has_area(a) || !has_area(b)) {
+      continue;
+    }
+    bool expected;
+    if (has_two) {
+      int3 edge = int_sub(p[1], p[0]);
+      int3 one = int_cross(edge, int_sub(p[2], p[0])), two = int_cross(edge, int_sub(p[3], p[0]));
+      int3 turn = int_cross(one, two);
+      expected = int_dot(turn, turn) == 0 && int_dot(one, two) > 0;
+    } else {
+      expected = twin_pierces(a, b[1], b[2]) || twin_pierces(b, a[1], a[2]);
+    }
+    n_met[has_two] += expected;
+    n_apart[has_two] += !expected;
+    kp_triangle_soup soup = { x[0], x[1], x[2], corners[has_two], 2 };
+    if (kp_soup_intersects(&soup, 0, 1) != expected ||
+        kp_soup_intersects(&soup, 1, 0) != expected) {
+      fail_msg("case %ld: the twin says %d", (long)n, (int)expected);
+    }
+  }
+  for (int k = 0; k < 2; ++k) {
+    assert_true(n_met[k] > 5000 && n_apart[k] > 5000);
+  }
 }
 
 static void neighbours_in_a_mesh_intersect_only_when_folded_flat(void **state) {
@@ -568,6 +664,8 @@ int main(void) {
     cmocka_unit_test(signs_of_volumes_are_exact),
     cmocka_unit_test(signs_hold_where_differences_round),
     cmocka_unit_test(triangles_on_grids_agree_with_separating_axes),
+    cmocka_unit_test(triangles_without_area_agree_with_separating_axes),
+    cmocka_unit_test(neighbours_on_grids_agree_with_integers),
     cmocka_unit_test(neighbours_in_a_mesh_intersect_only_when_folded_flat),
     cmocka_unit_test(the_tree_counts_what_all_pairs_count),
   };

@@ -137,6 +137,47 @@ static double separating_gap(const solid *a, const solid *b) {
   return most;
 }
 
+// What a plane parts is told apart: of two solids put on its two sides no nearer points are found
+// than they have, and none that overlap.
+static void test_parted(void **state) {
+  (void)state;
+  int n_lost = 0;
+  for (uint64_t seed = 1; seed <= 60000; ++seed) {
+    solid a, b;
+    int kind = seed % 2 == 0 ? (int)(seed / 2 % 4) : 1,
+        other = seed % 2 == 0 ? (int)(seed / 8 % 4) : 1;
+    open_solid(&a, random_def(seed, kind), kp_vec3_make(0, 0, 0), random_turn(seed));
+    open_solid(&b, random_def(seed + 60000, other), kp_vec3_make(0, 0, 0),
+               random_turn(seed + 60000));
+    kp_vec3 n = kp_vec3_normalize(kp_vec3_make(number(seed, 21, -1, 1), number(seed, 22, -1, 1),
+                                               number(seed, 23, -1, 1) + 1e-3));
+    kp_vec3 aside = kp_vec3_cross(
+        n, kp_vec3_make(number(seed, 24, -1, 1), number(seed, 25, -1, 1), number(seed, 26, -1, 1)));
+    if (seed % 3 > 0) {  // as they are, with sharp edges
+      a.convex.margin = b.convex.margin = 0.0;
+    }
+    double gap = pow(10.0, number(seed, 27, -3, 0));
+    double now = kp_convex_gap_along(&a.convex, &a.at.pose, &b.convex, &b.at.pose, n);
+    b.at.pose.center = kp_vec3_madd(kp_vec3_add(b.at.pose.center, aside), gap - now, n);
+    double round = a.convex.radius + b.convex.radius;
+    kp_convex_gap found;
+    if (!kp_convex_closest(&a.convex, &a.at.pose, &b.convex, &b.at.pose, HUGE_VAL, &found)) {
+      ++n_lost;
+    } else {
+      assert_true(found.distance - round >= gap * (1.0 - 1e-9));
+      // and by the normal that is told they are as far apart, less what cores recede
+      double along =
+          kp_convex_gap_along(&a.convex, &a.at.pose, &b.convex, &b.at.pose, found.normal);
+      double shrunk = a.convex.margin + b.convex.margin;
+      assert_between(along, found.distance - round - 1.8 * shrunk - 1e-6,
+                     found.distance - round + 1e-6);
+    }
+    close_solid(&a);
+    close_solid(&b);
+  }
+  assert_int_equal(n_lost, 0);
+}
+
 // Boxes that touch or overlap a little: the deepest point is as deep as the separating axes say.
 static void test_boxes(void **state) {
   (void)state;
@@ -259,9 +300,9 @@ static void test_patch(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_closest),      cmocka_unit_test(test_boxes),
-    cmocka_unit_test(test_face_on_face), cmocka_unit_test(test_shell_distance),
-    cmocka_unit_test(test_patch),
+    cmocka_unit_test(test_closest),        cmocka_unit_test(test_parted),
+    cmocka_unit_test(test_boxes),          cmocka_unit_test(test_face_on_face),
+    cmocka_unit_test(test_shell_distance), cmocka_unit_test(test_patch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,6 +299,8 @@ static void bad_guides_are_refused(void **state) {
     const char *text, *words;
   } cases[] = {
     { "v 0 0 0\nl 1 2\n", ":2: a line needs numbers of vertices that stand before it" },
+    { "v 0 0 0\nv 1 0 0\nl 1 0\n", ":3: a line needs numbers of vertices that stand before it" },
+    { "v 0 0 0\nv 1 0 0\nl 1 -3\n", ":3: a line needs numbers of vertices that stand before it" },
     { "v 0 0 0\nl 1\n", "two points" },
     { "0 0 0\n0 1\n", ":2: a point needs three finite numbers" },
     { "0 0 0\n\n0 1 0\n1 1 1\n", ":2: a curve needs two points" },

@@ -103,13 +103,19 @@ static void stf_destroy(void **self) {
   *self = NULL;
 }
 
+// The largest distance of partners [m]: springs may be longer than the kernel.
+static double reach_of(const kp_stf *stf) {
+  double longest = stf->def.spring_removal * stf->def.spring_reach;
+  return fmax(longest, 1.0) * stf->support + stf->skin;
+}
+
 // Rows name a partner once: an axis across which a particle would meet two images of another one,
 // or itself, is too short.
 static kp_result check_axes(const kp_stf *stf, const kp_env *env) {
   double length[3];
   kp_stf_periods(env, length);
   for (int axis = 0; axis < 3; ++axis) {
-    double least = 2.0 * (stf->support + stf->skin);
+    double least = 2.0 * reach_of(stf);
     if (length[axis] > 0.0 && length[axis] <= least) {
       return kp_fail(
           KP_ERROR_SCENE,
@@ -138,7 +144,7 @@ static kp_result create(kp_stf *stf, kp_env *env) {
   stf->skin = SKIN * stf->support;
   choose_stiffness(stf, env);
   KP_TRY(check_axes(stf, env));
-  KP_TRY(kp_medium_grid(&stf->medium, env, stf->support + stf->skin, stf->support + stf->skin));
+  KP_TRY(kp_medium_grid(&stf->medium, env, stf->support + stf->skin, reach_of(stf)));
   char name[KP_NAME_SIZE];
   snprintf(name, sizeof name, "%.36s.partners", stf->medium.name);
   kp_pair_rows_def rows = { .name = name, .set = stf->medium.set };
