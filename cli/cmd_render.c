@@ -32,6 +32,7 @@ static const kp_option options[] = {
   { "camera", 0, "A,E[,Z]", "look from azimuth A and elevation E in degrees, zoom Z" },
   { "color-by", 0, "FIELD", "colour particles by a field such as speed or density" },
   { "range", 0, "A:B", "values at the ends of the colour map; from each frame when missing" },
+  { "environment", 0, "FILE", "PNG of what lies around, instead of the scene's" },
   { "set", 's', "KEY=VALUE", "change a value of render or look, e.g. render.exposure=1" },
   { "scene", 0, "FILE", "take render and look from this scene instead of the run's own" },
   { "follow", 0, NULL, "go on with the run: wait for its frames until it ends" },
@@ -548,21 +549,16 @@ static kp_result render_all(render_job *job) {
   return result;
 }
 
-// The map beside the scene, or where the program runs.
+// The map of the command line, else the one in the scene's folder.
 static kp_result load_environment(render_job *job) {
   const char *file = job->extras.render.environment;
-  if (file[0] == '\0') {
-    return KP_OK;
+  const char *wanted = kp_arguments_get(job->arguments, "environment");
+  if (wanted != NULL) {
+    return kp_environment_load(wanted, &job->environment);
   }
   char path[KP_PATH_SIZE];
-  if (file[0] != '/') {
-    KP_TRY(kp_path_join(path, sizeof path, kp_scene_folder(job->scene), file));
-    kp_result result = kp_environment_load(path, &job->environment);
-    if (result == KP_OK || result == KP_ERROR_FORMAT) {
-      return result;
-    }
-  }
-  return kp_environment_load(file, &job->environment);
+  KP_TRY(kp_path_join(path, sizeof path, kp_scene_folder(job->scene), file));
+  return file[0] != '\0' ? kp_environment_load(path, &job->environment) : KP_OK;
 }
 
 static kp_result open_backend(render_job *job) {

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "io/disk.h"
 #include "run/run_folder.h"
 
 static const kp_command command = {
@@ -54,7 +55,7 @@ static kp_result find_scenes(char out[KP_PATH_SIZE]) {
 // The first comment line of a scene, without its dashes.
 static void read_description(const char *path, char *out, size_t size) {
   out[0] = '\0';
-  FILE *stream = fopen(path, "re");
+  FILE *stream = kp_disk_open_regular(path);
   if (stream == NULL) {
     return;
   }

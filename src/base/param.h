@@ -27,7 +27,7 @@ typedef struct kp_param {
   size_t size;    // of the member
   const char *unit;
   double lowest, highest;    // for numbers and every component of vectors; inclusive
-  const char *const *names;  // KP_PARAM_ENUM: words, NULL terminated
+  const char *const *names;  // KP_PARAM_ENUM: words, NULL terminated; a file: see KP_PARAM_FILE
   const char *text;          // a sentence for the manual
 } kp_param;
 
@@ -44,6 +44,17 @@ typedef struct kp_param_table {
   {                                                                                                \
 #member, KP_PARAM_##kind, offsetof(def_type, member), sizeof(((def_type *)0)->member), unit,   \
         lowest, highest, NULL, text                                                                \
+  }
+
+// The unit of a text that names a file of the scene: the loader lets such a file in by one door
+// (scene/input.c), or not at all.
+#define KP_PARAM_FILE_UNIT "file"
+
+// `star`: the words a * in the file's name stands for, one file each; NULL: it stands for itself.
+#define KP_PARAM_FILE(def_type, member, star, text)                                                \
+  {                                                                                                \
+#member, KP_PARAM_TEXT, offsetof(def_type, member), sizeof(((def_type *)0)->member),           \
+        KP_PARAM_FILE_UNIT, 0.0, 0.0, star, text                                                   \
   }
 
 #define KP_PARAM_WORDS(def_type, member, words, text)                                              \

@@ -44,9 +44,9 @@ static const kp_param plane_rows[] = {
 };
 
 static const kp_param mesh_rows[] = {
-  KP_PARAM(kp_shape_def, file, TEXT, "", 0, 0,
-           "OBJ or PLY file with a closed surface (a shell may be open), relative to the scene's "
-           "folder."),
+  KP_PARAM_FILE(kp_shape_def, file, NULL,
+                "OBJ or PLY file with a closed surface (a shell may be open), relative to the "
+                "scene's folder."),
   KP_PARAM(kp_shape_def, scale, REAL, "", 1e-9, FAR, "Size factor, applied first."),
   KP_PARAM(kp_shape_def, rotate_deg, VEC3, "deg", -3600, 3600,
            "Turn about x, then y, then z (fixed axes), applied after the scale."),

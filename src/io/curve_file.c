@@ -6,8 +6,6 @@
 #include "io/files.h"
 #include "io/words.h"
 
-#define LIMIT ((size_t)4 << 30)  // [bytes]
-
 typedef struct curve_reader {
   const char *name;
   kp_words words;
@@ -126,7 +124,7 @@ kp_result kp_curves_read(const char *path, kp_curves *curves) {
   *curves = (kp_curves){ 0 };
   char *bytes = NULL;
   size_t n_bytes = 0;
-  KP_TRY(kp_file_read(path, LIMIT, &bytes, &n_bytes));
+  KP_TRY(kp_file_read(path, KP_INPUT_LIMIT, &bytes, &n_bytes));
   curve_reader reader = { .name = path };
   kp_result result = read_all(&reader, bytes, n_bytes);
   kp_free(bytes);

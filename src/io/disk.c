@@ -47,6 +47,26 @@ int kp_disk_descriptor(const char *path, int flags) {
   return must_fail("open", path, EMFILE) ? -1 : open(path, flags, 0666);
 }
 
+FILE *kp_disk_open_regular(const char *path) {
+  // an open that does not wait tells what it is; what is regular then never waits
+  int descriptor = kp_disk_descriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) {
+    return NULL;
+  }
+  struct stat status;
+  FILE *stream = NULL;
+  if (fstat(descriptor, &status) == 0) {
+    errno = S_ISDIR(status.st_mode) ? EISDIR : ENOTSUP;
+    stream = S_ISREG(status.st_mode) ? fdopen(descriptor, "rb") : NULL;
+  }
+  if (stream == NULL) {
+    int reason = errno;
+    (void)close(descriptor);
+    errno = reason;
+  }
+  return stream;
+}
+
 bool kp_disk_read(FILE *stream, const char *path, void *out, size_t n, size_t *n_read) {
   *n_read = 0;
   if (must_fail("read", path, EIO)) {

@@ -14,6 +14,10 @@
 FILE *kp_disk_open(const char *path, const char *mode);
 int kp_disk_descriptor(const char *path, int flags);
 
+// For reading, at once: NULL for what is no regular file, EISDIR for folders and ENOTSUP for pipes,
+// devices and sockets, which could keep a reader waiting.
+FILE *kp_disk_open_regular(const char *path);
+
 // At most n bytes; *n_read is fewer only at the end of the file or when false is returned.
 bool kp_disk_read(FILE *stream, const char *path, void *out, size_t n, size_t *n_read);
 

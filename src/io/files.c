@@ -143,15 +143,10 @@ kp_result kp_folder_make(const char *path) {
 // ---- whole files
 
 static FILE *open_for_reading(const char *path) {
-  FILE *stream = kp_disk_open(path, "rbe");
-  struct stat status;
-  // a folder opens but cannot be read; say so here instead of at the first byte
-  if (stream != NULL && fstat(fileno(stream), &status) == 0 && S_ISDIR(status.st_mode)) {
-    (void)fclose(stream);
-    stream = NULL;
-    errno = EISDIR;
-  }
-  if (stream == NULL) {
+  FILE *stream = kp_disk_open_regular(path);
+  if (stream == NULL && errno == ENOTSUP) {
+    (void)kp_fail(KP_ERROR_IO, "%s: this is no regular file", path);
+  } else if (stream == NULL) {
     (void)kp_fail(KP_ERROR_IO, "cannot open %s: %s", path, strerror(errno));
   }
   return stream;
@@ -162,10 +157,17 @@ kp_result kp_file_read(const char *path, size_t limit, char **out, size_t *n_byt
   if (stream == NULL) {
     return KP_ERROR_IO;
   }
-  // read until the end instead of trusting the size: pipes and /proc have none
   KP_ARRAY(char) bytes = { 0 };
   kp_result result = KP_OK;
+  struct stat status;
+  // read until the end instead of trusting the size, which /proc does not have; but what says
+  // itself that it is too large is not read at all
+  bool is_large = fstat(fileno(stream), &status) == 0 && (uint64_t)status.st_size > limit;
   for (;;) {
+    if (is_large || bytes.count > limit) {
+      result = kp_fail(KP_ERROR_IO, "%s: larger than the %zu bytes allowed here", path, limit);
+      goto done;
+    }
     KP_TRY_GOTO(result, kp_array_reserve(&bytes, bytes.count + 4096), done);
     size_t room = bytes.capacity - bytes.count - 1;
     size_t n;
@@ -174,11 +176,7 @@ kp_result kp_file_read(const char *path, size_t limit, char **out, size_t *n_byt
       goto done;
     }
     bytes.count += n;
-    if (bytes.count > limit) {
-      result = kp_fail(KP_ERROR_IO, "%s: larger than the %zu bytes allowed here", path, limit);
-      goto done;
-    }
-    if (n < room) {
+    if (n < room && bytes.count <= limit) {
       break;
     }
   }

@@ -29,7 +29,11 @@ KP_NODISCARD kp_result kp_file_size(const char *path, uint64_t *size);
 // Make the folder and its missing parents; no failure when it is there already.
 KP_NODISCARD kp_result kp_folder_make(const char *path);
 
-// The whole file, refused when larger than limit bytes. The block belongs to the caller (kp_free)
+// Of a file that a scene names, in bytes.
+#define KP_INPUT_LIMIT ((size_t)4 << 30)
+
+// The whole file, refused when larger than limit bytes or when it is no regular file: nothing here
+// waits for what a pipe or a device may say. The block belongs to the caller (kp_free)
 // and has a zero byte behind its end, so that text can be used as a string.
 KP_NODISCARD kp_result kp_file_read(const char *path, size_t limit, char **out, size_t *n_bytes);
 

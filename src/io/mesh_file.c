@@ -12,7 +12,7 @@ kp_result kp_mesh_read_with(kp_mesh_parse_fn parse, const char *path, kp_mesh *m
   *mesh = (kp_mesh){ 0 };
   char *bytes = NULL;
   size_t n_bytes = 0;
-  KP_TRY(kp_file_read(path, KP_MESH_FILE_LIMIT, &bytes, &n_bytes));
+  KP_TRY(kp_file_read(path, KP_INPUT_LIMIT, &bytes, &n_bytes));
   kp_result result = parse(bytes, n_bytes, path, mesh);
   kp_free(bytes);
   return result;

@@ -3,8 +3,6 @@
 
 #include "geom/mesh.h"
 
-#define KP_MESH_FILE_LIMIT ((size_t)16 << 30)  // [bytes]
-
 typedef kp_result (*kp_mesh_parse_fn)(const void *bytes, size_t n_bytes, const char *name,
                                       kp_mesh *mesh);
 

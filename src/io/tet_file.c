@@ -309,8 +309,8 @@ static kp_result read_tetgen(const char *path, kp_tet_mesh *mesh) {
   KP_TRY(swap_ending(ele_path, path, ".ele"));
   char *nodes = NULL, *elements = NULL;
   size_t n_nodes = 0, n_elements = 0;
-  KP_TRY(kp_file_read(node_path, KP_MESH_FILE_LIMIT, &nodes, &n_nodes));
-  kp_result result = kp_file_read(ele_path, KP_MESH_FILE_LIMIT, &elements, &n_elements);
+  KP_TRY(kp_file_read(node_path, KP_INPUT_LIMIT, &nodes, &n_nodes));
+  kp_result result = kp_file_read(ele_path, KP_INPUT_LIMIT, &elements, &n_elements);
   if (result == KP_OK) {
     result = kp_tetgen_parse(nodes, n_nodes, elements, n_elements, path, mesh);
   }
@@ -330,7 +330,7 @@ kp_result kp_tet_mesh_read(const char *path, kp_tet_mesh *mesh) {
   }
   char *bytes = NULL;
   size_t n_bytes = 0;
-  KP_TRY(kp_file_read(path, KP_MESH_FILE_LIMIT, &bytes, &n_bytes));
+  KP_TRY(kp_file_read(path, KP_INPUT_LIMIT, &bytes, &n_bytes));
   kp_result result = kp_medit_parse(bytes, n_bytes, path, mesh);
   kp_free(bytes);
   return result;

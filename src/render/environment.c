@@ -10,7 +10,9 @@
 
 #define PI 3.14159265358979323846
 
-static const char *const face_words[6] = { "right", "left", "top", "bottom", "front", "back" };
+const char *const kp_environment_faces[] = {
+  "right", "left", "top", "bottom", "front", "back", NULL
+};
 
 // Direction of a place (s, t) in [-1, 1]^2 of a face: middle + s across + t down.
 static const float axes[6][3][3] = {
@@ -96,7 +98,7 @@ kp_result kp_environment_make(const kp_image *faces, kp_environment *out) {
     if (!fits || faces[k].width < 1) {
       return kp_fail(KP_ERROR_FORMAT,
                      "environment: the %s picture is %d x %d; all six must be squares of one size",
-                     face_words[k], faces[k].width, faces[k].height);
+                     kp_environment_faces[k], faces[k].width, faces[k].height);
     }
   }
   KP_TRY(take(faces[0].width, out));
@@ -175,8 +177,8 @@ static kp_result load_six(const char *path, const char *star, kp_environment *ou
   kp_result result = KP_OK;
   for (int k = 0; k < 6 && result == KP_OK; ++k) {
     char name[1024];
-    int n =
-        snprintf(name, sizeof name, "%.*s%s%s", (int)(star - path), path, face_words[k], star + 1);
+    int n = snprintf(name, sizeof name, "%.*s%s%s", (int)(star - path), path,
+                     kp_environment_faces[k], star + 1);
     result = n < (int)sizeof name ? kp_png_read(name, &faces[k])
                                   : kp_fail(KP_ERROR_ARGUMENT, "environment: the path is too long");
   }
@@ -189,7 +191,8 @@ static kp_result load_six(const char *path, const char *star, kp_environment *ou
 
 kp_result kp_environment_load(const char *path, kp_environment *out) {
   memset(out, 0, sizeof *out);
-  const char *star = strchr(path, '*');
+  const char *slash = strrchr(path, '/');
+  const char *star = strchr(slash != NULL ? slash : path, '*');
   if (star != NULL) {
     return load_six(path, star, out);
   }

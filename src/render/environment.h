@@ -14,9 +14,12 @@ typedef struct kp_environment {
   kp_rgb up, side, down;  // light on a white sheet that faces there; side: the mean over all
 } kp_environment;
 
+// What the * of six files stands for, then NULL.
+extern const char *const kp_environment_faces[];
+
 // From one picture: a cross (4 x 3 or 3 x 4 squares), a row or column of six, or longitude and
-// latitude (2 x 1); or from six, where the path has a * that stands for right, left, top, bottom,
-// front and back.
+// latitude (2 x 1); or from six, where the file's name has a * that stands for right, left, top,
+// bottom, front and back.
 KP_NODISCARD kp_result kp_environment_load(const char *path, kp_environment *out);
 // The same from six square pictures of one size in memory.
 KP_NODISCARD kp_result kp_environment_make(const kp_image *faces, kp_environment *out);

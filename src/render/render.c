@@ -6,6 +6,7 @@
 #include "kelpie/types.h"
 #include "par/parallel.h"
 #include "render/cast.h"
+#include "render/environment.h"
 #include "render/pass.h"
 
 #define PI 3.14159265358979323846
@@ -63,10 +64,10 @@ static const kp_param render_rows[] = {
   KP_PARAM_WORDS(kp_render_def, method, picture_words,
                  "How pictures are made: surfaces by tiles and rays where light leaves the line of "
                  "sight, or by rays alone, which is what other backends do."),
-  R(environment, TEXT, "", 0, 0,
-    "PNG of what lies around: a cross, a row or a column of six squares, or longitude and latitude "
-    "(2:1); with a * six files, named right, left, top, bottom, front and back. Sought beside the "
-    "scene, then where the program runs."),
+  KP_PARAM_FILE(kp_render_def, environment, kp_environment_faces,
+                "PNG of what lies around: a cross, a row or a column of six squares, or longitude "
+                "and latitude "
+                "(2:1); with a * six files, named right, left, top, bottom, front and back."),
   R(box, BOOL, "", 0, 1,
     "Draw the edges of the domain, where it is what the camera frames or the camera is placed."),
   R(transparent, BOOL, "", 0, 1, "Leave out sky and ground: alpha 0, for compositing."),

@@ -97,7 +97,9 @@ kp_result kp_run_folder_lock(kp_run_folder *folder) {
 
 bool kp_run_folder_is_running(const kp_run_folder *folder) {
   char path[KP_PATH_SIZE];
-  int file = kp_run_path(folder, path, ".lock") == KP_OK ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  int file = kp_run_path(folder, path, ".lock") == KP_OK
+                 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                 : -1;
   if (file < 0) {
     return false;
   }

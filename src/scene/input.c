@@ -25,47 +25,115 @@ kp_result kp_scene_add_input(kp_scene *scene, const char *name, uint64_t hash) {
   return KP_OK;
 }
 
-// ---- meshes
+// ---- files that parameters name: the one door
 
-static kp_result add_mesh(kp_scene *scene, const char *file) {
-  char path[PATH_SIZE];
-  if (file[0] == '\0') {
-    return kp_fail(KP_ERROR_SCENE, "mesh: file is missing");
+static bool has_parent_part(const char *file) {
+  for (const char *part = file; part != NULL; part = strchr(part, '/')) {
+    part += *part == '/';
+    if (part[0] == '.' && part[1] == '.' && (part[2] == '/' || part[2] == '\0')) {
+      return true;
+    }
   }
+  return false;
+}
+
+// Inside the folder, a regular file, not too large. `what` names the parameter.
+static kp_result check_file(const kp_scene *scene, const char *what, const char *file,
+                            char path[PATH_SIZE]) {
+  uint64_t n_bytes;
   if (file[0] == '/' || !kp_path_inside(scene->folder, file)) {
-    return kp_fail(KP_ERROR_SCENE, "mesh: '%s' lies outside the scene's folder", file);
+    return kp_fail(KP_ERROR_SCENE, "%s: '%s' lies outside the scene's folder", what, file);
   }
-  KP_TRY(kp_path_join(path, sizeof path, scene->folder, file));
+  // the folder of a run keeps a copy under the same name, which must not lead elsewhere
+  if (has_parent_part(file)) {
+    return kp_fail(KP_ERROR_SCENE, "%s: '%s' lies in the scene's folder; name it without '..'",
+                   what, file);
+  }
+  KP_TRY(kp_path_join(path, PATH_SIZE, scene->folder, file));
+  if (kp_file_size(path, &n_bytes) != KP_OK) {
+    return kp_fail(KP_ERROR_SCENE, "%s: there is no file '%s' in the scene's folder", what, file);
+  }
   if (!kp_file_exists(path)) {
-    return kp_fail(KP_ERROR_SCENE, "mesh: there is no file '%s' in the scene's folder", file);
+    return kp_fail(KP_ERROR_SCENE, "%s: '%s' is no regular file", what, file);
   }
+  return n_bytes <= KP_INPUT_LIMIT
+             ? KP_OK
+             : kp_fail(KP_ERROR_SCENE, "%s: '%s' has %.3g GB, of at most %.3g GB", what, file,
+                       (double)n_bytes / 1e9, (double)KP_INPUT_LIMIT / 1e9);
+}
+
+static kp_result add_file(kp_scene *scene, const char *what, const char *file) {
+  char path[PATH_SIZE];
   uint64_t hash;
+  KP_TRY(check_file(scene, what, file, path));
   KP_TRY(kp_file_hash(path, &hash));
   return kp_scene_add_input(scene, file, hash);
 }
 
-// The file a parameter names; NULL when it names none.
-static const char *file_of(const kp_param *row, const void *value) {
-  if (row->type == KP_PARAM_SHAPE) {
-    const kp_shape_def *shape = value;
-    return shape->kind == KP_SHAPE_MESH ? shape->file : NULL;
+// The files of a name with a *.
+static kp_result add_each(kp_scene *scene, const kp_param *row, const char *file,
+                          const char *star) {
+  for (size_t i = 0; row->names[i] != NULL; ++i) {
+    char name[2 * KP_TEXT_SIZE];
+    (void)snprintf(name, sizeof name, "%.*s%s%s", (int)(star - file), file, row->names[i],
+                   star + 1);
+    KP_TRY(add_file(scene, row->key, name));
   }
-  bool is_file = row->type == KP_PARAM_TEXT &&
-                 (strcmp(row->key, "guides") == 0 || strcmp(row->key, "mesh") == 0);
-  const char *text = value;
-  return is_file && text[0] != '\0' ? text : NULL;
+  return KP_OK;
 }
 
-kp_result kp_scene_add_meshes(kp_scene *scene) {
+// TetGen's meshes are two files, of which a scene names one.
+static kp_result add_tetgen(kp_scene *scene, const char *what, const char *file, size_t stem) {
+  static const char *const endings[] = { ".node", ".ele" };
+  for (int k = 0; k < 2; ++k) {
+    char name[KP_TEXT_SIZE + 8];
+    (void)snprintf(name, sizeof name, "%.*s%s", (int)stem, file, endings[k]);
+    KP_TRY(add_file(scene, what, name));
+  }
+  return KP_OK;
+}
+
+static kp_result add_named(kp_scene *scene, const char *what, const kp_param *row,
+                           const char *file) {
+  const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
+  const char *star = row->names != NULL ? strchr(slash != NULL ? slash : file, '*') : NULL;
+  if (file[0] == '\0') {
+    return KP_OK;
+  }
+  if (star != NULL) {
+    return add_each(scene, row, file, star);
+  }
+  bool is_tetgen = dot != NULL && (strcmp(dot, ".node") == 0 || strcmp(dot, ".ele") == 0);
+  return is_tetgen ? add_tetgen(scene, what, file, (size_t)(dot - file))
+                   : add_file(scene, what, file);
+}
+
+static kp_result add_files_of(kp_scene *scene, const kp_param_table *table, const char *what,
+                              const char *def) {
+  for (size_t i = 0; i < table->n_rows; ++i) {
+    const kp_param *row = &table->rows[i];
+    const void *value = def + row->offset;
+    if (row->type == KP_PARAM_TEXT && strcmp(row->unit, KP_PARAM_FILE_UNIT) == 0) {
+      KP_TRY(add_named(scene, what != NULL ? what : row->key, row, value));
+    } else if (row->type == KP_PARAM_SHAPE) {
+      size_t n;
+      const kp_shape_def *shape = value;
+      const kp_param_table *inner = kp_shape_tables(&n)[shape->kind];
+      KP_TRY(add_files_of(scene, inner, inner->name, value));
+    }
+  }
+  return KP_OK;
+}
+
+kp_result kp_scene_add_files(kp_scene *scene) {
   for (size_t i = 0; i < scene->entities.count; ++i) {
     const kp_scene_entity *entity = scene->entities.data[i];
-    const kp_param_table *table = entity->kind->table;
-    for (size_t k = 0; k < table->n_rows; ++k) {
-      const char *file = file_of(&table->rows[k], entity->def + table->rows[k].offset);
-      kp_result result = file != NULL ? add_mesh(scene, file) : KP_OK;
-      if (result != KP_OK) {
-        return kp_fail_in(result, "%s: %s \"%s\"", entity->where, entity->kind->word, entity->name);
-      }
+    kp_result result = add_files_of(scene, entity->kind->table, NULL, entity->def);
+    if (result != KP_OK && entity->kind->is_named) {
+      return kp_fail_in(result, "%s: %s \"%s\"", entity->where, entity->kind->word, entity->name);
+    }
+    if (result != KP_OK) {
+      return kp_fail_in(result, "%s: %s", entity->where, entity->kind->word);
     }
   }
   return KP_OK;

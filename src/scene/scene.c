@@ -169,7 +169,7 @@ static kp_result fill_scene(kp_scene *scene, scene_source source, const kp_scene
   }
   KP_TRY(kp_scene_sample_functions(scene));
   KP_TRY(check_vectors(scene));
-  KP_TRY(kp_scene_add_meshes(scene));
+  KP_TRY(kp_scene_add_files(scene));
   KP_TRY(make_spec(scene));
   return check_whole(scene);
 }

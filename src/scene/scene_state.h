@@ -5,7 +5,7 @@
 //   value.c      one Lua value -> one member of a def
 //   set.c        --set
 //   function.c   functions of time -> curve samples
-//   input.c      require, meshes, the list of files
+//   input.c      require and other files, the list of them
 //   used.c       used.lua and the hash
 #pragma once
 
@@ -120,7 +120,9 @@ KP_NODISCARD kp_result kp_scene_sample_functions(kp_scene *scene);
 // require; raises.
 int kp_scene_require(lua_State *lua);
 KP_NODISCARD kp_result kp_scene_add_input(kp_scene *scene, const char *name, uint64_t hash);
-KP_NODISCARD kp_result kp_scene_add_meshes(kp_scene *scene);
+
+// Every file that a row of a parameter table names.
+KP_NODISCARD kp_result kp_scene_add_files(kp_scene *scene);
 
 // ---- used.c
 

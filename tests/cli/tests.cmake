@@ -6,6 +6,9 @@ if(Python3_Interpreter_FOUND)
   kp_test_command(test_bad_scenes
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_bad_scenes.py
     LABELS fast TIMEOUT 300)
+  kp_test_command(test_inputs
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_inputs.py
+    LABELS fast TIMEOUT 300)
   kp_test_command(test_full_disk
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_full_disk.py
     LABELS fast TIMEOUT 300)

@@ -1,5 +1,5 @@
 // Each allocation, Lua's among them, and each call of the disk fails in turn while a scene with a
-// module, a mesh, functions of time and every kind of value is read, written out and hashed.
+// module, meshes, functions of time and every kind of value is read, written out and hashed.
 #include "support/test.h"
 
 #include <string.h>
@@ -19,6 +19,7 @@ static const char scene_text[] =
     "liquid 'water' { shape = box { max = {0.4, 0.4, tank.height} }, spacing = 0.1 }\n"
     "collider 'block' { shape = mesh { file = 'block.obj' },\n"
     "                   position = function(t) return {0.5 + 0.1 * math.sin(t), 0.5, 0.5} end }\n"
+    "soft 'jelly' { tets = 'jelly.node' }\n"
     "output { frames = 5, fps = 10 }\n"
     "for _, name in ipairs { 'a', 'b' } do\n"
     "  emitter(name) { into = 'water', position = {0.5, 0.5, 0.9}, direction = {0, 0, -1},\n"
@@ -33,17 +34,22 @@ static const char module_text[] =
 static const char mesh_text[] = "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\n"
                                 "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
 
+static const char nodes_text[] = "4 3 0 0\n1 0 0 0\n2 0.1 0 0\n3 0 0.1 0\n4 0 0 0.1\n";
+static const char tets_text[] = "1 4 0\n1 1 2 3 4\n";
+
 static void put_scene(void *folder) {
   kp_test_write_file(kp_test_path(folder, "scene.lua"), scene_text, sizeof scene_text - 1);
   assert_ok(kp_folder_make(kp_test_path(folder, "lib")));
   kp_test_write_file(kp_test_path(folder, "lib/tank.lua"), module_text, sizeof module_text - 1);
   kp_test_write_file(kp_test_path(folder, "block.obj"), mesh_text, sizeof mesh_text - 1);
+  kp_test_write_file(kp_test_path(folder, "jelly.node"), nodes_text, sizeof nodes_text - 1);
+  kp_test_write_file(kp_test_path(folder, "jelly.ele"), tets_text, sizeof tets_text - 1);
 }
 
 static kp_result use_scene(const kp_scene *scene, kp_text *text) {
   const kp_scene_input *inputs;
   uint64_t hash;
-  assert_int_equal(kp_scene_inputs(scene, &inputs), 3);
+  assert_int_equal(kp_scene_inputs(scene, &inputs), 5);
   KP_TRY(kp_scene_hash(scene, &hash));
   return kp_scene_write_used(scene, text);
 }
@@ -77,8 +83,8 @@ static void test_scene(void **state) {
   print_message("%lld allocations, %lld calls of the disk\n", (long long)tried.n_allocations,
                 (long long)tried.n_disk_calls);
   assert_true(tried.n_allocations > 500);
-  // the scene, the module, the mesh
-  assert_true(tried.n_disk_calls >= 6);
+  // the scene, the module, the mesh, both files of the tetrahedra
+  assert_true(tried.n_disk_calls >= 10);
 }
 
 static kp_result write_reference(void *user) {

@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -99,6 +100,16 @@ static void test_files(void **state) {
   kp_free(text);
   assert_fails(KP_ERROR_IO, "larger than the 4 bytes", kp_file_read(path, 4, &text, &n));
   assert_fails(KP_ERROR_IO, "Is a directory", kp_file_read(folder, 4, &text, &n));
+  // nobody ever writes to the pipe
+  const char *fifo = kp_test_path(*state, "pipe");
+  assert_int_equal(mkfifo(fifo, 0600), 0);
+  assert_fails(KP_ERROR_IO, "no regular file", kp_file_read(fifo, 4, &text, &n));
+  assert_fails(KP_ERROR_IO, "no regular file", kp_file_read("/dev/zero", 4, &text, &n));
+  // a terabyte that holds nothing is not read
+  const char *wide = kp_test_path(*state, "wide");
+  kp_test_write_file(wide, "", 0);
+  assert_int_equal(truncate(wide, (off_t)1 << 40), 0);
+  assert_fails(KP_ERROR_IO, "larger than the 4 bytes", kp_file_read(wide, 4, &text, &n));
   assert_fails(KP_ERROR_IO, "No such file",
                kp_file_read(kp_test_path(*state, "none"), 4, &text, &n));
 

@@ -22,7 +22,8 @@ static const kp_param rows[] = {
   WORDS(pattern, pattern_words,
         "How cells are cut into triangles: alternating, so that no direction is stiffer, or all "
         "alike."),
-  ROW(mesh, TEXT, "", 0, 0, "An OBJ or PLY file of triangles in place of the rectangle."),
+  KP_PARAM_FILE(kp_cloth_def, mesh, NULL,
+                "An OBJ or PLY file of triangles in place of the rectangle."),
   ROW(position, VEC3, "m", -FAR, FAR, "Of the middle of the rectangle, the origin of the file."),
   ROW(rotation_deg, VEC3, "deg", -1e6, 1e6, "About x, y, z; {90, 0, 0} hangs it up."),
   ROW(velocity, VEC3, "m/s", -1e4, 1e4, "At the start."),

@@ -26,7 +26,8 @@ static const kp_param rows[] = {
       "The first nodes of every hair are led, with their twist; else only pins hold it."),
   ROW(count, INT, "", 0, 100000000, "Hairs; 0: every curve of the guides is one."),
   ROW(segments, INT, "", 1, 100000, "Of every hair."),
-  ROW(guides, TEXT, "", 0, 0,
+  KP_PARAM_FILE(
+      kp_hair_def, guides, NULL,
       "A file of curves from root to tip (lines of an OBJ file, or x y z per line with empty lines "
       "between curves): hairs are interpolated between the three nearest."),
   ROW(length, REAL, "m", 1e-6, FAR, "Along a hair, curls included."),

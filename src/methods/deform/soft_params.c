@@ -16,7 +16,8 @@ static const char *const scheme_words[] = { KP_SCHEME_WORDS, NULL };
 
 static const kp_param rows[] = {
   ROW(shape, SHAPE, "", 0, 0, "The solid, filled with tetrahedra."),
-  ROW(tets, TEXT, "", 0, 0,
+  KP_PARAM_FILE(
+      kp_soft_def, tets, NULL,
       "A file of tetrahedra in place of the shape: Medit (.mesh) or TetGen (.node and .ele)."),
   ROW(spacing, REAL, "m", 1e-6, FAR, "Of the lattice the shape is filled with."),
   ROW(grade, REAL, "", 0, 10,
