@@ -84,6 +84,16 @@ static kp_result check_flat(const census *c, const char *what, const char *name,
   return KP_OK;
 }
 
+static kp_result check_flat_lattice(const census *c, const char *what, const char *name,
+                                    const kp_vec_lattice *lattice) {
+  int64_t n = (int64_t)lattice->n[0] * lattice->n[1] * lattice->n[2];
+  for (int64_t i = 0; i < n && c->dimension == 2; ++i) {
+    const double *v = lattice->samples + 3 * i;
+    KP_TRY(check_flat(c, what, name, kp_vec3_make(v[0], v[1], v[2])));
+  }
+  return KP_OK;
+}
+
 // And it turns about z alone.
 static kp_result check_flat_turn(const census *c, const char *what, const char *name, kp_vec3 v) {
   return c->dimension == 2 && (v.x != 0.0 || v.y != 0.0)
@@ -151,6 +161,7 @@ static kp_result check_population(const kp_spec *spec, census *c, const kp_popul
   }
   KP_TRY(check_spacing(c, p));
   KP_TRY(check_flat(c, "velocity", p->name, p->velocity));
+  KP_TRY(check_flat_lattice(c, "velocity", p->name, p->velocity_at));
   c->finest = fmin(c->finest, p->spacing);
   if (p->empty) {
     return KP_OK;
@@ -265,6 +276,7 @@ static kp_result check_emitter(const kp_population_defs *populations, const cens
 
 static kp_result check_gas(const kp_spec *spec, const census *c, const kp_smoke_def *def) {
   KP_TRY(check_flat(c, "velocity", def->name, def->velocity));
+  KP_TRY(check_flat_lattice(c, "velocity", def->name, &def->velocity_at));
   if (def->hottest <= def->ambient) {
     return kp_fail(KP_ERROR_SCENE, "smoke \"%s\": hottest = %g K is not above ambient = %g K",
                    def->name, def->hottest, def->ambient);

@@ -95,7 +95,9 @@ static const kp_param liquid_rows[] = {
       "Filled with liquid at the start; a liquid without shape must be fed by an emitter."),
   ROW(empty, BOOL, "", 0, 0, "Starts with nothing, to be filled by emitters."),
   ROW(spacing, REAL, "m", SMALLEST, FAR, "Distance between neighbouring particles at the start."),
-  ROW(velocity, VEC3, "m/s", -FASTEST, FASTEST, "At the start."),
+  KP_PARAM_OF_PLACE(kp_liquid_def, velocity, "m/s", -FASTEST, FASTEST,
+                    "At the start: a vector or a function of x, y and z, which is sampled when the "
+                    "scene is read."),
   ROW(jitter, REAL, "spacings", 0, 0.5, "Random shift of every particle at the start."),
   ROW(rest_density, REAL, "kg/m^3", 1e-3, 1e6, "Density without pressure."),
   ROW(viscosity, REAL, "Pa s", 0, 1e6, "Used by the laplacian viscosity model; water has 0.001."),
