@@ -1085,7 +1085,7 @@ typedef struct kp_probe_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
   char of[KP_TEXT_SIZE];  // the population it looks at, or a body (track)
-  int kind;               // 0 mean of regions, 1 fit at points, 2 track
+  int kind;               // 0 mean of regions, 1 fit at points, 2 track, 3 gauge of the surface
   kp_vec3 min, max;       // centres of the first and the last region
   kp_vec3 counts;         // regions along x, y, z
   double radius;          // m, of a region; KP_AUTO: neighbours touch
@@ -1144,10 +1144,14 @@ KP_API kp_curve kp_curve_constant3(kp_vec3 value);
 
 // What a region of a probe holds now.
 typedef struct kp_probe_value {
-  kp_vec3 position;  // m: centre of the region; what is tracked
-  kp_vec3 velocity;  // m/s, mean or fitted; 0 where nothing is
-  double speed;      // m/s, mean of |v|
-  double count;      // particles that were seen
+  kp_vec3 position;    // m: centre of the region; what is tracked; the surface below a gauge
+  kp_vec3 velocity;    // m/s, mean or fitted; 0 where nothing is
+  double speed;        // m/s, mean of |v|
+  double count;        // particles, or cells, that were seen
+  double pressure;     // Pa, mean or fitted; NaN where nothing is, or nothing is known of it
+  double density;      // kg/m^3 of particles, share of smoke; NaN likewise
+  double temperature;  // K; NaN likewise
+  double height;       // m: of the free surface, along the axis against gravity; NaN but for gauges
 } kp_probe_value;
 
 // What a sub-step has to tell.
