@@ -23,6 +23,15 @@ typedef struct kp_curve {
   double constant[3];
 } kp_curve;
 
+// A vector that depends on place: samples at start + interval (i, j, k), x fastest, with straight
+// lines between them; beyond the last ones the nearest counts. n[0] = 0: there is none.
+typedef struct kp_vec_lattice {
+  int32_t n[3];
+  kp_vec3 start;          // m
+  double interval;        // m
+  const double *samples;  // n[0] x n[1] x n[2] x 3, not owned
+} kp_vec_lattice;
+
 typedef enum kp_boundary { KP_BOUNDARY_CLOSED, KP_BOUNDARY_OPEN, KP_BOUNDARY_PERIODIC } kp_boundary;
 
 typedef struct kp_domain_def {
@@ -398,6 +407,7 @@ typedef struct kp_liquid_def {
   bool empty;                   // starts with nothing (filled by emitters)
   double spacing;               // m
   kp_vec3 velocity;             // m/s at the start
+  kp_vec_lattice velocity_at;   // instead, where it depends on place
   double jitter;                // random shift of the lattice, in spacings
   double rest_density;          // kg/m^3
   double viscosity;             // Pa s (laplacian)
@@ -458,22 +468,23 @@ typedef struct kp_plasma_def {
   char name[KP_TEXT_SIZE];
   kp_shape_def shape;  // where they start, spread at random
   int64_t particles;
-  kp_vec3 velocity;          // m/s at the start
-  double radius;             // m, of a particle: for the container and for pictures
-  double mass;               // kg
-  double charge;             // C
-  int charges;               // kp_plasma_charges: half of each sign, or all positive
-  double strength;           // k_e [N m^2/C^2]
-  double softening;          // m, added to every distance; KP_AUTO: a tenth of the influence
-  double influence;          // m: farther apart they do not act
-  double cell;               // m, edge of a search cell; KP_AUTO: the influence radius
-  int search;                // kp_plasma_search
-  kp_vec3 container_center;  // m
-  double container_radius;   // m, of the bounding sphere; 0: none
-  double restitution;        // share of the normal speed kept there
-  double damping;            // 1/s
-  int integrator;            // kp_integrator
-  double cfl;                // share of the softening length per step
+  kp_vec3 velocity;            // m/s at the start
+  kp_vec_lattice velocity_at;  // instead, where it depends on place
+  double radius;               // m, of a particle: for the container and for pictures
+  double mass;                 // kg
+  double charge;               // C
+  int charges;                 // kp_plasma_charges: half of each sign, or all positive
+  double strength;             // k_e [N m^2/C^2]
+  double softening;            // m, added to every distance; KP_AUTO: a tenth of the influence
+  double influence;            // m: farther apart they do not act
+  double cell;                 // m, edge of a search cell; KP_AUTO: the influence radius
+  int search;                  // kp_plasma_search
+  kp_vec3 container_center;    // m
+  double container_radius;     // m, of the bounding sphere; 0: none
+  double restitution;          // share of the normal speed kept there
+  double damping;              // 1/s
+  int integrator;              // kp_integrator
+  double cfl;                  // share of the softening length per step
   kp_vec3 color;
 } kp_plasma_def;
 
@@ -555,18 +566,19 @@ typedef struct kp_fire_def {
 typedef struct kp_smoke_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
-  kp_shape_def shape;  // filled at the start
-  bool empty;          // starts with nothing (filled by sources)
-  double density;      // of smoke in the shape at the start, in units of the scene
-  double temperature;  // K in the shape at the start; KP_AUTO: that of the surroundings
-  double fuel;         // in the shape at the start, share of the volume
-  kp_vec3 velocity;    // m/s at the start
-  double air_density;  // kg/m^3
-  double ambient;      // K of the surroundings
-  double weight;       // alpha [m/s^2] downwards per unit of smoke
-  double lift;         // beta [m/s^2/K] upwards per kelvin above the surroundings
-  double dissipation;  // 1/s: share of the smoke that vanishes
-  double cooling;      // 1/s: share of the excess temperature that is lost
+  kp_shape_def shape;          // filled at the start
+  bool empty;                  // starts with nothing (filled by sources)
+  double density;              // of smoke in the shape at the start, in units of the scene
+  double temperature;          // K in the shape at the start; KP_AUTO: that of the surroundings
+  double fuel;                 // in the shape at the start, share of the volume
+  kp_vec3 velocity;            // m/s at the start
+  kp_vec_lattice velocity_at;  // instead, where it depends on place
+  double air_density;          // kg/m^3
+  double ambient;              // K of the surroundings
+  double weight;               // alpha [m/s^2] downwards per unit of smoke
+  double lift;                 // beta [m/s^2/K] upwards per kelvin above the surroundings
+  double dissipation;          // 1/s: share of the smoke that vanishes
+  double cooling;              // 1/s: share of the excess temperature that is lost
   double radiation;    // K/s lost at `hottest`, elsewhere with the fourth power of the excess
   double hottest;      // K at which radiation is said
   double viscosity;    // Pa s
@@ -652,14 +664,15 @@ typedef enum kp_grain_sizes { KP_GRAIN_SIZES_UNIFORM, KP_GRAIN_SIZES_MASS } kp_g
 typedef struct kp_grains_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
-  kp_shape_def shape;  // filled at the start
-  bool empty;          // starts with nothing (filled by emitters)
-  double spacing;      // m between centres at the start
-  kp_vec3 velocity;    // m/s at the start
-  kp_vec3 spin;        // rad/s at the start
-  double jitter;       // random shift of the lattice, in spacings
-  double radius;       // m, of the largest; KP_AUTO: half the spacing
-  double size_ratio;   // smallest radius over the largest, 0..1
+  kp_shape_def shape;          // filled at the start
+  bool empty;                  // starts with nothing (filled by emitters)
+  double spacing;              // m between centres at the start
+  kp_vec3 velocity;            // m/s at the start
+  kp_vec_lattice velocity_at;  // instead, where it depends on place
+  kp_vec3 spin;                // rad/s at the start
+  double jitter;               // random shift of the lattice, in spacings
+  double radius;               // m, of the largest; KP_AUTO: half the spacing
+  double size_ratio;           // smallest radius over the largest, 0..1
   int sizes;           // kp_grain_sizes: every radius as often, or with the same share of the mass
   double density;      // kg/m^3 of the grain itself
   bool frozen;         // stays where it is: a rough wall
@@ -771,24 +784,25 @@ typedef enum kp_cloth_model {
 typedef struct kp_cloth_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
-  double width, height;     // m, along x and z before it is turned; its middle is the origin
-  int64_t columns, rows;    // cells
-  int pattern;              // kp_cloth_pattern
-  char mesh[KP_TEXT_SIZE];  // a file of triangles in place of the rectangle
-  kp_vec3 position;         // m, of the middle
-  kp_vec3 rotation_deg;     // about x, y, z
-  kp_vec3 velocity;         // m/s
-  double density;           // kg/m^2
-  int model;                // kp_cloth_model
-  double stiffness;         // N per metre of width and unit strain, stretched
-  double compression;       // the same, compressed; KP_AUTO: equal
-  double damping;           // share of the critical one
-  double shear;             // stiffness of the diagonals of a grid; KP_AUTO: as stiffness
-  double bend_stiffness;    // N per metre and unit strain of the springs across edges
-  double hinge;             // N m: against a change of the angle at edges
-  double axial;             // N per metre and unit strain: altitude springs of edges
-  double axial_floor;       // share of the height of triangles that strain is taken of at least
-  kp_curve strength;        // factor of all stiffness
+  double width, height;        // m, along x and z before it is turned; its middle is the origin
+  int64_t columns, rows;       // cells
+  int pattern;                 // kp_cloth_pattern
+  char mesh[KP_TEXT_SIZE];     // a file of triangles in place of the rectangle
+  kp_vec3 position;            // m, of the middle
+  kp_vec3 rotation_deg;        // about x, y, z
+  kp_vec3 velocity;            // m/s
+  kp_vec_lattice velocity_at;  // instead, where it depends on place
+  double density;              // kg/m^2
+  int model;                   // kp_cloth_model
+  double stiffness;            // N per metre of width and unit strain, stretched
+  double compression;          // the same, compressed; KP_AUTO: equal
+  double damping;              // share of the critical one
+  double shear;                // stiffness of the diagonals of a grid; KP_AUTO: as stiffness
+  double bend_stiffness;       // N per metre and unit strain of the springs across edges
+  double hinge;                // N m: against a change of the angle at edges
+  double axial;                // N per metre and unit strain: altitude springs of edges
+  double axial_floor;          // share of the height of triangles that strain is taken of at least
+  kp_curve strength;           // factor of all stiffness
   double bend_damping;
   bool bend_diagonals;      // springs to second neighbours along diagonals too (Choi, Ko 2002)
   bool tube;                // the width is closed to a ring: a skirt, a sleeve
@@ -836,28 +850,29 @@ typedef struct kp_soft_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
   kp_shape_def shape;
-  char tets[KP_TEXT_SIZE];  // a file of tetrahedra in place of the shape
-  double spacing;           // m, of the lattice a shape is filled with
-  double grade;             // width its cells gain per depth
-  kp_vec3 position;         // m: moves the shape
-  kp_vec3 rotation_deg;     // about x, y, z of its origin, before
-  kp_vec3 velocity;         // m/s
-  kp_vec3 spin;             // rad/s, about the centre of mass
-  double density;           // kg/m^3
-  int model;                // kp_soft_model
-  double young;             // Pa, elastic
-  double poisson;           // elastic
-  double stiffness;         // N per unit strain: springs along edges
-  double altitude;          // N per unit strain: along altitudes; KP_AUTO: as stiffness
-  double center;            // N per unit strain: to the middle; KP_AUTO: as stiffness
-  double damping;           // share of the critical one
-  kp_curve strength;        // factor of all stiffness
-  double thickness;         // m: how near surfaces may come before they repel
-  double friction;          // of soft bodies and cloth on each other
-  bool self;                // meets itself
-  double drag;              // N s/m^3 against the wind, along the normal
-  double viscosity;         // 1/s: share of the momentum lost
-  int scheme;               // kp_solid_scheme
+  char tets[KP_TEXT_SIZE];     // a file of tetrahedra in place of the shape
+  double spacing;              // m, of the lattice a shape is filled with
+  double grade;                // width its cells gain per depth
+  kp_vec3 position;            // m: moves the shape
+  kp_vec3 rotation_deg;        // about x, y, z of its origin, before
+  kp_vec3 velocity;            // m/s
+  kp_vec_lattice velocity_at;  // instead, where it depends on place
+  kp_vec3 spin;                // rad/s, about the centre of mass
+  double density;              // kg/m^3
+  int model;                   // kp_soft_model
+  double young;                // Pa, elastic
+  double poisson;              // elastic
+  double stiffness;            // N per unit strain: springs along edges
+  double altitude;             // N per unit strain: along altitudes; KP_AUTO: as stiffness
+  double center;               // N per unit strain: to the middle; KP_AUTO: as stiffness
+  double damping;              // share of the critical one
+  kp_curve strength;           // factor of all stiffness
+  double thickness;            // m: how near surfaces may come before they repel
+  double friction;             // of soft bodies and cloth on each other
+  bool self;                   // meets itself
+  double drag;                 // N s/m^3 against the wind, along the normal
+  double viscosity;            // 1/s: share of the momentum lost
+  int scheme;                  // kp_solid_scheme
   kp_vec3 color;
 } kp_soft_def;
 
@@ -1070,7 +1085,7 @@ typedef struct kp_probe_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
   char of[KP_TEXT_SIZE];  // the population it looks at, or a body (track)
-  int kind;               // 0 mean of regions, 1 fit at points, 2 track
+  int kind;               // 0 mean of regions, 1 fit at points, 2 track, 3 gauge of the surface
   kp_vec3 min, max;       // centres of the first and the last region
   kp_vec3 counts;         // regions along x, y, z
   double radius;          // m, of a region; KP_AUTO: neighbours touch
@@ -1129,10 +1144,14 @@ KP_API kp_curve kp_curve_constant3(kp_vec3 value);
 
 // What a region of a probe holds now.
 typedef struct kp_probe_value {
-  kp_vec3 position;  // m: centre of the region; what is tracked
-  kp_vec3 velocity;  // m/s, mean or fitted; 0 where nothing is
-  double speed;      // m/s, mean of |v|
-  double count;      // particles that were seen
+  kp_vec3 position;    // m: centre of the region; what is tracked; the surface below a gauge
+  kp_vec3 velocity;    // m/s, mean or fitted; 0 where nothing is
+  double speed;        // m/s, mean of |v|
+  double count;        // particles, or cells, that were seen
+  double pressure;     // Pa, mean or fitted; NaN where nothing is, or nothing is known of it
+  double density;      // kg/m^3 of particles, share of smoke; NaN likewise
+  double temperature;  // K; NaN likewise
+  double height;       // m: of the free surface, along the axis against gravity; NaN but for gauges
 } kp_probe_value;
 
 // What a sub-step has to tell.

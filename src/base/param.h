@@ -3,13 +3,14 @@
 // function of the def alone.
 #pragma once
 
-#include "kelpie/shape.h"
+#include "kelpie/types.h"
 
 typedef enum kp_param_type {
   KP_PARAM_REAL,    // double
   KP_PARAM_INT,     // int64_t
   KP_PARAM_BOOL,    // bool
   KP_PARAM_VEC3,    // kp_vec3; in a scene {x, y, z} or {x, y}
+  KP_PARAM_PLACE3,  // kp_vec3 with a kp_vec_lattice behind it: a vector or a function of place
   KP_PARAM_ENUM,    // int; `names` lists the words
   KP_PARAM_TEXT,    // char[KP_PARAM_TEXT_SIZE]
   KP_PARAM_CURVE,   // kp_curve of one value: a number or a function of time
@@ -62,3 +63,14 @@ typedef struct kp_param_table {
 #member, KP_PARAM_ENUM, offsetof(def_type, member), sizeof(((def_type *)0)->member), "", 0.0,  \
         0.0, words, text                                                                           \
   }
+
+// A member and the lattice `member`_at that follows it.
+#define KP_PARAM_OF_PLACE(def_type, member, unit, lowest, highest, text)                           \
+  {                                                                                                \
+#member, KP_PARAM_PLACE3, offsetof(def_type, member),                                          \
+        offsetof(def_type, member##_at) + sizeof(kp_vec_lattice) - offsetof(def_type, member),     \
+        unit, lowest, highest, NULL, text                                                          \
+  }
+
+// The lattice of such a member.
+#define KP_PARAM_LATTICE(member) ((kp_vec_lattice *)(void *)((char *)(member) + sizeof(kp_vec3)))

@@ -59,3 +59,55 @@ void kp_curve_at(const kp_curve *curve, double t, double *value, double *rate) {
     }
   }
 }
+
+// ---- over place
+
+// The sample below x along an axis, and the share of the next one.
+static int64_t below(double x, int32_t n, double *share) {
+  if (n < 2 || !(x > 0.0)) {
+    *share = 0.0;
+    return 0;
+  }
+  int64_t k = (int64_t)fmin(floor(x), (double)(n - 2));
+  *share = fmin(x - (double)k, 1.0);
+  return k;
+}
+
+kp_vec3 kp_vec_lattice_at(const kp_vec_lattice *lattice, kp_vec3 constant, kp_vec3 p) {
+  const int32_t *n = lattice->n;
+  if (n[0] == 0) {
+    return constant;
+  }
+  kp_vec3 u = kp_vec3_scale(kp_vec3_sub(p, lattice->start), 1.0 / lattice->interval);
+  double share[3];
+  const int64_t at[3] = { below(u.x, n[0], &share[0]), below(u.y, n[1], &share[1]),
+                          below(u.z, n[2], &share[2]) };
+  double sum[3] = { 0.0, 0.0, 0.0 };
+  for (int corner = 0; corner < 8; ++corner) {
+    const int64_t step[3] = { corner & 1, (corner >> 1) & 1, corner >> 2 };
+    double weight = 1.0;
+    for (int axis = 0; axis < 3; ++axis) {
+      weight *= step[axis] != 0 ? share[axis] : 1.0 - share[axis];
+    }
+    if (weight > 0.0) {
+      int64_t item = ((at[2] + step[2]) * n[1] + at[1] + step[1]) * n[0] + at[0] + step[0];
+      for (int c = 0; c < 3; ++c) {
+        sum[c] += weight * lattice->samples[3 * item + c];
+      }
+    }
+  }
+  return kp_vec3_make(sum[0], sum[1], sum[2]);
+}
+
+double kp_vec_lattice_longest(const kp_vec_lattice *lattice, kp_vec3 constant) {
+  if (lattice->n[0] == 0) {
+    return kp_vec3_length(constant);
+  }
+  double longest = 0.0;
+  int64_t n = (int64_t)lattice->n[0] * lattice->n[1] * lattice->n[2];
+  for (int64_t i = 0; i < n; ++i) {
+    const double *v = lattice->samples + 3 * i;
+    longest = fmax(longest, kp_vec3_length(kp_vec3_make(v[0], v[1], v[2])));
+  }
+  return longest;
+}

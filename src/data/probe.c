@@ -1,9 +1,20 @@
 #include "data/probe.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "data/probe_kernels.h"
 #include "par/kernel_define.h"
 
 PROBE_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
+
+const char *const kp_probe_watched[KP_PROBE_WATCHED] = { "pressure", "density", "temperature" };
+
+void kp_probe_put(const double watched[KP_PROBE_WATCHED], kp_probe_value *out) {
+  out->pressure = watched[0];
+  out->density = watched[1];
+  out->temperature = watched[2];
+}
 
 static kp_result make_points(kp_probe *p, const kp_vec3 *points, int64_t n) {
   kp_backend *backend = p->seen.space->backend;
@@ -66,24 +77,83 @@ int64_t kp_probe_count(const kp_probe *probe) {
   return probe->kind == KP_PROBE_TRACK ? 1 : probe->points->space->n;
 }
 
-static kp_result pass(kp_probe *p, const kp_kernel *kernel, kp_access means, kp_pair_job *job) {
+kp_result kp_probe_watch(kp_probe *p) {
+  static const kp_field_desc values = { "values", KP_TYPE_REAL, 3, "", 0, 0.0 };
+  static const kp_field_desc spare = { "spare", KP_TYPE_REAL, 1, "", 0, 0.0 };
+  bool any = false;
+  for (int w = 0; w < KP_PROBE_WATCHED; ++w) {
+    kp_field *field = kp_space_find(p->seen.space, kp_probe_watched[w]);
+    // pressures over a density have other units
+    bool fits = field != NULL && field->components == 1 && field->type == KP_TYPE_REAL &&
+                (w > 0 || strcmp(field->unit, "Pa") == 0);
+    p->watched[w] = fits ? field : NULL;
+    any = any || fits;
+  }
+  if (!any || p->kind == KP_PROBE_TRACK) {
+    return KP_OK;
+  }
+  KP_TRY(kp_space_add_field(p->points->space, &values, &p->values));
+  return kp_space_add_field(p->points->space, &spare, &p->spare);
+}
+
+// Three numbers of every element, their means or fits at the points, and the means of their length.
+typedef struct probe_pass {
+  kp_buffer *from[3];
+  kp_field *to, *speed;
+} probe_pass;
+
+static kp_result pass(kp_probe *p, const probe_pass *what, const kp_kernel *kernel, kp_access means,
+                      kp_pair_job *job) {
   probe_args a = { .radius2 = (kp_real)(p->radius * p->radius), .dimension = p->seen.dimension };
   kp_call call;
   kp_call_init(&call, kernel, &a);
-  KP_BIND3(&call, &a, j_v, p->seen.velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_vx, what->from[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_vy, what->from[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, j_vz, what->from[2], KP_ACCESS_READ);
   KP_BIND(&call, &a, count, &p->count->buffers[0], KP_ACCESS_OVERWRITE);
-  KP_BIND3(&call, &a, v, p->points->velocity, means);
+  KP_BIND3(&call, &a, v, what->to, means);
   KP_BIND3(&call, &a, c, p->centre, means);
-  KP_BIND(&call, &a, speed, &p->speed->buffers[0], KP_ACCESS_OVERWRITE);
+  KP_BIND(&call, &a, speed, &what->speed->buffers[0], KP_ACCESS_OVERWRITE);
   return kp_call_pairs(p->seen.space->backend, &call, job);
+}
+
+static kp_result both_passes(kp_probe *p, const probe_pass *what, kp_pair_job *job) {
+  KP_TRY(pass(p, what, &probe_mean_kernel, KP_ACCESS_OVERWRITE, job));
+  return p->kind == KP_PROBE_FIT ? pass(p, what, &probe_fit_kernel, KP_ACCESS_WRITE, job) : KP_OK;
 }
 
 static kp_result look_around(kp_probe *p) {
   kp_pair_job job;
+  kp_buffer *v = p->seen.velocity->buffers;
   KP_TRY(kp_cells_build(p->seen_cells, NULL));
   KP_TRY(kp_pair_job_make(p->point_cells, p->seen_cells, p->radius, &job));
-  KP_TRY(pass(p, &probe_mean_kernel, KP_ACCESS_OVERWRITE, &job));
-  return p->kind == KP_PROBE_FIT ? pass(p, &probe_fit_kernel, KP_ACCESS_WRITE, &job) : KP_OK;
+  if (p->values != NULL) {
+    probe_pass watched = { .to = p->values, .speed = p->spare };
+    for (int w = 0; w < KP_PROBE_WATCHED; ++w) {
+      watched.from[w] = p->watched[w] != NULL ? &p->watched[w]->buffers[0] : &v[w];
+    }
+    KP_TRY(both_passes(p, &watched, &job));
+  }
+  const probe_pass velocity = { { &v[0], &v[1], &v[2] }, p->points->velocity, p->speed };
+  return both_passes(p, &velocity, &job);
+}
+
+// What is watched, at each point; NaN where the set has no such field or no element is near.
+static kp_result read_watched(kp_probe *p, kp_probe_value *out) {
+  const kp_real *in[KP_PROBE_WATCHED];
+  for (int w = 0; w < KP_PROBE_WATCHED; ++w) {
+    in[w] = p->values != NULL && p->watched[w] != NULL
+                ? kp_buffer_host(&p->values->buffers[w], KP_ACCESS_READ)
+                : NULL;
+  }
+  for (int64_t i = 0; i < p->points->space->n; ++i) {
+    double watched[KP_PROBE_WATCHED];
+    for (int w = 0; w < KP_PROBE_WATCHED; ++w) {
+      watched[w] = in[w] != NULL && out[i].count > 0.0 ? (double)in[w][i] : (double)NAN;
+    }
+    kp_probe_put(watched, &out[i]);
+  }
+  return KP_OK;
 }
 
 static kp_result read_points(kp_probe *p, kp_probe_value *out) {
@@ -104,9 +174,10 @@ static kp_result read_points(kp_probe *p, kp_probe_value *out) {
       .count = (double)count[i],
       .velocity = kp_vec3_make((double)v[0][i], (double)v[1][i], (double)v[2][i]),
       .speed = (double)speed[i],
+      .height = NAN,
     };
   }
-  return KP_OK;
+  return read_watched(p, out);
 }
 
 static kp_result track(kp_probe *p, kp_probe_value *out) {
@@ -124,7 +195,9 @@ static kp_result track(kp_probe *p, kp_probe_value *out) {
     .count = v[0],
     .velocity = kp_vec3_make(share * v[4], share * v[5], share * v[6]),
     .speed = share * v[7],
+    .height = NAN,
   };
+  kp_probe_put((const double[]){ NAN, NAN, NAN }, out);
   return KP_OK;
 }
 

@@ -8,6 +8,8 @@
 //          so it serves profiles up to a wall, where a mean is off by half a radius
 //   track  place and velocity of one element, or the mean of all
 //
+// Mean and fit may watch pressure, density and temperature besides, where the set has such fields.
+//
 // A region that reaches over a periodic face sees only what is inside the domain.
 #pragma once
 
@@ -18,8 +20,15 @@ typedef enum kp_probe_kind {
   KP_PROBE_MEAN,
   KP_PROBE_FIT,
   KP_PROBE_TRACK,
+  KP_PROBE_GAUGE,  // gauge.h
   KP_PROBE_KIND_COUNT
 } kp_probe_kind;
+
+// What is watched besides the velocity, in the order of kp_probe_value.
+#define KP_PROBE_WATCHED 3
+extern const char *const kp_probe_watched[KP_PROBE_WATCHED];
+// Into their places, NaN where there is no such field; the height is that of gauges alone.
+void kp_probe_put(const double watched[KP_PROBE_WATCHED], kp_probe_value *out);
 
 typedef struct kp_probe {
   kp_probe_kind kind;
@@ -31,6 +40,9 @@ typedef struct kp_probe {
   kp_set *points;
   kp_cells *point_cells;
   kp_field *count, *speed, *centre;
+  kp_field *watched[KP_PROBE_WATCHED];  // of the set; NULL where it has none
+  kp_field *values;                     // of the points: their means; NULL: nothing is watched
+  kp_field *spare;
 } kp_probe;
 
 // `space` must hold position, velocity and id. track needs no points.
@@ -38,6 +50,9 @@ KP_NODISCARD kp_result kp_probe_create(kp_probe_kind kind, kp_space *space, int 
                                        const kp_vec3 *points, int64_t n, double radius,
                                        kp_probe **out);
 void kp_probe_destroy(kp_probe **probe);
+
+// From now on mean and fit give pressure, density and temperature too, of the set as it was left.
+KP_NODISCARD kp_result kp_probe_watch(kp_probe *probe);
 
 int64_t kp_probe_count(const kp_probe *probe);  // of samples
 

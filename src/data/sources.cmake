@@ -22,7 +22,9 @@ kp_sources(
   pair_lists.c
   pair_rows.c
   pairs.c
+  gauge.c
   probe.c
+  probe_grid.c
   size_classes.c)
 kp_isa_sources(
   cells_cpu.c

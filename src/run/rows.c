@@ -121,8 +121,9 @@ kp_result kp_stats_row(kp_world *world, const kp_frame_facts *facts, double *out
 // ---- probes_<name>.csv
 
 const char *const kp_probe_columns[KP_PROBE_COLUMNS] = {
-  "frame", "step",  "time",       "region",     "x",          "y",
-  "z",     "count", "velocity_x", "velocity_y", "velocity_z", "speed",
+  "frame",    "step",    "time",        "region",     "x",          "y",
+  "z",        "count",   "velocity_x",  "velocity_y", "velocity_z", "speed",
+  "pressure", "density", "temperature", "height",
 };
 
 void kp_probe_row_values(const kp_probe_row *row, uint64_t frame, double *out) {
@@ -134,6 +135,10 @@ void kp_probe_row_values(const kp_probe_row *row, uint64_t frame, double *out) {
   *out++ = row->sample.count;
   out = put_vec3(out, row->sample.velocity);
   *out++ = row->sample.speed;
+  *out++ = row->sample.pressure;
+  *out++ = row->sample.density;
+  *out++ = row->sample.temperature;
+  *out++ = row->sample.height;
 }
 
 // ---- perf.csv

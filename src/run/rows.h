@@ -15,7 +15,7 @@ KP_NODISCARD kp_result kp_stats_columns(kp_world *world, kp_columns *out);
 KP_NODISCARD kp_result kp_perf_columns(kp_columns *out);
 
 // probes_<name>.csv: one row per region and look.
-#define KP_PROBE_COLUMNS 12
+#define KP_PROBE_COLUMNS 16
 extern const char *const kp_probe_columns[KP_PROBE_COLUMNS];
 void kp_probe_row_values(const kp_probe_row *row, uint64_t frame, double *out);
 

@@ -218,9 +218,10 @@ kp_result kp_scene_unknown_key(const kp_scene *scene, const kp_scene_kind *kind,
 // ---- reading { }
 
 kp_result kp_scene_assign(lua_State *lua, kp_scene_entity *entity, const kp_param *row) {
-  bool is_curve = row->type == KP_PARAM_CURVE || row->type == KP_PARAM_CURVE3;
+  bool may_depend =
+      row->type == KP_PARAM_CURVE || row->type == KP_PARAM_CURVE3 || row->type == KP_PARAM_PLACE3;
   entity->said[row - entity->kind->table->rows] = true;
-  if (is_curve && lua_isfunction(lua, -1)) {
+  if (may_depend && lua_isfunction(lua, -1)) {
     return kp_scene_keep_function(lua, entity, row);
   }
   kp_scene_drop_function(kp_scene_of(lua), entity, row);

@@ -1,6 +1,6 @@
-// Functions of time. They are asked at fixed points of every frame when the scene is loaded, so
-// that a run never calls Lua, and the answers are joined by a smooth curve whose derivative is the
-// velocity.
+// Functions of time, and of place (place.c). Those of time are asked at fixed points of every frame
+// when the scene is loaded, so that a run never calls Lua, and the answers are joined by a smooth
+// curve whose derivative is the velocity.
 #include <string.h>
 
 #include "scene/scene_state.h"
@@ -81,6 +81,7 @@ static kp_result sample(lua_State *lua, kp_scene_function *function, int32_t n, 
   if (function->samples == NULL) {
     return KP_ERROR_MEMORY;
   }
+  function->n_samples = (size_t)n * (size_t)components;
   for (int32_t k = 0; k < n; ++k) {
     double answer[3];
     KP_TRY(ask(lua, function, k * interval, answer));
@@ -111,7 +112,11 @@ static int sample_all(lua_State *lua) {
   kp_scene *scene = kp_scene_of(lua);
   for (size_t i = 0; i < scene->functions.count; ++i) {
     kp_scene_function *function = &scene->functions.data[i];
-    kp_result result = function->reference != LUA_NOREF ? sample_one(lua, function) : KP_OK;
+    kp_result result = KP_OK;
+    if (function->reference != LUA_NOREF) {
+      result = function->row->type == KP_PARAM_PLACE3 ? kp_scene_sample_place(lua, function)
+                                                      : sample_one(lua, function);
+    }
     if (result != KP_OK) {
       return kp_sandbox_raise(lua, kp_fail_in(result, "%s: %s \"%s\": %s", function->entity->where,
                                               function->entity->kind->word, function->entity->name,

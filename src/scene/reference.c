@@ -42,6 +42,10 @@ static kp_result write_heading(const section *s, kp_text *text) {
                      s->is_named ? " \"name\"" : "");
 }
 
+static bool is_vector(const kp_param *row) {
+  return row->type == KP_PARAM_VEC3 || row->type == KP_PARAM_CURVE3 || row->type == KP_PARAM_PLACE3;
+}
+
 // "number", "0 to 1", "closed, open, periodic", "true or false", ...
 static kp_result write_choices(const kp_param *row, kp_text *text) {
   switch (row->type) {
@@ -57,9 +61,8 @@ static kp_result write_choices(const kp_param *row, kp_text *text) {
     }
     return KP_OK;
   default:
-    return kp_text_add(text, "%s%.10g to %.10g",
-                       row->type == KP_PARAM_VEC3 || row->type == KP_PARAM_CURVE3 ? "3 x " : "",
-                       row->lowest, row->highest);
+    return kp_text_add(text, "%s%.10g to %.10g", is_vector(row) ? "3 x " : "", row->lowest,
+                       row->highest);
   }
 }
 

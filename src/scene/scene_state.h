@@ -5,6 +5,7 @@
 //   value.c      one Lua value -> one member of a def
 //   set.c        --set
 //   function.c   functions of time -> curve samples
+//   place.c      functions of place -> lattices of samples
 //   input.c      require and other files, the list of them
 //   used.c       used.lua and the hash
 #pragma once
@@ -33,14 +34,20 @@ typedef struct kp_scene_entity {
   char *def;
 } kp_scene_entity;
 
-// A function of time behind a curve of an entity.
+// A function of time behind a curve of an entity, or of place behind a lattice.
 typedef struct kp_scene_function {
   kp_scene_entity *entity;
   const kp_param *row;
   int reference;  // in the Lua registry; LUA_NOREF when --set has replaced it
   char where[KP_SANDBOX_WHERE_SIZE];
   double *samples;
+  size_t n_samples;  // numbers
 } kp_scene_function;
+
+// What a row's function depends on, for messages.
+KP_FN const char *kp_scene_argument(const kp_param *row) {
+  return row->type == KP_PARAM_PLACE3 ? "place" : "time";
+}
 
 struct kp_scene {
   char *name;  // of the file, without folder
@@ -116,6 +123,8 @@ KP_NODISCARD kp_result kp_scene_keep_function(lua_State *lua, kp_scene_entity *e
                                               const kp_param *row);
 void kp_scene_drop_function(kp_scene *scene, const kp_scene_entity *entity, const kp_param *row);
 KP_NODISCARD kp_result kp_scene_sample_functions(kp_scene *scene);
+// Samples one function of place into its entity; may raise.
+KP_NODISCARD kp_result kp_scene_sample_place(lua_State *lua, kp_scene_function *function);
 
 // require; raises.
 int kp_scene_require(lua_State *lua);

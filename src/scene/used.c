@@ -59,6 +59,7 @@ kp_result kp_scene_write_value(kp_text *text, const kp_param *row, const void *m
   case KP_PARAM_BOOL:
     return kp_text_add(text, "%s", *(const bool *)member ? "true" : "false");
   case KP_PARAM_VEC3:
+  case KP_PARAM_PLACE3:
     return write_vector(text, member);
   case KP_PARAM_ENUM:
     return write_quoted(text, row->names[*(const int *)member]);
@@ -95,7 +96,9 @@ static kp_result write_place(const writer *w, const kp_scene_entity *entity, con
     const kp_scene_function *function = &w->scene->functions.data[i];
     if (w->has_comments && function->entity == entity && function->row == row &&
         function->samples != NULL) {
-      return kp_text_add(w->text, "  -- at t = 0 of the function of time at %s", function->where);
+      return kp_text_add(w->text, "  -- %s function of %s at %s",
+                         row->type == KP_PARAM_PLACE3 ? "instead, the" : "at t = 0 of the",
+                         kp_scene_argument(row), function->where);
     }
   }
   return KP_OK;
@@ -161,10 +164,7 @@ kp_result kp_scene_hash(const kp_scene *scene, uint64_t *out) {
     kp_hash_add(&hash, text.data, text.count);
     for (size_t i = 0; i < scene->functions.count; ++i) {
       const kp_scene_function *function = &scene->functions.data[i];
-      const kp_curve *curve =
-          (const kp_curve *)(const void *)(function->entity->def + function->row->offset);
-      kp_hash_add(&hash, curve->samples,
-                  (size_t)curve->n * (size_t)curve->components * sizeof(double));
+      kp_hash_add(&hash, function->samples, function->n_samples * sizeof(double));
     }
     *out = kp_hash_end(&hash);
   }

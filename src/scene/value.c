@@ -145,6 +145,9 @@ kp_result kp_scene_read_value(lua_State *lua, int index, const kp_param *row, co
     return KP_OK;
   case KP_PARAM_VEC3:
     return kp_scene_read_vector(lua, index, row->key, member);
+  case KP_PARAM_PLACE3:
+    *KP_PARAM_LATTICE(member) = (kp_vec_lattice){ 0 };
+    return kp_scene_read_vector(lua, index, row->key, member);
   case KP_PARAM_ENUM:
     return read_word(lua, index, row, member);
   case KP_PARAM_TEXT:

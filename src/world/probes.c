@@ -54,27 +54,115 @@ static kp_index find_body(const kp_world *world, const char *name) {
   return -1;
 }
 
-static kp_result build_probe(kp_world *world, const kp_probe_def *def, kp_world_probe *out) {
+// The grid that holds what a probe is of; liquids of method level_set share that of the first.
+static kp_mac *find_grid(const kp_world *world, const char *name) {
+  const kp_spec *spec = &world->spec;
+  bool is_shared = false;
+  const char *first = NULL;
+  for (size_t l = 0; l < spec->liquids.count; ++l) {
+    const kp_liquid_def *liquid = &spec->liquids.data[l];
+    if (liquid->method == KP_LIQUID_LEVEL_SET) {
+      first = first == NULL ? liquid->name : first;
+      is_shared = is_shared || strcmp(liquid->name, name) == 0;
+    }
+  }
+  const char *wanted = is_shared ? first : name;
+  for (size_t g = 0; g < world->env.grids.count; ++g) {
+    if (strcmp(world->env.grids.data[g].name, wanted) == 0) {
+      return world->env.grids.data[g].mac;
+    }
+  }
+  return NULL;
+}
+
+// Distance of the particles of a population at the start.
+static double spacing_of(const kp_world *world, const char *name) {
+  const kp_spec *spec = &world->spec;
+  for (size_t l = 0; l < spec->liquids.count; ++l) {
+    const kp_liquid_def *liquid = &spec->liquids.data[l];
+    if (strcmp(liquid->name, name) == 0) {
+      kp_mac *mac = liquid->method == KP_LIQUID_MARKER ? find_grid(world, name) : NULL;
+      return mac != NULL ? 0.5 * mac->view.cell : liquid->spacing;
+    }
+  }
+  for (size_t g = 0; g < spec->grains.count; ++g) {
+    if (strcmp(spec->grains.data[g].name, name) == 0) {
+      return spec->grains.data[g].spacing;
+    }
+  }
+  return NAN;
+}
+
+#define GAUGE_RADIUS 2.5  // spacings
+
+static void build_gauge(const kp_world *world, kp_world_probe *out) {
+  double spacing = spacing_of(world, out->def.of);
   int dimension = world->env.dimension;
+  out->gauge =
+      (kp_gauge){ .dimension = dimension,
+                  .up = kp_env_up_axis(&world->env),
+                  .radius = isnan(out->def.radius) ? GAUGE_RADIUS * spacing : out->def.radius,
+                  .volume = pow(spacing, dimension),
+                  .box = { world->env.domain.min, world->env.domain.max } };
+  for (int axis = 0; axis < dimension; ++axis) {
+    kp_faces faces = kp_env_faces(&world->env, axis);
+    out->gauge.closed[axis][0] = faces.closed_lo;
+    out->gauge.closed[axis][1] = faces.closed_hi;
+  }
+}
+
+// What answers: particles, a grid, or the column of a gauge in either.
+static kp_result build_eye(kp_world *world, kp_space *space, const kp_points *centres,
+                           kp_world_probe *out) {
+  const kp_probe_def *def = &out->def;
+  int dimension = world->env.dimension;
+  double radius = isnan(def->radius) ? touching_radius(def, dimension) : def->radius;
+  if (def->kind == KP_PROBE_GAUGE) {
+    build_gauge(world, out);
+    out->space = space;
+    return KP_OK;
+  }
+  if (out->grid.mac != NULL) {
+    // a single region is a cell wide
+    out->radius = isfinite(radius) ? radius : 0.0;
+    return KP_OK;
+  }
+  KP_TRY(kp_probe_create((kp_probe_kind)def->kind, space, dimension, centres->data,
+                         (int64_t)centres->count, radius, &out->probe));
+  out->probe->particle = def->particle;
+  return kp_probe_watch(out->probe);
+}
+
+static kp_result keep_centres(kp_world_probe *probe, const kp_points *centres) {
+  size_t n = probe->def.kind == KP_PROBE_TRACK ? 1 : centres->count;
+  KP_TRY(kp_array_resize(&probe->samples, n));
+  for (size_t i = 0; i < n; ++i) {
+    probe->samples.data[i] = (kp_probe_value){ .height = NAN };
+    if (probe->def.kind != KP_PROBE_TRACK) {
+      probe->samples.data[i].position = centres->data[i];
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result build_probe(kp_world *world, const kp_probe_def *def, kp_world_probe *out) {
   *out = (kp_world_probe){ .def = *def, .body = -1 };
   kp_space *space = kp_registry_find(world->registry, def->of);
-  if (space == NULL) {
-    out->body = find_body(world, def->of);
-    return kp_array_resize(&out->samples, 1);
-  }
+  kp_mac *mac = space == NULL ? find_grid(world, def->of) : NULL;
   kp_points centres = { 0 };
-  kp_result result = make_centres(def, dimension, &centres);
-  double radius = isnan(def->radius) ? touching_radius(def, dimension) : def->radius;
-  if (result == KP_OK) {
-    result = kp_probe_create((kp_probe_kind)def->kind, space, dimension, centres.data,
-                             (int64_t)centres.count, radius, &out->probe);
+  kp_result result = make_centres(def, world->env.dimension, &centres);
+  KP_TRY_GOTO(result, keep_centres(out, &centres), done);
+  if (mac != NULL) {
+    out->grid = kp_probe_grid_of(mac);
   }
+  if (mac != NULL || space != NULL) {
+    result = build_eye(world, space, &centres, out);
+  } else {
+    out->body = find_body(world, def->of);
+  }
+done:
   kp_array_free(&centres);
-  if (result != KP_OK) {
-    return kp_fail_in(result, "probe \"%s\"", def->name);
-  }
-  out->probe->particle = def->particle;
-  return kp_array_resize(&out->samples, (size_t)kp_probe_count(out->probe));
+  return result == KP_OK ? KP_OK : kp_fail_in(result, "probe \"%s\"", def->name);
 }
 
 kp_result kp_world_probes_build(kp_world *world) {
@@ -101,14 +189,26 @@ void kp_world_probes_free(kp_world *world) {
 // -------------------------------------------------------------------------------------------------
 
 static kp_result look(kp_world *world, kp_world_probe *probe) {
+  kp_probe_value *values = probe->samples.data;
+  int64_t n = (int64_t)probe->samples.count;
+  if (probe->def.kind == KP_PROBE_GAUGE) {
+    return probe->grid.mac != NULL ? kp_gauge_grid(&probe->gauge, &probe->grid, values, n)
+                                   : kp_gauge_particles(&probe->gauge, probe->space, values, n);
+  }
+  if (probe->grid.mac != NULL) {
+    return kp_probe_grid_look(&probe->grid, (kp_probe_kind)probe->def.kind, probe->radius, values,
+                              n);
+  }
   if (probe->probe != NULL) {
-    return kp_probe_look(probe->probe, probe->samples.data);
+    return kp_probe_look(probe->probe, values);
   }
   kp_frame3 frame = kp_bodies_frame(world->bodies, probe->body);
   probe->samples.data[0] = (kp_probe_value){ .position = frame.position,
                                              .count = 1.0,
                                              .velocity = frame.velocity,
-                                             .speed = kp_vec3_length(frame.velocity) };
+                                             .speed = kp_vec3_length(frame.velocity),
+                                             .height = NAN };
+  kp_probe_put((const double[]){ NAN, NAN, NAN }, values);
   return KP_OK;
 }
 

@@ -2,15 +2,19 @@
 // until somebody takes them.
 #pragma once
 
-#include "data/probe.h"
+#include "data/gauge.h"
 #include "kelpie/types.h"
 
 struct kp_world;
 
 typedef struct kp_world_probe {
   kp_probe_def def;
-  kp_probe *probe;  // NULL: the path of a body
-  kp_index body;
+  kp_probe *probe;     // particles
+  kp_probe_grid grid;  // or what is on a grid; its mac is NULL where there is none
+  kp_space *space;     // of particles that a gauge looks at
+  kp_gauge gauge;
+  double radius;                     // m, on a grid
+  kp_index body;                     // or the path of a body
   KP_ARRAY(kp_probe_value) samples;  // of the last look
 } kp_world_probe;
 

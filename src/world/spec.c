@@ -40,7 +40,8 @@ kp_result kp_spec_populations(const kp_spec *spec, kp_population_defs *out) {
                                .shape = &def->shape,                                               \
                                .empty = def->empty,                                                \
                                .spacing = def->spacing,                                            \
-                               .velocity = def->velocity };                                        \
+                               .velocity = def->velocity,                                          \
+                               .velocity_at = &def->velocity_at };                                 \
     KP_TRY(kp_array_push(out, view));                                                              \
   }
 #define COLLECT_CLOUD(word_, plural)                                                               \
@@ -96,6 +97,26 @@ static kp_result check_curve(const kp_param *row, const kp_curve *curve, int32_t
   return check_numbers(row, curve->samples, (size_t)curve->n * (size_t)components);
 }
 
+#define MOST_SAMPLES ((int64_t)1 << 28)  // of a lattice along all axes
+
+static kp_result check_lattice(const kp_param *row, const kp_vec_lattice *lattice) {
+  if (lattice->n[0] == 0) {
+    return KP_OK;
+  }
+  int64_t n = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (lattice->n[axis] < 1 || lattice->n[axis] > MOST_SAMPLES / n) {
+      return kp_fail(KP_ERROR_SCENE, "%s_at has no samples, or too many, along an axis", row->key);
+    }
+    n *= lattice->n[axis];
+  }
+  if (lattice->samples == NULL || !isfinite(kp_vec3_length(lattice->start)) ||
+      !isfinite(lattice->interval) || lattice->interval <= 0.0) {
+    return kp_fail(KP_ERROR_SCENE, "%s_at needs samples at a positive interval", row->key);
+  }
+  return check_numbers(row, lattice->samples, 3 * (size_t)n);
+}
+
 static kp_result check_word(const kp_param *row, int value) {
   int n_words = 0;
   while (row->names[n_words] != NULL) {
@@ -126,6 +147,9 @@ static kp_result check_member(const kp_param *row, const void *member, const voi
     return check_number(row, (double)*(const int64_t *)member, false);
   case KP_PARAM_VEC3:
     return check_numbers(row, member, 3);
+  case KP_PARAM_PLACE3:
+    KP_TRY(check_numbers(row, member, 3));
+    return check_lattice(row, KP_PARAM_LATTICE(member));
   case KP_PARAM_ENUM:
     return check_word(row, *(const int *)member);
   case KP_PARAM_TEXT:
@@ -217,21 +241,29 @@ static kp_result need_shape(const kp_shape_def *shape, const char *word, const c
   return KP_OK;
 }
 
-// Let the curve point to a copy of its samples that lives as long as the spec.
-static kp_result own_curve(kp_spec *spec, kp_curve *curve) {
-  if (curve->n == 0) {
-    curve->samples = NULL;
+// Let samples be a copy that lives as long as the spec.
+static kp_result own_samples(kp_spec *spec, const double **samples, size_t n) {
+  if (n == 0) {
+    *samples = NULL;
     return KP_OK;
   }
-  size_t size = (size_t)curve->n * (size_t)curve->components * sizeof(double);
-  double *copy = kp_alloc(size, KP_MEMORY_WORLD);
+  double *copy = kp_alloc(n * sizeof *copy, KP_MEMORY_WORLD);
   if (copy == NULL || kp_array_push(&spec->owned, copy) != KP_OK) {
     kp_free(copy);
     return KP_ERROR_MEMORY;
   }
-  memcpy(copy, curve->samples, size);
-  curve->samples = copy;
+  memcpy(copy, *samples, n * sizeof *copy);
+  *samples = copy;
   return KP_OK;
+}
+
+static kp_result own_curve(kp_spec *spec, kp_curve *curve) {
+  return own_samples(spec, &curve->samples, (size_t)curve->n * (size_t)curve->components);
+}
+
+static kp_result own_lattice(kp_spec *spec, kp_vec_lattice *lattice) {
+  const int32_t *n = lattice->n;
+  return own_samples(spec, &lattice->samples, 3 * (size_t)n[0] * (size_t)n[1] * (size_t)n[2]);
 }
 
 // Append, then sink to its place by name: no way at all when they come in order.
@@ -251,14 +283,18 @@ kp_result kp_spec_add_liquid(kp_spec *spec, const kp_liquid_def *def) {
   if (!def->empty) {
     KP_TRY(need_shape(&def->shape, "liquid", def->name));
   }
-  INSERT(liquid, liquids, def);
+  kp_liquid_def copy = *def;
+  KP_TRY(own_lattice(spec, &copy.velocity_at));
+  INSERT(liquid, liquids, &copy);
   return KP_OK;
 }
 
 kp_result kp_spec_add_plasma(kp_spec *spec, const kp_plasma_def *def) {
   KP_TRY(check_entity(spec, &kp_plasma_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "plasma", def->name));
-  INSERT(plasma, plasmas, def);
+  kp_plasma_def copy = *def;
+  KP_TRY(own_lattice(spec, &copy.velocity_at));
+  INSERT(plasma, plasmas, &copy);
   return KP_OK;
 }
 
@@ -276,7 +312,9 @@ kp_result kp_spec_add_smoke(kp_spec *spec, const kp_smoke_def *def) {
   if (!def->empty) {
     KP_TRY(need_shape(&def->shape, "smoke", def->name));
   }
-  INSERT(smoke, smokes, def);
+  kp_smoke_def copy = *def;
+  KP_TRY(own_lattice(spec, &copy.velocity_at));
+  INSERT(smoke, smokes, &copy);
   return KP_OK;
 }
 
@@ -308,13 +346,16 @@ kp_result kp_spec_add_grains(kp_spec *spec, const kp_grains_def *def) {
                    "would start inside each other",
                    def->name, def->radius, def->spacing);
   }
-  INSERT(grains, grains, def);
+  kp_grains_def copy = *def;
+  KP_TRY(own_lattice(spec, &copy.velocity_at));
+  INSERT(grains, grains, &copy);
   return KP_OK;
 }
 
 kp_result kp_spec_add_cloth(kp_spec *spec, const kp_cloth_def *def) {
   KP_TRY(check_entity(spec, &kp_cloth_params, def, def->cookie, def->name));
   kp_cloth_def copy = *def;
+  KP_TRY(own_lattice(spec, &copy.velocity_at));
   KP_TRY(own_curve(spec, &copy.strength));
   INSERT(cloth, cloths, &copy);
   return KP_OK;
@@ -323,6 +364,7 @@ kp_result kp_spec_add_cloth(kp_spec *spec, const kp_cloth_def *def) {
 kp_result kp_spec_add_soft(kp_spec *spec, const kp_soft_def *def) {
   KP_TRY(check_entity(spec, &kp_soft_params, def, def->cookie, def->name));
   kp_soft_def copy = *def;
+  KP_TRY(own_lattice(spec, &copy.velocity_at));
   if (def->tets[0] == '\0') {
     KP_TRY(need_shape(&def->shape, "soft", def->name));
   }

@@ -79,6 +79,7 @@ typedef struct kp_population_def {
   bool empty;
   double spacing;
   kp_vec3 velocity;
+  const kp_vec_lattice *velocity_at;
   int64_t particles;  // of a cloud, which has no shape here and is not fed; else 0
 } kp_population_def;
 typedef KP_ARRAY(kp_population_def) kp_population_defs;

@@ -84,6 +84,16 @@ static kp_result check_flat(const census *c, const char *what, const char *name,
   return KP_OK;
 }
 
+static kp_result check_flat_lattice(const census *c, const char *what, const char *name,
+                                    const kp_vec_lattice *lattice) {
+  int64_t n = (int64_t)lattice->n[0] * lattice->n[1] * lattice->n[2];
+  for (int64_t i = 0; i < n && c->dimension == 2; ++i) {
+    const double *v = lattice->samples + 3 * i;
+    KP_TRY(check_flat(c, what, name, kp_vec3_make(v[0], v[1], v[2])));
+  }
+  return KP_OK;
+}
+
 // And it turns about z alone.
 static kp_result check_flat_turn(const census *c, const char *what, const char *name, kp_vec3 v) {
   return c->dimension == 2 && (v.x != 0.0 || v.y != 0.0)
@@ -151,6 +161,7 @@ static kp_result check_population(const kp_spec *spec, census *c, const kp_popul
   }
   KP_TRY(check_spacing(c, p));
   KP_TRY(check_flat(c, "velocity", p->name, p->velocity));
+  KP_TRY(check_flat_lattice(c, "velocity", p->name, p->velocity_at));
   c->finest = fmin(c->finest, p->spacing);
   if (p->empty) {
     return KP_OK;
@@ -265,6 +276,7 @@ static kp_result check_emitter(const kp_population_defs *populations, const cens
 
 static kp_result check_gas(const kp_spec *spec, const census *c, const kp_smoke_def *def) {
   KP_TRY(check_flat(c, "velocity", def->name, def->velocity));
+  KP_TRY(check_flat_lattice(c, "velocity", def->name, &def->velocity_at));
   if (def->hottest <= def->ambient) {
     return kp_fail(KP_ERROR_SCENE, "smoke \"%s\": hottest = %g K is not above ambient = %g K",
                    def->name, def->hottest, def->ambient);
@@ -565,6 +577,26 @@ static bool is_body(const kp_spec *spec, const char *name) {
   return false;
 }
 
+static const kp_liquid_def *liquid_of(const kp_spec *spec, const char *name) {
+  for (size_t l = 0; l < spec->liquids.count; ++l) {
+    if (strcmp(spec->liquids.data[l].name, name) == 0) {
+      return &spec->liquids.data[l];
+    }
+  }
+  return NULL;
+}
+
+// What is on a grid alone, without particles.
+static bool is_gridded(const kp_spec *spec, const char *name) {
+  const kp_liquid_def *liquid = liquid_of(spec, name);
+  for (size_t g = 0; g < spec->smokes.count; ++g) {
+    if (strcmp(spec->smokes.data[g].name, name) == 0) {
+      return true;
+    }
+  }
+  return liquid != NULL && liquid->method == KP_LIQUID_LEVEL_SET;
+}
+
 static kp_result check_probe(const kp_spec *spec, const census *c, const kp_probe_def *def) {
   const double n[3] = { def->counts.x, def->counts.y, def->counts.z };
   char entity[KP_TEXT_SIZE + 16];
@@ -573,8 +605,17 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
     return kp_fail(KP_ERROR_SCENE, "%s: of = \"what it looks at\" is missing", entity);
   }
   KP_TRY(check_mover(spec, entity, "of", def->of, false));
+  bool on_grid = is_gridded(spec, def->of);
   if (def->kind == KP_PROBE_TRACK) {
-    return KP_OK;
+    return !on_grid ? KP_OK
+                    : kp_fail(KP_ERROR_SCENE,
+                              "%s: kind = \"track\" follows particles and bodies, and \"%s\" is on "
+                              "a grid",
+                              entity, def->of);
+  }
+  if (def->kind == KP_PROBE_GAUGE && liquid_of(spec, def->of) == NULL) {
+    return kp_fail(KP_ERROR_SCENE, "%s: kind = \"gauge\" measures liquids, and \"%s\" is none",
+                   entity, def->of);
   }
   if (is_body(spec, def->of)) {
     return kp_fail(KP_ERROR_SCENE, "%s: a body has no regions; kind = \"track\" writes its path",
@@ -593,7 +634,7 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
     }
     one = one && (axis >= c->dimension || n[axis] == 1.0);
   }
-  if (isnan(def->radius) && one) {
+  if (isnan(def->radius) && one && !on_grid && def->kind != KP_PROBE_GAUGE) {
     return kp_fail(KP_ERROR_SCENE, "%s: a single region needs a radius", entity);
   }
   return n[0] * n[1] * n[2] <= 1e7 ? KP_OK

@@ -95,7 +95,9 @@ static const kp_param liquid_rows[] = {
       "Filled with liquid at the start; a liquid without shape must be fed by an emitter."),
   ROW(empty, BOOL, "", 0, 0, "Starts with nothing, to be filled by emitters."),
   ROW(spacing, REAL, "m", SMALLEST, FAR, "Distance between neighbouring particles at the start."),
-  ROW(velocity, VEC3, "m/s", -FASTEST, FASTEST, "At the start."),
+  KP_PARAM_OF_PLACE(kp_liquid_def, velocity, "m/s", -FASTEST, FASTEST,
+                    "At the start: a vector or a function of x, y and z, which is sampled when the "
+                    "scene is read."),
   ROW(jitter, REAL, "spacings", 0, 0.5, "Random shift of every particle at the start."),
   ROW(rest_density, REAL, "kg/m^3", 1e-3, 1e6, "Density without pressure."),
   ROW(viscosity, REAL, "Pa s", 0, 1e6, "Used by the laplacian viscosity model; water has 0.001."),
@@ -315,17 +317,20 @@ const kp_param_table kp_force_params = {
   KP_PARAM(kp_probe_def, member, kind, unit, lowest, highest, text)
 #define WORDS(member, words, text) KP_PARAM_WORDS(kp_probe_def, member, words, text)
 
-static const char *const probe_words[] = { "mean", "fit", "track", NULL };
+static const char *const probe_words[] = { "mean", "fit", "track", "gauge", NULL };
 
 static const kp_param probe_rows[] = {
   ROW(of, TEXT, "", 0, 0, "Name of the population it looks at, or of a body to track."),
   WORDS(kind, probe_words,
-        "Mean velocity of each region, velocity at each centre by a linear fit, or the path of a "
-        "particle or body."),
+        "Means over each region; values at each centre by a linear fit; the path of a particle or "
+        "body; or a wave gauge, the height of a liquid's free surface in the column of each "
+        "centre."),
   ROW(min, VEC3, "m", -FAR, FAR, "Centre of the first region."),
   ROW(max, VEC3, "m", -FAR, FAR, "Centre of the last region."),
   ROW(counts, VEC3, "", 1, 100000, "Regions along x, y and z; one alone lies in the middle."),
-  ROW(radius, REAL, "m", SMALLEST, FAR, "Of a region; auto lets neighbours touch."),
+  ROW(radius, REAL, "m", SMALLEST, FAR,
+      "Of a region; auto lets neighbours touch. On grids it is a cell at least, of a fit two; of a "
+      "gauge auto is two and a half spacings."),
   ROW(particle, INT, "", -1, 1e15, "Id of the particle to track; -1 takes the mean of all."),
   ROW(every, INT, "steps", 1, MANY, "Steps between two looks."),
   ROW(interval, REAL, "s", 1e-9, 1e9, "Time between two looks; auto counts steps instead."),
@@ -336,8 +341,11 @@ static void set_probe(void *def) {
 }
 
 const kp_param_table kp_probe_params = {
-  "probe",          "Measures velocities in regions, or a path, into probes_NAME.csv.",
-  ROWS(probe_rows), sizeof(kp_probe_def),
+  "probe",
+  "Measures velocity, pressure, density and temperature in regions, the height of a surface, or a "
+  "path, into probes_NAME.csv.",
+  ROWS(probe_rows),
+  sizeof(kp_probe_def),
   set_probe,
 };
 

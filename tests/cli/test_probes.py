@@ -70,7 +70,7 @@ def test_resume(folder):
     cut = os.path.join(folder, "cut")
     run("run", whole + ".lua", "-o", cut, "--threads", "1", "--frames", ":3")
     with open(os.path.join(cut, "probes_raster.csv"), "a", encoding="utf-8") as file:
-        file.write("4,31,0.062,0,0.1,0.1,0,7,9,9,9,9\n")  # of a frame that was never kept
+        file.write("4,31,0.062,0,0.1,0.1,0,7,9,9,9,9,9,9,9,9\n")  # of a frame that was never kept
     run("resume", cut, "--frames", ":6", "--threads", "1")
     for name in ("probes_raster.csv", "probes_tagged.csv", "stats.csv"):
         assert read(os.path.join(whole, name)) == read(os.path.join(cut, name)), name

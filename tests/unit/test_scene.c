@@ -94,6 +94,8 @@ static size_t size_of(kp_param_type type, size_t size) {
     return sizeof(bool);
   case KP_PARAM_VEC3:
     return sizeof(kp_vec3);
+  case KP_PARAM_PLACE3:
+    return sizeof(kp_vec3) + sizeof(kp_vec_lattice);
   case KP_PARAM_ENUM:
     return sizeof(int);
   case KP_PARAM_CURVE:

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "data/curve.h"
 #include "methods/common/flow_kernels.h"
 #include "methods/common/force_field.h"
 #include "methods/common/medium.h"
@@ -125,18 +126,41 @@ kp_result kp_flow_loaded(kp_flow *flow) {
   return kp_mac_loaded(flow->mac);
 }
 
-// The same velocity everywhere, at the start.
-static kp_result set_velocity(kp_flow *flow, kp_vec3 velocity) {
-  for (int c = 0; c < flow->mac->view.dimension; ++c) {
-    kp_real *v;
-    kp_buffer *buffer = &flow->velocity->buffers[c];
-    KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&v));
-    for (int64_t i = 0; i < flow->mac->view.count; ++i) {
-      v[i] = (kp_real)component(velocity, c);
-    }
-    flow->max_sum += fabs(component(velocity, c));
+static double most_along(const kp_vec_lattice *lattice, kp_vec3 constant, int axis) {
+  double most = lattice->n[0] == 0 ? fabs(component(constant, axis)) : 0.0;
+  int64_t n = (int64_t)lattice->n[0] * lattice->n[1] * lattice->n[2];
+  for (int64_t i = 0; i < n; ++i) {
+    most = fmax(most, fabs(lattice->samples[3 * i + axis]));
   }
-  flow->max_speed = kp_vec3_length(velocity);
+  return most;
+}
+
+kp_result kp_flow_sample(const kp_flow *flow, int axis, const kp_vec_lattice *lattice,
+                         kp_vec3 constant, kp_buffer *out) {
+  const kp_mac_view *g = &flow->mac->view;
+  kp_real *v;
+  KP_TRY(kp_buffer_get(out, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&v));
+  for (int64_t i = 0; i < g->count; ++i) {
+    int64_t cell[3];
+    double x[3];
+    kp_mac_cell_of(g, i, cell);
+    kp_mac_place(g, axis, cell[0], cell[1], cell[2], x);
+    kp_vec3 at = kp_vec_lattice_at(lattice, constant, kp_vec3_make(x[0], x[1], x[2]));
+    v[i] = (kp_real)component(at, axis);
+  }
+  return KP_OK;
+}
+
+// The velocity of the start. The stream that flows through adds to one that is the same everywhere;
+// a function of place says all of it.
+static kp_result set_velocity(kp_flow *flow, const kp_flow_def *def) {
+  kp_vec3 constant = kp_vec3_add(def->velocity, def->grid->stream);
+  for (int c = 0; c < flow->mac->view.dimension; ++c) {
+    kp_buffer *buffer = &flow->velocity->buffers[c];
+    KP_TRY(kp_flow_sample(flow, c, &def->velocity_at, constant, buffer));
+    flow->max_sum += most_along(&def->velocity_at, constant, c);
+  }
+  flow->max_speed = kp_vec_lattice_longest(&def->velocity_at, constant);
   return store(flow);
 }
 
@@ -158,7 +182,7 @@ kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   poisson.max_iterations = (int)def->grid->iterations;
   poisson.relaxation = def->grid->relaxation;
   KP_TRY(kp_poisson_create(flow->mac, &poisson, &flow->poisson));
-  return set_velocity(flow, kp_vec3_add(def->velocity, def->grid->stream));
+  return set_velocity(flow, def);
 }
 
 void kp_flow_free(kp_flow *flow) {

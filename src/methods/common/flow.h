@@ -17,12 +17,13 @@
 #include "methods/method.h"
 
 typedef struct kp_flow_def {
-  const char *word, *name;  // "smoke", of the entity
-  double cell;              // m
-  double density;           // kg/m^3
-  kp_vec3 velocity;         // m/s at the start
-  const kp_grid_def *grid;  // settings of all grids of the world
-  bool lets_go;             // projections will release: what is loose may leave walls
+  const char *word, *name;     // "smoke", of the entity
+  double cell;                 // m
+  double density;              // kg/m^3
+  kp_vec3 velocity;            // m/s at the start
+  kp_vec_lattice velocity_at;  // instead, where it depends on place
+  const kp_grid_def *grid;     // settings of all grids of the world
+  bool lets_go;                // projections will release: what is loose may leave walls
 } kp_flow_def;
 
 typedef struct kp_flow {
@@ -55,6 +56,9 @@ typedef struct kp_flow {
 
 KP_NODISCARD kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def);
 void kp_flow_free(kp_flow *flow);
+// One component of a velocity at all its faces, as a start has it: on the host.
+KP_NODISCARD kp_result kp_flow_sample(const kp_flow *flow, int axis, const kp_vec_lattice *lattice,
+                                      kp_vec3 constant, kp_buffer *out);
 KP_NODISCARD kp_result kp_flow_loaded(kp_flow *flow);
 
 // Bodies where they are now: distance at corners, fractions and speeds at faces, solid and

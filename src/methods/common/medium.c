@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "data/call.h"
+#include "data/curve.h"
 #include "geom/sampler.h"
 #include "methods/common/force_field.h"
 #include "methods/common/medium_kernels.h"
@@ -131,8 +132,9 @@ kp_result kp_medium_create(kp_medium *medium, kp_env *env, const kp_medium_def *
   *medium = (kp_medium){ .spacing = def->spacing,
                          .jitter = def->jitter,
                          .velocity = def->velocity,
+                         .velocity_at = def->velocity_at,
                          .integrates = def->integrator != KP_INTEGRATOR_COUNT,
-                         .max_speed = kp_vec3_length(def->velocity) };
+                         .max_speed = kp_vec_lattice_longest(&def->velocity_at, def->velocity) };
   kp_text_copy(medium->word, sizeof medium->word, def->word);
   kp_text_copy(medium->name, sizeof medium->name, def->name);
   kp_buffer_init(&medium->keep, env->backend);
@@ -208,7 +210,7 @@ kp_result kp_medium_add(kp_medium *medium, int64_t n, const kp_vec3 *positions,
   if (velocities == NULL) {
     result = kp_array_resize(&start, (size_t)n);
     for (int64_t i = 0; result == KP_OK && i < n; ++i) {
-      start.data[i] = medium->velocity;
+      start.data[i] = kp_vec_lattice_at(&medium->velocity_at, medium->velocity, positions[i]);
     }
     velocities = start.data;
   }
@@ -459,7 +461,7 @@ double kp_medium_expected_speed(kp_medium *medium, kp_env *env) {
   }
   double height = fmax(top - floor[up], medium->spacing);
   double speed = sqrt(2.0 * kp_vec3_length(env->simulation.gravity) * height);
-  speed = fmax(speed, kp_vec3_length(medium->velocity));
+  speed = fmax(speed, kp_vec_lattice_longest(&medium->velocity_at, medium->velocity));
   speed = fmax(speed, fastest_jet(medium));
   speed = fmax(speed, env->fields != NULL ? kp_force_fields_speed(env->fields, &env->domain) : 0.0);
   speed = fmax(speed, fastest_surface(env->bodies));

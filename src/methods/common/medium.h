@@ -30,13 +30,14 @@ typedef struct kp_medium_emitter {
 } kp_medium_emitter;
 
 typedef struct kp_medium_def {
-  const char *word;           // "liquid", for messages
-  const char *name;           // of the set
-  const kp_shape_def *shape;  // NULL: starts empty
-  double spacing;             // m
-  double jitter;              // of the lattice, in spacings
-  kp_vec3 velocity;           // m/s at the start
-  int integrator;             // kp_integrator; KP_INTEGRATOR_COUNT: the method moves it by itself
+  const char *word;            // "liquid", for messages
+  const char *name;            // of the set
+  const kp_shape_def *shape;   // NULL: starts empty
+  double spacing;              // m
+  double jitter;               // of the lattice, in spacings
+  kp_vec3 velocity;            // m/s at the start
+  kp_vec_lattice velocity_at;  // instead, where it depends on place; as long as the medium lives
+  int integrator;              // kp_integrator; KP_INTEGRATOR_COUNT: the method moves it by itself
 } kp_medium_def;
 
 typedef struct kp_medium {
@@ -44,6 +45,7 @@ typedef struct kp_medium {
   char name[KP_NAME_SIZE];
   double spacing, jitter;
   kp_vec3 velocity;  // at the start
+  kp_vec_lattice velocity_at;
   kp_set *set;
   kp_cells *cells;
   kp_ghosts *ghosts;  // NULL unless an axis is periodic

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "data/curve.h"
 #include "geom/mesh_file.h"
 #include "methods/deform/deform.h"
 #include "methods/deform/grid_links.h"
@@ -304,7 +305,7 @@ static void place(const kp_cloth_def *def, kp_part *part) {
   kp_quat turn = kp_quat_from_euler_deg(def->rotation_deg);
   for (size_t i = 0; i < part->x.count; ++i) {
     part->x.data[i] = kp_vec3_add(def->position, kp_quat_rotate(turn, part->x.data[i]));
-    part->v.data[i] = def->velocity;
+    part->v.data[i] = kp_vec_lattice_at(&def->velocity_at, def->velocity, part->x.data[i]);
   }
 }
 

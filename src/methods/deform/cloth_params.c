@@ -26,7 +26,9 @@ static const kp_param rows[] = {
                 "An OBJ or PLY file of triangles in place of the rectangle."),
   ROW(position, VEC3, "m", -FAR, FAR, "Of the middle of the rectangle, the origin of the file."),
   ROW(rotation_deg, VEC3, "deg", -1e6, 1e6, "About x, y, z; {90, 0, 0} hangs it up."),
-  ROW(velocity, VEC3, "m/s", -1e4, 1e4, "At the start."),
+  KP_PARAM_OF_PLACE(kp_cloth_def, velocity, "m/s", -1e4, 1e4,
+                    "At the start: a vector or a function of x, y and z, which is sampled when the "
+                    "scene is read."),
   ROW(density, REAL, "kg/m^2", 1e-9, 1e6, "Mass per area."),
   WORDS(model, model_words,
         "Springs along and across the edges of the triangles, or structural, shear and bending "

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "data/curve.h"
 #include "geom/tet_file.h"
 #include "methods/deform/deform.h"
 
@@ -234,7 +235,8 @@ static void place(const kp_soft_def *def, kp_part *part) {
   kp_vec3 middle = center_of_mass(part);
   for (size_t i = 0; i < part->x.count; ++i) {
     kp_vec3 arm = kp_vec3_sub(part->x.data[i], middle);
-    part->v.data[i] = kp_vec3_add(def->velocity, kp_vec3_cross(def->spin, arm));
+    kp_vec3 start = kp_vec_lattice_at(&def->velocity_at, def->velocity, part->x.data[i]);
+    part->v.data[i] = kp_vec3_add(start, kp_vec3_cross(def->spin, arm));
   }
 }
 

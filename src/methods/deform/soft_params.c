@@ -26,7 +26,9 @@ static const kp_param rows[] = {
       "alike; else edges of boxes are bevelled too."),
   ROW(position, VEC3, "m", -FAR, FAR, "Moves the solid, after it was turned."),
   ROW(rotation_deg, VEC3, "deg", -1e6, 1e6, "Turns it about x, y, z of its origin."),
-  ROW(velocity, VEC3, "m/s", -1e4, 1e4, "At the start."),
+  KP_PARAM_OF_PLACE(kp_soft_def, velocity, "m/s", -1e4, 1e4,
+                    "At the start: a vector or a function of x, y and z, which is sampled when the "
+                    "scene is read."),
   ROW(spin, VEC3, "rad/s", -1e4, 1e4, "At the start, about its centre of mass."),
   ROW(density, REAL, "kg/m^3", 1e-9, 1e6, "Mass per volume."),
   WORDS(model, model_words,

@@ -75,6 +75,7 @@ static kp_result setup_liquid(kp_flip *flip, kp_env *env, kp_flip_liquid *liquid
                            .spacing = def->spacing,
                            .jitter = def->jitter,
                            .velocity = def->velocity,
+                           .velocity_at = def->velocity_at,
                            .integrator = KP_INTEGRATOR_COUNT };
   kp_flip_sorted_init(&liquid->sorted, env->backend);
   KP_TRY(kp_medium_create(&liquid->medium, env, &medium));

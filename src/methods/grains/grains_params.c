@@ -19,7 +19,9 @@ static const kp_param grain_rows[] = {
       "Filled with grains at the start; without shape they must be fed by an emitter."),
   ROW(empty, BOOL, "", 0, 0, "Starts with nothing, to be filled by emitters."),
   ROW(spacing, REAL, "m", SMALLEST, FAR, "Distance between neighbouring centres at the start."),
-  ROW(velocity, VEC3, "m/s", -FASTEST, FASTEST, "At the start."),
+  KP_PARAM_OF_PLACE(kp_grains_def, velocity, "m/s", -FASTEST, FASTEST,
+                    "At the start: a vector or a function of x, y and z, which is sampled when the "
+                    "scene is read."),
   ROW(spin, VEC3, "rad/s", -FASTEST, FASTEST, "Angular velocity at the start."),
   ROW(jitter, REAL, "spacings", 0, 0.5, "Random shift of every grain at the start."),
   ROW(radius, REAL, "m", SMALLEST, FAR, "Of the largest grains; auto is half the spacing."),

@@ -78,6 +78,7 @@ static kp_result add_set(kp_grains *grains, kp_env *env, const kp_grains_def *de
                            .spacing = def->spacing,
                            .jitter = def->jitter,
                            .velocity = def->velocity,
+                           .velocity_at = def->velocity_at,
                            .integrator = KP_INTEGRATOR_COUNT };
   kp_buffer_init(&set->records, env->backend);
   KP_TRY(kp_medium_create(&set->medium, env, &medium));

@@ -234,8 +234,8 @@ KP_FN void pls_push(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_push
 typedef struct pls_start_args {
   kp_mac_view grid;
   int32_t axis;
-  kp_real value;
   const kp_real *phi;
+  const kp_real *values;
   kp_real *velocity;
 } pls_start_args;
 
@@ -243,7 +243,7 @@ KP_FN void pls_start(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_sta
   const kp_mac_view *g = &a->grid;
   int64_t at = kp_mac_at(g, 0, j, k);
   for (int64_t i = at + i0; i < at + i1; ++i) {
-    a->velocity[i] = kp_mac_mean(g, a->phi, a->axis, i) < g->h ? a->value : a->velocity[i];
+    a->velocity[i] = kp_mac_mean(g, a->phi, a->axis, i) < g->h ? a->values[i] : a->velocity[i];
   }
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/curve.h"
 #include "methods/level_set/pls.h"
 #include "methods/level_set/pls_kernels.h"
 #include "par/kernel_define.h"
@@ -55,18 +56,34 @@ static kp_result take_emitters(kp_pls *pls, const kp_env *env, const kp_pls_setu
   return KP_OK;
 }
 
-static kp_result start_velocity(kp_pls *pls, kp_vec3 velocity) {
-  const double v[3] = { velocity.x, velocity.y, velocity.z };
+static kp_result start_along(kp_pls *pls, const kp_liquid_def *liquid, int axis,
+                             kp_buffer *values) {
   kp_mac *mac = pls->flow.mac;
-  for (int axis = 0; axis < mac->view.dimension; ++axis) {
-    pls_start_args a = { .grid = mac->view, .axis = axis, .value = (kp_real)v[axis] };
-    kp_call call;
-    kp_call_init(&call, &pls_start_kernel, &a);
-    KP_BIND(&call, &a, phi, &pls->shape_phi, KP_ACCESS_READ);
-    KP_BIND(&call, &a, velocity, &pls->flow.velocity->buffers[axis], KP_ACCESS_WRITE);
-    KP_TRY(kp_mac_rows(mac, (kp_mac_kind)axis, &call));
+  KP_TRY(kp_flow_sample(&pls->flow, axis, &liquid->velocity_at, liquid->velocity, values));
+  pls_start_args a = { .grid = mac->view, .axis = axis };
+  kp_call call;
+  kp_call_init(&call, &pls_start_kernel, &a);
+  KP_BIND(&call, &a, phi, &pls->shape_phi, KP_ACCESS_READ);
+  KP_BIND(&call, &a, values, values, KP_ACCESS_READ);
+  KP_BIND(&call, &a, velocity, &pls->flow.velocity->buffers[axis], KP_ACCESS_WRITE);
+  return kp_mac_rows(mac, (kp_mac_kind)axis, &call);
+}
+
+static kp_result start_velocity(kp_pls *pls, const kp_liquid_def *liquid) {
+  kp_mac *mac = pls->flow.mac;
+  kp_buffer values;
+  kp_result result = kp_mac_scratch(mac, KP_TYPE_REAL, &values);
+  for (int axis = 0; result == KP_OK && axis < mac->view.dimension; ++axis) {
+    result = start_along(pls, liquid, axis, &values);
   }
-  pls->flow.max_sum = fmax(pls->flow.max_sum, fabs(v[0]) + fabs(v[1]) + fabs(v[2]));
+  kp_buffer_free(&values);
+  KP_TRY(result);
+  kp_vec3 v = liquid->velocity;
+  // the sum of the axes is at most sqrt(3) times the length
+  double most = liquid->velocity_at.n[0] > 0
+                    ? sqrt(3.0) * kp_vec_lattice_longest(&liquid->velocity_at, v)
+                    : fabs(v.x) + fabs(v.y) + fabs(v.z);
+  pls->flow.max_sum = fmax(pls->flow.max_sum, most);
   return kp_mac_fill_velocity(mac, pls->flow.velocity);
 }
 
@@ -79,7 +96,7 @@ static kp_result add_shape(kp_pls *pls, kp_env *env, const kp_liquid_def *liquid
   }
   kp_shape_destroy(&shape);
   KP_TRY(result);
-  KP_TRY(start_velocity(pls, liquid->velocity));
+  KP_TRY(start_velocity(pls, liquid));
   return kp_level_set_unite(&pls->level, &pls->phi->buffers[0], &pls->shape_phi);
 }
 

@@ -46,6 +46,7 @@ static kp_result setup_all(kp_marker *marker, kp_env *env, const kp_marker_setup
                       .cell = NAN,
                       .density = liquid->rest_density,
                       .velocity = liquid->velocity,
+                      .velocity_at = liquid->velocity_at,
                       .grid = &grid };
   KP_TRY(kp_flow_create(&marker->flow, env, &how));
   kp_mac *mac = marker->flow.mac;
@@ -56,6 +57,7 @@ static kp_result setup_all(kp_marker *marker, kp_env *env, const kp_marker_setup
                            .spacing = 0.5 * mac->view.cell,
                            .jitter = liquid->jitter,
                            .velocity = liquid->velocity,
+                           .velocity_at = liquid->velocity_at,
                            .integrator = KP_INTEGRATOR_COUNT };
   KP_TRY(kp_medium_create(&marker->medium, env, &medium));
   marker->medium.mass = liquid->rest_density * pow(medium.spacing, (double)env->dimension);

@@ -80,6 +80,7 @@ static kp_result setup_liquid(kp_mps *mps, kp_env *env, kp_mps_liquid *liquid) {
                            .spacing = def->spacing,
                            .jitter = def->jitter,
                            .velocity = def->velocity,
+                           .velocity_at = def->velocity_at,
                            .integrator = KP_INTEGRATOR_COUNT };
   KP_TRY(kp_medium_create(&liquid->medium, env, &medium));
   liquid->group = (kp_mps_group){ .set = liquid->medium.set, .density = def->rest_density };

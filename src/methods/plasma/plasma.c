@@ -67,6 +67,7 @@ static kp_result setup_cloud(kp_plasma_cloud *cloud, kp_env *env) {
                         .shape = &def->shape,
                         .spacing = 2.0 * def->radius,
                         .velocity = def->velocity,
+                        .velocity_at = def->velocity_at,
                         .integrator = def->integrator };
   KP_TRY(kp_medium_create(&cloud->medium, env, &how));
   cloud->medium.mass = def->mass;

@@ -18,7 +18,9 @@ static const char *const integrator_words[] = {
 static const kp_param rows[] = {
   ROW(shape, SHAPE, "", 0, 0, "Where the charges start, spread evenly at random."),
   ROW(particles, INT, "", 1, 2147483647, "How many charges."),
-  ROW(velocity, VEC3, "m/s", -1e6, 1e6, "At the start."),
+  KP_PARAM_OF_PLACE(kp_plasma_def, velocity, "m/s", -1e6, 1e6,
+                    "At the start: a vector or a function of x, y and z, which is sampled when the "
+                    "scene is read."),
   ROW(radius, REAL, "m", 1e-9, FAR, "Of a particle: for the container and for pictures."),
   ROW(mass, REAL, "kg", 1e-30, 1e30, "Of a particle."),
   ROW(charge, REAL, "C", 0, 1e12, "Of a particle."),

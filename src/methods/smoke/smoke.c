@@ -76,6 +76,7 @@ static kp_result setup_gas(kp_gas *gas, kp_env *env, const kp_grid_def *grid) {
                       .cell = KP_AUTO,
                       .density = gas->def.air_density,
                       .velocity = gas->def.velocity,
+                      .velocity_at = gas->def.velocity_at,
                       .grid = grid };
   KP_TRY(kp_flow_create(&gas->flow, env, &how));
   gas->how = (kp_advect_def){ .scheme = grid->advection,

@@ -19,7 +19,9 @@ static const kp_param smoke_rows[] = {
   ROW(temperature, REAL, "K", 0, HOT,
       "In the shape at the start; that of the surroundings when not given."),
   ROW(fuel, REAL, "", 0, 1, "In the shape at the start, as a share of the volume."),
-  ROW(velocity, VEC3, "m/s", -FAST, FAST, "At the start, everywhere."),
+  KP_PARAM_OF_PLACE(kp_smoke_def, velocity, "m/s", -FAST, FAST,
+                    "Everywhere at the start: a vector or a function of x, y and z, which is "
+                    "sampled when the scene is read."),
   ROW(air_density, REAL, "kg/m^3", 1e-6, 1e6, "Of the gas, for its pressure and sums."),
   ROW(ambient, REAL, "K", 0, HOT, "Temperature of the surroundings."),
   ROW(weight, REAL, "m/s^2", -1e6, 1e6, "Downward acceleration per unit of smoke."),

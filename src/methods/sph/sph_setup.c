@@ -116,6 +116,7 @@ static kp_result setup_fluid(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
                         .spacing = def->spacing,
                         .jitter = def->jitter,
                         .velocity = def->velocity,
+                        .velocity_at = def->velocity_at,
                         .integrator = sph->def.integrator };
   KP_TRY(kp_medium_create(medium, env, &how));
   KP_TRY(add_fluid_fields(sph, fluid));

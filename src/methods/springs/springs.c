@@ -133,6 +133,7 @@ static kp_result setup_liquid(kp_springs *springs, kp_env *env, kp_springs_liqui
                         .spacing = def->spacing,
                         .jitter = def->jitter,
                         .velocity = def->velocity,
+                        .velocity_at = def->velocity_at,
                         .integrator = springs->def.integrator };
   KP_TRY(kp_medium_create(&liquid->medium, env, &how));
   liquid->medium.mass = mass_of(springs, env, def);

@@ -133,6 +133,7 @@ static kp_result create(kp_stf *stf, kp_env *env) {
                            .spacing = liquid->spacing,
                            .jitter = liquid->jitter,
                            .velocity = liquid->velocity,
+                           .velocity_at = liquid->velocity_at,
                            .integrator = KP_INTEGRATOR_COUNT };
   KP_TRY(kp_medium_create(&stf->medium, env, &medium));
   KP_TRY(add_fields(stf));

@@ -7,4 +7,5 @@ force "pull" { shape = sphere { center = {0.26, 0.2, 0.1}, radius = 0.1 }, accel
 probe "eye" { of = "water", min = {0.05, 0.05, 0.1}, max = {0.15, 0.15, 0.1}, counts = {3, 2, 1}, radius = 0.06 }
 probe "slope" { of = "water", kind = "fit", min = {0.05, 0.05, 0.1}, max = {0.15, 0.15, 0.1}, counts = {2, 2, 1}, radius = 0.08 }
 probe "path" { of = "ball", kind = "track" }
+probe "tide" { of = "water", kind = "gauge", min = {0.1, 0, 0.1}, max = {0.1, 0, 0.1} }
 output { frames = 1 }
