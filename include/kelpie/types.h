@@ -919,7 +919,11 @@ typedef struct kp_hair_def {
   double straight_deg;  // segments that turn less get an extra node
   bool twist;           // off: no extra nodes
   double density;       // kg/m
-  double edge_stiffness, bend_stiffness, torsion_stiffness, altitude_stiffness;  // N
+  double young;         // Pa, of the material of a hair
+  double poisson;       // of it, for its stiffness against twist
+  double fibre_radius;  // m, of the round section these act on
+  // N: constants of its springs; KP_AUTO: from the material, the section and the segment's length
+  double edge_stiffness, bend_stiffness, torsion_stiffness, altitude_stiffness;
   double damping;                            // share of the critical one
   int limit;                                 // kp_hair_limit_kind
   double thickness;                          // m: how near hairs may come before they repel

@@ -17,6 +17,7 @@ hair "locks" {
   -- crown, sides and back of the skull
   scalp = sphere { center = {0, 0.07, -0.045}, radius = 0.112 }, fade = 0.015,
   count = 2400, segments = 14, length = 0.22,
+  edge_stiffness = 0.1, bend_stiffness = 1e-3, torsion_stiffness = 1e-3, altitude_stiffness = 1e-3,
   fall = {0, -1, -0.15}, droop = 0.012, lift = 0.005, roughness = 0.2,
   wave = 0.003, wave_length = 0.07,
   stiction = 1e-3, stiction_distance = 0.003, stiction_break = 0.008, stiction_links = 2,

@@ -342,7 +342,7 @@ static double strain_of_shake(int limit, double edge, int64_t count, int64_t seg
 // leave them: those of the default hold.
 static void shaken_hair_does_not_stretch(void **state) {
   (void)state;
-  double soft = 5e-5, usual = kp_default_hair_def().edge_stiffness;
+  double soft = 5e-5, usual = kp_test_hair().edge_stiffness;
   double limited = strain_of_shake(KP_HAIR_LIMIT_BIASED, soft, 20, 15);
   limited = fmax(limited, strain_of_shake(KP_HAIR_LIMIT_BIASED, usual, 20, 15));
   double loose = strain_of_shake(KP_HAIR_LIMIT_NONE, soft, 20, 15);

@@ -7,6 +7,7 @@
 
 #include "hair_heads.h"
 #include "support/claims.h"
+#include "support/hairs.h"
 #include "support/media.h"
 
 #define TURN 6.283185307179586
@@ -34,7 +35,7 @@ static kp_world *make_head(int64_t count) {
   head.spacing = 0.02;
   head.position = (kp_curve){ .components = 3, .n = N, .interval = 1.0 / 60.0, .samples = path };
   assert_ok(kp_world_add_collider(world, &head));
-  kp_hair_def hair = kp_default_hair_def();
+  kp_hair_def hair = kp_test_hair_of(kp_default_hair_def());
   snprintf(hair.name, sizeof hair.name, "locks");
   snprintf(hair.on, sizeof hair.on, "head");
   hair.count = count;

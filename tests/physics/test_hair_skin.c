@@ -9,6 +9,7 @@
 #include "geom/morph.h"
 
 #include "support/claims.h"
+#include "support/hairs.h"
 #include "support/deform.h"
 
 #define TURN 6.283185307179586
@@ -61,7 +62,7 @@ static kp_world *make_head(const skin_case *how) {
         (kp_curve){ .components = 1, .n = N, .interval = 1.0 / RATE, .samples = weights[k] };
     assert_ok(kp_world_add_morph(world, &morph));
   }
-  kp_hair_def hair = kp_default_hair_def();
+  kp_hair_def hair = kp_test_hair_of(kp_default_hair_def());
   snprintf(hair.name, sizeof hair.name, "hair");
   snprintf(hair.on, sizeof hair.on, "head");
   hair.count = 60;

@@ -9,6 +9,7 @@
 #include "methods/deform/deform.h"
 
 #include "support/claims.h"
+#include "support/hairs.h"
 #include "support/deform.h"
 #include "support/media.h"
 
@@ -19,7 +20,7 @@ static kp_test_settings space(void) {
 // Straight hairs, curls, and waves of which some segments are straight: 16 of a lock are alike,
 // are of one length, or of neither.
 static kp_hair_def tuft(const char *name, int kind) {
-  kp_hair_def def = kp_default_hair_def();
+  kp_hair_def def = kp_test_hair_of(kp_default_hair_def());
   snprintf(def.name, sizeof def.name, "%s", name);
   def.count = kind == 0 ? 21 : 13;
   def.segments = kind == 1 ? 13 : 9;

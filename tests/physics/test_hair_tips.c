@@ -5,6 +5,7 @@
 #include "methods/deform/deform.h"
 
 #include "support/claims.h"
+#include "support/hairs.h"
 #include "support/deform.h"
 #include "support/media.h"
 
@@ -26,7 +27,7 @@ static kp_world *make_world(bool gravity, int64_t inner, double ahead) {
 }
 
 static kp_hair_def hair_def(int64_t count) {
-  kp_hair_def def = kp_default_hair_def();
+  kp_hair_def def = kp_test_hair_of(kp_default_hair_def());
   snprintf(def.name, sizeof def.name, "hair");
   def.count = count;
   def.segments = 25;

@@ -8,8 +8,15 @@
 
 #include "support/media.h"
 
+// Constants of springs as given ones: those of about 1 cm of the default material.
+static inline kp_hair_def kp_test_hair_of(kp_hair_def def) {
+  def.edge_stiffness = 0.1;
+  def.bend_stiffness = def.torsion_stiffness = def.altitude_stiffness = 1e-3;
+  return def;
+}
+
 static inline kp_hair_def kp_test_hair(void) {
-  kp_hair_def def = kp_default_hair_def();
+  kp_hair_def def = kp_test_hair_of(kp_default_hair_def());
   snprintf(def.name, sizeof def.name, "hair");
   return def;
 }

@@ -10,6 +10,7 @@ collider "head" {
 collider "shoulders" { shape = capsule { a = {-0.15, -0.3, -0.04}, b = {0.15, -0.3, -0.04}, radius = 0.08 }, color = {0.2, 0.22, 0.28} }
 hair "locks" {
   on = "head", scalp = sphere { center = {0, 0.065, -0.055}, radius = 0.112 }, fade = 0.015,
+  edge_stiffness = 0.1, bend_stiffness = 1e-3, torsion_stiffness = 1e-3, altitude_stiffness = 1e-3,
   count = 5000, segments = 50, length = 0.45, fall = {0, -1, -0.2}, droop = 0.03, lift = 0.006,
   curl_radius = 0.007, curl_pitch = 0.03,
   roughness = 0.2, self = true, thickness = 0.0005, friction = 0.4,

@@ -13,6 +13,7 @@ morph "jaw" { of = "head", shape = mesh { file = "meshes/head_jaw.obj" }, weight
 morph "brow" { of = "head", shape = mesh { file = "meshes/head_brow.obj" }, weight = function(t) return 0.5 - 0.5 * math.cos(13 * t) end }
 hair "locks" {
   on = "head", scalp = sphere { center = {0, 0.065, -0.055}, radius = 0.112 }, fade = 0.015,
+  edge_stiffness = 0.1, bend_stiffness = 1e-3, torsion_stiffness = 1e-3, altitude_stiffness = 1e-3,
   count = 700, segments = 15, straight_deg = 180, length = 0.16, fall = {0, -1, 0.25}, droop = 0.03, lift = 0.003,
   roughness = 0.25, self = true, thickness = 0.0005, friction = 0.4,
   stiction = 1e-3, stiction_distance = 0.002, stiction_break = 0.005, stiction_links = 5,

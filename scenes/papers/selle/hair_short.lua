@@ -13,6 +13,7 @@ collider "head" {
 collider "shoulders" { shape = capsule { a = {-0.15, -0.3, -0.04}, b = {0.15, -0.3, -0.04}, radius = 0.08 }, color = {0.2, 0.22, 0.28} }
 hair "locks" {
   on = "head", scalp = sphere { center = {0, 0.065, -0.055}, radius = 0.112 }, fade = 0.015,
+  edge_stiffness = 0.1, bend_stiffness = 1e-3, torsion_stiffness = 1e-3, altitude_stiffness = 1e-3,
   count = 10000, segments = 25, straight_deg = 180, length = 0.12, fall = {0, -1, -0.3}, droop = 0.03, lift = 0.003,
   roughness = 0.2, self = true, thickness = 0.0005, friction = 0.4,
   stiction = 1e-3, stiction_distance = 0.002, stiction_break = 0.005, stiction_links = 5,

@@ -13,6 +13,7 @@ collider "head" {
 }
 hair "tuft" {
   on = "head", scalp = sphere { center = {0, 0.105, -0.05}, radius = 0.03 },
+  edge_stiffness = 0.1, bend_stiffness = 1e-3, torsion_stiffness = 1e-3, altitude_stiffness = 1e-3,
   count = 200, segments = 30, length = 0.3, fall = {0, -1, -0.4}, droop = 0.03, lift = 0.004, roughness = 0.2,
   limit = "biased", self = true, thickness = 0.001,
   stiction = 1e-3, stiction_distance = 0.003, stiction_break = 0.008, stiction_links = 3,

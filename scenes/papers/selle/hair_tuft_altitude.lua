@@ -13,6 +13,7 @@ collider "head" {
 }
 hair "tuft" {
   on = "head", scalp = sphere { center = {0, 0.105, -0.05}, radius = 0.03 },
+  edge_stiffness = 0.1, bend_stiffness = 1e-3, torsion_stiffness = 1e-3, altitude_stiffness = 1e-3,
   count = 200, segments = 30, length = 0.3, fall = {0, -1, -0.4}, droop = 0.03, lift = 0.004, roughness = 0.2,
   limit = "biased",
   radius = 3e-4, color = {0.14, 0.06, 0.02},

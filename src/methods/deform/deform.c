@@ -12,8 +12,10 @@ extern const kp_kernel deform_move_kernel, deform_strain_rate_kernel, deform_ene
     deform_sums_kernel;
 
 #define EXPLICIT_SHARE 0.9  // of the longest stable step
-#define FREE_SHARE 4.0      // the same, for implicit springs that may carry free bodies
-#define FREE_STEPS 2.0      // of a turn, then
+#define HAIR_SHARE 4.0      // of the longest step in which rounding leaves masses, for hair
+#define FREE_SHARE                                                                                 \
+  4.0  // of the longest stable step, for implicit springs that may carry free bodies
+#define FREE_STEPS 2.0  // of a turn, then
 
 // ---- life ---------------------------------------------------------------------------------------
 
@@ -122,8 +124,9 @@ static kp_result strain_rate(kp_deform *d, double *out) {
 
 double kp_deform_rounding_step(const kp_deform *d, const kp_deform_part *part) {
   double rounding = sizeof(kp_real) == sizeof(float) ? FLT_EPSILON : DBL_EPSILON;
-  bool has_solve = kp_schemes[part->scheme].is_implicit && d->hair.locks[part->scheme].n == 0;
-  return has_solve ? part->period / sqrt(rounding) : HUGE_VAL;
+  // hairs are decomposed, which bears more
+  double share = d->hair.locks[part->scheme].n == 0 ? 1.0 : HAIR_SHARE;
+  return kp_schemes[part->scheme].is_implicit ? share * part->period / sqrt(rounding) : HUGE_VAL;
 }
 
 // Of an inner step: what explicit springs bear, and how much springs may change in it (S76).

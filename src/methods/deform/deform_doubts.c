@@ -81,12 +81,21 @@ kp_result kp_deform_doubt(const kp_deform *d, const kp_env *env, kp_part *const 
   return KP_OK;
 }
 
+static bool is_hair(const kp_deform *d, size_t part) {
+  for (size_t k = 0; k < d->hair.places.count; ++k) {
+    if (d->hair.places.data[k].part == part) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Beside stiffness k a float sees a mass m in steps of h while k h^2/m is below 1/FLT_EPSILON.
 void kp_deform_doubt_stiffness(const kp_deform *d, const kp_env *env) {
   const char *precision = sizeof(kp_real) == sizeof(float) ? "single" : "double";
   for (size_t p = 0; p < d->parts.count; ++p) {
     const kp_deform_part *part = &d->parts.data[p];
-    const char *key = part->solids.n > 0 ? "young" : "stiffness";
+    const char *key = part->solids.n > 0 ? "young" : is_hair(d, p) ? "edge_stiffness" : "stiffness";
     double most = kp_deform_rounding_step(d, part);
     double wanted = isnan(d->def.dt) ? env->simulation.dt_max : d->def.dt;
     double share = (most / wanted) * (most / wanted);

@@ -11,6 +11,7 @@
 #include "geom/scalp.h"
 #include "geom/strand.h"
 #include "methods/deform/deform.h"
+#include "methods/deform/hair_modulus.h"
 
 #define RELAXATIONS 12    // of roots that push each other apart
 #define MOST_GUIDES 3     // between which a hair is interpolated
@@ -80,11 +81,9 @@ static kp_result add_nodes(const kp_hair_def *def, kp_part *part, hair_line *lin
   return KP_OK;
 }
 
+// A spring of stiffness k; 0: there is none.
 static kp_result add_spring(const kp_hair_def *def, kp_part *part, kp_index a, kp_index b,
-                            kp_spring_kind kind) {
-  double k = kind == KP_SPRING_EDGE   ? def->edge_stiffness
-             : kind == KP_SPRING_BEND ? def->bend_stiffness
-                                      : def->torsion_stiffness;
+                            kp_spring_kind kind, double k) {
   if (!(k > 0.0)) {
     return KP_OK;
   }
@@ -96,13 +95,26 @@ static kp_result add_spring(const kp_hair_def *def, kp_part *part, kp_index a, k
 
 // A spring against twist with the tetrahedron it closes.
 static kp_result add_twist(const kp_hair_def *def, kp_part *part, kp_index a, kp_index b,
-                           const kp_index tet[4]) {
-  KP_TRY(add_spring(def, part, a, b, KP_SPRING_TORSION));
-  if (!(def->altitude_stiffness > 0.0)) {
+                           const kp_index tet[4], double k) {
+  double altitude = isnan(def->altitude_stiffness) ? KP_HAIR_ALTITUDE * k : def->altitude_stiffness;
+  KP_TRY(add_spring(def, part, a, b, KP_SPRING_TORSION, k));
+  if (!(altitude > 0.0)) {
     return KP_OK;
   }
   // four nodes of a plane curve have no volume to keep
-  return kp_part_add_tet(part, tet, KP_TET_ALTITUDE, def->altitude_stiffness, def->damping, true);
+  return kp_part_add_tet(part, tet, KP_TET_ALTITUDE, altitude, def->damping, true);
+}
+
+// What stands at the node r1 that two segments share, see kp_hair_joint_springs.
+static kp_hair_joint joint_of(const hair_line *line, int64_t s) {
+  const kp_vec3 *x = line->x, *e = line->extra;
+  return (kp_hair_joint){ .r3 = s >= 2 ? &x[s - 2] : NULL,
+                          .r2 = x[s - 1],
+                          .r1 = x[s],
+                          .r0 = x[s + 1],
+                          .e1 = line->straight[s - 1] ? &e[s - 1] : NULL,
+                          .e0 = line->straight[s] ? &e[s] : NULL,
+                          .share = kp_hair_joint_share(s, line->segments) };
 }
 
 // Springs of segment s: it runs from r1 to r0, the one before it from r2, the one before that from
@@ -112,32 +124,37 @@ static kp_result connect_segment(const kp_hair_def *def, kp_part *part, const ha
   const kp_index *r = line->main_at, *e = line->extra_at;
   kp_index r0 = r[s + 1], r1 = r[s];
   bool split = line->straight[s];
-  KP_TRY(add_spring(def, part, r1, r0, KP_SPRING_EDGE));
+  double edge = kp_hair_edge(def, kp_vec3_length(kp_vec3_sub(line->x[s + 1], line->x[s])));
+  KP_TRY(add_spring(def, part, r1, r0, KP_SPRING_EDGE, edge));
   if (split) {
-    KP_TRY(add_spring(def, part, r1, e[s], KP_SPRING_EDGE));
-    KP_TRY(add_spring(def, part, e[s], r0, KP_SPRING_EDGE));
+    KP_TRY(add_spring(def, part, r1, e[s], KP_SPRING_EDGE, edge));
+    KP_TRY(add_spring(def, part, e[s], r0, KP_SPRING_EDGE, edge));
   }
   if (s == 0) {
     return KP_OK;
   }
   kp_index r2 = r[s - 1];
   bool split_before = line->straight[s - 1];
+  kp_hair_joint joint = joint_of(line, s);
+  kp_hair_springs k = kp_hair_joint_springs(def, &joint);
   if (split && split_before) {
     kp_index e0 = e[s], e1 = e[s - 1];
-    KP_TRY(add_spring(def, part, e1, e0, KP_SPRING_BEND));
-    KP_TRY(add_twist(def, part, r2, e0, (kp_index[4]){ r2, e1, r1, e0 }));
-    return add_twist(def, part, e1, r0, (kp_index[4]){ e1, r1, e0, r0 });
+    KP_TRY(add_spring(def, part, e1, e0, KP_SPRING_BEND, k.bend));
+    KP_TRY(add_twist(def, part, r2, e0, (kp_index[4]){ r2, e1, r1, e0 }, k.torsion[0]));
+    return add_twist(def, part, e1, r0, (kp_index[4]){ e1, r1, e0, r0 }, k.torsion[1]);
   }
-  KP_TRY(add_spring(def, part, r2, r0, KP_SPRING_BEND));
+  KP_TRY(add_spring(def, part, r2, r0, KP_SPRING_BEND, k.bend));
   if (split_before) {
     kp_index e1 = e[s - 1];
-    return add_twist(def, part, e1, r0, (kp_index[4]){ r2, e1, r1, r0 });
+    return add_twist(def, part, e1, r0, (kp_index[4]){ r2, e1, r1, r0 }, k.torsion[1]);
   }
   if (split) {
-    KP_TRY(add_twist(def, part, r2, e[s], (kp_index[4]){ r2, r1, e[s], r0 }));
+    KP_TRY(add_twist(def, part, r2, e[s], (kp_index[4]){ r2, r1, e[s], r0 }, k.torsion[0]));
   }
   bool whole = s >= 2 && (!split || !line->straight[s - 2]);
-  return whole ? add_twist(def, part, r[s - 2], r0, (kp_index[4]){ r[s - 2], r2, r1, r0 }) : KP_OK;
+  return whole ? add_twist(def, part, r[s - 2], r0, (kp_index[4]){ r[s - 2], r2, r1, r0 },
+                           k.torsion[2])
+               : KP_OK;
 }
 
 static kp_result draw(kp_part *part, const hair_line *line) {

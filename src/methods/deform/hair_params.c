@@ -45,11 +45,22 @@ static const kp_param rows[] = {
       "twist; 180: all of them."),
   ROW(twist, BOOL, "", 0, 0, "Off: no extra nodes, a plain chain of springs."),
   ROW(density, REAL, "kg/m", 1e-12, 1e3, "Mass per length of a hair."),
-  ROW(edge_stiffness, REAL, "N", 0, 1e9, "Against stretching: force per strain."),
-  ROW(bend_stiffness, REAL, "N", 0, 1e9, "Of springs over two segments."),
-  ROW(torsion_stiffness, REAL, "N", 0, 1e9, "Of springs over three segments."),
+  ROW(young, REAL, "Pa", 0, 1e15,
+      "Young's modulus of a hair: with fibre_radius it gives what resists bending, E pi r^4/4, for "
+      "any number of segments."),
+  ROW(poisson, REAL, "", -0.99, 0.5, "With young: torsion is resisted by E pi r^4/(4 (1 + it))."),
+  ROW(fibre_radius, REAL, "m", 1e-9, 1.0,
+      "Of the round section that bends, whatever radius has for pictures."),
+  ROW(edge_stiffness, REAL, "N", 0, 1e9,
+      "Of springs along segments, force per strain; without it, twenty times that of the "
+      "springs against torsion."),
+  ROW(bend_stiffness, REAL, "N", 0, 1e9,
+      "Of springs over two segments, whatever their length; without it, from young."),
+  ROW(torsion_stiffness, REAL, "N", 0, 1e9,
+      "Of springs over three segments, whatever their length; without it, from young."),
   ROW(altitude_stiffness, REAL, "N", 0, 1e9,
-      "Of the shortest height of every four consecutive nodes: against twist."),
+      "Of the shortest height of every four consecutive nodes, against collapse; without it, a "
+      "twentieth of torsion_stiffness."),
   ROW(damping, REAL, "", 0, 1e4, "Of all springs, as a share of the critical damping."),
   WORDS(
       limit, limit_words,

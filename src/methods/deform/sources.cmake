@@ -21,6 +21,7 @@ kp_sources(
   hair.c
   hair_link_forces.c
   hair_links.c
+  hair_modulus.c
   hair_params.c
   hair_solve.c
   hair_step.c
