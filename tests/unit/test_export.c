@@ -847,14 +847,46 @@ static void test_out_of_memory(void **state) {
   kp_frame_free(&frame);
 }
 
+// Particles are as large as half the way to the nearest other place, in the middle of all: here two
+// are at each place of a lattice, and one is far away. One alone has a size too.
+static void test_radius_of_particles(void **state) {
+  (void)state;
+  kp_frame *frame;
+  kp_frame_set *set, *one;
+  assert_ok(kp_frame_create(0, 0.0, &frame));
+  assert_ok(kp_frame_add_set(frame, "lattice", 128, &set));
+  kp_frame_field *x = add_field(&set->fields, "position", "m", KP_ITEM_F64, 3, 128);
+  for (int i = 0; i < 128; ++i) {
+    int n = i % 64;
+    const double place[3] = { 0.3 * (n % 4), 0.3 * (n / 4 % 4), 0.3 * (n / 16) + 9.0 * (i == 127) };
+    for (int c = 0; c < 3; ++c) {
+      ((double *)x->data[c])[i] = place[c];
+    }
+  }
+  assert_near(kp_frame_set_radius(set), 0.15, 1e-12);
+  assert_ok(kp_frame_add_set(frame, "one", 1, &one));
+  add_field(&one->fields, "position", "m", KP_ITEM_F64, 3, 1);
+  assert_near(kp_frame_set_radius(one), 0.01, 1e-12);
+  kp_frame_free(&frame);
+}
+
 int main(void) {
 #define FOLDER_TEST(name)                                                                          \
   cmocka_unit_test_setup_teardown(name, kp_test_folder_make, kp_test_folder_remove)
   const struct CMUnitTest tests[] = {
-    FOLDER_TEST(test_frame_file), FOLDER_TEST(test_frame_bad),      FOLDER_TEST(test_ply),
-    FOLDER_TEST(test_vtu),        FOLDER_TEST(test_vtu_blocks),     FOLDER_TEST(test_pvd),
-    FOLDER_TEST(test_csv),        cmocka_unit_test(test_exporters), FOLDER_TEST(test_vdb),
-    FOLDER_TEST(test_obj),        cmocka_unit_test(test_halves),    FOLDER_TEST(test_out_of_memory),
+    FOLDER_TEST(test_frame_file),
+    FOLDER_TEST(test_frame_bad),
+    FOLDER_TEST(test_ply),
+    FOLDER_TEST(test_vtu),
+    FOLDER_TEST(test_vtu_blocks),
+    FOLDER_TEST(test_pvd),
+    cmocka_unit_test(test_radius_of_particles),
+    FOLDER_TEST(test_csv),
+    cmocka_unit_test(test_exporters),
+    FOLDER_TEST(test_vdb),
+    FOLDER_TEST(test_obj),
+    cmocka_unit_test(test_halves),
+    FOLDER_TEST(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
