@@ -172,6 +172,8 @@ static void test_frame_bad(void **state) {
   const char *path = kp_test_path(*state, "bad.kpf");
   const double numbers[6] = { 0, 1, 2, 3, 4, 5 };
   const uint32_t indices[6] = { 0, 1, 2, 1, 2, 3 };
+  const uint32_t back[4] = { 0, 2, 1, 3 };
+  const double sizes[4] = { -1, 2, 2, 1 << 21 };
 #define NUMBERS(section, n)                                                                        \
   { .name = section, .type = KP_ITEM_F64, .count = n, .data = numbers }
 #define INDICES(section, n)                                                                        \
@@ -195,6 +197,22 @@ static void test_frame_bad(void **state) {
     { "offsets of the curves do not fit",
       { NUMBERS("curve/a/points/x", 3), NUMBERS("curve/a/points/y", 3),
         NUMBERS("curve/a/points/z", 3), INDICES("curve/a/offsets", 2) } },
+    { "offsets of the curves do not fit",  // they do not begin with 0
+      { NUMBERS("curve/a/points/x", 2),
+        NUMBERS("curve/a/points/y", 2),
+        NUMBERS("curve/a/points/z", 2),
+        { .name = "curve/a/offsets", .type = KP_ITEM_U32, .count = 2, .data = &indices[1] } } },
+    { "offsets of the curves do not fit",  // nor go back
+      { NUMBERS("curve/a/points/x", 3),
+        NUMBERS("curve/a/points/y", 3),
+        NUMBERS("curve/a/points/z", 3),
+        { .name = "curve/a/offsets", .type = KP_ITEM_U32, .count = 4, .data = back } } },
+    { "water: the set has no positions",
+      { NUMBERS("set/water/position/x", 3), NUMBERS("set/water/position/y", 3) } },
+    { "has impossible dimensions",
+      { { .name = "volume/a/dims", .type = KP_ITEM_F64, .count = 3, .data = &sizes[0] } } },
+    { "has impossible dimensions",
+      { { .name = "volume/a/dims", .type = KP_ITEM_F64, .count = 3, .data = &sizes[1] } } },
     { "the volume has no spacing", { INDICES("volume/a/dims", 3) } },
     { "must hold 3 numbers", { INDICES("volume/a/dims", 2) } },
     { "no up axis 5",
