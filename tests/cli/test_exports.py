@@ -594,6 +594,8 @@ class Exports(Case):
             self.near(table["density"], truth, ["density"])
             self.assertEqual(table["id"], truth["id"])
             self.assertTrue(all(0.02 < r < 0.06 for r in table["pscale"]), table["pscale"][:3])
+            if frame == 0:  # half of the spacing of the lattice
+                self.near(table["pscale"], {"r": [0.04] * len(table["P"])}, ["r"])
             self.assertTrue(all(p[3] == 1.0 for p in table["P"]))
 
     def test_caches(self):
@@ -613,9 +615,12 @@ class Exports(Case):
             self.near(table["POSITION"], self.truth(name, 3), ["x", "y", "z"])
             self.near(table["_VELOCITY"], self.truth(name, 3), ["vx", "vy", "vz"])
             self.assertNotIn("rotation", scene["nodes"][0])
-            if mode > 0:
-                self.assertLess(max(table["indices"]), len(table["POSITION"]) / 3)
-                self.assertEqual(len(table["indices"]), {1: 2 * 7 * 4, 4: 3 * 2 * 5 * 4}[mode])
+            if mode == 1:  # from node to node, hair by hair
+                self.assertEqual(list(table["indices"]), [5 * hair + k + end for hair in range(7) for k in range(4)
+                                                          for end in range(2)])
+            elif mode == 4:
+                self.assertEqual(len(table["indices"]), 3 * 2 * 5 * 4)
+                self.assertEqual(set(table["indices"]), set(range(len(table["POSITION"]) // 3)))
 
     def test_usda(self):
         head, prims = read_usda(self.export("usda", "scene.usda"))

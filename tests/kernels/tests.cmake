@@ -1,6 +1,8 @@
 # the toy kernels are compiled like those of the library: per instruction set, and for the card
 kp_test(test_grid_lanes SOURCES test_grid_lanes.c LABELS fast)
+kp_test(test_medium SOURCES test_medium.c LABELS fast)
 kp_test(test_surface_device SOURCES test_surface_device.c LABELS fast)
+kp_test(test_surface_kernels SOURCES test_surface_kernels.c LABELS fast)
 kp_test(test_toy SOURCES test_toy.c toy.c LABELS fast)
 foreach(isa IN LISTS kelpie_isas)
   add_library(toy_${isa} OBJECT ${CMAKE_CURRENT_LIST_DIR}/toy_cpu.c)

@@ -172,6 +172,8 @@ static void test_frame_bad(void **state) {
   const char *path = kp_test_path(*state, "bad.kpf");
   const double numbers[6] = { 0, 1, 2, 3, 4, 5 };
   const uint32_t indices[6] = { 0, 1, 2, 1, 2, 3 };
+  const uint32_t back[4] = { 0, 2, 1, 3 };
+  const double sizes[4] = { -1, 2, 2, 1 << 21 };
 #define NUMBERS(section, n)                                                                        \
   { .name = section, .type = KP_ITEM_F64, .count = n, .data = numbers }
 #define INDICES(section, n)                                                                        \
@@ -195,6 +197,22 @@ static void test_frame_bad(void **state) {
     { "offsets of the curves do not fit",
       { NUMBERS("curve/a/points/x", 3), NUMBERS("curve/a/points/y", 3),
         NUMBERS("curve/a/points/z", 3), INDICES("curve/a/offsets", 2) } },
+    { "offsets of the curves do not fit",  // they do not begin with 0
+      { NUMBERS("curve/a/points/x", 2),
+        NUMBERS("curve/a/points/y", 2),
+        NUMBERS("curve/a/points/z", 2),
+        { .name = "curve/a/offsets", .type = KP_ITEM_U32, .count = 2, .data = &indices[1] } } },
+    { "offsets of the curves do not fit",  // nor go back
+      { NUMBERS("curve/a/points/x", 3),
+        NUMBERS("curve/a/points/y", 3),
+        NUMBERS("curve/a/points/z", 3),
+        { .name = "curve/a/offsets", .type = KP_ITEM_U32, .count = 4, .data = back } } },
+    { "water: the set has no positions",
+      { NUMBERS("set/water/position/x", 3), NUMBERS("set/water/position/y", 3) } },
+    { "has impossible dimensions",
+      { { .name = "volume/a/dims", .type = KP_ITEM_F64, .count = 3, .data = &sizes[0] } } },
+    { "has impossible dimensions",
+      { { .name = "volume/a/dims", .type = KP_ITEM_F64, .count = 3, .data = &sizes[1] } } },
     { "the volume has no spacing", { INDICES("volume/a/dims", 3) } },
     { "must hold 3 numbers", { INDICES("volume/a/dims", 2) } },
     { "no up axis 5",
@@ -847,14 +865,46 @@ static void test_out_of_memory(void **state) {
   kp_frame_free(&frame);
 }
 
+// Particles are as large as half the way to the nearest other place, in the middle of all: here two
+// are at each place of a lattice, and one is far away. One alone has a size too.
+static void test_radius_of_particles(void **state) {
+  (void)state;
+  kp_frame *frame;
+  kp_frame_set *set, *one;
+  assert_ok(kp_frame_create(0, 0.0, &frame));
+  assert_ok(kp_frame_add_set(frame, "lattice", 128, &set));
+  kp_frame_field *x = add_field(&set->fields, "position", "m", KP_ITEM_F64, 3, 128);
+  for (int i = 0; i < 128; ++i) {
+    int n = i % 64;
+    const double place[3] = { 0.3 * (n % 4), 0.3 * (n / 4 % 4), 0.3 * (n / 16) + 9.0 * (i == 127) };
+    for (int c = 0; c < 3; ++c) {
+      ((double *)x->data[c])[i] = place[c];
+    }
+  }
+  assert_near(kp_frame_set_radius(set), 0.15, 1e-12);
+  assert_ok(kp_frame_add_set(frame, "one", 1, &one));
+  add_field(&one->fields, "position", "m", KP_ITEM_F64, 3, 1);
+  assert_near(kp_frame_set_radius(one), 0.01, 1e-12);
+  kp_frame_free(&frame);
+}
+
 int main(void) {
 #define FOLDER_TEST(name)                                                                          \
   cmocka_unit_test_setup_teardown(name, kp_test_folder_make, kp_test_folder_remove)
   const struct CMUnitTest tests[] = {
-    FOLDER_TEST(test_frame_file), FOLDER_TEST(test_frame_bad),      FOLDER_TEST(test_ply),
-    FOLDER_TEST(test_vtu),        FOLDER_TEST(test_vtu_blocks),     FOLDER_TEST(test_pvd),
-    FOLDER_TEST(test_csv),        cmocka_unit_test(test_exporters), FOLDER_TEST(test_vdb),
-    FOLDER_TEST(test_obj),        cmocka_unit_test(test_halves),    FOLDER_TEST(test_out_of_memory),
+    FOLDER_TEST(test_frame_file),
+    FOLDER_TEST(test_frame_bad),
+    FOLDER_TEST(test_ply),
+    FOLDER_TEST(test_vtu),
+    FOLDER_TEST(test_vtu_blocks),
+    FOLDER_TEST(test_pvd),
+    cmocka_unit_test(test_radius_of_particles),
+    FOLDER_TEST(test_csv),
+    cmocka_unit_test(test_exporters),
+    FOLDER_TEST(test_vdb),
+    FOLDER_TEST(test_obj),
+    cmocka_unit_test(test_halves),
+    FOLDER_TEST(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

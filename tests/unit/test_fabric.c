@@ -232,6 +232,32 @@ static void test_yarns(void **state) {
   kp_array_free(&yarns);
 }
 
+// A stitch needs one cell, and one cell is enough; less is refused.
+static void test_smallest_knit(void **state) {
+  (void)state;
+  for (int64_t columns = 1; columns <= 3; ++columns) {
+    for (int64_t rows = 1; rows <= 3; ++rows) {
+      kp_knit_shape s = { columns, rows };
+      kp_bonds bonds = { 0 };
+      kp_yarns yarns = { 0 };
+      if (columns == 1 || rows == 1) {
+        assert_fails(KP_ERROR_ARGUMENT, "2 x 2 nodes", kp_stitch_yarns(&s, &bonds, &yarns));
+      } else {
+        assert_ok(kp_stitch_yarns(&s, &bonds, &yarns));
+        assert_int_equal(yarns.count, rows);
+        assert_int_equal(bonds.count, (rows - 1) * (9 * (columns - 1) + 1));
+        for (size_t b = 0; b < bonds.count; ++b) {
+          for (int c = 0; c < 4; ++c) {
+            assert_between(bonds.data[b].node[c], 0, 3 * columns * rows - 1);
+          }
+        }
+      }
+      kp_array_free(&bonds);
+      kp_array_free(&yarns);
+    }
+  }
+}
+
 // B44: one thread is the curve through the bonding points; two turn around it opposite each other,
 // at their distance, without jumps along a whole yarn.
 static void test_threads(void **state) {
@@ -603,13 +629,14 @@ static void test_set_distance(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_counts),       cmocka_unit_test(test_formulas),
-    cmocka_unit_test(test_stitches),     cmocka_unit_test(test_printed_weights),
-    cmocka_unit_test(test_yarns),        cmocka_unit_test(test_threads),
-    cmocka_unit_test(test_center_line),  cmocka_unit_test(test_list_sizes),
-    cmocka_unit_test(test_carried),      cmocka_unit_test(test_what_wins),
-    cmocka_unit_test(test_permutations), cmocka_unit_test(test_flat),
-    cmocka_unit_test(test_colors),       cmocka_unit_test(test_set_distance),
+    cmocka_unit_test(test_counts),        cmocka_unit_test(test_formulas),
+    cmocka_unit_test(test_stitches),      cmocka_unit_test(test_printed_weights),
+    cmocka_unit_test(test_smallest_knit), cmocka_unit_test(test_yarns),
+    cmocka_unit_test(test_threads),       cmocka_unit_test(test_center_line),
+    cmocka_unit_test(test_list_sizes),    cmocka_unit_test(test_carried),
+    cmocka_unit_test(test_what_wins),     cmocka_unit_test(test_permutations),
+    cmocka_unit_test(test_flat),          cmocka_unit_test(test_colors),
+    cmocka_unit_test(test_set_distance),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -473,10 +473,21 @@ static void test_flatten(void **state) {
   assert_near(kp_shape_distance(shape, kp_vec3_make(1, 5, 0)), 0, 1e-12);
   kp_shape_destroy(&shape);
 
-  def = sphere_def(kp_vec3_make(0, 0, 1), 0.5);
+  def.normal = kp_vec3_make(0, -1, 1);
   shape = build(&def);
-  assert_fails(KP_ERROR_SCENE, "does not cut", kp_shape_flatten(shape));
+  flatten(shape);
+  assert_near(kp_shape_distance(shape, kp_vec3_make(7, 1, 0)), -2, 1e-12);
   kp_shape_destroy(&shape);
+
+  // an upright capsule is narrower beyond the ends of its axis, above and below
+  for (int side = -1; side <= 1; side += 2) {
+    def = axis_def(KP_SHAPE_CAPSULE, kp_vec3_make(0, 0, 0.3 * side), kp_vec3_make(0, 0, 2.0 * side),
+                   0.5);
+    shape = build(&def);
+    flatten(shape);
+    assert_near(kp_shape_distance(shape, kp_vec3_make(0.4, 0, 0)), 0, 1e-12);
+    kp_shape_destroy(&shape);
+  }
 
   def = duck_def();
   shape = build(&def);
@@ -485,6 +496,55 @@ static void test_flatten(void **state) {
   assert_between(volume, 5e-4, 2e-3);
   assert_between(kp_shape_volume(shape), 0.008, 0.03);
   kp_shape_destroy(&shape);
+}
+
+// What lies on one side of the plane is refused, from above and from below; so is what touches it,
+// unless its section is that of every plane that cuts it.
+static void test_planes_that_miss(void **state) {
+  (void)state;
+  const kp_vec3 to[] = { { 0, 0, 1 }, { 1, 0, 0 } };
+  for (int side = -1; side <= 1; side += 2) {
+    for (int touches = 0; touches < 2; ++touches) {
+      double z = side * (touches ? 0.5 : 0.6);
+      kp_shape_def defs[] = {
+        sphere_def(kp_vec3_make(0, 0, z), 0.5),
+        axis_def(KP_SHAPE_CYLINDER, kp_vec3_make(0, 0, z),
+                 kp_vec3_add(kp_vec3_make(0, 0, z), to[1]), 0.5),
+        axis_def(KP_SHAPE_CYLINDER, kp_vec3_make(0, 0, z - 0.5), kp_vec3_make(0, 0, z + 0.5), 0.5),
+      };
+      for (size_t k = 0; k < sizeof defs / sizeof defs[0]; ++k) {
+        kp_shape *shape = build(&defs[k]);
+        if (touches && k == 2) {
+          assert_ok(kp_shape_flatten(shape));
+        } else {
+          assert_fails(KP_ERROR_SCENE, "does not cut", kp_shape_flatten(shape));
+        }
+        kp_shape_destroy(&shape);
+      }
+    }
+  }
+  kp_shape_def plane = kp_default_shape_def(KP_SHAPE_PLANE);
+  plane.normal = to[0];
+  kp_shape *shape = build(&plane);
+  assert_fails(KP_ERROR_SCENE, "is parallel", kp_shape_flatten(shape));
+  kp_shape_destroy(&shape);
+}
+
+// Edges get no shorter than what a scene can bear, whatever is asked for.
+static void test_finest_meshes(void **state) {
+  (void)state;
+  kp_shape_def defs[] = {
+    sphere_def(kp_vec3_make(0, 0, 0), 1.0),
+    axis_def(KP_SHAPE_CYLINDER, kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 1), 1.0),
+  };
+  for (size_t k = 0; k < sizeof defs / sizeof defs[0]; ++k) {
+    kp_shape *shape = build(&defs[k]);
+    kp_mesh mesh;
+    assert_ok(kp_shape_tessellate(shape, 1e-7, &mesh));
+    assert_between(mesh.n_triangles, 10000, 400000);
+    kp_mesh_destroy(&mesh);
+    kp_shape_destroy(&shape);
+  }
 }
 
 // ---- filling ------------------------------------------------------------------------------------
@@ -938,6 +998,8 @@ int main(void) {
     cmocka_unit_test(test_bad_shapes),
     cmocka_unit_test(test_tables),
     cmocka_unit_test(test_flatten),
+    cmocka_unit_test(test_planes_that_miss),
+    cmocka_unit_test(test_finest_meshes),
     cmocka_unit_test(test_fill_box),
     cmocka_unit_test(test_fill_density),
     cmocka_unit_test(test_fill_complete),
