@@ -1,6 +1,7 @@
 #include "world/build.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -46,15 +47,25 @@ kp_result kp_spec_copy(kp_spec *out, const kp_spec *spec) {
   return KP_OK;
 }
 
-// Samples of solids follow the finest liquid, which needs them for its density; grains do not mind.
-static double finest_spacing(const kp_spec *spec) {
+// The finest liquid of those that see samples of solids, or of FLIP, which sees their shapes on its
+// grid.
+static double finest_liquid(const kp_spec *spec, bool sees_samples) {
   double spacing = HUGE_VAL;
   for (size_t i = 0; i < spec->liquids.count; ++i) {
-    // grids see the shapes of solids, not samples of them
     int method = spec->liquids.data[i].method;
     bool is_grid = method == KP_LIQUID_LEVEL_SET || method == KP_LIQUID_MARKER;
-    spacing = is_grid ? spacing : fmin(spacing, spec->liquids.data[i].spacing);
+    bool is_flip = method == KP_LIQUID_FLIP;
+    bool counts = !is_grid && is_flip != sees_samples;
+    spacing = counts ? fmin(spacing, spec->liquids.data[i].spacing) : spacing;
   }
+  return spacing;
+}
+
+// Samples of solids follow the finest liquid that needs them for its density: finer ones, as many
+// layers of them, would be a wall thinner than its kernels. Grains do not mind.
+static double finest_spacing(const kp_spec *spec) {
+  double spacing = finest_liquid(spec, true);
+  spacing = isfinite(spacing) ? spacing : finest_liquid(spec, false);
   for (size_t i = 0; i < spec->grains.count && spec->liquids.count == 0; ++i) {
     spacing = fmin(spacing, spec->grains.data[i].spacing);
   }
