@@ -266,6 +266,7 @@ kp_result kp_mac_fill_cells(kp_mac *mac, kp_buffer *values, double outside) {
       kp_mac_side_kind kind = mac->sides[axis][s].kind;
       a.is_given[s] = isfinite(outside) && (kind == KP_MAC_OPEN || kind == KP_MAC_INFLOW);
       a.is_wall[s] = kind == KP_MAC_WALL;
+      a.is_end[s] = isinf(outside) && mac->ends_at_open && kind == KP_MAC_OPEN;
     }
     kp_call call;
     kp_call_init(&call, &mac_fill_cells_kernel, &a);

@@ -49,7 +49,8 @@ typedef struct kp_mac {
   kp_space *state;  // GLOBAL: the window
   kp_mac_view view;
   kp_mac_side sides[3][2];
-  kp_buffer *loose;  // flags: what lies in cells with KP_CELL_LOOSE may leave walls; NULL: nothing
+  kp_buffer *loose;   // flags: what lies in cells with KP_CELL_LOOSE may leave walls; NULL: nothing
+  bool ends_at_open;  // distances end at open sides: beyond them is air
   int32_t window_lo[3], window_hi[3];  // cells, hi exclusive
   uint64_t window_revision;            // grows when the window changes
   kp_buffer segments[KP_MAC_KIND_COUNT];
@@ -92,6 +93,7 @@ void kp_mac_range(const kp_mac *mac, int64_t *first, int64_t *n);
 // at walls and open sides, or `outside` at those of open sides and inflows when it is a number.
 // With KP_MAC_DISTANCE the array is a distance [m], negative in water, and water that lets go of a
 // wall ends there: the cell beside the wall is no deeper than that, and from it the distance grows.
+// With `ends_at_open` it ends at open sides in the same way, so that what flows back in is air.
 #define KP_MAC_DISTANCE HUGE_VAL
 KP_NODISCARD kp_result kp_mac_fill_cells(kp_mac *mac, kp_buffer *values, double outside);
 // Images across periodic axes alone, of any array of kp_real or bytes: the first and last items of

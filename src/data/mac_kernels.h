@@ -62,14 +62,15 @@ typedef struct mac_fill_cells_args {
   int32_t axis;
   int32_t is_given[2];  // the ghosts of that side are `outside`
   int32_t is_wall[2];
+  int32_t is_end[2];  // the values are a distance to water, which ends at that side
   kp_real outside;
   const uint8_t *loose;  // flags; NULL: the values are no distance
   kp_real *values;
 } mac_fill_cells_args;
 
-// Ghosts beyond a wall that water lets go of: `first` is the cell beside it, which has the wall
-// half a cell away, `step` leads outwards.
-KP_FN void mac_end_at_wall(kp_real *first, int64_t step, kp_real h) {
+// Ghosts beyond a wall that water lets go of, or beyond an open side: `first` is the cell beside
+// it, which has the side half a cell away, `step` leads outwards.
+KP_FN void mac_end_at_side(kp_real *first, int64_t step, kp_real h) {
   kp_real least = (kp_real)-0.5 * h;
   first[0] = first[0] > least ? first[0] : least;
   for (int64_t l = 1; l <= KP_MAC_GHOSTS; ++l) {
@@ -91,11 +92,13 @@ KP_FN void mac_fill_cells(int64_t t, const mac_fill_cells_args *a) {
     line[-l * up] = a->is_given[0] ? a->outside : line[0];
     line[(n - 1 + l) * up] = a->is_given[1] ? a->outside : line[(n - 1) * up];
   }
-  if (a->loose != NULL && a->is_wall[0] && a->loose[at] & KP_CELL_LOOSE) {
-    mac_end_at_wall(line, -up, g->h);
+  const kp_real h = g->h;
+  if (a->is_end[0] || (a->loose != NULL && a->is_wall[0] && a->loose[at] & KP_CELL_LOOSE)) {
+    mac_end_at_side(line, -up, h);
   }
-  if (a->loose != NULL && a->is_wall[1] && a->loose[at + (n - 1) * up] & KP_CELL_LOOSE) {
-    mac_end_at_wall(line + (n - 1) * up, up, g->h);
+  if (a->is_end[1] ||
+      (a->loose != NULL && a->is_wall[1] && a->loose[at + (n - 1) * up] & KP_CELL_LOOSE)) {
+    mac_end_at_side(line + (n - 1) * up, up, h);
   }
 }
 

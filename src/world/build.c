@@ -1,6 +1,7 @@
 #include "world/build.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -46,15 +47,25 @@ kp_result kp_spec_copy(kp_spec *out, const kp_spec *spec) {
   return KP_OK;
 }
 
-// Samples of solids follow the finest liquid, which needs them for its density; grains do not mind.
-static double finest_spacing(const kp_spec *spec) {
+// The finest liquid of those that see samples of solids, or of FLIP, which sees their shapes on its
+// grid.
+static double finest_liquid(const kp_spec *spec, bool sees_samples) {
   double spacing = HUGE_VAL;
   for (size_t i = 0; i < spec->liquids.count; ++i) {
-    // grids see the shapes of solids, not samples of them
     int method = spec->liquids.data[i].method;
     bool is_grid = method == KP_LIQUID_LEVEL_SET || method == KP_LIQUID_MARKER;
-    spacing = is_grid ? spacing : fmin(spacing, spec->liquids.data[i].spacing);
+    bool is_flip = method == KP_LIQUID_FLIP;
+    bool counts = !is_grid && is_flip != sees_samples;
+    spacing = counts ? fmin(spacing, spec->liquids.data[i].spacing) : spacing;
   }
+  return spacing;
+}
+
+// Samples of solids follow the finest liquid that needs them for its density: finer ones, as many
+// layers of them, would be a wall thinner than its kernels. Grains do not mind.
+static double finest_spacing(const kp_spec *spec) {
+  double spacing = finest_liquid(spec, true);
+  spacing = isfinite(spacing) ? spacing : finest_liquid(spec, false);
   for (size_t i = 0; i < spec->grains.count && spec->liquids.count == 0; ++i) {
     spacing = fmin(spacing, spec->grains.data[i].spacing);
   }
@@ -354,6 +365,36 @@ static size_t count_liquids(const kp_spec *spec, kp_liquid_method method) {
   return n;
 }
 
+// A medium that takes free bodies as they come and never pushes back.
+static void warn_of_vacuum(const kp_spec *spec, const char *word, const char *name,
+                           const char *instead) {
+  size_t others = spec->bodies.count - 1;
+  char more[48] = "";
+  if (others > 0) {
+    snprintf(more, sizeof more, " (and %zu more)", others);
+  }
+  kp_log(
+      KP_LOG_WARN, "world",
+      "body \"%s\"%s: %s \"%s\" flows around free bodies but does not push them: no buoyancy and "
+      "no drag, they move in it as in a vacuum%s",
+      spec->bodies.data[0].name, more, word, name, instead);
+}
+
+static void warn_unpushed(const kp_spec *spec) {
+  if (spec->bodies.count == 0) {
+    return;
+  }
+  for (size_t l = 0; l < spec->liquids.count; ++l) {
+    const kp_liquid_def *liquid = &spec->liquids.data[l];
+    if (liquid->method == KP_LIQUID_LEVEL_SET || liquid->method == KP_LIQUID_MARKER) {
+      warn_of_vacuum(spec, "liquid", liquid->name, "; methods \"flip\" and \"sph\" push them");
+    }
+  }
+  for (size_t s = 0; s < spec->smokes.count; ++s) {
+    warn_of_vacuum(spec, "smoke", spec->smokes.data[s].name, "");
+  }
+}
+
 // Layers of samples behind the closed faces of the domain: as many as any method wants to see.
 static int domain_layers(const kp_spec *spec) {
   bool sph = count_liquids(spec, KP_LIQUID_SPH) > 0 && spec->sph.domain_walls == 0;
@@ -402,6 +443,7 @@ static kp_result build_bodies(kp_world *world) {
   KP_TRY(kp_walls_sink(&world->env, world->movers));
   KP_TRY(build_domain_walls(world));
   warn_overlaps(world);
+  warn_unpushed(&world->spec);
   return keep_solids(world);
 }
 

@@ -148,7 +148,8 @@ static const kp_param collider_rows[] = {
       "Of the surface, which slides without moving (a lid, a conveyor belt), in the axes of the "
       "shape; may be a function of time."),
   ROW(spacing, REAL, "m", SMALLEST, FAR,
-      "Distance between boundary samples; auto is that of the finest liquid."),
+      "Distance between boundary samples; auto is that of the finest liquid that sees them: FLIP "
+      "and grids see the shape itself."),
   ROW(layers, INT, "", 1, 8, "Layers of samples, going inward."),
   ROW(friction, REAL, "", 0, 10,
       "Coulomb coefficient against other solids; a pair takes the geometric mean."),
@@ -215,7 +216,8 @@ static const kp_param body_rows[] = {
   ROW(velocity, VEC3, "m/s", -FASTEST, FASTEST, "At the start."),
   ROW(angular_velocity, VEC3, "rad/s", -1e6, 1e6, "At the start."),
   ROW(spacing, REAL, "m", SMALLEST, FAR,
-      "Distance between boundary samples; auto is that of the finest liquid."),
+      "Distance between boundary samples; auto is that of the finest liquid that sees them: FLIP "
+      "and grids see the shape itself."),
   ROW(layers, INT, "", 1, 8, "Layers of samples, going inward."),
   ROW(friction, REAL, "", 0, 10,
       "Coulomb coefficient against other solids; a pair takes the geometric mean."),

@@ -431,6 +431,22 @@ class Check(Case):
         self.assertRegex(self.warnings(sheet % (0, "") + wind), 'wind "breeze" moves nothing')
         self.assertEqual(self.warnings(sheet % (0, ", drag = 1") + wind), "")
 
+    def test_media_that_do_not_push_bodies(self):
+        ball = 'body "ball" { density = 500, shape = sphere { radius = 0.2 }, position = {0, 0.6, 0} }\n'
+        brick = ball.replace("ball", "brick").replace("{0, 0.6, 0}", "{0.5, 0.6, 0}")
+        grid = "grid { cell = 0.125 }\n"
+        pool = 'liquid "pool" { method = "%s", shape = box { min = {-1, 0, -1}, max = {1, 0.4, 1} } }\n'
+        for method in ("level_set", "marker"):
+            said = self.warnings(grid + pool % method + ball)
+            self.assertRegex(said, 'body "ball": liquid "pool" flows around .* as in a vacuum')
+            self.assertNotIn("vacuum", self.warnings(grid + pool % method))
+        flip = (pool % "flip").replace("shape", "spacing = 0.0625, shape")
+        self.assertNotIn("vacuum", self.warnings(grid + flip + ball))
+        self.assertRegex(self.warnings(grid + 'smoke "cloud" { shape = box { min = {-1, 0, -1}, max = {0, 1, 0} } }\n' + ball + brick),
+                         r'body "ball" \(and 1 more\): smoke "cloud" .* as in a vacuum')
+        scene = os.path.join(self.folder, "doubts.lua")
+        self.assertIn("as in a vacuum", self.call("run", scene, "-o", os.path.join(self.folder, "o"))[1])
+
     def test_pieces(self):
         soft = 'soft "bone" { shape = mesh { file = "bone.obj" }, spacing = %g }\n'
         write(BONE, self.folder, "bone.obj")

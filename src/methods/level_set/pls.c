@@ -172,7 +172,7 @@ static kp_result pour_and_drain(kp_pls *pls, kp_env *env) {
 }
 
 kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
-  bool is_counted = pls->volume >= 0.0 && pls->emitters.count + env->scenery.n_sinks > 0;
+  bool is_counted = pls->emitters.count + env->scenery.n_sinks > 0;
   double before = 0.0;
   double after = 0.0;
   if (is_counted) {
@@ -263,6 +263,7 @@ static kp_result pls_predict(void *self, kp_env *env) {
   }
   const kp_grid_def *grid = &pls->flow.grid;
   kp_advect_def how = { grid->advection, grid->limiter, grid->trace, grid->interpolation };
+  KP_TRY(kp_pls_volume_pass(pls, env->dt));
   KP_TRY(move_surface(pls, env));
   KP_TRY(kp_advect_velocity(&pls->flow.advect, &how, pls->flow.velocity, flags_of(pls), env->dt));
   KP_TRY(mend_surface(pls));
@@ -275,7 +276,10 @@ static kp_result pls_predict(void *self, kp_env *env) {
 }
 
 static kp_result write_jump(kp_pls *pls) {
+  // a jet that leaves through an open side goes on beyond it: its rim there is no edge
+  KP_TRY(kp_mac_fill_cells(pls->flow.mac, phi_of(pls), pls->is_closed ? KP_MAC_DISTANCE : NAN));
   KP_TRY(kp_level_set_curvature(&pls->level, phi_of(pls), &pls->jump));
+  KP_TRY(kp_mac_fill_cells(pls->flow.mac, phi_of(pls), KP_MAC_DISTANCE));
   pls_jump_args a = { .grid = pls->flow.mac->view, .tension = (kp_real)pls->surface_tension };
   kp_call call;
   kp_call_init(&call, &pls_jump_kernel, &a);
@@ -314,7 +318,7 @@ static kp_result pls_solve(void *self, kp_env *env) {
   }
   // steps that tension or the end of a frame make short correct less
   double time = fmax(env->dt, courant_dt(pls, env));
-  KP_TRY(kp_pls_volume_source(pls, time, &how.source));
+  KP_TRY(kp_pls_volume_source(pls, env, time, &how.source));
   return kp_flow_project(&pls->flow, env, &how);
 }
 

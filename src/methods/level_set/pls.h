@@ -24,6 +24,7 @@ typedef struct kp_pls {
   double surface_tension;  // N/m
   uint64_t seed;
   kp_flow flow;
+  bool is_closed;          // nothing comes or goes through the sides of the domain
   kp_vorticity vorticity;  // with vortices alone
   kp_vortex_particles vortices;
   kp_level_set level;
@@ -47,7 +48,8 @@ typedef struct kp_pls {
   kp_space *state;
   int64_t age;         // sub-steps since the particles were seeded
   uint64_t rounds;     // how often they were
-  double volume;       // cells of liquid that there should be; below 0: nobody knows
+  double volume;       // cells of liquid that there should be
+  bool has_warned;     // of a volume that drifts
   uint64_t seeded_in;  // revision of the window that the counts were cleared for
   KP_ARRAY(kp_emitter_def) emitters;
   KP_ARRAY(kp_aabb) nozzles;  // around them, for the window
@@ -78,10 +80,13 @@ KP_NODISCARD kp_result kp_pls_surface(kp_pls *pls, kp_env *env);
 KP_NODISCARD kp_result kp_pls_store(kp_pls *pls);
 // Cells of liquid outside solids, the same for any order of summing.
 KP_NODISCARD kp_result kp_pls_volume(kp_pls *pls, double *cells);
-// What there should be from here on: what is there. Not known where sides let water through.
+// What there should be from here on: what is there.
 KP_NODISCARD kp_result kp_pls_volume_begin(kp_pls *pls);
+// What open sides and inflows let through in a step of dt [s] along the velocity as it is. What
+// leaves takes its part of what is missing or too much along.
+KP_NODISCARD kp_result kp_pls_volume_pass(kp_pls *pls, double dt);
 // The divergence that corrects a share of what is missing or too much within a time [s]; *out is
 // NULL where nothing is.
-KP_NODISCARD kp_result kp_pls_volume_source(kp_pls *pls, double time, kp_buffer **out);
+KP_NODISCARD kp_result kp_pls_volume_source(kp_pls *pls, kp_env *env, double time, kp_buffer **out);
 // Volume, area and centre of the liquid outside solids.
 KP_NODISCARD kp_result kp_pls_measure(kp_pls *pls, kp_level_set_sums *out);

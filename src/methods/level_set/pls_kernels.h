@@ -30,6 +30,7 @@
   ROW(pls, count)                                                                                  \
   ROW(pls, seed)                                                                                   \
   ROW(pls, swell)                                                                                  \
+  REDUCE(pls, pass, KP_REDUCE_SUM, KP_REDUCE_SUM)                                                  \
   REDUCE(pls, volume, KP_REDUCE_SUM)                                                               \
   REDUCE(pls, sums, PLS_SUMS)
 
@@ -596,6 +597,42 @@ KP_FN void pls_volume(int64_t t, const pls_volume_args *a, double *out) {
   int is_in = level_set_cell(g, at, cell);
   if (is_in && (a->flags[at] & KP_CELL_KIND) != KP_CELL_SOLID && a->phi[at] < g->h) {
     out[0] = floor(PLS_SHARES * level_set_share_at(g, a->phi, at) + 0.5);
+  }
+}
+
+// Liquid that leaves through open sides in a step, and what inflows bring, in whole parts of cells.
+// The cell beside the side says how much of the face is wet.
+typedef struct pls_pass_args {
+  int64_t first;
+  kp_mac_view grid;
+  int32_t is_open[3][2], is_inflow[3][2];
+  double shift;  // dt / h
+  const uint8_t *flags;
+  const kp_real *phi;
+  const kp_real *u, *v, *w;
+} pls_pass_args;
+
+KP_FN void pls_pass(int64_t t, const pls_pass_args *a, double *out) {
+  const kp_mac_view *g = &a->grid;
+  const kp_real *velocity[3] = { a->u, a->v, a->w };
+  int64_t at = a->first + t;
+  int64_t cell[3];
+  out[0] = out[1] = 0.0;
+  if (!level_set_cell(g, at, cell) || (a->flags[at] & KP_CELL_KIND) == KP_CELL_SOLID ||
+      !(a->phi[at] < g->h)) {
+    return;
+  }
+  for (int c = 0; c < g->dimension; ++c) {
+    for (int s = 0; s < 2; ++s) {
+      if (cell[c] != (s == 0 ? 0 : g->n[c] - 1) || !(a->is_open[c][s] || a->is_inflow[c][s])) {
+        continue;
+      }
+      double speed = (double)velocity[c][at + s * kp_mac_stride(g, c)];
+      double outwards = s == 0 ? -speed : speed;
+      double way = a->is_open[c][s] ? fmax(outwards, 0.0) : fmax(-outwards, 0.0);
+      double parts = level_set_share_at(g, a->phi, at) * a->shift * way;
+      out[a->is_open[c][s] ? 0 : 1] += floor(PLS_SHARES * parts + 0.5);
+    }
   }
 }
 

@@ -42,7 +42,7 @@ static const kp_param rows[] = {
       "around."),
   ROW(volume, REAL, "", 0, 1,
       "Share of what the water has gained or lost that a step of full length takes back, all over "
-      "it; 0 lets the volume drift, and so do open sides of the domain."),
+      "it; 0 lets the volume drift. What open sides let out is not asked back."),
   ROW(suction, REAL, "Pa", 0, 1e12, "What a solid may pull with before water leaves it."),
 };
 

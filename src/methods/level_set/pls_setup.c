@@ -123,6 +123,14 @@ static kp_result make_flow(kp_pls *pls, kp_env *env, const kp_pls_setup *setup) 
     KP_TRY(kp_vorticity_init(&pls->vorticity, &pls->flow));
   }
   kp_mac *mac = pls->flow.mac;
+  mac->ends_at_open = true;
+  pls->is_closed = true;
+  for (int c = 0; c < mac->view.dimension; ++c) {
+    for (int s = 0; s < 2; ++s) {
+      kp_mac_side_kind kind = mac->sides[c][s].kind;
+      pls->is_closed = pls->is_closed && (kind == KP_MAC_WALL || kind == KP_MAC_PERIODIC);
+    }
+  }
   // wide enough for the particles, for what moves in a step and for interpolation
   pls->band = ceil(fmax(pls->def.particle_band, setup->grid->cfl)) + 2.0;
   kp_field_desc phi = {
