@@ -68,6 +68,9 @@ static const kp_param simulation_rows[] = {
       "or warn and go on."),
   ROW(retries, INT, "", 0, 30, "Halvings of the step before retry gives up."),
   ROW(seed, INT, "", 0, MANY, "Of all random numbers."),
+  ROW(memory_limit, REAL, "GB", 1e-3, 1e9,
+      "A scene that needs more memory (1 GB = 1e9 bytes) is refused before anything is made; auto "
+      "is what the machine has, or the limit it sets to the program."),
 };
 
 static void set_simulation(void *def) {
