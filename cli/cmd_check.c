@@ -79,13 +79,12 @@ static void print_scene(const kp_scene *scene, const kp_world_size *size_of_worl
     (void)printf(", and more from emitters without limit");
   }
   if (size_of_world->cells > 0) {
-    (void)printf("\ncells       %lld, %.0f bytes each", (long long)size_of_world->cells,
-                 size_of_world->bytes / (double)size_of_world->cells);
+    (void)printf("\ncells       %lld", (long long)size_of_world->cells);
   }
   (void)printf("\nsamples     %lld on walls and bodies\n", (long long)size_of_world->samples);
   (void)printf("frames      %lld at %g per second: %g s\n", (long long)output->frames, output->fps,
                (double)output->frames / output->fps);
-  (void)printf("memory      ");
+  (void)printf("memory      about ");
   print_bytes(size_of_world->bytes);
   (void)printf("sub-step    %.3g s at the start\n", size_of_world->dt);
   (void)printf("time        about, on one core: ");

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/frames.h"
+#include "io/disk.h"
 #include "io/export.h"
 
 #define MOST_FORMATS 32
@@ -66,46 +67,66 @@ static kp_result find_exporter(const char *name, const kp_exporter **out) {
   return kp_parse_word("--to", name, names, n < MOST_FORMATS ? n : MOST_FORMATS, &index);
 }
 
-static kp_result target_folder(const kp_frame_list *frames, const char *wanted,
-                               const kp_exporter *exporter, char out[KP_PATH_SIZE]) {
+typedef struct export_target {
+  char folder[KP_PATH_SIZE];
+  bool is_new;  // made by us
+} export_target;
+
+static kp_result make_target(const kp_frame_list *frames, const char *wanted,
+                             const kp_exporter *exporter, export_target *out) {
   if (wanted != NULL) {
-    kp_text_copy(out, KP_PATH_SIZE, wanted);
+    kp_text_copy(out->folder, KP_PATH_SIZE, wanted);
   } else {
-    KP_TRY(kp_run_path(&frames->folder, out, "export/%s", exporter->name));
+    KP_TRY(kp_run_path(&frames->folder, out->folder, "export/%s", exporter->name));
   }
-  return kp_folder_make(out);
+  out->is_new = !kp_folder_exists(out->folder);
+  return kp_folder_make(out->folder);
 }
 
-static kp_result export_frame(const kp_frame_list *frames, size_t index,
-                              const kp_exporter *exporter, const char *folder, uint32_t flags,
-                              kp_export_list *list) {
-  char path[KP_PATH_SIZE];
+// A format for which there is nothing leaves no folder, nor the one around it.
+static void drop_empty(const kp_frame_list *frames, const char *wanted,
+                       const export_target *target) {
+  char around[KP_PATH_SIZE];
+  if (!target->is_new || !kp_disk_remove_folder(target->folder)) {
+    return;
+  }
+  if (wanted == NULL && kp_run_path(&frames->folder, around, "export") == KP_OK) {
+    // it stays where other formats lie in it
+    (void)kp_disk_remove_folder(around);
+  }
+}
+
+static kp_result export_frame(kp_frame_list *frames, size_t index, const kp_exporter *exporter,
+                              const char *folder, uint32_t flags, kp_export_list *list) {
   kp_frame *frame = NULL;
-  KP_TRY(kp_frame_list_path(frames, index, path));
-  KP_TRY(kp_frame_load(path, &frame));
-  kp_result result = exporter->write(frame, folder, flags, list);
+  KP_TRY(kp_frame_list_load(frames, index, &frame));
+  if (frame == NULL && exporter->needs_every_frame) {
+    KP_TRY(kp_frame_list_load_nearest(frames, index, &frame));
+  }
+  kp_result result = frame != NULL ? exporter->write(frame, folder, flags, list) : KP_OK;
   kp_frame_free(&frame);
   return result;
 }
 
-static kp_result export_all(const kp_frame_list *frames, const kp_exporter *exporter,
-                            const char *wanted, uint32_t flags) {
-  char folder[KP_PATH_SIZE];
+static kp_result export_all(kp_frame_list *frames, const kp_exporter *exporter, const char *wanted,
+                            uint32_t flags) {
+  export_target target;
   kp_export_list list = { .n_frames = frames->end - frames->begin };
-  KP_TRY(target_folder(frames, wanted, exporter, folder));
+  KP_TRY(make_target(frames, wanted, exporter, &target));
   kp_result result = KP_OK;
   for (size_t i = frames->begin; result == KP_OK && i < frames->end; ++i) {
-    result = export_frame(frames, i, exporter, folder, flags, &list);
+    result = export_frame(frames, i, exporter, target.folder, flags, &list);
   }
   if (result == KP_OK && exporter->finish != NULL) {
-    result = exporter->finish(folder, &list);
+    result = exporter->finish(target.folder, &list);
   }
   if (result == KP_OK && list.count == 0) {
+    drop_empty(frames, wanted, &target);
     kp_log(KP_LOG_WARN, "export", "%s: no file, since these frames hold nothing for it. %s",
            exporter->name, exporter->text);
   } else if (result == KP_OK) {
     (void)printf("%s: %zu files of %zu frames in %s\n", exporter->name, list.count,
-                 frames->end - frames->begin, folder);
+                 frames->end - frames->begin, target.folder);
   }
   kp_export_list_free(&list);
   return result;
@@ -179,6 +200,7 @@ static kp_result run_export(const kp_arguments *arguments) {
   for (size_t i = 0; i < formats.n && result == KP_OK; ++i) {
     result = export_all(&frames, formats.items[i], folder, flags);
   }
+  result = kp_frame_list_report(&frames, result);
   kp_frame_list_free(&frames);
   return result;
 }

@@ -73,6 +73,9 @@ typedef struct render_job {
   kp_aabb seen;         // over the frames at hand; empty: the domain is framed
   kp_backend *backend;  // NULL: as render.method says, on this processor
   bool has_seen_looks;  // that all of them fit something
+  bool has_seen_color;  // that the field of --color-by is there
+  bool has_picture;     // one was made or kept, the newest of frame last_picture
+  uint64_t last_picture;
   kp_video *video;
   char video_path[KP_PATH_SIZE];
   bool is_following;
@@ -170,8 +173,9 @@ static kp_result color_liquids(render_job *job, const char *field, const char *r
   if (range != NULL) {
     const char *colon = strchr(range, ':');
     if (colon == NULL || !kp_number_parse(range, ":", &low) ||
-        !kp_number_parse(colon + 1, "", &high)) {
-      return kp_fail(KP_ERROR_ARGUMENT, "--range must be lowest:highest, not '%s'", range);
+        !kp_number_parse(colon + 1, "", &high) || !(low < high)) {
+      return kp_fail(KP_ERROR_ARGUMENT,
+                     "--range must be lowest:highest, the first below the second, not '%s'", range);
     }
   }
   for (size_t i = 0; i < spec->liquids.count; ++i) {
@@ -418,20 +422,93 @@ static void warn_of_idle_looks(render_job *job, const kp_frame *frame) {
   job->has_seen_looks = true;
 }
 
-static kp_result render_one(render_job *job, size_t index) {
-  char path[KP_PATH_SIZE];
-  kp_frame *frame = NULL;
-  kp_frame_scene *scene = NULL;
-  bool is_kept;
-  KP_TRY(keep_picture(job, job->frames.all.files[index].number, &is_kept));
-  if (is_kept) {
+typedef KP_ARRAY(const char *) word_list;
+
+static kp_result list_fields(const kp_frame_fields *fields, word_list *words) {
+  for (size_t f = 0; f < fields->count; ++f) {
+    KP_TRY(kp_array_push(words, (const char *)fields->items[f].name));
+  }
+  return KP_OK;
+}
+
+// The fields of all that is named after a liquid: its particles, surface and cells.
+static kp_result list_liquid_fields(const kp_frame *frame, const char *liquid, word_list *words) {
+  for (size_t i = 0; i < frame->n_sets; ++i) {
+    if (strstr(frame->sets[i].name, liquid) != NULL) {
+      KP_TRY(list_fields(&frame->sets[i].fields, words));
+    }
+  }
+  for (size_t i = 0; i < frame->n_meshes; ++i) {
+    if (strstr(frame->meshes[i].name, liquid) != NULL) {
+      KP_TRY(list_fields(&frame->meshes[i].fields, words));
+    }
+  }
+  for (size_t i = 0; i < frame->n_volumes; ++i) {
+    if (strstr(frame->volumes[i].name, liquid) != NULL) {
+      KP_TRY(list_fields(&frame->volumes[i].fields, words));
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result judge_color_field(render_job *job, const char *name, const word_list *words) {
+  bool is_speed = strcmp(name, "speed") == 0 || strcmp(name, "velocity") == 0;
+  for (size_t i = 0; i < words->count; ++i) {
+    job->has_seen_color = job->has_seen_color || is_speed || strcmp(words->data[i], name) == 0;
+  }
+  if (job->has_seen_color || words->count == 0) {
+    return KP_OK;  // or nobody knows yet
+  }
+  const char *nearest = kp_text_nearest(name, words->data, words->count);
+  return kp_fail(
+      KP_ERROR_ARGUMENT,
+      "--color-by: liquids have no field \"%s\"%s%s%s; kelpie info %s lists their fields", name,
+      nearest != NULL ? ", did you mean \"" : "", nearest != NULL ? nearest : "",
+      nearest != NULL ? "\"?" : "", job->frames.folder.path);
+}
+
+static kp_result check_color_field(render_job *job, const kp_frame *frame) {
+  const char *name = kp_arguments_get(job->arguments, "color-by");
+  const kp_spec *spec = kp_scene_spec(job->scene);
+  if (name == NULL || job->has_seen_color) {
     return KP_OK;
   }
-  KP_TRY(kp_frame_list_path(&job->frames, index, path));
-  KP_TRY(kp_frame_load(path, &frame));
-  if (!job->has_seen_looks) {
-    warn_of_idle_looks(job, frame);
+  if (spec->liquids.count == 0) {
+    return kp_fail(KP_ERROR_ARGUMENT, "--color-by colours liquids, of which the scene has none");
   }
+  word_list words = { 0 };
+  kp_result result = KP_OK;
+  for (size_t l = 0; l < spec->liquids.count && result == KP_OK; ++l) {
+    result = list_liquid_fields(frame, spec->liquids.data[l].name, &words);
+  }
+  if (result == KP_OK) {
+    result = judge_color_field(job, name, &words);
+  }
+  kp_array_free(&words);
+  return result;
+}
+
+// In a film the picture before stands in for a frame that cannot be read, so that it keeps time.
+static kp_result hold_picture(render_job *job) {
+  char path[KP_PATH_SIZE];
+  kp_image image;
+  if (!job->has_picture || job->video == NULL || *job->stop != 0) {
+    return KP_OK;
+  }
+  KP_TRY(picture_path(job, job->last_picture, path));
+  KP_TRY(kp_png_read(path, &image));
+  kp_result result = kp_video_add(job->video, &image);
+  kp_image_free(&image);
+  return result;
+}
+
+static void note_picture(render_job *job, uint64_t number) {
+  job->has_picture = true;
+  job->last_picture = number;
+}
+
+static kp_result draw_frame(render_job *job, const kp_frame *frame) {
+  kp_frame_scene *scene = NULL;
   kp_result result =
       kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius, &scene);
   if (result == KP_OK) {
@@ -442,22 +519,52 @@ static kp_result render_one(render_job *job, size_t index) {
     drawn.seen = job->seen;
     result = kp_render_frame(&drawn, &job->extras.render, &job->picture);
   }
+  kp_frame_scene_destroy(&scene);
+  return result;
+}
+
+static kp_result render_one(render_job *job, size_t index) {
+  const uint64_t number = job->frames.all.files[index].number;
+  kp_frame *frame = NULL;
+  bool is_kept;
+  KP_TRY(keep_picture(job, number, &is_kept));
+  if (is_kept) {
+    note_picture(job, number);
+    return KP_OK;
+  }
+  KP_TRY(kp_frame_list_load(&job->frames, index, &frame));
+  if (frame == NULL) {
+    return hold_picture(job);
+  }
+  if (!job->has_seen_looks) {
+    warn_of_idle_looks(job, frame);
+  }
+  kp_result result = check_color_field(job, frame);
+  if (result == KP_OK) {
+    result = draw_frame(job, frame);
+  }
   if (result == KP_OK) {
     result = save_picture(job, frame->frame);
   }
-  kp_frame_scene_destroy(&scene);
+  if (result == KP_OK) {
+    note_picture(job, number);
+  }
   kp_frame_free(&frame);
   return result;
 }
 
 static kp_result grow_seen(render_job *job, size_t index) {
-  char path[KP_PATH_SIZE];
   kp_frame *frame = NULL;
   kp_frame_scene *scene = NULL;
-  KP_TRY(kp_frame_list_path(&job->frames, index, path));
-  KP_TRY(kp_frame_load(path, &frame));
-  kp_result result =
-      kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius, &scene);
+  KP_TRY(kp_frame_list_load(&job->frames, index, &frame));
+  if (frame == NULL) {
+    return KP_OK;
+  }
+  kp_result result = check_color_field(job, frame);
+  if (result == KP_OK) {
+    result = kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius,
+                                   &scene);
+  }
   if (result == KP_OK) {
     kp_aabb box = kp_render_scene_bounds(kp_frame_scene_get(scene));
     job->seen.min = kp_vec3_min(job->seen.min, box.min);
@@ -540,13 +647,16 @@ static kp_result render_all(render_job *job) {
     result = kp_fail(KP_STOPPED, "stopped after picture %zu of %llu", n,
                      (unsigned long long)job->n_expected);
   }
+  if (!job->has_picture) {
+    result = kp_frame_list_report(&job->frames, result);
+  }
   if (has_video) {
     result = close_video(job, result);
   }
   if (result == KP_OK) {
     (void)printf("pictures%s in %s\n", has_video ? " and video.mp4" : "", job->folder);
   }
-  return result;
+  return kp_frame_list_report(&job->frames, result);
 }
 
 // The map of the command line, else the one in the scene's folder.

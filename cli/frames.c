@@ -2,12 +2,78 @@
 
 #include <time.h>
 
+#include "base/log.h"
+
 kp_result kp_frame_list_path(const kp_frame_list *list, size_t index, char out[KP_PATH_SIZE]) {
   return kp_run_path(&list->folder, out, "frames/%s", list->all.files[index].name);
 }
 
 void kp_frame_list_free(kp_frame_list *list) {
   kp_numbered_free(&list->all);
+  kp_array_free(&list->damaged);
+}
+
+// ---- frames that cannot be read
+
+static bool is_known_damaged(const kp_frame_list *list, uint64_t number) {
+  for (size_t i = 0; i < list->damaged.count; ++i) {
+    if (list->damaged.data[i] == number) {
+      return true;
+    }
+  }
+  return false;
+}
+
+kp_result kp_frame_list_load(kp_frame_list *list, size_t index, kp_frame **frame) {
+  char path[KP_PATH_SIZE];
+  *frame = NULL;
+  KP_TRY(kp_frame_list_path(list, index, path));
+  kp_result result = kp_frame_load(path, frame);
+  if (result != KP_ERROR_FORMAT && result != KP_ERROR_IO) {
+    return result;
+  }
+  uint64_t number = list->all.files[index].number;
+  if (is_known_damaged(list, number)) {
+    return KP_OK;
+  }
+  kp_log(KP_LOG_WARN, "frames", "%s; frame %llu is left out", kp_last_error(),
+         (unsigned long long)number);
+  return kp_array_push(&list->damaged, number);
+}
+
+kp_result kp_frame_list_load_nearest(kp_frame_list *list, size_t index, kp_frame **frame) {
+  *frame = NULL;
+  const size_t before = index - list->begin, after = list->end - index - 1;
+  for (size_t d = 1; *frame == NULL && (d <= before || d <= after); ++d) {
+    if (d <= before) {
+      KP_TRY(kp_frame_list_load(list, index - d, frame));
+    }
+    if (d <= after && *frame == NULL) {
+      KP_TRY(kp_frame_list_load(list, index + d, frame));
+    }
+  }
+  if (*frame != NULL) {
+    uint64_t number = list->all.files[index].number;
+    double late = (double)number - (double)(*frame)->frame;
+    (*frame)->time += (*frame)->fps > 0.0 ? late / (*frame)->fps : 0.0;
+    (*frame)->frame = number;
+  }
+  return KP_OK;
+}
+
+kp_result kp_frame_list_report(const kp_frame_list *list, kp_result result) {
+  if (result != KP_OK || list->damaged.count == 0) {
+    return result;
+  }
+  uint64_t first = list->damaged.data[0];
+  for (size_t i = 1; i < list->damaged.count; ++i) {
+    first = list->damaged.data[i] < first ? list->damaged.data[i] : first;
+  }
+  return kp_fail(KP_ERROR_FORMAT,
+                 "%zu of %zu frames of %s could not be read and were left out, the first is frame "
+                 "%llu; kelpie resume %s makes damaged frames again",
+                 list->damaged.count, list->end - list->begin, list->folder.path,
+                 (unsigned long long)first, list->folder.path);
 }
 
 static void choose(kp_frame_list *list) {

@@ -82,6 +82,10 @@ static kp_result parse_option(const kp_command *command, int argc, char **argv, 
     }
     value = argv[++*at];
   }
+  if (option->value != NULL && value[0] == '\0') {
+    return kp_fail(KP_ERROR_ARGUMENT, "--%s is empty; it needs a value: --%s %s", option->name,
+                   option->name, option->value);
+  }
   out->wants_help = out->wants_help || option == &help_option;
   return kp_array_push(&out->given, (kp_given){ option, value });
 }

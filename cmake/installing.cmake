@@ -11,7 +11,8 @@ install(TARGETS ${install_targets}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/kelpie DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(DIRECTORY scenes DESTINATION ${CMAKE_INSTALL_DATADIR}/kelpie)
+# scenes that must be refused are for tests alone
+install(DIRECTORY scenes DESTINATION ${CMAKE_INSTALL_DATADIR}/kelpie PATTERN bad EXCLUDE)
 install(FILES tools/blender/kelpie_import.py DESTINATION ${CMAKE_INSTALL_DATADIR}/kelpie/blender)
 if(TARGET kelpie AND NOT CMAKE_CROSSCOMPILING)
   # the program writes its own page

@@ -52,13 +52,14 @@ typedef enum kp_policy { KP_POLICY_STOP, KP_POLICY_RETRY, KP_POLICY_WARN } kp_po
 
 typedef struct kp_simulation_def {
   uint32_t cookie;
-  kp_vec3 gravity;  // m/s^2
-  double dt;        // s: fixed step; KP_AUTO: adaptive
-  double dt_max;    // s: never longer than this
-  double dt_min;    // s: a limit below this is trouble
-  int policy;       // what trouble (NaN, escape, CFL) does
-  int64_t retries;  // with policy retry: halvings before giving up
-  int64_t seed;     // of all random numbers
+  kp_vec3 gravity;      // m/s^2
+  double dt;            // s: fixed step; KP_AUTO: adaptive
+  double dt_max;        // s: never longer than this
+  double dt_min;        // s: a limit below this is trouble
+  int policy;           // what trouble (NaN, escape, CFL) does
+  int64_t retries;      // with policy retry: halvings before giving up
+  int64_t seed;         // of all random numbers
+  double memory_limit;  // GB, 1e9 bytes: a world that needs more is refused; KP_AUTO: the machine's
 } kp_simulation_def;
 
 typedef enum kp_sph_kernel {

@@ -1,9 +1,13 @@
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/result.h"
@@ -125,6 +129,34 @@ void kp_free(void *memory) {
 
 size_t kp_alloc_size(const void *memory) {
   return memory != NULL ? header_of(memory)->size : 0;
+}
+
+// What a control group may have; containers see the memory of the whole machine otherwise.
+static double group_limit(void) {
+  static const char *const places[] = { "/sys/fs/cgroup/memory.max",
+                                        "/sys/fs/cgroup/memory/memory.limit_in_bytes" };
+  for (size_t k = 0; k < sizeof places / sizeof places[0]; ++k) {
+    FILE *stream = fopen(places[k], "re");
+    char line[64];
+    if (stream == NULL) {
+      continue;
+    }
+    bool is_read = fgets(line, sizeof line, stream) != NULL;
+    (void)fclose(stream);
+    double bytes = is_read ? strtod(line, NULL) : 0.0;
+    return bytes > 0.0 ? bytes : HUGE_VAL;  // "max"
+  }
+  return HUGE_VAL;
+}
+
+double kp_memory_limit(void) {
+  struct rlimit space;
+  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  double bytes = pages > 0 && page > 0 ? (double)pages * (double)page : HUGE_VAL;
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+    bytes = fmin(bytes, (double)space.rlim_cur);
+  }
+  return fmin(bytes, group_limit());
 }
 
 char *kp_strdup(const char *text, kp_memory_tag tag) {

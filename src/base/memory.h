@@ -32,6 +32,10 @@ void *kp_realloc(void *memory, size_t size, kp_memory_tag tag);
 void kp_free(void *memory);
 size_t kp_alloc_size(const void *memory);
 
+// Bytes the program may have at most: the machine's memory, or less where a control group or a
+// limit of address space says so. Infinite where nobody knows.
+double kp_memory_limit(void);
+
 char *kp_strdup(const char *text, kp_memory_tag tag);
 
 const char *kp_memory_tag_name(kp_memory_tag tag);

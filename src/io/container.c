@@ -642,3 +642,19 @@ kp_result kp_container_read(kp_container *container, const kp_section *section, 
   kp_free(job.faults);
   return result;
 }
+
+kp_result kp_container_verify(kp_container *container) {
+  kp_container *c = container;
+  size_t largest = 1;
+  for (size_t i = 0; i < c->n_sections; ++i) {
+    uint64_t size = c->sections[i].count * kp_item_size(c->sections[i].type);
+    largest = size > largest ? (size_t)size : largest;
+  }
+  void *block = kp_alloc(largest, KP_MEMORY_IO);
+  kp_result result = block != NULL ? KP_OK : KP_ERROR_MEMORY;
+  for (size_t i = 0; i < c->n_sections && result == KP_OK; ++i) {
+    result = kp_container_read(c, &c->sections[i], 0, c->sections[i].count, block);
+  }
+  kp_free(block);
+  return result;
+}

@@ -75,3 +75,6 @@ const kp_section *kp_container_find(const kp_container *container, const char *n
 // are read; each is checked, and a section that is read whole also against its own checksum.
 KP_NODISCARD kp_result kp_container_read(kp_container *container, const kp_section *section,
                                          uint64_t first, uint64_t count, void *out);
+
+// Reads everything and keeps nothing: fails as a read of the first damaged section would.
+KP_NODISCARD kp_result kp_container_verify(kp_container *container);

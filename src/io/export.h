@@ -54,6 +54,7 @@ typedef struct kp_exporter {
   // Called once after the last frame with all files of this exporter: index files such as .pvd, and
   // streams to be closed. May be NULL.
   kp_result (*finish)(const char *folder, kp_export_list *list);
+  bool needs_every_frame;  // one sample each: in place of one that is lost stands the nearest
 } kp_exporter;
 
 extern const kp_exporter kp_export_ply;

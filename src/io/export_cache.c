@@ -140,6 +140,7 @@ const kp_exporter kp_export_pc2 = {
   .text = "Point cache of every mesh that keeps its vertices, with its OBJ: Blender, 3ds Max.",
   .write = write_pc2,
   .finish = finish_cache,
+  .needs_every_frame = true,
 };
 
 const kp_exporter kp_export_mdd = {
@@ -148,4 +149,5 @@ const kp_exporter kp_export_mdd = {
   .text = "The same motion with the time of every sample: Blender, LightWave.",
   .write = write_mdd,
   .finish = finish_cache,
+  .needs_every_frame = true,
 };

@@ -141,14 +141,59 @@ static kp_result try_checkpoint(kp_session *s, const char *name, bool *is_damage
   return result;
 }
 
-// The newest checkpoint that is sound; the start of the run when there is none.
+// Whether a frame's file is sound. One that only cannot be read is not ours to judge.
+static bool is_frame_damaged(const kp_session *s, uint64_t frame, bool is_complete) {
+  char path[KP_PATH_SIZE];
+  kp_container *container = NULL;
+  if (kp_run_frame_path(&s->folder, frame, path) != KP_OK) {
+    return false;
+  }
+  if (!kp_file_exists(path)) {
+    // frames that were removed while a run goes on are not missed
+    if (is_complete) {
+      (void)kp_fail(KP_ERROR_FORMAT, "%s is missing", path);
+    }
+    return is_complete;
+  }
+  kp_result result = kp_container_open(path, &container);
+  if (result == KP_OK) {
+    result = kp_container_verify(container);
+  }
+  kp_container_close(&container);
+  return result == KP_ERROR_FORMAT;
+}
+
+// The first frame up to that of the newest checkpoint that is damaged, or of a complete run is
+// missing; it can only be made again from before. UINT64_MAX: none.
+static uint64_t find_damaged_frame(const kp_session *s, const kp_numbered_list *checkpoints) {
+  if (checkpoints->count == 0) {
+    return UINT64_MAX;  // all of them are made again
+  }
+  uint64_t newest = checkpoints->files[checkpoints->count - 1].number;
+  bool is_complete = (int64_t)newest >= s->record.last_frame;
+  for (uint64_t f = (uint64_t)s->record.first_frame; f <= newest; ++f) {
+    if (is_frame_damaged(s, f, is_complete)) {
+      kp_log(KP_LOG_WARN, "run", "%s; it is made again, from the checkpoint before it",
+             kp_last_error());
+      return f;
+    }
+  }
+  return UINT64_MAX;
+}
+
+// The newest checkpoint that is sound and before every damaged frame; the start of the run when
+// there is none.
 static kp_result restore(kp_session *s) {
   kp_numbered_list list;
   KP_TRY(kp_run_checkpoints(&s->folder, &list));
+  uint64_t damaged = find_damaged_frame(s, &list);
   kp_result result = KP_OK;
   s->frame = 0;
   for (size_t i = list.count; i > 0; --i) {
     bool is_damaged;
+    if (list.files[i - 1].number >= damaged) {
+      continue;
+    }
     result = try_checkpoint(s, list.files[i - 1].name, &is_damaged);
     if (result == KP_OK || !is_damaged) {
       break;
@@ -216,6 +261,19 @@ static kp_result open_probes(kp_session *s, double last) {
   return KP_OK;
 }
 
+// Times of this machine: a table that is damaged is not worth a run, and a new one is begun.
+static kp_result open_perf(kp_session *s, double last) {
+  char path[KP_PATH_SIZE];
+  const char *const *names = (const char *const *)s->perf_columns.names.data;
+  KP_TRY(kp_run_path(&s->folder, path, "perf.csv"));
+  kp_result result = kp_table_resume(path, names, s->perf_columns.names.count, last, &s->perf);
+  if (result == KP_ERROR_FORMAT || result == KP_ERROR_IO) {
+    kp_log(KP_LOG_WARN, "run", "%s; a new one is begun", kp_last_error());
+    result = kp_table_create(path, names, s->perf_columns.names.count, &s->perf);
+  }
+  return result;
+}
+
 static kp_result open_tables(kp_session *s) {
   char path[KP_PATH_SIZE];
   double last = (double)s->frame - 1.0;
@@ -225,9 +283,7 @@ static kp_result open_tables(kp_session *s) {
   KP_TRY(kp_table_resume(path, (const char *const *)s->stats_columns.names.data,
                          s->stats_columns.names.count, last, &s->stats));
   KP_TRY(open_probes(s, last));
-  KP_TRY(kp_run_path(&s->folder, path, "perf.csv"));
-  return kp_table_resume(path, (const char *const *)s->perf_columns.names.data,
-                         s->perf_columns.names.count, last, &s->perf);
+  return open_perf(s, last);
 }
 
 // On the cpu the simulation needs the cores; with a device they are idle.

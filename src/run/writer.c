@@ -42,9 +42,17 @@ static kp_result compare_frame(const kp_batch *batch, const char *path, bool *is
     return KP_OK;
   }
   KP_TRY(result);
-  *is_there = kp_container_hash(container) == kp_batch_hash(batch);
+  bool is_same = kp_container_hash(container) == kp_batch_hash(batch);
+  // the head may be right and the content not
+  result = is_same ? kp_container_verify(container) : KP_OK;
   kp_container_close(&container);
-  if (!*is_there) {
+  if (result == KP_ERROR_FORMAT) {
+    kp_log(KP_LOG_WARN, "run", "%s; it is written again", kp_last_error());
+    return KP_OK;
+  }
+  KP_TRY(result);
+  *is_there = is_same;
+  if (!is_same) {
     return kp_fail(KP_ERROR_FORMAT,
                    "%s holds something else than this run computes: another build or machine "
                    "made it; remove the frames after the checkpoint to go on from there",

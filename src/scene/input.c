@@ -1,8 +1,10 @@
 // The files a scene is made of. None of them may lie outside the scene's folder.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "geom/shape.h"
 #include "io/files.h"
 #include "scene/scene_state.h"
@@ -10,6 +12,7 @@
 #define MODULES "kelpie modules"
 #define MODULE_LIMIT ((size_t)1 << 20)  // bytes
 #define PATH_SIZE 2048
+#define MEMORY_SHARE 0.25  // that one file of a scene may have
 
 kp_result kp_scene_add_input(kp_scene *scene, const char *name, uint64_t hash) {
   for (size_t i = 0; i < scene->inputs.count; ++i) {
@@ -56,10 +59,12 @@ static kp_result check_file(const kp_scene *scene, const char *what, const char 
   if (!kp_file_exists(path)) {
     return kp_fail(KP_ERROR_SCENE, "%s: '%s' is no regular file", what, file);
   }
-  return n_bytes <= KP_INPUT_LIMIT
+  // what is read of it takes more memory than the file
+  double most = fmin((double)KP_INPUT_LIMIT, MEMORY_SHARE * kp_memory_limit());
+  return (double)n_bytes <= most
              ? KP_OK
              : kp_fail(KP_ERROR_SCENE, "%s: '%s' has %.3g GB, of at most %.3g GB", what, file,
-                       (double)n_bytes / 1e9, (double)KP_INPUT_LIMIT / 1e9);
+                       (double)n_bytes / 1e9, most / 1e9);
 }
 
 static kp_result add_file(kp_scene *scene, const char *what, const char *file) {

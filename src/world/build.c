@@ -25,6 +25,7 @@
 #include "methods/springs/springs.h"
 #include "methods/stf/stf.h"
 #include "methods/vortex_fire/vortex_fire.h"
+#include "world/spec_sizes.h"
 #include "world/step.h"
 
 // ---- spec
@@ -46,35 +47,6 @@ kp_result kp_spec_copy(kp_spec *out, const kp_spec *spec) {
   KP_SPEC_ENTITIES(COPY_ALL)
   return KP_OK;
 }
-
-// The finest liquid of those that see samples of solids, or of FLIP, which sees their shapes on its
-// grid.
-static double finest_liquid(const kp_spec *spec, bool sees_samples) {
-  double spacing = HUGE_VAL;
-  for (size_t i = 0; i < spec->liquids.count; ++i) {
-    int method = spec->liquids.data[i].method;
-    bool is_grid = method == KP_LIQUID_LEVEL_SET || method == KP_LIQUID_MARKER;
-    bool is_flip = method == KP_LIQUID_FLIP;
-    bool counts = !is_grid && is_flip != sees_samples;
-    spacing = counts ? fmin(spacing, spec->liquids.data[i].spacing) : spacing;
-  }
-  return spacing;
-}
-
-// Samples of solids follow the finest liquid that needs them for its density: finer ones, as many
-// layers of them, would be a wall thinner than its kernels. Grains do not mind.
-static double finest_spacing(const kp_spec *spec) {
-  double spacing = finest_liquid(spec, true);
-  spacing = isfinite(spacing) ? spacing : finest_liquid(spec, false);
-  for (size_t i = 0; i < spec->grains.count && spec->liquids.count == 0; ++i) {
-    spacing = fmin(spacing, spec->grains.data[i].spacing);
-  }
-  return spacing;
-}
-
-// Arrays of a grid that no checkpoint holds: of advection, solids and the pressure's solver, which
-// are made when they are first needed.
-#define GRID_SCRATCH 30.0
 
 // Millions of particle-steps and of cell-steps per second of one Zen 4 core: what the benchmarks of
 // a method reach (bench/results/zen4-2core), or its scenes in scenes/demo where it has no
@@ -154,8 +126,12 @@ kp_result kp_world_measure(kp_world *world, kp_world_size *out) {
   for (size_t g = 0; g < world->env.grids.count; ++g) {
     const kp_mac *mac = world->env.grids.data[g].mac;
     out->cells += kp_mac_n_all(mac);
-    out->bytes += GRID_SCRATCH * sizeof(kp_real) * (double)mac->view.count;
   }
+  // what a step needs besides, and what is made when it is first needed
+  kp_spec_sizes sizes;
+  KP_TRY(kp_spec_count(&world->spec, &sizes));
+  out->bytes = fmax(out->bytes, kp_spec_sizes_bytes(&sizes));
+  kp_array_free(&sizes);
   double work;
   KP_TRY(measure_work(world, out, &work));
   out->seconds_per_second = work / out->dt;
@@ -296,7 +272,7 @@ static kp_result build_collider(kp_world *world, const kp_collider_def *def) {
   kp_index body;
   KP_TRY(kp_bodies_add(world->bodies, &model, &frame, &body));
   world->shapes.data[world->shapes.count - 1].body = body;
-  double spacing = isnan(def->spacing) ? finest_spacing(&world->spec) : def->spacing;
+  double spacing = isnan(def->spacing) ? kp_spec_finest_spacing(&world->spec) : def->spacing;
   return isfinite(spacing) ? add_samples(world, body, shape, spacing, def->layers) : KP_OK;
 }
 
@@ -325,7 +301,7 @@ static kp_result build_body(kp_world *world, const kp_body_def *def) {
   kp_index body;
   KP_TRY(kp_bodies_add(world->bodies, &model, &frame, &body));
   world->shapes.data[world->shapes.count - 1].body = body;
-  double spacing = isnan(def->spacing) ? finest_spacing(&world->spec) : def->spacing;
+  double spacing = isnan(def->spacing) ? kp_spec_finest_spacing(&world->spec) : def->spacing;
   return isfinite(spacing) ? add_samples(world, body, shape, spacing, def->layers) : KP_OK;
 }
 
@@ -355,14 +331,6 @@ static void warn_overlaps(kp_world *world) {
       }
     }
   }
-}
-
-static size_t count_liquids(const kp_spec *spec, kp_liquid_method method) {
-  size_t n = 0;
-  for (size_t l = 0; l < spec->liquids.count; ++l) {
-    n += spec->liquids.data[l].method == (int)method ? 1 : 0;
-  }
-  return n;
 }
 
 // A medium that takes free bodies as they come and never pushes back.
@@ -395,19 +363,8 @@ static void warn_unpushed(const kp_spec *spec) {
   }
 }
 
-// Layers of samples behind the closed faces of the domain: as many as any method wants to see.
-static int domain_layers(const kp_spec *spec) {
-  bool sph = count_liquids(spec, KP_LIQUID_SPH) > 0 && spec->sph.domain_walls == 0;
-  int layers = sph ? kp_sph_wall_layers(&spec->sph) : 0;
-  if (count_liquids(spec, KP_LIQUID_MPS) > 0) {
-    int wanted = kp_mps_wall_layers(&spec->mps);
-    layers = wanted > layers ? wanted : layers;
-  }
-  return layers;
-}
-
 static kp_result build_domain_walls(kp_world *world) {
-  int layers = domain_layers(&world->spec);
+  int layers = kp_spec_wall_layers(&world->spec);
   if (layers == 0) {
     return KP_OK;
   }
@@ -415,7 +372,7 @@ static kp_result build_domain_walls(kp_world *world) {
   kp_frame3 frame = { .orientation = kp_quat_identity() };
   kp_index body;
   KP_TRY(kp_bodies_add(world->bodies, &domain, &frame, &body));
-  return kp_walls_of_domain(&world->env, finest_spacing(&world->spec), layers, body);
+  return kp_walls_of_domain(&world->env, kp_spec_finest_spacing(&world->spec), layers, body);
 }
 
 // What media may not start in.

@@ -38,6 +38,7 @@ kp_simulation_def kp_default_simulation_def(void) {
     .policy = KP_POLICY_RETRY,
     .retries = 6,
     .seed = 1,
+    .memory_limit = KP_AUTO,
   };
 }
 

@@ -2,37 +2,22 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "data/probe.h"
 #include "geom/shape.h"
 #include "world/cookie.h"
-#include "world/spec.h"
-
-#define BYTES_PER_PARTICLE 200.0  // fields, sorted copies and cells, rounded up
-#define COUNT_LIMIT 2147483647.0  // kp_index
+#include "world/spec_sizes.h"
 
 typedef struct census {
   kp_aabb domain;
   int dimension;
-  double n_particles, n_samples;  // estimates
-  double largest;                 // of one entity
-  const char *largest_name;
-  double finest;  // spacing of the finest liquid, for samples that follow it
+  kp_spec_sizes sizes;
 } census;
 
 static double component(kp_vec3 v, int axis) {
   return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
-}
-
-static void count(census *c, double *sum, double n, const char *name) {
-  *sum += n;
-  if (n > c->largest) {
-    c->largest = n;
-    c->largest_name = name;
-  }
 }
 
 // ---- domain and simulation
@@ -156,13 +141,11 @@ static kp_result check_spacing(const census *c, const kp_population_def *p) {
 
 static kp_result check_population(const kp_spec *spec, census *c, const kp_population_def *p) {
   if (p->particles > 0) {
-    count(c, &c->n_particles, (double)p->particles, p->name);
-    return KP_OK;
+    return kp_spec_sizes_add_particles(&c->sizes, spec, p, 0.0, c->domain);
   }
   KP_TRY(check_spacing(c, p));
   KP_TRY(check_flat(c, "velocity", p->name, p->velocity));
   KP_TRY(check_flat_lattice(c, "velocity", p->name, p->velocity_at));
-  c->finest = fmin(c->finest, p->spacing);
   if (p->empty) {
     return KP_OK;
   }
@@ -179,7 +162,7 @@ static kp_result check_population(const kp_spec *spec, census *c, const kp_popul
   } else {
     double volume = volume_of(c, box);
     volume = kp_shape_is_bounded(shape) ? fmin(volume, kp_shape_volume(shape)) : volume;
-    count(c, &c->n_particles, volume / pow(p->spacing, c->dimension), p->name);
+    result = kp_spec_sizes_add_particles(&c->sizes, spec, p, volume, box);
   }
   kp_shape_destroy(&shape);
   return result;
@@ -391,17 +374,13 @@ typedef struct solid {
 } solid;
 
 // About as many samples as the box around the solid would need, as far as it is bounded.
-static void count_samples(census *c, kp_aabb box, const solid *s) {
+static kp_result count_samples(const kp_spec *spec, census *c, kp_aabb box, const solid *s) {
   double x = fmin(box.max.x - box.min.x, c->domain.max.x - c->domain.min.x);
   double y = fmin(box.max.y - box.min.y, c->domain.max.y - c->domain.min.y);
   double z = fmin(box.max.z - box.min.z, c->domain.max.z - c->domain.min.z);
-  double step = isnan(s->spacing) ? c->finest : s->spacing;
-  if (!isfinite(step)) {
-    return;  // nobody needs them
-  }
-  double n =
-      c->dimension == 2 ? 2.0 * (x + y) / step : 2.0 * (x * y + y * z + z * x) / (step * step);
-  count(c, &c->n_samples, n * (double)s->layers, s->name);
+  double area = c->dimension == 2 ? 2.0 * (x + y) : 2.0 * (x * y + y * z + z * x);
+  return kp_spec_sizes_add_samples(&c->sizes, spec, s->word, s->name, area, s->spacing,
+                                   (double)s->layers);
 }
 
 static kp_result check_solid(const kp_spec *spec, census *c, const solid *s) {
@@ -414,7 +393,9 @@ static kp_result check_solid(const kp_spec *spec, census *c, const solid *s) {
     result = kp_fail(KP_ERROR_SCENE, "%s \"%s\": its shape has no end, so it has no mass", s->word,
                      s->name);
   }
-  count_samples(c, kp_shape_bounds(shape), s);
+  if (result == KP_OK) {
+    result = count_samples(spec, c, kp_shape_bounds(shape), s);
+  }
   kp_shape_destroy(&shape);
   return result;
 }
@@ -466,25 +447,22 @@ static kp_result check_solids(const kp_spec *spec, census *c) {
   return KP_OK;
 }
 
-// ---- memory
+// ---- soft bodies
 
-static kp_result check_memory(const census *c) {
-  double n = c->n_particles + c->n_samples;
-  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  double have = pages > 0 && page > 0 ? (double)pages * (double)page : HUGE_VAL;
-  double need = n * BYTES_PER_PARTICLE;
-  if (need > have) {
-    return kp_fail(KP_ERROR_SCENE,
-                   "about %.3g particles need %.3g GB of memory and this machine has %.3g GB; "
-                   "\"%s\" alone has %.3g, so make its spacing larger",
-                   n, need / 1e9, have / 1e9, c->largest_name, c->largest);
+static kp_result check_soft(const kp_spec *spec, census *c, const kp_soft_def *def) {
+  if (def->tets[0] != '\0') {
+    return KP_OK;  // as large as its file
   }
-  if (c->largest > COUNT_LIMIT) {
-    return kp_fail(KP_ERROR_SCENE, "\"%s\" would have about %.3g particles, of at most %.3g",
-                   c->largest_name, c->largest, COUNT_LIMIT);
+  kp_shape *shape = NULL;
+  kp_result result = build_shape(spec, c, &def->shape, &shape);
+  if (result == KP_OK && kp_shape_is_bounded(shape)) {
+    result = kp_spec_sizes_add_soft(&c->sizes, def, kp_shape_bounds(shape), kp_shape_volume(shape));
   }
-  return KP_OK;
+  kp_shape_destroy(&shape);
+  return result == KP_OK ? KP_OK : blame(result, "soft", def->name);
 }
+
+// ---- all populations
 
 static kp_result check_populations(const kp_spec *spec, census *c,
                                    const kp_population_defs *populations) {
@@ -655,30 +633,50 @@ static kp_result check_deformables(const kp_spec *spec, const census *c) {
                        "%s \"%s\": it needs three dimensions, and the domain has two", word, name);
 }
 
-kp_result kp_spec_check(const kp_spec *spec) {
+static kp_result check_all(const kp_spec *spec, census *c) {
+  KP_TRY(check_flat(c, "gravity", "", spec->simulation.gravity));
+  kp_population_defs populations = { 0 };
+  kp_result result = kp_spec_populations(spec, &populations);
+  if (result == KP_OK) {
+    result = check_populations(spec, c, &populations);
+  }
+  kp_array_free(&populations);
+  KP_TRY(result);
+  KP_TRY(check_gases(spec, c));
+  KP_TRY(check_solids(spec, c));
+  KP_TRY(check_deformables(spec, c));
+  for (size_t i = 0; i < spec->softs.count; ++i) {
+    KP_TRY(check_soft(spec, c, &spec->softs.data[i]));
+  }
+  for (size_t i = 0; i < spec->forces.count; ++i) {
+    KP_TRY(check_force(spec, c, &spec->forces.data[i]));
+  }
+  for (size_t i = 0; i < spec->probes.count; ++i) {
+    KP_TRY(check_probe(spec, c, &spec->probes.data[i]));
+  }
+  return kp_spec_sizes_add_rest(&c->sizes, spec);
+}
+
+kp_result kp_spec_count(const kp_spec *spec, kp_spec_sizes *sizes) {
+  *sizes = (kp_spec_sizes){ 0 };
   KP_TRY(check_settings(spec));
   census c = {
     .domain = { spec->domain.min, spec->domain.max },
     .dimension = (int)spec->domain.dimension,
-    .largest_name = "",
-    .finest = HUGE_VAL,
   };
-  KP_TRY(check_flat(&c, "gravity", "", spec->simulation.gravity));
-  kp_population_defs populations = { 0 };
-  kp_result result = kp_spec_populations(spec, &populations);
-  if (result == KP_OK) {
-    result = check_populations(spec, &c, &populations);
+  kp_result result = check_all(spec, &c);
+  if (result != KP_OK) {
+    kp_array_free(&c.sizes);
+    return result;
   }
-  kp_array_free(&populations);
-  KP_TRY(result);
-  KP_TRY(check_gases(spec, &c));
-  KP_TRY(check_solids(spec, &c));
-  KP_TRY(check_deformables(spec, &c));
-  for (size_t i = 0; i < spec->forces.count; ++i) {
-    KP_TRY(check_force(spec, &c, &spec->forces.data[i]));
-  }
-  for (size_t i = 0; i < spec->probes.count; ++i) {
-    KP_TRY(check_probe(spec, &c, &spec->probes.data[i]));
-  }
-  return check_memory(&c);
+  *sizes = c.sizes;
+  return KP_OK;
+}
+
+kp_result kp_spec_check(const kp_spec *spec) {
+  kp_spec_sizes sizes;
+  KP_TRY(kp_spec_count(spec, &sizes));
+  kp_result result = kp_spec_sizes_check(&sizes, spec);
+  kp_array_free(&sizes);
+  return result;
 }

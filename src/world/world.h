@@ -71,8 +71,8 @@ KP_NODISCARD kp_result kp_world_stats(kp_world *world, int population, kp_popula
 // What a built world holds and about how long it will take, for `kelpie check`.
 typedef struct kp_world_size {
   int64_t particles, samples, cells;
-  int64_t to_come;  // particles that emitters may still give; -1: no limit
-  double bytes;
+  int64_t to_come;            // particles that emitters may still give; -1: no limit
+  double bytes;               // of memory at the peak of a step, as kp_spec_sizes_check counts them
   double dt;                  // s, of the first sub-step
   double seconds_per_second;  // of wall time, rough, one core
 } kp_world_size;

@@ -64,10 +64,14 @@ static const kp_param simulation_rows[] = {
   ROW(dt_min, REAL, "s", 0.0, 1.0, "A limit below this counts as trouble."),
   WORDS(
       policy, policy_words,
-      "What trouble does (NaN, escape, broken step limit): stop the run, retry with half the step, "
-      "or warn and go on."),
-  ROW(retries, INT, "", 0, 30, "Halvings of the step before retry gives up."),
+      "What trouble does (a state that is not finite, particles that leave a closed domain, a step "
+      "below dt_min): stop the run, retry the frame with half the step, or warn and go on unless "
+      "the state is not finite."),
+  ROW(retries, INT, "", 0, 30, "Halvings of the step before retry gives up and the run stops."),
   ROW(seed, INT, "", 0, MANY, "Of all random numbers."),
+  ROW(memory_limit, REAL, "GB", 1e-3, 1e9,
+      "A scene that needs more memory (1 GB = 1e9 bytes) is refused before anything is made; auto "
+      "is what the machine has, or the limit it sets to the program."),
 };
 
 static void set_simulation(void *def) {

@@ -15,7 +15,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from program import PROGRAM, SCENES, Case, has_backend, main, read, rows, write  # noqa: E402
+from program import PROGRAM, SCENES, SOURCE, Case, has_backend, main, read, rows, write  # noqa: E402
 
 COMMANDS = ["run", "resume", "check", "render", "export", "info", "params", "plot", "scenes", "study"]
 
@@ -579,6 +579,32 @@ class Pictures(Case):
         self.refuse(2, "no field \"densty\".*\"density\"", "render", "out", "--preview",
                     "--color-by", "densty")
         self.refuse(2, "--range needs", "render", "out", "--range", "0:1")
+        for ends in ("5:1", "3:3", "1:", ":1", "a:b"):
+            self.refuse(2, "--range must be lowest:highest, the first below", "render", "out", "--color-by",
+                        "density", "--range", ends)
+
+    def test_color_of_what_is_not_there(self):
+        """Where nothing is drawn by the field it is said, also of surfaces and of scenes without liquids."""
+        water = """domain { max = {0.4, 0.4, 0.4} }
+            liquid "pool" { method = "level_set", shape = box { max = {0.4, 0.2, 0.4} } }
+            grid { cell = 0.05 }
+            output { frames = 1, fps = 100 }"""
+        cloth = """domain { min = {-1, -1, -1}, max = {1, 1, 1} }
+            cloth "flag" { columns = 4, rows = 4 }
+            output { frames = 1, fps = 100 }"""
+        for name, text, told in (("pool", water, "--color-by: liquids have no field \"nope\""),
+                                 ("flag", cloth, "--color-by colours liquids, of which the scene has none")):
+            write(text, self.folder, name + ".lua")
+            self.call("run", name + ".lua", "-o", name, "--progress", "none")
+            self.refuse(2, told, "render", name, "--preview", "--no-video", "--color-by", "nope")
+
+    def test_empty_values(self):
+        """A value that is nothing is not passed over; the option is named."""
+        for words in (["render", "out", "-o", ""], ["export", "out", "--to", "ply", "-o", ""],
+                      ["render", "out", "--color-by="], ["run", "small.lua", "--output", ""],
+                      ["run", "small.lua", "-o", "other", "--set", ""]):
+            option = "--set" if "--set" in words else "--color-by" if "--color-by=" in words else "--output"
+            self.refuse(2, option + " is empty; it needs a value", *words)
         self.refuse(2, "none of them in --frames", "render", "out", "--frames", "7:9")
 
     def test_video_without_ffmpeg(self):
@@ -592,6 +618,17 @@ class Export(Case):
     def setUp(self):
         super().setUp()
         self.call("run", self.small_scene(2), "-o", "out")
+
+    def test_nothing_to_write(self):
+        """A format with nothing to write leaves no folder, and says so."""
+        _, err = self.call("export", "out", "--to", "vdb")
+        self.assertIn("vdb: no file", err)
+        self.assertFalse(os.path.exists(self.path("out/export")))
+        os.mkdir(self.path("mine"))
+        self.call("export", "out", "--to", "vdb", "-o", "mine")
+        self.assertTrue(os.path.exists(self.path("mine")))
+        self.call("export", "out", "--to", "vdb,csv")
+        self.assertEqual(os.listdir(self.path("out/export")), ["csv"])
 
     def test_formats(self):
         self.call("export", "out", "--to", "ply,vtu,csv")
@@ -694,6 +731,30 @@ class Scenes(Case):
         out, _ = self.call("scenes", env={"KELPIE_SCENES": SCENES})
         self.assertIn("dam_break.lua\n    Dam break", out)
         self.assertNotIn("/bad/", out)
+
+    def test_installed(self):
+        """`make install` brings the scenes, without those that must be refused."""
+        script = os.path.join(os.path.dirname(PROGRAM), "cmake_install.cmake")
+        if shutil.which("cmake") is None or not os.path.exists(script):
+            self.skipTest("the build's folder is not there: nothing was installed")
+        lines = [line for line in read(script).splitlines() if '/scenes"' in line]
+        self.assertEqual(len(lines), 1)
+        write('set(CMAKE_INSTALL_PREFIX "%s")\n%s\n' % (self.folder, lines[0]), self.folder, "install.cmake")
+        subprocess.run(["cmake", "-P", self.path("install.cmake")], check=True, capture_output=True)
+        self.assertEqual(sorted(os.listdir(self.path("share/kelpie/scenes"))),
+                         sorted(name for name in os.listdir(SCENES) if name != "bad"))
+
+    def test_policy_in_the_manual(self):
+        """The manual says of trouble what the reference says."""
+        manual = read(SOURCE, "docs/manual.md")
+        manual = manual[manual.index("**Trouble**"):].split("\n\n")[0]
+        told, _ = self.call("params", "simulation")
+        default = re.search(r"^  policy +\"(\w+)\" +\[(.*)\]", told, re.M)
+        retries = re.search(r"^  retries +(\d+) ", told, re.M)
+        self.assertIn('By default, `simulation { policy = "%s" }`' % default.group(1), manual)
+        self.assertIn("`retries = %s`" % retries.group(1), manual)
+        for word in default.group(2).split(", "):
+            self.assertIn('policy = "%s"' % word, manual)
 
     def test_nowhere(self):
         self.refuse(5, "KELPIE_SCENES", "scenes", env={"KELPIE_SCENES": self.path("none")})

@@ -9,6 +9,12 @@ if(Python3_Interpreter_FOUND)
   kp_test_command(test_inputs
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_inputs.py
     LABELS fast TIMEOUT 300)
+  kp_test_command(test_memory
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_memory.py
+    LABELS fast TIMEOUT 300)
+  kp_test_command(test_damage
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_damage.py
+    LABELS fast TIMEOUT 300)
   kp_test_command(test_full_disk
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_full_disk.py
     LABELS fast TIMEOUT 300)

@@ -48,14 +48,12 @@ static kp_mac_side side_of(const kp_env *env, const kp_grid_def *grid, int axis,
   return side;
 }
 
-static double cell_of(const kp_env *env, const kp_flow_def *def) {
-  const kp_domain_def *d = &env->domain;
+double kp_flow_cell(const kp_domain_def *domain, const kp_grid_def *grid) {
   double longest = 0.0;
-  for (int c = 0; c < env->dimension; ++c) {
-    longest = fmax(longest, component(d->max, c) - component(d->min, c));
+  for (int c = 0; c < (int)domain->dimension; ++c) {
+    longest = fmax(longest, component(domain->max, c) - component(domain->min, c));
   }
-  double cell = isnan(def->cell) ? def->grid->cell : def->cell;
-  return isnan(cell) ? longest / CELLS_ACROSS : cell;
+  return isnan(grid->cell) ? longest / CELLS_ACROSS : grid->cell;
 }
 
 static kp_result make_grid(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
@@ -64,7 +62,7 @@ static kp_result make_grid(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   memcpy(name + strlen(name), GRID_SUFFIX, sizeof GRID_SUFFIX);
   kp_mac_def mac = { .name = name,
                      .box = { env->domain.min, env->domain.max },
-                     .cell = cell_of(env, def),
+                     .cell = isnan(def->cell) ? kp_flow_cell(&env->domain, def->grid) : def->cell,
                      .dimension = env->dimension };
   for (int axis = 0; axis < 3; ++axis) {
     mac.sides[axis][0] = side_of(env, def->grid, axis, 0);

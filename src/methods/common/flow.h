@@ -54,6 +54,9 @@ typedef struct kp_flow {
   kp_space *state;           // GLOBAL: the three
 } kp_flow;
 
+// The edge of a cell in a domain, where the method has none of its own [m].
+double kp_flow_cell(const kp_domain_def *domain, const kp_grid_def *grid);
+
 KP_NODISCARD kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def);
 void kp_flow_free(kp_flow *flow);
 // One component of a velocity at all its faces, as a start has it: on the host.

@@ -118,12 +118,15 @@ static kp_result check_alike(const kp_liquid_def *first, const kp_liquid_def *de
   return KP_OK;
 }
 
+double kp_flip_cell(const kp_grid_def *grid, const kp_liquid_def *liquid) {
+  return isnan(grid->cell) ? CELL_SPACINGS * liquid->spacing : grid->cell;
+}
+
 static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *setup) {
   const kp_liquid_def *first = &setup->liquids[0];
-  double cell = isnan(setup->grid->cell) ? CELL_SPACINGS * first->spacing : setup->grid->cell;
   kp_flow_def flow = { .word = "liquid",
                        .name = "flip",
-                       .cell = cell,
+                       .cell = kp_flip_cell(setup->grid, first),
                        .density = first->rest_density,
                        .grid = setup->grid,
                        .lets_go = setup->def->lets_go };

@@ -132,6 +132,9 @@ typedef struct kp_flip_setup {
 
 extern const kp_method kp_flip_method;
 
+// The edge of a cell for liquids like this [m].
+double kp_flip_cell(const kp_grid_def *grid, const kp_liquid_def *liquid);
+
 KP_NODISCARD kp_result kp_flip_create(kp_env *env, const kp_flip_setup *setup, kp_flip **out);
 
 // Of the cells as they were marked last.
