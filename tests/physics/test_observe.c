@@ -254,6 +254,71 @@ static void test_pressures(void **state) {
   assert_int_equal(status, KP_CLAIM_CONFIRMED);
 }
 
+// ---- bounds of stats rows
+
+static kp_aabb bounds_of(kp_world *world, const char *name) {
+  for (int p = 0; p < kp_world_n_populations(world); ++p) {
+    kp_population_stats stats;
+    assert_ok(kp_world_stats(world, p, &stats));
+    if (strcmp(stats.name, name) == 0) {
+      return stats.bounds;
+    }
+  }
+  fail_msg("no population %s", name);
+  return (kp_aabb){ 0 };
+}
+
+// Before the first step: of bodies their surfaces, of particles their centres, of level sets the
+// surface of the water.
+static void test_bounds(void **state) {
+  (void)state;
+  static const char *const bodies =
+      "body 'box' { shape = box { min = {-0.1, -0.1, -0.1}, max = {0.1, 0.1, 0.1} },\n"
+      "  position = {0.3, 0.5, 0.5}, rotation_deg = {0, 0, 45} }\n"
+      "body 'ball' { shape = sphere { center = {0.7, 0.5, 0.5}, radius = 0.1 },\n"
+      "  rotation_deg = {10, 20, 30} }\n"
+      "body 'rod' { shape = capsule { a = {0, -0.2, 0}, b = {0, 0.2, 0}, radius = 0.05 },\n"
+      "  position = {0.5, 0.85, 0.5}, rotation_deg = {0, 0, 90} }\n";
+  kp_world *world = world_of("", bodies);
+  kp_aabb box = bounds_of(world, "box");
+  double r = 0.1 * sqrt(2.0);
+  assert_vec3_near(box.min, kp_vec3_make(0.3 - r, 0.5 - r, 0.4), 1e-9);
+  assert_vec3_near(box.max, kp_vec3_make(0.3 + r, 0.5 + r, 0.6), 1e-9);
+  box = bounds_of(world, "rod");
+  assert_vec3_near(box.min, kp_vec3_make(0.25, 0.8, 0.45), 1e-9);
+  assert_vec3_near(box.max, kp_vec3_make(0.75, 0.9, 0.55), 1e-9);
+  box = bounds_of(world, "ball");
+  kp_vec3 size = kp_vec3_sub(box.max, box.min);
+  assert_vec3_near(size, kp_vec3_make(0.2, 0.2, 0.2), 1e-9);
+  kp_world_destroy(&world);
+  static const struct {
+    const char *text;
+    double inset;  // m
+  } water[] = {
+    { "liquid 'w' { spacing = 0.05, shape = box { min = {0.2, 0, 0}, max = {0.6, 0.4, 1} } }",
+      0.025 },
+    { "grid { cell = 0.05 } liquid 'w' { method = 'level_set',\n"
+      "  shape = box { min = {0.2, 0, 0}, max = {0.6, 0.4, 1} } }",
+      0.0 },
+    { "flip { band = 2 } liquid 'w' { method = 'flip', spacing = 0.025,\n"
+      "  shape = box { min = {0.2, 0, 0}, max = {0.6, 0.4, 1} } }",
+      0.0125 },
+  };
+  for (size_t k = 0; k < sizeof water / sizeof water[0]; ++k) {
+    world = world_of("", water[k].text);
+    for (int step = 0; step < 2; ++step) {
+      double d = water[k].inset;
+      box = bounds_of(world, "w");
+      // a step moves it a little, and what has no particles is told by cells
+      double tolerance = step == 0 ? 1e-6 : 0.02;
+      assert_vec3_near(box.min, kp_vec3_make(0.2 + d, d, d), tolerance);
+      assert_vec3_near(box.max, kp_vec3_make(0.6 - d, 0.4 - d, 1.0 - d), tolerance);
+      assert_ok(kp_world_advance(world, 1e-3, NULL));
+    }
+    kp_world_destroy(&world);
+  }
+}
+
 // Probes of every kind give back what they took.
 static void test_memory(void **state) {
   (void)state;
@@ -300,9 +365,9 @@ static void test_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_velocities), cmocka_unit_test(test_smoke),
-    cmocka_unit_test(test_gauges),     cmocka_unit_test(test_pressures),
-    cmocka_unit_test(test_memory),     cmocka_unit_test(test_refused),
+    cmocka_unit_test(test_velocities), cmocka_unit_test(test_smoke),  cmocka_unit_test(test_gauges),
+    cmocka_unit_test(test_pressures),  cmocka_unit_test(test_bounds), cmocka_unit_test(test_memory),
+    cmocka_unit_test(test_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
