@@ -1090,7 +1090,8 @@ typedef struct kp_probe_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
   char of[KP_TEXT_SIZE];  // the population it looks at, or a body (track)
-  int kind;               // 0 mean of regions, 1 fit at points, 2 track, 3 gauge of the surface
+  int kind;               // 0 mean of regions, 1 fit at points, 2 track, 3 gauge of the surface,
+                          // 4 patch of a wall
   kp_vec3 min, max;       // centres of the first and the last region
   kp_vec3 counts;         // regions along x, y, z
   double radius;          // m, of a region; KP_AUTO: neighbours touch

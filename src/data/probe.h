@@ -21,6 +21,7 @@ typedef enum kp_probe_kind {
   KP_PROBE_FIT,
   KP_PROBE_TRACK,
   KP_PROBE_GAUGE,  // gauge.h
+  KP_PROBE_WALL,   // fits over a patch (world/probe_patch.h)
   KP_PROBE_KIND_COUNT
 } kp_probe_kind;
 

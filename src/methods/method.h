@@ -173,6 +173,8 @@ typedef struct kp_method {
   double (*max_dt)(void *self, kp_env *env);  // s
   int (*n_populations)(const void *self);
   kp_result (*stats)(void *self, kp_env *env, int population, kp_population_stats *out);
+  // Before somebody looks: fields that no step needs and frames, probes and programs are shown.
+  kp_stage_fn show;
   // After a checkpoint or a snapshot was loaded: numbers kept outside the registry come back from
   // it.
   kp_result (*loaded)(void *self);

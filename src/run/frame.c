@@ -140,6 +140,7 @@ kp_result kp_session_frame(kp_session *s) {
   facts.wait = kp_time_now() - start;
   job->frame = s->frame;
   start = kp_time_now();
+  KP_TRY(kp_world_show(s->world));
   KP_TRY(gather_frame(s, job));
 
   // keep

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "geom/sampler.h"
+#include "world/probe_patch.h"
 #include "world/world.h"
 
 // ---- building
@@ -54,19 +55,31 @@ static kp_index find_body(const kp_world *world, const char *name) {
   return -1;
 }
 
-// The grid that holds what a probe is of; liquids of method level_set share that of the first.
-static kp_mac *find_grid(const kp_world *world, const char *name) {
-  const kp_spec *spec = &world->spec;
-  bool is_shared = false;
-  const char *first = NULL;
+static const kp_liquid_def *liquid_of(const kp_spec *spec, const char *name) {
   for (size_t l = 0; l < spec->liquids.count; ++l) {
-    const kp_liquid_def *liquid = &spec->liquids.data[l];
-    if (liquid->method == KP_LIQUID_LEVEL_SET) {
-      first = first == NULL ? liquid->name : first;
-      is_shared = is_shared || strcmp(liquid->name, name) == 0;
+    if (strcmp(spec->liquids.data[l].name, name) == 0) {
+      return &spec->liquids.data[l];
     }
   }
-  const char *wanted = is_shared ? first : name;
+  return NULL;
+}
+
+// The name of the grid that holds something: liquids of method level_set share that of the first,
+// those of method flip have one of that name.
+static const char *grid_name(const kp_spec *spec, const char *name) {
+  const kp_liquid_def *liquid = liquid_of(spec, name);
+  if (liquid == NULL || liquid->method != KP_LIQUID_LEVEL_SET) {
+    return liquid != NULL && liquid->method == KP_LIQUID_FLIP ? "flip" : name;
+  }
+  size_t first = 0;
+  while (spec->liquids.data[first].method != KP_LIQUID_LEVEL_SET) {
+    ++first;
+  }
+  return spec->liquids.data[first].name;
+}
+
+static kp_mac *find_grid(const kp_world *world, const char *name) {
+  const char *wanted = grid_name(&world->spec, name);
   for (size_t g = 0; g < world->env.grids.count; ++g) {
     if (strcmp(world->env.grids.data[g].name, wanted) == 0) {
       return world->env.grids.data[g].mac;
@@ -78,12 +91,10 @@ static kp_mac *find_grid(const kp_world *world, const char *name) {
 // Distance of the particles of a population at the start.
 static double spacing_of(const kp_world *world, const char *name) {
   const kp_spec *spec = &world->spec;
-  for (size_t l = 0; l < spec->liquids.count; ++l) {
-    const kp_liquid_def *liquid = &spec->liquids.data[l];
-    if (strcmp(liquid->name, name) == 0) {
-      kp_mac *mac = liquid->method == KP_LIQUID_MARKER ? find_grid(world, name) : NULL;
-      return mac != NULL ? 0.5 * mac->view.cell : liquid->spacing;
-    }
+  const kp_liquid_def *liquid = liquid_of(spec, name);
+  if (liquid != NULL) {
+    kp_mac *mac = liquid->method == KP_LIQUID_MARKER ? find_grid(world, name) : NULL;
+    return mac != NULL ? 0.5 * mac->view.cell : liquid->spacing;
   }
   for (size_t g = 0; g < spec->grains.count; ++g) {
     if (strcmp(spec->grains.data[g].name, name) == 0) {
@@ -93,7 +104,10 @@ static double spacing_of(const kp_world *world, const char *name) {
   return NAN;
 }
 
-#define GAUGE_RADIUS 2.5  // spacings
+// Spacings that are looked at: with less a gauge would take a drop for the surface, and a patch of
+// a wall the layers that particles form beside it for a slope of the pressure.
+#define GAUGE_RADIUS 2.5
+#define WALL_RADIUS 4.0
 
 static void build_gauge(const kp_world *world, kp_world_probe *out) {
   double spacing = spacing_of(world, out->def.of);
@@ -112,56 +126,84 @@ static void build_gauge(const kp_world *world, kp_world_probe *out) {
 }
 
 // What answers: particles, a grid, or the column of a gauge in either.
-static kp_result build_eye(kp_world *world, kp_space *space, const kp_points *centres,
-                           kp_world_probe *out) {
+static kp_result build_eye(kp_world *world, const kp_points *spots, kp_world_probe *out) {
   const kp_probe_def *def = &out->def;
   int dimension = world->env.dimension;
+  bool is_wall = def->kind == KP_PROBE_WALL;
   double radius = isnan(def->radius) ? touching_radius(def, dimension) : def->radius;
+  radius = is_wall ? WALL_RADIUS * spacing_of(world, def->of) : radius;
   if (def->kind == KP_PROBE_GAUGE) {
     build_gauge(world, out);
-    out->space = space;
     return KP_OK;
   }
-  if (out->grid.mac != NULL) {
-    // a single region is a cell wide
-    out->radius = isfinite(radius) ? radius : 0.0;
+  // alone a region on a grid is a cell wide, and patches on walls look at two
+  out->radius = isfinite(radius) && !(is_wall && out->space == NULL) ? radius : 0.0;
+  out->kind = is_wall ? KP_PROBE_FIT : (kp_probe_kind)def->kind;
+  if (out->space == NULL) {
     return KP_OK;
   }
-  KP_TRY(kp_probe_create((kp_probe_kind)def->kind, space, dimension, centres->data,
-                         (int64_t)centres->count, radius, &out->probe));
+  KP_TRY(kp_probe_create(out->kind, out->space, dimension, spots->data, (int64_t)spots->count,
+                         radius, &out->probe));
   out->probe->particle = def->particle;
   return kp_probe_watch(out->probe);
 }
 
-static kp_result keep_centres(kp_world_probe *probe, const kp_points *centres) {
-  size_t n = probe->def.kind == KP_PROBE_TRACK ? 1 : centres->count;
-  KP_TRY(kp_array_resize(&probe->samples, n));
-  for (size_t i = 0; i < n; ++i) {
-    probe->samples.data[i] = (kp_probe_value){ .height = NAN };
-    if (probe->def.kind != KP_PROBE_TRACK) {
-      probe->samples.data[i].position = centres->data[i];
+// Where each region is asked.
+static kp_result make_spots(const kp_world *world, const kp_world_probe *probe,
+                            const kp_points *centres, kp_points *out) {
+  const kp_probe_def *def = &probe->def;
+  double radius = isnan(def->radius) ? touching_radius(def, world->env.dimension) : def->radius;
+  for (size_t i = 0; i < centres->count; ++i) {
+    if (def->kind == KP_PROBE_WALL) {
+      KP_TRY(kp_probe_patch(world, centres->data[i], radius, out));
+    } else {
+      KP_TRY(kp_array_push(out, centres->data[i]));
     }
   }
   return KP_OK;
 }
 
+static kp_result make_values(const kp_points *places, kp_world_probe *probe) {
+  bool is_path = probe->def.kind == KP_PROBE_TRACK;
+  size_t n = is_path ? 1 : places->count;
+  KP_TRY(kp_array_resize(&probe->seen, n));
+  KP_TRY(kp_array_resize(&probe->on_grid, probe->grid.mac != NULL ? n : 0));
+  for (size_t i = 0; i < n; ++i) {
+    probe->seen.data[i] = (kp_probe_value){ .height = NAN };
+    if (!is_path) {
+      probe->seen.data[i].position = places->data[i];
+    }
+  }
+  for (size_t i = 0; i < probe->on_grid.count; ++i) {
+    probe->on_grid.data[i] = probe->seen.data[i];
+  }
+  return kp_array_resize(&probe->samples, n / (size_t)probe->spots);
+}
+
 static kp_result build_probe(kp_world *world, const kp_probe_def *def, kp_world_probe *out) {
-  *out = (kp_world_probe){ .def = *def, .body = -1 };
-  kp_space *space = kp_registry_find(world->registry, def->of);
-  kp_mac *mac = space == NULL ? find_grid(world, def->of) : NULL;
-  kp_points centres = { 0 };
-  kp_result result = make_centres(def, world->env.dimension, &centres);
-  KP_TRY_GOTO(result, keep_centres(out, &centres), done);
+  *out = (kp_world_probe){
+    .def = *def, .space = kp_registry_find(world->registry, def->of), .spots = 1, .body = -1
+  };
+  if (def->kind == KP_PROBE_WALL) {
+    out->spots = kp_probe_patch_spots(world->env.dimension);
+  }
+  kp_mac *mac = find_grid(world, def->of);
   if (mac != NULL) {
     out->grid = kp_probe_grid_of(mac);
   }
-  if (mac != NULL || space != NULL) {
-    result = build_eye(world, space, &centres, out);
+  kp_points centres = { 0 };
+  kp_points spots = { 0 };
+  kp_result result = make_centres(def, world->env.dimension, &centres);
+  KP_TRY_GOTO(result, make_spots(world, out, &centres, &spots), done);
+  KP_TRY_GOTO(result, make_values(&spots, out), done);
+  if (mac != NULL || out->space != NULL) {
+    result = build_eye(world, &spots, out);
   } else {
     out->body = find_body(world, def->of);
   }
 done:
   kp_array_free(&centres);
+  kp_array_free(&spots);
   return result == KP_OK ? KP_OK : kp_fail_in(result, "probe \"%s\"", def->name);
 }
 
@@ -179,6 +221,8 @@ kp_result kp_world_probes_build(kp_world *world) {
 void kp_world_probes_free(kp_world *world) {
   for (size_t i = 0; i < world->probes.all.count; ++i) {
     kp_probe_destroy(&world->probes.all.data[i].probe);
+    kp_array_free(&world->probes.all.data[i].seen);
+    kp_array_free(&world->probes.all.data[i].on_grid);
     kp_array_free(&world->probes.all.data[i].samples);
   }
   kp_array_free(&world->probes.all);
@@ -188,27 +232,58 @@ void kp_world_probes_free(kp_world *world) {
 // ---- looking
 // -------------------------------------------------------------------------------------------------
 
-static kp_result look(kp_world *world, kp_world_probe *probe) {
-  kp_probe_value *values = probe->samples.data;
-  int64_t n = (int64_t)probe->samples.count;
-  if (probe->def.kind == KP_PROBE_GAUGE) {
-    return probe->grid.mac != NULL ? kp_gauge_grid(&probe->gauge, &probe->grid, values, n)
-                                   : kp_gauge_particles(&probe->gauge, probe->space, values, n);
+static kp_result look_at_body(const kp_world *world, const kp_world_probe *probe) {
+  kp_frame3 frame = kp_bodies_frame(world->bodies, probe->body);
+  probe->seen.data[0] = (kp_probe_value){ .position = frame.position,
+                                          .count = 1.0,
+                                          .velocity = frame.velocity,
+                                          .speed = kp_vec3_length(frame.velocity),
+                                          .height = NAN };
+  kp_probe_put((const double[]){ NAN, NAN, NAN }, &probe->seen.data[0]);
+  return KP_OK;
+}
+
+static kp_result look_at_grid(const kp_world_probe *probe, kp_probe_value *out) {
+  return kp_probe_grid_look(&probe->grid, probe->kind, probe->radius, out,
+                            (int64_t)probe->seen.count);
+}
+
+// Particles tell all but the pressure that a grid behind them has.
+static kp_result look_at_particles(const kp_world_probe *probe) {
+  KP_TRY(kp_probe_look(probe->probe, probe->seen.data));
+  if (probe->grid.mac == NULL || probe->kind == KP_PROBE_TRACK) {
+    return KP_OK;
   }
-  if (probe->grid.mac != NULL) {
-    return kp_probe_grid_look(&probe->grid, (kp_probe_kind)probe->def.kind, probe->radius, values,
-                              n);
+  KP_TRY(look_at_grid(probe, probe->on_grid.data));
+  for (size_t i = 0; i < probe->seen.count; ++i) {
+    probe->seen.data[i].pressure = probe->on_grid.data[i].pressure;
+  }
+  return KP_OK;
+}
+
+static kp_result look_at_spots(kp_world *world, kp_world_probe *probe) {
+  kp_probe_value *values = probe->seen.data;
+  int64_t n = (int64_t)probe->seen.count;
+  if (probe->def.kind == KP_PROBE_GAUGE) {
+    return probe->space != NULL ? kp_gauge_particles(&probe->gauge, probe->space, values, n)
+                                : kp_gauge_grid(&probe->gauge, &probe->grid, values, n);
   }
   if (probe->probe != NULL) {
-    return kp_probe_look(probe->probe, values);
+    return look_at_particles(probe);
   }
-  kp_frame3 frame = kp_bodies_frame(world->bodies, probe->body);
-  probe->samples.data[0] = (kp_probe_value){ .position = frame.position,
-                                             .count = 1.0,
-                                             .velocity = frame.velocity,
-                                             .speed = kp_vec3_length(frame.velocity),
-                                             .height = NAN };
-  kp_probe_put((const double[]){ NAN, NAN, NAN }, values);
+  return probe->grid.mac != NULL ? look_at_grid(probe, values) : look_at_body(world, probe);
+}
+
+static kp_result look(kp_world *world, kp_world_probe *probe) {
+  KP_TRY(look_at_spots(world, probe));
+  for (size_t r = 0; r < probe->samples.count; ++r) {
+    const kp_probe_value *seen = &probe->seen.data[r * (size_t)probe->spots];
+    if (probe->spots > 1) {
+      kp_probe_patch_mean(seen, probe->spots, &probe->samples.data[r]);
+    } else {
+      probe->samples.data[r] = *seen;
+    }
+  }
   return KP_OK;
 }
 
@@ -238,8 +313,11 @@ static bool is_due(const kp_world *world, const kp_probe_def *def, double before
 }
 
 kp_result kp_world_probes_step(kp_world *world, double before) {
+  bool is_shown = false;
   for (size_t i = 0; world->probes.keep && i < world->probes.all.count; ++i) {
     if (is_due(world, &world->probes.all.data[i].def, before)) {
+      KP_TRY(is_shown ? KP_OK : kp_world_show(world));
+      is_shown = true;
       KP_TRY(look_and_keep(world, i));
     }
   }
@@ -263,6 +341,7 @@ kp_result kp_world_probe_now(kp_world *world, const char *name, kp_probe_value *
   for (size_t i = 0; i < world->probes.all.count; ++i) {
     kp_world_probe *probe = &world->probes.all.data[i];
     if (strcmp(probe->def.name, name) == 0) {
+      KP_TRY(kp_world_show(world));
       KP_TRY(look(world, probe));
       *count = (int64_t)probe->samples.count;
       for (int64_t r = 0; r < *count && r < n; ++r) {

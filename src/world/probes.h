@@ -10,11 +10,15 @@ struct kp_world;
 typedef struct kp_world_probe {
   kp_probe_def def;
   kp_probe *probe;     // particles
-  kp_probe_grid grid;  // or what is on a grid; its mac is NULL where there is none
-  kp_space *space;     // of particles that a gauge looks at
+  kp_probe_grid grid;  // what is on a grid, or the grid behind particles
+  kp_space *space;     // of the particles
+  kp_probe_kind kind;  // of the questions that are asked
   kp_gauge gauge;
   double radius;                     // m, on a grid
   kp_index body;                     // or the path of a body
+  int spots;                         // points of a region that are asked
+  KP_ARRAY(kp_probe_value) seen;     // there
+  KP_ARRAY(kp_probe_value) on_grid;  // and the pressure of the grid behind particles
   KP_ARRAY(kp_probe_value) samples;  // of the last look
 } kp_world_probe;
 

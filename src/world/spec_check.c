@@ -591,9 +591,10 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
                               "a grid",
                               entity, def->of);
   }
-  if (def->kind == KP_PROBE_GAUGE && liquid_of(spec, def->of) == NULL) {
-    return kp_fail(KP_ERROR_SCENE, "%s: kind = \"gauge\" measures liquids, and \"%s\" is none",
-                   entity, def->of);
+  bool wants_liquid = def->kind == KP_PROBE_GAUGE || def->kind == KP_PROBE_WALL;
+  if (wants_liquid && liquid_of(spec, def->of) == NULL) {
+    return kp_fail(KP_ERROR_SCENE, "%s: kind = \"%s\" measures liquids, and \"%s\" is none", entity,
+                   def->kind == KP_PROBE_GAUGE ? "gauge" : "wall", def->of);
   }
   if (is_body(spec, def->of)) {
     return kp_fail(KP_ERROR_SCENE, "%s: a body has no regions; kind = \"track\" writes its path",
@@ -612,7 +613,8 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
     }
     one = one && (axis >= c->dimension || n[axis] == 1.0);
   }
-  if (isnan(def->radius) && one && !on_grid && def->kind != KP_PROBE_GAUGE) {
+  bool has_radius = def->kind == KP_PROBE_GAUGE || (on_grid && def->kind != KP_PROBE_WALL);
+  if (isnan(def->radius) && one && !has_radius) {
     return kp_fail(KP_ERROR_SCENE, "%s: a single region needs a radius", entity);
   }
   return n[0] * n[1] * n[2] <= 1e7 ? KP_OK

@@ -195,6 +195,16 @@ static double item_as_double(const void *data, kp_type type, int64_t i) {
   }
 }
 
+kp_result kp_world_show(kp_world *world) {
+  for (size_t s = 0; s < world->systems.count; ++s) {
+    const kp_system *system = &world->systems.data[s];
+    if (system->method->show != NULL) {
+      KP_TRY(system->method->show(system->self, &world->env));
+    }
+  }
+  return KP_OK;
+}
+
 kp_result kp_world_read(kp_world *world, const char *set, const char *field, int component,
                         double *out, int64_t n) {
   KP_TRY(kp_world_need_built(world));
@@ -210,6 +220,7 @@ kp_result kp_world_read(kp_world *world, const char *set, const char *field, int
     return kp_fail(KP_ERROR_ARGUMENT, "set \"%s\" has no field \"%s\" component %d", set, field,
                    component);
   }
+  KP_TRY(kp_world_show(world));
   const void *data = kp_buffer_host(&f->buffers[component], KP_ACCESS_READ);
   if (data == NULL && space->n > 0) {
     return KP_ERROR_MEMORY;

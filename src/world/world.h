@@ -64,6 +64,9 @@ void *kp_world_system(const kp_world *world, const kp_method *method);
 // Stages x systems as text, for `kelpie info --schedule`.
 KP_NODISCARD kp_result kp_world_schedule(const kp_world *world, kp_text *out);
 
+// Before fields are read: those that are only shown follow from the state.
+KP_NODISCARD kp_result kp_world_show(kp_world *world);
+
 // One row per population of all systems, then one per free body.
 int kp_world_n_populations(const kp_world *world);
 KP_NODISCARD kp_result kp_world_stats(kp_world *world, int population, kp_population_stats *out);

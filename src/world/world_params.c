@@ -323,14 +323,14 @@ const kp_param_table kp_force_params = {
   KP_PARAM(kp_probe_def, member, kind, unit, lowest, highest, text)
 #define WORDS(member, words, text) KP_PARAM_WORDS(kp_probe_def, member, words, text)
 
-static const char *const probe_words[] = { "mean", "fit", "track", "gauge", NULL };
+static const char *const probe_words[] = { "mean", "fit", "track", "gauge", "wall", NULL };
 
 static const kp_param probe_rows[] = {
   ROW(of, TEXT, "", 0, 0, "Name of the population it looks at, or of a body to track."),
   WORDS(kind, probe_words,
         "Means over each region; values at each centre by a linear fit; the path of a particle or "
-        "body; or a wave gauge, the height of a liquid's free surface in the column of each "
-        "centre."),
+        "body; a wave gauge, the height of a liquid's free surface in the column of each centre; "
+        "or the mean pressure of a liquid on a disc of the wall nearest to each centre."),
   ROW(min, VEC3, "m", -FAR, FAR, "Centre of the first region."),
   ROW(max, VEC3, "m", -FAR, FAR, "Centre of the last region."),
   ROW(counts, VEC3, "", 1, 100000, "Regions along x, y and z; one alone lies in the middle."),

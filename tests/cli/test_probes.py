@@ -76,6 +76,36 @@ def test_resume(folder):
         assert read(os.path.join(whole, name)) == read(os.path.join(cut, name)), name
 
 
+def test_grids_and_pressure(folder):
+    """Rows of what is on a grid are not zeros, and exports of every liquid hold its pressure."""
+    for method in ("sph", "flip", "marker", "level_set"):
+        scene = os.path.join(folder, method + ".lua")
+        with open(scene, "w", encoding="utf-8") as file:
+            file.write("""
+domain { dimension = 2, max = {0.4, 0.4} }
+grid { cell = 0.04 }
+liquid "w" { method = "%s", spacing = 0.02, viscosity = 1,
+  shape = box { min = {0, 0, -1}, max = {0.4, 0.2, 1} } }
+probe "deep" { of = "w", kind = "fit", radius = 0.05, min = {0.2, 0.05, 0}, max = {0.2, 0.05, 0} }
+probe "tide" { of = "w", kind = "gauge", min = {0.1, 0, 0}, max = {0.3, 0, 0}, counts = {2, 1, 1} }
+output { frames = 2, fps = 50 }
+""" % method)
+        out = os.path.join(folder, method)
+        run("run", scene, "-o", out, "--threads", "1")
+        deep = table(os.path.join(out, "probes_deep.csv"))[-1]
+        assert deep["count"] > 0 and 300 < deep["pressure"] < 3000, (method, deep)
+        tide = table(os.path.join(out, "probes_tide.csv"))[-1]
+        assert abs(tide["height"] - 0.2) < 0.01 and tide["height"] == tide["y"], (method, tide)
+        kind = "csv" if method != "level_set" else "vti"
+        run("export", out, "--to", kind)
+        files = [name for name in os.listdir(os.path.join(out, "export", kind)) if name.startswith("w_")]
+        held = False
+        for name in files:
+            with open(os.path.join(out, "export", kind, name), "rb") as file:
+                held = held or b"pressure" in file.read()
+        assert held, (method, files)
+
+
 def rows_of(path):
     with open(path, encoding="utf-8") as file:
         return list(csv.DictReader(file))

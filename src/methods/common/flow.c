@@ -80,10 +80,13 @@ static kp_result make_grid(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   return kp_env_add_grid(env, def->name, flow->mac);
 }
 
-static kp_result add_fields(kp_flow *flow) {
+static kp_result add_fields(kp_flow *flow, const kp_flow_def *def) {
   kp_field **fields[] = { &flow->velocity, &flow->pressure, &flow->flags };
   for (size_t f = 0; f < sizeof flow_fields / sizeof flow_fields[0]; ++f) {
-    KP_TRY(kp_mac_add_field(flow->mac, &flow_fields[f], fields[f]));
+    kp_field_desc desc = flow_fields[f];
+    bool is_shown = def->shows_pressure && fields[f] == &flow->pressure;
+    desc.flags |= is_shown ? KP_FIELD_EXPORT : 0u;
+    KP_TRY(kp_mac_add_field(flow->mac, &desc, fields[f]));
   }
   for (int axis = 0; axis < 3; ++axis) {
     KP_TRY(kp_mac_scratch(flow->mac, KP_TYPE_REAL, &flow->coefficient[axis]));
@@ -92,6 +95,20 @@ static kp_result add_fields(kp_flow *flow) {
     KP_TRY(kp_mac_scratch(flow->mac, KP_TYPE_U8, &flow->known[k]));
   }
   return kp_mac_scratch(flow->mac, KP_TYPE_REAL, &flow->right);
+}
+
+const kp_field_desc kp_flow_shown_pressure = { "pressure", KP_TYPE_REAL,    1,
+                                               "Pa",       KP_FIELD_EXPORT, 0.0 };
+
+kp_result kp_flow_show_pressure(kp_flow *flow, kp_set *set, kp_field *out) {
+  flow_pressure_args a = { .grid = flow->mac->view };
+  kp_call call;
+  kp_call_init(&call, &flow_pressure_kernel, &a);
+  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, pressure, &flow->pressure->buffers[0], KP_ACCESS_READ);
+  KP_BIND3(&call, &a, , set->position, KP_ACCESS_READ);
+  KP_BIND(&call, &a, out, &out->buffers[0], KP_ACCESS_OVERWRITE);
+  return kp_call_run(flow->mac->backend, &call, set->space->n);
 }
 
 static kp_result add_state(kp_flow *flow, kp_env *env, const char *name) {
@@ -167,7 +184,7 @@ kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   kp_text_copy(flow->word, sizeof flow->word, def->word);
   kp_text_copy(flow->name, sizeof flow->name, def->name);
   KP_TRY(make_grid(flow, env, def));
-  KP_TRY(add_fields(flow));
+  KP_TRY(add_fields(flow, def));
   flow->mac->loose = def->lets_go ? &flow->flags->buffers[0] : NULL;
   KP_TRY(add_state(flow, env, def->name));
   KP_TRY(kp_advect_init(&flow->advect, flow->mac));

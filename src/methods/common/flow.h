@@ -24,6 +24,7 @@ typedef struct kp_flow_def {
   kp_vec_lattice velocity_at;  // instead, where it depends on place
   const kp_grid_def *grid;     // settings of all grids of the world
   bool lets_go;                // projections will release: what is loose may leave walls
+  bool shows_pressure;         // in frames
 } kp_flow_def;
 
 typedef struct kp_flow {
@@ -125,6 +126,10 @@ KP_NODISCARD kp_result kp_flow_push_ahead(kp_flow *flow, const kp_flow_projectio
                                           int n_layers);
 // a of force fields, gravity (times `weight`, a share) and the user's force on all faces.
 KP_NODISCARD kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight);
+
+// The pressure of the last projection at particles, into a field of theirs that is shown.
+KP_NODISCARD kp_result kp_flow_show_pressure(kp_flow *flow, kp_set *set, kp_field *out);
+extern const kp_field_desc kp_flow_shown_pressure;
 
 // (1 - dt nu lap) u = u per component; `viscosity` Pa s per cell, or one number when NULL.
 KP_NODISCARD kp_result kp_flow_viscosity(kp_flow *flow, kp_env *env, double viscosity,

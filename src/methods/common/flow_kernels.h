@@ -30,6 +30,7 @@
   ROW(flow, constrain)                                                                             \
   ROW(flow, force)                                                                                 \
   POINT(flow, quiet)                                                                               \
+  POINT(flow, pressure)                                                                            \
   REDUCE(flow, box, FLOW_ACTIVE)                                                                   \
   REDUCE(flow, active, FLOW_ACTIVE)                                                                \
   REDUCE(flow, report, FLOW_REPORT)                                                                \
@@ -224,6 +225,49 @@ KP_FN kp_real flow_jumps(const flow_right_args *a, const int64_t cell[3], int64_
     }
   }
   return sum * g->inverse_h * g->inverse_h;
+}
+
+// The pressure at particles: between the cells around, of which air has none. Solids and what lies
+// outside the domain are left out, so that a particle beside a wall has that of the cell beside it.
+typedef struct flow_pressure_args {
+  kp_mac_view grid;
+  const uint8_t *flags;
+  const kp_real *pressure;
+  const kp_pos *x, *y, *z;
+  kp_real *out;
+} flow_pressure_args;
+
+// Corner `step` of what is around a coordinate: inside the domain, or -1.
+KP_FN int64_t flow_corner(const kp_mac_view *g, int axis, int32_t at, int step) {
+  int64_t c = (int64_t)at + step;
+  int64_t n = g->n[axis];
+  c += g->is_periodic[axis] ? (c < 0 ? n : (c >= n ? -n : 0)) : 0;
+  return c >= 0 && c < n ? c : -1;
+}
+
+KP_FN void flow_pressure(int64_t i, const flow_pressure_args *a) {
+  const kp_mac_view *g = &a->grid;
+  kp_mac_point p = kp_mac_point_at(g, KP_MAC_CELL, a->x[i], a->y[i], a->z[i]);
+  int flat = g->dimension == 2;
+  kp_real sum = 0;
+  kp_real weights = 0;
+  for (int corner = 0; corner < (flat ? 4 : 8); ++corner) {
+    int sx = corner & 1;
+    int sy = (corner >> 1) & 1;
+    int sz = corner >> 2;
+    int64_t x = flow_corner(g, 0, p.i, sx);
+    int64_t y = flow_corner(g, 1, p.j, sy);
+    int64_t z = flat ? 0 : flow_corner(g, 2, p.k, sz);
+    kp_real w = (sx ? p.x : (kp_real)1 - p.x) * (sy ? p.y : (kp_real)1 - p.y);
+    w *= flat ? (kp_real)1 : (sz ? p.z : (kp_real)1 - p.z);
+    if (x >= 0 && y >= 0 && z >= 0) {
+      int64_t at = kp_mac_at(g, x, y, z);
+      int kind = flow_kind(a->flags, at);
+      weights += kind == KP_CELL_SOLID ? (kp_real)0 : w;
+      sum += kind == KP_CELL_FLUID ? w * a->pressure[at] : (kp_real)0;
+    }
+  }
+  a->out[i] = weights > 0 ? sum / weights : (kp_real)0;
 }
 
 // b = -(div u - source) / dt

@@ -397,7 +397,25 @@ kp_result kp_medium_check(kp_medium *medium, kp_env *env, double longest) {
   return kp_medium_store(medium);
 }
 
+// Before the first sub-step nobody has looked yet.
+static void find_bounds(kp_medium *medium) {
+  int64_t n = medium->set->space->n;
+  double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL };
+  double hi[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };
+  for (int c = 0; c < 3; ++c) {
+    const kp_pos *x = kp_buffer_host(&medium->set->position->buffers[c], KP_ACCESS_READ);
+    for (int64_t i = 0; x != NULL && i < n; ++i) {
+      lo[c] = fmin(lo[c], (double)x[i]);
+      hi[c] = fmax(hi[c], (double)x[i]);
+    }
+  }
+  medium->bounds = (kp_aabb){ { lo[0], lo[1], lo[2] }, { hi[0], hi[1], hi[2] } };
+}
+
 kp_result kp_medium_stats(kp_medium *medium, kp_env *env, kp_population_stats *out) {
+  if (!medium->bounds_known) {
+    find_bounds(medium);
+  }
   kp_vec3 g = env->simulation.gravity;
   medium_stats_args a = { .gx = g.x, .gy = g.y, .gz = g.z, .mass = medium->mass };
   kp_call call;

@@ -84,6 +84,7 @@ static kp_result setup_liquid(kp_flip *flip, kp_env *env, kp_flip_liquid *liquid
   const kp_field_desc ahead = { "ahead", KP_TYPE_REAL, 3, "m/s", KP_FIELD_STATE, 0.0 };
   kp_space *space = liquid->medium.set->space;
   KP_TRY(kp_space_add_field(space, &fraction, &liquid->fraction));
+  KP_TRY(kp_space_add_field(space, &kp_flow_shown_pressure, &liquid->pressure));
   if (flip->def.transfer == KP_FLIP_AFFINE) {
     KP_TRY(kp_space_add_field(space, &affine, &liquid->affine));
   }
@@ -129,7 +130,8 @@ static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *set
                        .cell = kp_flip_cell(setup->grid, first),
                        .density = first->rest_density,
                        .grid = setup->grid,
-                       .lets_go = setup->def->lets_go };
+                       .lets_go = setup->def->lets_go,
+                       .shows_pressure = true };
   KP_TRY(kp_flow_create(&flip->flow, env, &flow));
   kp_flip_crowds_init(&flip->crowds, env->backend);
   kp_buffer *scratch[N_SCRATCH];
@@ -497,6 +499,15 @@ static kp_result flip_stats(void *self, kp_env *env, int population, kp_populati
   return KP_OK;
 }
 
+static kp_result flip_show(void *self, kp_env *env) {
+  (void)env;
+  kp_flip *flip = self;
+  EACH(liquid, flip) {
+    KP_TRY(kp_flow_show_pressure(&flip->flow, liquid->medium.set, liquid->pressure));
+  }
+  return KP_OK;
+}
+
 static kp_result flip_loaded(void *self) {
   kp_flip *flip = self;
   EACH(liquid, flip) {
@@ -522,6 +533,7 @@ const kp_method kp_flip_method = {
   .max_dt = flip_max_dt,
   .n_populations = flip_n_populations,
   .stats = flip_stats,
+  .show = flip_show,
   .loaded = flip_loaded,
   .destroy = flip_destroy,
 };

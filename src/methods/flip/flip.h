@@ -23,6 +23,7 @@ typedef struct kp_flip_liquid {
   kp_medium medium;
   kp_flip_sorted sorted;
   kp_field *fraction;  // REAL x 3: place in the cell, of the last sort
+  kp_field *pressure;  // REAL, Pa: of the grid around it, shown
   kp_field *affine;    // REAL x 9, m/s per cell: state of the affine transfer; else NULL
   kp_field *ahead;     // REAL x 3, m/s: what the pressure has given ahead of the next step; or NULL
 } kp_flip_liquid;

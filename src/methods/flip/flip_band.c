@@ -416,6 +416,32 @@ kp_result kp_flip_band_move(kp_flip *flip, kp_env *env) {
 
 // ---- sums ---------------------------------------------------------------------------------------
 
+// The deep liquid has no particles.
+static kp_result include_deep(const kp_flip *flip, kp_aabb *bounds) {
+  const kp_mac *mac = flip->flow.mac;
+  const kp_mac_view *g = &mac->view;
+  const kp_real *deep = kp_buffer_host((kp_buffer *)(uintptr_t)&flip->band.deep, KP_ACCESS_READ);
+  if (deep == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  for (int64_t k = 0; k < g->n[2]; ++k) {
+    for (int64_t j = 0; j < g->n[1]; ++j) {
+      for (int64_t i = 0; i < g->n[0]; ++i) {
+        double x[3];
+        kp_mac_place(g, KP_MAC_CELL, i, j, k, x);
+        if (deep[kp_mac_at(g, i, j, k)] > 0) {
+          double h = 0.5 * g->cell;
+          kp_vec3 half = kp_vec3_make(h, h, g->dimension == 2 ? 0.0 : h);
+          kp_vec3 p = kp_vec3_make(x[0], x[1], x[2]);
+          bounds->min = kp_vec3_min(bounds->min, kp_vec3_sub(p, half));
+          bounds->max = kp_vec3_max(bounds->max, kp_vec3_add(p, half));
+        }
+      }
+    }
+  }
+  return KP_OK;
+}
+
 kp_result kp_flip_band_stats(kp_flip *flip, kp_env *env, kp_population_stats *out) {
   kp_flow *flow = &flip->flow;
   kp_vec3 g = env->simulation.gravity;
@@ -437,5 +463,5 @@ kp_result kp_flip_band_stats(kp_flip *flip, kp_env *env, kp_population_stats *ou
   out->kinetic_energy += mass * v[4];
   out->potential_energy += mass * v[5];
   out->max_speed = fmax(out->max_speed, flow->max_speed);
-  return KP_OK;
+  return include_deep(flip, &out->bounds);
 }

@@ -366,6 +366,36 @@ kp_result kp_pls_measure(kp_pls *pls, kp_level_set_sums *out) {
   return kp_level_set_measure(&pls->level, phi_of(pls), flags_of(pls), out);
 }
 
+// Around every place of liquid is liquid as far as the distance says.
+static kp_result find_bounds(kp_pls *pls, kp_aabb *out) {
+  const kp_mac *mac = pls->flow.mac;
+  const kp_mac_view *g = &mac->view;
+  const uint8_t *flags = kp_buffer_host(flags_of(pls), KP_ACCESS_READ);
+  const kp_real *phi = kp_buffer_host(phi_of(pls), KP_ACCESS_READ);
+  if (flags == NULL || phi == NULL) {
+    return KP_ERROR_MEMORY;
+  }
+  double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL };
+  double hi[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };
+  for (int64_t k = mac->window_lo[2]; k < mac->window_hi[2]; ++k) {
+    for (int64_t j = mac->window_lo[1]; j < mac->window_hi[1]; ++j) {
+      for (int64_t i = mac->window_lo[0]; i < mac->window_hi[0]; ++i) {
+        int64_t at = kp_mac_at(g, i, j, k);
+        double x[3];
+        kp_mac_place(g, KP_MAC_CELL, i, j, k, x);
+        for (int c = 0; c < 3 && (flags[at] & KP_CELL_KIND) == KP_CELL_FLUID; ++c) {
+          double reach = c < g->dimension ? fmax(-(double)phi[at], 0.0) : 0.0;
+          double end = g->lo[c] + g->cell * g->n[c];
+          lo[c] = fmin(lo[c], c < g->dimension ? fmax(x[c] - reach, g->lo[c]) : 0.0);
+          hi[c] = fmax(hi[c], c < g->dimension ? fmin(x[c] + reach, end) : 0.0);
+        }
+      }
+    }
+  }
+  *out = (kp_aabb){ { lo[0], lo[1], lo[2] }, { hi[0], hi[1], hi[2] } };
+  return KP_OK;
+}
+
 static kp_result pls_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
   (void)population;
   kp_pls *pls = self;
@@ -385,6 +415,7 @@ static kp_result pls_stats(void *self, kp_env *env, int population, kp_populatio
   double mass = pls->flow.density * pow(g->cell, g->dimension);
   kp_level_set_sums sums;
   KP_TRY(kp_pls_measure(pls, &sums));
+  KP_TRY(find_bounds(pls, &out->bounds));
   out->mass = pls->flow.density * sums.volume;
   out->momentum = kp_vec3_make(mass * v[1], mass * v[2], mass * v[3]);
   out->kinetic_energy = mass * v[4];

@@ -116,7 +116,8 @@ static kp_result make_flow(kp_pls *pls, kp_env *env, const kp_pls_setup *setup) 
                       .cell = NAN,
                       .density = first->rest_density,
                       .grid = setup->grid,
-                      .lets_go = setup->def->lets_go };
+                      .lets_go = setup->def->lets_go,
+                      .shows_pressure = true };
   KP_TRY(kp_flow_create(&pls->flow, env, &how));
   KP_TRY(kp_vortex_particles_create(&pls->vortices, env, &pls->flow));
   if (kp_vortex_particles_any(&pls->vortices)) {

@@ -47,7 +47,8 @@ static kp_result setup_all(kp_marker *marker, kp_env *env, const kp_marker_setup
                       .density = liquid->rest_density,
                       .velocity = liquid->velocity,
                       .velocity_at = liquid->velocity_at,
-                      .grid = &grid };
+                      .grid = &grid,
+                      .shows_pressure = true };
   KP_TRY(kp_flow_create(&marker->flow, env, &how));
   kp_mac *mac = marker->flow.mac;
   kp_field_desc kind = { "kind", KP_TYPE_REAL, 1, "", KP_FIELD_SAVE | KP_FIELD_EXPORT, 0.0 };
@@ -60,6 +61,7 @@ static kp_result setup_all(kp_marker *marker, kp_env *env, const kp_marker_setup
                            .velocity_at = liquid->velocity_at,
                            .integrator = KP_INTEGRATOR_COUNT };
   KP_TRY(kp_medium_create(&marker->medium, env, &medium));
+  KP_TRY(kp_space_add_field(marker->medium.set->space, &kp_flow_shown_pressure, &marker->shown));
   marker->medium.mass = liquid->rest_density * pow(medium.spacing, (double)env->dimension);
   if (!liquid->empty) {
     KP_TRY(kp_medium_fill(&marker->medium, env, &liquid->shape));
@@ -247,6 +249,12 @@ static kp_result marker_stats(void *self, kp_env *env, int population, kp_popula
   return kp_medium_stats(&marker->medium, env, out);
 }
 
+static kp_result marker_show(void *self, kp_env *env) {
+  (void)env;
+  kp_marker *marker = self;
+  return kp_flow_show_pressure(&marker->flow, marker->medium.set, marker->shown);
+}
+
 static kp_result marker_loaded(void *self) {
   kp_marker *marker = self;
   KP_TRY(kp_medium_loaded(&marker->medium));
@@ -265,6 +273,7 @@ const kp_method kp_marker_method = {
   .max_dt = marker_max_dt,
   .n_populations = marker_n_populations,
   .stats = marker_stats,
+  .show = marker_show,
   .loaded = marker_loaded,
   .destroy = marker_destroy,
 };

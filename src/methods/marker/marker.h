@@ -17,6 +17,7 @@ typedef struct kp_marker {
   double viscosity;  // Pa s
   kp_flow flow;
   kp_medium medium;  // the markers: 2^d per cell at the start
+  kp_field *shown;   // REAL per marker, Pa: the pressure around it
   kp_field *kind;    // REAL per cell: 0 air, 1 surface, 2 full, 3 solid
 } kp_marker;
 

@@ -137,8 +137,41 @@ static kp_result rigid_check(void *self, kp_env *env) {
 
 // ---- reports ------------------------------------------------------------------------------------
 
+// Farthest point along a direction, in shape coordinates: of the hull, or of the box around what
+// has none.
+static kp_vec3 farthest(const kp_rigid_part *part, kp_vec3 direction) {
+  const kp_convex *hull = &part->convex;
+  if (part->kind != KP_RIGID_CONVEX && hull->vertices.count == 0) {
+    kp_vec3 h = part->half;
+    return kp_vec3_add(part->middle,
+                       kp_vec3_make(copysign(h.x, direction.x), copysign(h.y, direction.y),
+                                    copysign(h.z, direction.z)));
+  }
+  kp_vec3 own = kp_quat_rotate(kp_quat_conjugate(hull->turn), direction);
+  kp_vec3 p = kp_quat_rotate(hull->turn, kp_convex_support(hull, own, 0.0));
+  return kp_vec3_madd(kp_vec3_add(hull->center, p), hull->radius, direction);
+}
+
+static kp_aabb bounds_of(const kp_rigid *rigid, const kp_body *model, kp_index b,
+                         const kp_frame3 *f) {
+  const kp_rigid_part *part = &rigid->parts.data[rigid->part_of.data[b]];
+  kp_quat back = kp_quat_conjugate(f->orientation);
+  double lo[3] = { 0.0, 0.0, 0.0 };
+  double hi[3] = { 0.0, 0.0, 0.0 };
+  for (int axis = 0; axis < rigid->dimension; ++axis) {
+    kp_vec3 e = kp_vec3_make(axis == 0, axis == 1, axis == 2);
+    kp_vec3 up = kp_quat_rotate(back, e);
+    kp_vec3 down = kp_vec3_scale(up, -1.0);
+    double at = kp_vec3_dot(f->position, e);
+    lo[axis] = at - kp_vec3_dot(kp_vec3_sub(farthest(part, down), model->center), down);
+    hi[axis] = at + kp_vec3_dot(kp_vec3_sub(farthest(part, up), model->center), up);
+  }
+  return (kp_aabb){ { lo[0], lo[1], lo[2] }, { hi[0], hi[1], hi[2] } };
+}
+
 static kp_result rigid_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
-  kp_index b = ((const kp_rigid *)self)->free.data[population];
+  const kp_rigid *rigid = self;
+  kp_index b = rigid->free.data[population];
   const kp_body *model = &env->bodies->models.data[b];
   kp_frame3 f = kp_bodies_frame(env->bodies, b);
   double mass = 1.0 / model->inverse_mass;
@@ -153,7 +186,7 @@ static kp_result rigid_stats(void *self, kp_env *env, int population, kp_populat
     .kinetic_energy = 0.5 * mass * kp_vec3_dot(f.velocity, f.velocity) +
                       0.5 * kp_vec3_dot(spin, kp_mat3_mul_vec3(&model->inertia, spin)),
     .potential_energy = -mass * kp_vec3_dot(env->simulation.gravity, f.position),
-    .bounds = { f.position, f.position },
+    .bounds = bounds_of(rigid, model, b, &f),
     .max_speed = kp_vec3_length(f.velocity),
   };
   memcpy(out->name, model->name, sizeof out->name - 1);

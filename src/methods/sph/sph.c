@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "data/call.h"
+#include "linalg/vector.h"
 #include "methods/sph/sph_implicit.h"
 #include "methods/sph/sph_kernels.h"
 #include "methods/sph/sph_shift.h"
@@ -302,6 +303,27 @@ static kp_result sph_stats(void *self, kp_env *env, int population, kp_populatio
   return kp_sph_fractional_stats(sph, fluid, out);
 }
 
+static kp_result sph_show(void *self, kp_env *env) {
+  (void)env;
+  kp_sph *sph = self;
+  if (sph->implicit != NULL) {
+    return kp_sph_implicit_show(sph);
+  }
+  bool squared = sph->def.pressure == SPH_FORM_SQUARED || sph->def.density == 1;
+  for (size_t f = 0; f < sph->fluids.count; ++f) {
+    kp_sph_fluid *fluid = &sph->fluids.data[f];
+    kp_buffer *shown = &fluid->shown->buffers[0];
+    kp_buffer *density = &fluid->density->buffers[0];
+    int64_t n = fluid->medium.set->space->n;
+    KP_TRY(kp_vector_fill(n, 0.0, shown));
+    KP_TRY(kp_vector_axpy(n, 1.0, &fluid->pressure->buffers[0], shown));
+    for (int factor = 0; squared && factor < 2; ++factor) {
+      KP_TRY(kp_vector_multiply(n, density, shown, shown));
+    }
+  }
+  return KP_OK;
+}
+
 const kp_method kp_sph_method = {
   .name = "sph",
   .text = "Weakly compressible smoothed particle hydrodynamics.",
@@ -318,6 +340,7 @@ const kp_method kp_sph_method = {
   .max_dt = sph_max_dt,
   .n_populations = sph_n_populations,
   .stats = sph_stats,
+  .show = sph_show,
   .loaded = sph_loaded,
   .destroy = sph_destroy,
 };

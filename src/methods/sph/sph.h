@@ -58,8 +58,10 @@ typedef struct kp_sph_mixing {
 typedef struct kp_sph_fluid {
   kp_liquid_def def;
   kp_medium medium;
-  kp_field *density, *pressure, *inverse;
-  kp_field *density_last;                      // fused form
+  kp_field *density, *inverse;
+  kp_field *pressure;      // as pairs want it: over the square of the density in the squared form
+  kp_field *shown;         // Pa
+  kp_field *density_last;  // fused form
   kp_field *rate, *rate_last, *density_start;  // continuity form
   kp_field *gradient;                          // of the concentration, with shifting; else NULL
   double sound_speed;                          // m/s

@@ -16,6 +16,7 @@
 
 #include "data/call.h"
 #include "data/curve.h"
+#include "linalg/vector.h"
 #include "methods/sph/sph_implicit_kernels.h"
 #include "par/kernel_define.h"
 
@@ -712,6 +713,20 @@ kp_result kp_sph_implicit_solve(kp_sph *sph, kp_env *env) {
   }
   for (size_t s = 0; s < sph->fluids.count; ++s) {
     KP_TRY(move(sph, env, &sph->implicit->sides.data[s]));
+  }
+  return KP_OK;
+}
+
+// Both solves act for the whole step, one after the other.
+kp_result kp_sph_implicit_show(kp_sph *sph) {
+  for (size_t f = 0; f < sph->fluids.count; ++f) {
+    kp_sph_side *side = &sph->implicit->sides.data[f];
+    kp_buffer *shown = &sph->fluids.data[f].shown->buffers[0];
+    int64_t n = side->set->space->n;
+    KP_TRY(kp_vector_fill(n, 0.0, shown));
+    for (int system = 0; system < KP_SPH_SYSTEM_COUNT; ++system) {
+      KP_TRY(kp_vector_axpy(n, 1.0, &side->pressure[system]->buffers[0], shown));
+    }
   }
   return KP_OK;
 }

@@ -45,6 +45,8 @@ typedef struct kp_sph_implicit {
 } kp_sph_implicit;
 
 KP_NODISCARD kp_result kp_sph_implicit_check(const kp_sph_def *def);
+// The pressure of each particle, into the field that frames and probes read.
+KP_NODISCARD kp_result kp_sph_implicit_show(kp_sph *sph);
 KP_NODISCARD kp_result kp_sph_implicit_create(kp_sph *sph, kp_env *env);
 void kp_sph_implicit_destroy(kp_sph_implicit **implicit);
 

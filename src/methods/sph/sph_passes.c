@@ -78,7 +78,7 @@ static source source_of(kp_sph_fluid *fluid, bool ghosts) {
   return (source){
     .set = set,
     .cells = ghosts ? fluid->medium.ghost_cells : fluid->medium.cells,
-    .pressure = ghosts ? kp_space_find(set->space, "pressure") : fluid->pressure,
+    .pressure = ghosts ? kp_space_find(set->space, "pressure_term") : fluid->pressure,
     .inverse = ghosts ? kp_space_find(set->space, "inverse_density") : fluid->inverse,
     .density = ghosts ? kp_space_find(set->space, "density") : fluid->density,
   };

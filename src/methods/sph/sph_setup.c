@@ -85,10 +85,12 @@ static kp_result add_fluid_fields(kp_sph *sph, kp_sph_fluid *fluid) {
   uint32_t density_flags = KP_FIELD_EXPORT | KP_FIELD_GHOST | (kept ? KP_FIELD_STATE : 0u);
   kp_field_desc density = { "density", KP_TYPE_REAL,  1,
                             "kg/m^3",  density_flags, fluid->def.rest_density };
-  kp_field_desc pressure = { "pressure", KP_TYPE_REAL, 1, "Pa", KP_FIELD_GHOST, 0.0 };
+  kp_field_desc shown = { "pressure", KP_TYPE_REAL, 1, "Pa", KP_FIELD_EXPORT, 0.0 };
+  kp_field_desc pressure = { "pressure_term", KP_TYPE_REAL, 1, "", KP_FIELD_GHOST, 0.0 };
   kp_field_desc inverse = { "inverse_density", KP_TYPE_REAL, 1, "m^3/kg", KP_FIELD_GHOST, 0.0 };
   KP_TRY(kp_space_add_field(space, &density, &fluid->density));
   KP_TRY(kp_space_add_field(space, &pressure, &fluid->pressure));
+  KP_TRY(kp_space_add_field(space, &shown, &fluid->shown));
   KP_TRY(kp_space_add_field(space, &inverse, &fluid->inverse));
   if (sph->def.fused) {
     kp_field_desc last = { "density_last", KP_TYPE_REAL, 1, "kg/m^3", KP_FIELD_STATE, 0.0 };
