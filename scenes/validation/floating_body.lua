@@ -15,4 +15,6 @@ body "raft" {
   shape = box { min = {0.32, 0.31, -1}, max = {0.68, 0.51, 1} },
 }
 
+probe "pose" { of = "raft", kind = "track" }
+
 output { frames = 90, fps = 30 }

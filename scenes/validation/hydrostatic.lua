@@ -10,4 +10,9 @@ liquid "water" {
   shape = box { min = {0, 0, -1}, max = {0.2, 0.4, 1} },
 }
 
+probe "depth" {
+  of = "water", kind = "fit", radius = 0.05, interval = 0.02,
+  min = {0.1, 0.01, 0}, max = {0.1, 0.35, 0}, counts = {1, 18, 1},
+}
+
 output { frames = 60, fps = 30 }

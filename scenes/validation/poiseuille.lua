@@ -21,4 +21,9 @@ liquid "water" {
   shape = box { min = {0, 0, -1}, max = {8 * spacing, width, 1} },
 }
 
+probe "profile" {
+  of = "water", kind = "fit", radius = 2.5 * spacing, interval = 0.02,
+  min = {4 * spacing, spacing / 2, 0}, max = {4 * spacing, width - spacing / 2, 0}, counts = {1, 20, 1},
+}
+
 output { frames = 30, fps = 50 }
