@@ -289,6 +289,7 @@ static kp_result add_grains_wet(kp_world *world, int64_t particles) {
 // kernels of the method.
 static kp_result level_set_world(kp_world *world, int64_t particles, const kp_level_set_def *def) {
   kp_domain_def domain = kp_default_domain_def();
+  domain.open_top = def->air_particles;
   kp_grid_def grid = kp_default_grid_def();
   grid.cell = 1.0 / fmin(fmax(8.0, round(cbrt((double)particles))), 48.0);
   kp_liquid_def pool = kp_default_liquid_def();

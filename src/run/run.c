@@ -141,44 +141,51 @@ static kp_result try_checkpoint(kp_session *s, const char *name, bool *is_damage
   return result;
 }
 
-// Whether a frame's file is sound. One that only cannot be read is not ours to judge.
-static bool is_frame_damaged(const kp_session *s, uint64_t frame, bool is_complete) {
+// Whether a frame's file is damaged; one that cannot be read now is an error.
+static kp_result check_frame(const kp_session *s, uint64_t frame, bool is_complete,
+                             bool *is_damaged) {
   char path[KP_PATH_SIZE];
   kp_container *container = NULL;
-  if (kp_run_frame_path(&s->folder, frame, path) != KP_OK) {
-    return false;
-  }
+  KP_TRY(kp_run_frame_path(&s->folder, frame, path));
+  *is_damaged = false;
   if (!kp_file_exists(path)) {
     // frames that were removed while a run goes on are not missed
+    *is_damaged = is_complete;
     if (is_complete) {
       (void)kp_fail(KP_ERROR_FORMAT, "%s is missing", path);
     }
-    return is_complete;
+    return KP_OK;
   }
   kp_result result = kp_container_open(path, &container);
   if (result == KP_OK) {
     result = kp_container_verify(container);
   }
   kp_container_close(&container);
-  return result == KP_ERROR_FORMAT;
+  *is_damaged = result == KP_ERROR_FORMAT;
+  return *is_damaged ? KP_OK : result;
 }
 
 // The first frame up to that of the newest checkpoint that is damaged, or of a complete run is
 // missing; it can only be made again from before. UINT64_MAX: none.
-static uint64_t find_damaged_frame(const kp_session *s, const kp_numbered_list *checkpoints) {
+static kp_result find_damaged_frame(const kp_session *s, const kp_numbered_list *checkpoints,
+                                    uint64_t *frame) {
+  *frame = UINT64_MAX;
   if (checkpoints->count == 0) {
-    return UINT64_MAX;  // all of them are made again
+    return KP_OK;  // all of them are made again
   }
   uint64_t newest = checkpoints->files[checkpoints->count - 1].number;
   bool is_complete = (int64_t)newest >= s->record.last_frame;
   for (uint64_t f = (uint64_t)s->record.first_frame; f <= newest; ++f) {
-    if (is_frame_damaged(s, f, is_complete)) {
+    bool is_damaged;
+    KP_TRY(check_frame(s, f, is_complete, &is_damaged));
+    if (is_damaged) {
       kp_log(KP_LOG_WARN, "run", "%s; it is made again, from the checkpoint before it",
              kp_last_error());
-      return f;
+      *frame = f;
+      break;
     }
   }
-  return UINT64_MAX;
+  return KP_OK;
 }
 
 // The newest checkpoint that is sound and before every damaged frame; the start of the run when
@@ -186,10 +193,10 @@ static uint64_t find_damaged_frame(const kp_session *s, const kp_numbered_list *
 static kp_result restore(kp_session *s) {
   kp_numbered_list list;
   KP_TRY(kp_run_checkpoints(&s->folder, &list));
-  uint64_t damaged = find_damaged_frame(s, &list);
-  kp_result result = KP_OK;
+  uint64_t damaged;
+  kp_result result = find_damaged_frame(s, &list, &damaged);
   s->frame = 0;
-  for (size_t i = list.count; i > 0; --i) {
+  for (size_t i = result == KP_OK ? list.count : 0; i > 0; --i) {
     bool is_damaged;
     if (list.files[i - 1].number >= damaged) {
       continue;
@@ -267,7 +274,7 @@ static kp_result open_perf(kp_session *s, double last) {
   const char *const *names = (const char *const *)s->perf_columns.names.data;
   KP_TRY(kp_run_path(&s->folder, path, "perf.csv"));
   kp_result result = kp_table_resume(path, names, s->perf_columns.names.count, last, &s->perf);
-  if (result == KP_ERROR_FORMAT || result == KP_ERROR_IO) {
+  if (result == KP_ERROR_FORMAT) {
     kp_log(KP_LOG_WARN, "run", "%s; a new one is begun", kp_last_error());
     result = kp_table_create(path, names, s->perf_columns.names.count, &s->perf);
   }
