@@ -28,6 +28,7 @@
 #include "methods/common/integrate_kernels.h"
 #include "methods/common/medium_kernels.h"
 #include "methods/common/release_kernels.h"
+#include "methods/common/thrust_kernels.h"
 #include "methods/common/viscous_kernels.h"
 #include "methods/common/vortex_particles_kernels.h"
 #include "methods/common/vorticity_kernels.h"
@@ -80,6 +81,7 @@
   MAC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
   FLOW_KERNELS(POINT, REDUCE, ROW, PAIR)                                                           \
   RELEASE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
+  THRUST_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   LEVEL_SET_KERNELS(POINT, REDUCE, ROW, PAIR)                                                      \
   PLS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                            \
   MARKER_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \

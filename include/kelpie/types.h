@@ -1158,6 +1158,11 @@ typedef struct kp_probe_value {
   double density;      // kg/m^3 of particles, share of smoke; NaN likewise
   double temperature;  // K; NaN likewise
   double height;       // m: of the free surface, along the axis against gravity; NaN but for gauges
+  // of bodies, else 0
+  kp_quat orientation;
+  kp_vec3 angular_velocity;  // 1/s
+  kp_vec3 force;   // N: what all media but gravity do to it, a mean since the last row, or in C
+  kp_vec3 torque;  // over the last step or advance; N m about the centre of mass
 } kp_probe_value;
 
 // What a sub-step has to tell.

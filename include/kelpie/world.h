@@ -92,8 +92,9 @@ KP_API KP_NODISCARD kp_result kp_world_probe_now(kp_world *world, const char *na
 // Hash of the whole state.
 KP_API KP_NODISCARD kp_result kp_world_hash(kp_world *world, uint64_t *out);
 
-// A user force, called once per force evaluation and set: add to the accelerations. Runs on the
-// host, so on a device backend it costs copies.
+// A user force, called once per force evaluation and set: add to the accelerations. A free body is
+// a set of one element under its name, its centre of mass. Runs on the host, so on a device
+// backend it costs copies.
 typedef struct kp_force_view {
   const char *set;
   int64_t n;

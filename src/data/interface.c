@@ -23,6 +23,7 @@ kp_result kp_interface_create(kp_registry *registry, const char *name, int dimen
     return KP_ERROR_MEMORY;
   }
   s->moving = moving;
+  s->feels = moving;
   kp_buffer_init(&s->frames, registry->backend);
   kp_result result = kp_set_create(registry, name, KP_SET_TIED, dimension, &s->set);
   if (result == KP_OK) {
@@ -165,24 +166,32 @@ kp_result kp_interface_refresh(kp_interface *interface, kp_bodies *bodies) {
   return kp_call_run(interface->set->space->backend, &call, interface->set->space->n);
 }
 
+kp_result kp_interface_sum(kp_interface *interface, const kp_interface_range *range, kp_vec3 about,
+                           kp_load *out) {
+  interface_sum_args a = { .first = range->first, .cx = about.x, .cy = about.y, .cz = about.z };
+  double sums[6];
+  kp_call call;
+  kp_call_init(&call, &interface_sum_kernel, &a);
+  KP_BIND3(&call, &a, , interface->set->position, KP_ACCESS_READ);
+  KP_BIND3(&call, &a, f, interface->force, KP_ACCESS_READ);
+  KP_TRY(kp_call_reduce(interface->set->space->backend, &call, range->count, sums));
+  *out = (kp_load){ { sums[0], sums[1], sums[2] }, { sums[3], sums[4], sums[5] } };
+  return KP_OK;
+}
+
 kp_result kp_interface_gather(kp_interface *interface, kp_bodies *bodies) {
   for (size_t r = 0; r < interface->ranges.count; ++r) {
     const kp_interface_range *range = &interface->ranges.data[r];
     if (bodies->models.data[range->body].kind != KP_BODY_FREE) {
       continue;
     }
-    kp_vec3 c = kp_bodies_frame(bodies, range->body).position;
-    interface_sum_args a = { .first = range->first, .cx = c.x, .cy = c.y, .cz = c.z };
-    double sums[6];
-    kp_call call;
-    kp_call_init(&call, &interface_sum_kernel, &a);
-    KP_BIND3(&call, &a, , interface->set->position, KP_ACCESS_READ);
-    KP_BIND3(&call, &a, f, interface->force, KP_ACCESS_READ);
-    KP_TRY(kp_call_reduce(interface->set->space->backend, &call, range->count, sums));
+    kp_load sum;
+    kp_vec3 centre = kp_bodies_frame(bodies, range->body).position;
+    KP_TRY(kp_interface_sum(interface, range, centre, &sum));
     kp_vec3 *force = &bodies->forces.data[range->body];
     kp_vec3 *torque = &bodies->torques.data[range->body];
-    *force = kp_vec3_add(*force, kp_vec3_make(sums[0], sums[1], sums[2]));
-    *torque = kp_vec3_add(*torque, kp_vec3_make(sums[3], sums[4], sums[5]));
+    *force = kp_vec3_add(*force, sum.force);
+    *torque = kp_vec3_add(*torque, sum.torque);
   }
   return KP_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "data/bodies.h"
 #include "data/cells.h"
+#include "data/loads.h"
 
 typedef struct kp_interface_range {
   kp_index body;
@@ -26,6 +27,7 @@ typedef struct kp_interface {
   KP_ARRAY(kp_interface_range) ranges;
   kp_buffer frames;  // INTERFACE_FRAME doubles per body, of the last refresh
   bool moving;
+  bool feels;  // forces on the samples are wanted: of what moves, and of what is watched
 } kp_interface;
 
 typedef struct kp_interface_samples {
@@ -45,6 +47,10 @@ KP_NODISCARD kp_result kp_interface_add(kp_interface *interface, kp_bodies *bodi
 // Positions, velocities and normals from the frames of the owners. Does nothing for a still
 // interface.
 KP_NODISCARD kp_result kp_interface_refresh(kp_interface *interface, kp_bodies *bodies);
+
+// Force and torque about a point on the samples of one range.
+KP_NODISCARD kp_result kp_interface_sum(kp_interface *interface, const kp_interface_range *range,
+                                        kp_vec3 about, kp_load *out);
 
 // Add the forces on the samples to the owners: force and torque about the centre, in sample order.
 KP_NODISCARD kp_result kp_interface_gather(kp_interface *interface, kp_bodies *bodies);

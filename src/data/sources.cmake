@@ -49,6 +49,7 @@ kp_cuda_sources(mac_cuda.cu)
 
 kp_sources(
   bodies.c
+  loads.c
   interface.c)
 kp_isa_sources(interface_cpu.c)
 kp_cuda_sources(interface_cuda.cu)

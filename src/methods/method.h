@@ -105,6 +105,7 @@ typedef struct kp_env {
   struct kp_force_fields *fields;  // of the scene; may be NULL
   kp_force_fn force;               // of the user, may be NULL
   void *force_user;
+  kp_loads *loads;              // of the bodies that are watched; NULL: none is
   kp_step_report report;        // of this sub-step; methods add to it
   KP_ARRAY(kp_env_grid) grids;  // of all methods, see kp_env_add_grid
   KP_ARRAY(kp_env_part) parts;  // deformables, see kp_env_show_part

@@ -115,10 +115,14 @@ static kp_result gather_rows(kp_session *s, kp_frame_job *job, const kp_frame_fa
   KP_TRY(kp_stats_row(s->world, facts, job->stats.data));
   kp_perf_row(s->world, facts, &s->perf_base, job->perf.data);
   // what was sampled goes with the job, and its memory comes back with the job after the next
-  kp_probe_rows taken = s->world->probes.rows;
-  s->world->probes.rows = job->probes;
-  s->world->probes.rows.count = 0;
-  job->probes = taken;
+  kp_world_probes *probes = &s->world->probes;
+  kp_probe_rows rows = probes->rows;
+  kp_probe_loads loads = probes->loads;
+  probes->rows = job->probes;
+  probes->loads = job->loads;
+  probes->rows.count = probes->loads.count = 0;
+  job->probes = rows;
+  job->loads = loads;
   return KP_OK;
 }
 

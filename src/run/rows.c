@@ -120,13 +120,56 @@ kp_result kp_stats_row(kp_world *world, const kp_frame_facts *facts, double *out
 
 // ---- probes_<name>.csv
 
-const char *const kp_probe_columns[KP_PROBE_COLUMNS] = {
+static const char *const probe_names[] = {
   "frame",    "step",    "time",        "region",     "x",          "y",
   "z",        "count",   "velocity_x",  "velocity_y", "velocity_z", "speed",
   "pressure", "density", "temperature", "height",
 };
+static const char *const body_names[] = { "orientation_w",      "orientation_x",
+                                          "orientation_y",      "orientation_z",
+                                          "angular_velocity_x", "angular_velocity_y",
+                                          "angular_velocity_z" };
+static const char *const load_names[] = { "force_x",  "force_y",  "force_z",
+                                          "torque_x", "torque_y", "torque_z" };
 
-void kp_probe_row_values(const kp_probe_row *row, uint64_t frame, double *out) {
+kp_result kp_probe_columns(const kp_world *world, const kp_world_probe *probe, kp_columns *out) {
+  *out = (kp_columns){ 0 };
+  const kp_loads *loads = world->env.loads;
+  kp_result result = add_columns(out, "", probe_names, COUNT(probe_names));
+  if (result == KP_OK && probe->body >= 0) {
+    result = add_columns(out, "", body_names, COUNT(body_names));
+  }
+  if (result == KP_OK && probe->body >= 0) {
+    result = add_columns(out, "", load_names, COUNT(load_names));
+  }
+  for (size_t m = 0; result == KP_OK && probe->body >= 0 && m < loads->media.count; ++m) {
+    result = add_columns(out, loads->media.data[m].name, load_names, COUNT(load_names));
+  }
+  if (result != KP_OK) {
+    kp_columns_free(out);
+  }
+  return result;
+}
+
+static double *put_load(double *out, kp_load load) {
+  return put_vec3(put_vec3(out, load.force), load.torque);
+}
+
+static double *put_body(double *out, const kp_probe_value *sample) {
+  *out++ = sample->orientation.w;
+  *out++ = sample->orientation.x;
+  *out++ = sample->orientation.y;
+  *out++ = sample->orientation.z;
+  out = put_vec3(out, sample->angular_velocity);
+  return put_load(out, (kp_load){ sample->force, sample->torque });
+}
+
+kp_result kp_probe_row_values(const kp_probe_row *row, uint64_t frame, const kp_probe_loads *loads,
+                              size_t n_media, kp_row_values *values) {
+  size_t n = COUNT(probe_names);
+  n += row->load >= 0 ? COUNT(body_names) + COUNT(load_names) * (1 + n_media) : 0;
+  KP_TRY(kp_array_resize(values, n));
+  double *out = values->data;
   *out++ = (double)frame;
   *out++ = (double)row->step;
   *out++ = row->time;
@@ -139,6 +182,13 @@ void kp_probe_row_values(const kp_probe_row *row, uint64_t frame, double *out) {
   *out++ = row->sample.density;
   *out++ = row->sample.temperature;
   *out++ = row->sample.height;
+  if (row->load >= 0) {
+    out = put_body(out, &row->sample);
+    for (size_t m = 0; m < n_media; ++m) {
+      out = put_load(out, loads->data[(size_t)row->load + m]);
+    }
+  }
+  return KP_OK;
 }
 
 // ---- perf.csv

@@ -14,10 +14,14 @@ void kp_columns_free(kp_columns *columns);
 KP_NODISCARD kp_result kp_stats_columns(kp_world *world, kp_columns *out);
 KP_NODISCARD kp_result kp_perf_columns(kp_columns *out);
 
-// probes_<name>.csv: one row per region and look.
-#define KP_PROBE_COLUMNS 16
-extern const char *const kp_probe_columns[KP_PROBE_COLUMNS];
-void kp_probe_row_values(const kp_probe_row *row, uint64_t frame, double *out);
+// probes_<name>.csv: one row per region and look; of bodies with orientation, spin and loads.
+KP_NODISCARD kp_result kp_probe_columns(const kp_world *world, const kp_world_probe *probe,
+                                        kp_columns *out);
+// `loads` are those of all rows, `n_media` of each. Fills `values` with one per column.
+typedef KP_ARRAY(double) kp_row_values;
+KP_NODISCARD kp_result kp_probe_row_values(const kp_probe_row *row, uint64_t frame,
+                                           const kp_probe_loads *loads, size_t n_media,
+                                           kp_row_values *values);
 
 // Columns of perf.csv that are known only when the frame is on the disk.
 #define KP_PERF_WRITE 5

@@ -262,7 +262,12 @@ static kp_result open_probes(kp_session *s, double last) {
     kp_table *table;
     KP_TRY(kp_run_path(&s->folder, path, "probes_%s.csv", probes->all.data[i].def.name));
     KP_TRY(kp_array_reserve(&s->probes, i + 1));
-    KP_TRY(kp_table_resume(path, kp_probe_columns, KP_PROBE_COLUMNS, last, &table));
+    kp_columns columns;
+    KP_TRY(kp_probe_columns(s->world, &probes->all.data[i], &columns));
+    kp_result result = kp_table_resume(path, (const char *const *)columns.names.data,
+                                       columns.names.count, last, &table);
+    kp_columns_free(&columns);
+    KP_TRY(result);
     s->probes.data[s->probes.count++] = table;
   }
   return KP_OK;
@@ -305,6 +310,7 @@ static int writer_threads(const kp_session *s) {
 static kp_result start_writer(kp_session *s) {
   kp_writer_def def = { .folder = &s->folder, .stats = s->stats, .perf = s->perf };
   def.probes = s->probes.data;
+  def.n_media = s->world->env.loads != NULL ? s->world->env.loads->media.count : 0;
   def.threads = writer_threads(s);
   def.verify_frames = s->is_resumed;
   def.perf_write = KP_PERF_WRITE;

@@ -26,6 +26,7 @@ struct kp_writer {
   char message[2048];  // its sentence, carried over from the writer's thread
   double checkpoint_seconds;
   double unreported_checkpoint;  // for the next row of perf.csv
+  kp_row_values values;          // of a row of a probe
 };
 
 // True when the file holds the same already. Another content is an error, and so is a file that
@@ -85,9 +86,8 @@ static kp_result write_checkpoint(kp_writer *w, kp_frame_job *job) {
 static kp_result write_probes(kp_writer *w, kp_frame_job *job) {
   for (size_t i = 0; i < job->probes.count; ++i) {
     const kp_probe_row *row = &job->probes.data[i];
-    double values[KP_PROBE_COLUMNS];
-    kp_probe_row_values(row, job->frame, values);
-    KP_TRY(kp_table_row(w->def.probes[row->probe], values));
+    KP_TRY(kp_probe_row_values(row, job->frame, &job->loads, w->def.n_media, &w->values));
+    KP_TRY(kp_table_row(w->def.probes[row->probe], w->values.data));
   }
   return KP_OK;
 }
@@ -236,8 +236,10 @@ void kp_writer_destroy(kp_writer **writer) {
     kp_batch_free(&w->jobs[i].state_batch);
     kp_array_free(&w->jobs[i].stats);
     kp_array_free(&w->jobs[i].probes);
+    kp_array_free(&w->jobs[i].loads);
     kp_array_free(&w->jobs[i].perf);
   }
+  kp_array_free(&w->values);
   pthread_cond_destroy(&w->changed);
   pthread_mutex_destroy(&w->mutex);
   kp_free(w);

@@ -17,11 +17,13 @@ typedef struct kp_frame_job {
   kp_batch frame_batch, state_batch;
   KP_ARRAY(double) stats, perf;  // one value per column
   kp_probe_rows probes;
+  kp_probe_loads loads;  // of the rows of bodies
 } kp_frame_job;
 
 typedef struct kp_writer_def {
   const kp_run_folder *folder;
   kp_table **probes;       // one per probe
+  size_t n_media;          // loads of a row of a body
   kp_table *stats, *perf;  // used by the writer's thread alone until finish; stay the caller's
   int threads;             // for compression
   // true: a frame file that is there already must hold the same, and stays

@@ -733,6 +733,7 @@ kp_result kp_world_build_all(kp_world *world) {
                          .force = force,
                          .force_user = force_user };
   KP_TRY(build_bodies(world));
+  KP_TRY(kp_world_loads_watch(world));
   KP_TRY(build_rigid(world));
   for (size_t m = 0; m < sizeof liquid_builders / sizeof liquid_builders[0]; ++m) {
     KP_TRY(build_liquids(world, (kp_liquid_method)m));
@@ -747,5 +748,6 @@ kp_result kp_world_build_all(kp_world *world) {
   KP_TRY(build_fluid_grains(world));
   KP_TRY(add_system(world, &kp_fluid_rigid, NULL));
   part_groups(world);
+  KP_TRY(kp_world_loads_build(world));
   return kp_world_probes_build(world);
 }

@@ -181,9 +181,11 @@ static kp_result make_values(const kp_points *places, kp_world_probe *probe) {
 }
 
 static kp_result build_probe(kp_world *world, const kp_probe_def *def, kp_world_probe *out) {
-  *out = (kp_world_probe){
-    .def = *def, .space = kp_registry_find(world->registry, def->of), .spots = 1, .body = -1
-  };
+  *out = (kp_world_probe){ .def = *def,
+                           .space = kp_registry_find(world->registry, def->of),
+                           .spots = 1,
+                           .body = -1,
+                           .watch = -1 };
   if (def->kind == KP_PROBE_WALL) {
     out->spots = kp_probe_patch_spots(world->env.dimension);
   }
@@ -210,10 +212,13 @@ done:
 kp_result kp_world_probes_build(kp_world *world) {
   kp_world_probes *probes = &world->probes;
   size_t n = world->spec.probes.count;
+  int n_watches = 0;
   KP_TRY(kp_array_reserve(&probes->all, n));
   for (size_t i = 0; i < n; ++i) {
     kp_world_probe *probe = &probes->all.data[probes->all.count++];
     KP_TRY(build_probe(world, &world->spec.probes.data[i], probe));
+    // they are watched in this order
+    probe->watch = probe->body >= 0 ? n_watches++ : -1;
   }
   return KP_OK;
 }
@@ -227,18 +232,42 @@ void kp_world_probes_free(kp_world *world) {
   }
   kp_array_free(&world->probes.all);
   kp_array_free(&world->probes.rows);
+  kp_array_free(&world->probes.loads);
+  kp_array_free(&world->probes.media);
 }
 
 // ---- looking
 // -------------------------------------------------------------------------------------------------
 
-static kp_result look_at_body(const kp_world *world, const kp_world_probe *probe) {
+// Means of all media, in probes.media, and what the body feels of them.
+static kp_result look_at_loads(kp_world *world, const kp_world_probe *probe, kp_load *felt) {
+  const kp_loads *loads = world->env.loads;
+  kp_probe_loads *media = &world->probes.media;
+  bool is_free = world->bodies->models.data[probe->body].kind == KP_BODY_FREE;
+  KP_TRY(kp_array_resize(media, loads->media.count));
+  kp_loads_mean(loads, (size_t)probe->watch, world->env.time, media->data);
+  *felt = (kp_load){ 0 };
+  for (size_t m = 0; m < media->count; ++m) {
+    if (!is_free || !loads->media.data[m].is_one_way) {
+      *felt = kp_load_sum(*felt, 1.0, media->data[m]);
+    }
+  }
+  return KP_OK;
+}
+
+static kp_result look_at_body(kp_world *world, const kp_world_probe *probe) {
   kp_frame3 frame = kp_bodies_frame(world->bodies, probe->body);
+  kp_load felt;
+  KP_TRY(look_at_loads(world, probe, &felt));
   probe->seen.data[0] = (kp_probe_value){ .position = frame.position,
                                           .count = 1.0,
                                           .velocity = frame.velocity,
                                           .speed = kp_vec3_length(frame.velocity),
-                                          .height = NAN };
+                                          .height = NAN,
+                                          .orientation = frame.orientation,
+                                          .angular_velocity = frame.angular_velocity,
+                                          .force = felt.force,
+                                          .torque = felt.torque };
   kp_probe_put((const double[]){ NAN, NAN, NAN }, &probe->seen.data[0]);
   return KP_OK;
 }
@@ -287,6 +316,15 @@ static kp_result look(kp_world *world, kp_world_probe *probe) {
   return KP_OK;
 }
 
+// They belong to the row, and the next mean begins here.
+static kp_result keep_loads(kp_world *world, const kp_world_probe *probe) {
+  for (size_t m = 0; m < world->probes.media.count; ++m) {
+    KP_TRY(kp_array_push(&world->probes.loads, world->probes.media.data[m]));
+  }
+  kp_loads_take(world->env.loads, (size_t)probe->watch, world->env.time);
+  return KP_OK;
+}
+
 static kp_result look_and_keep(kp_world *world, size_t index) {
   kp_world_probes *probes = &world->probes;
   kp_world_probe *probe = &probes->all.data[index];
@@ -296,10 +334,11 @@ static kp_result look_and_keep(kp_world *world, size_t index) {
                          .region = (int32_t)r,
                          .step = world->n_steps,
                          .time = world->env.time,
-                         .sample = probe->samples.data[r] };
+                         .sample = probe->samples.data[r],
+                         .load = probe->body < 0 ? -1 : (int64_t)probes->loads.count };
     KP_TRY(kp_array_push(&probes->rows, row));
   }
-  return KP_OK;
+  return probe->body < 0 ? KP_OK : keep_loads(world, probe);
 }
 
 // A matter of times and the count of steps alone, which are state: a resumed run looks at the same

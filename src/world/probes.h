@@ -3,6 +3,7 @@
 #pragma once
 
 #include "data/gauge.h"
+#include "data/loads.h"
 #include "kelpie/types.h"
 
 struct kp_world;
@@ -15,7 +16,8 @@ typedef struct kp_world_probe {
   kp_probe_kind kind;  // of the questions that are asked
   kp_gauge gauge;
   double radius;                     // m, on a grid
-  kp_index body;                     // or the path of a body
+  kp_index body;                     // or the path of a body,
+  int watch;                         // its number in env.loads
   int spots;                         // points of a region that are asked
   KP_ARRAY(kp_probe_value) seen;     // there
   KP_ARRAY(kp_probe_value) on_grid;  // and the pressure of the grid behind particles
@@ -28,14 +30,18 @@ typedef struct kp_probe_row {
   int64_t step;
   double time;
   kp_probe_value sample;
+  int64_t load;  // of bodies: where their loads begin, one per medium; else -1
 } kp_probe_row;
 
 typedef KP_ARRAY(kp_probe_row) kp_probe_rows;
+typedef KP_ARRAY(kp_load) kp_probe_loads;
 
 typedef struct kp_world_probes {
   KP_ARRAY(kp_world_probe) all;  // ordered by name
   bool keep;                     // rows are wanted
   kp_probe_rows rows;            // since they were taken
+  kp_probe_loads loads;          // of the rows of bodies
+  kp_probe_loads media;          // of the body that was looked at last
 } kp_world_probes;
 
 // The populations must be there.

@@ -555,6 +555,15 @@ static bool is_body(const kp_spec *spec, const char *name) {
   return false;
 }
 
+static bool is_collider(const kp_spec *spec, const char *name) {
+  for (size_t i = 0; i < spec->colliders.count; ++i) {
+    if (strcmp(spec->colliders.data[i].name, name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static const kp_liquid_def *liquid_of(const kp_spec *spec, const char *name) {
   for (size_t l = 0; l < spec->liquids.count; ++l) {
     if (strcmp(spec->liquids.data[l].name, name) == 0) {
@@ -582,7 +591,7 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
   if (def->of[0] == '\0') {
     return kp_fail(KP_ERROR_SCENE, "%s: of = \"what it looks at\" is missing", entity);
   }
-  KP_TRY(check_mover(spec, entity, "of", def->of, false));
+  KP_TRY(is_collider(spec, def->of) ? KP_OK : check_mover(spec, entity, "of", def->of, false));
   bool on_grid = is_gridded(spec, def->of);
   if (def->kind == KP_PROBE_TRACK) {
     return !on_grid ? KP_OK
@@ -596,8 +605,9 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
     return kp_fail(KP_ERROR_SCENE, "%s: kind = \"%s\" measures liquids, and \"%s\" is none", entity,
                    def->kind == KP_PROBE_GAUGE ? "gauge" : "wall", def->of);
   }
-  if (is_body(spec, def->of)) {
-    return kp_fail(KP_ERROR_SCENE, "%s: a body has no regions; kind = \"track\" writes its path",
+  if (is_body(spec, def->of) || is_collider(spec, def->of)) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "%s: a body has no regions; kind = \"track\" writes its path and its loads",
                    entity);
   }
   bool one = true;

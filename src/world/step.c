@@ -14,7 +14,11 @@ static kp_result run_stage(kp_world *world, int group, kp_stage stage) {
   for (size_t s = 0; s < world->systems.count && result == KP_OK; ++s) {
     kp_system *system = &world->systems.data[s];
     if (system->group == group && system->method->stages[stage] != NULL) {
+      kp_world_loads_before(world, system);
       result = system->method->stages[stage](system->self, &world->env);
+      if (result == KP_OK) {
+        result = kp_world_loads_after(world, system, stage);
+      }
     }
   }
   kp_profile_add(&world->profile, kp_profile_slot(&world->profile, kp_stage_names[stage]),
@@ -162,11 +166,7 @@ static kp_result run_group(kp_world *world, int group, double interval, kp_step_
 
 // The world advances by a coupling interval: the limit of its slowest group, inside which the
 // others sub-step.
-kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report) {
-  KP_TRY(kp_world_need_built(world));
-  if (!(longest > 0.0) || !isfinite(longest)) {
-    return kp_fail(KP_ERROR_ARGUMENT, "a step of at most %g s: it must be positive", longest);
-  }
+static kp_result take_step(kp_world *world, double longest, kp_step_report *report) {
   kp_env *env = &world->env;
   double limit = 0.0;
   for (int group = 0; group < world->n_groups; ++group) {
@@ -194,6 +194,15 @@ kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report)
   return result;
 }
 
+kp_result kp_world_step(kp_world *world, double longest, kp_step_report *report) {
+  KP_TRY(kp_world_need_built(world));
+  if (!(longest > 0.0) || !isfinite(longest)) {
+    return kp_fail(KP_ERROR_ARGUMENT, "a step of at most %g s: it must be positive", longest);
+  }
+  kp_world_loads_begin(world);
+  return take_step(world, longest, report);
+}
+
 // Sub-steps until the end of the interval or the first trouble.
 static kp_result advance_to(kp_world *world, double end, kp_step_report *sum) {
   while (world->env.time < end) {
@@ -203,7 +212,7 @@ static kp_result advance_to(kp_world *world, double end, kp_step_report *sum) {
     }
     double left = end - world->env.time;
     kp_step_report one = { 0 };
-    kp_result result = kp_world_step(world, left, &one);
+    kp_result result = take_step(world, left, &one);
     add_report(sum, &one);
     if (result == KP_ERROR_PHYSICS && world->spec.simulation.policy == KP_POLICY_WARN &&
         world->env.report.n_bad == 0) {
@@ -229,17 +238,20 @@ kp_result kp_world_advance(kp_world *world, double seconds, kp_step_report *repo
   const kp_simulation_def *def = &world->spec.simulation;
   bool may_retry = def->policy == KP_POLICY_RETRY;
   kp_step_report sum = { 0 };
+  kp_world_loads_begin(world);
   if (may_retry) {
     KP_TRY(kp_registry_save(world->registry, &world->snapshot));
   }
   double scale = world->dt_scale;
   size_t n_rows = world->probes.rows.count;
+  size_t n_loads = world->probes.loads.count;
   kp_result result = advance_to(world, end, &sum);
   for (int64_t r = 0; may_retry && result == KP_ERROR_PHYSICS && r < def->retries; ++r) {
     kp_log(KP_LOG_WARN, "world", "%s; trying again with half the step", kp_last_error());
     KP_TRY(kp_registry_rewind(world->registry, world->snapshot));
     KP_TRY(kp_world_after_load(world));
     world->probes.rows.count = n_rows;
+    world->probes.loads.count = n_loads;
     // the rewind brought back the scale of the first try
     scale *= 0.5;
     world->dt_scale = scale;

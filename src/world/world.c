@@ -92,6 +92,7 @@ void kp_world_destroy(kp_world **world_pointer) {
   kp_array_free(&world->solids);
   kp_array_free(&world->env.grids);
   kp_env_free_parts(&world->env);
+  kp_loads_destroy(&world->env.loads);
   kp_interface_destroy(&world->walls);
   kp_interface_destroy(&world->movers);
   kp_bodies_destroy(&world->bodies);

@@ -9,6 +9,7 @@
 #include "data/field.h"
 #include "kelpie/world.h"
 #include "methods/method.h"
+#include "world/loads.h"
 #include "world/probes.h"
 #include "world/spec.h"
 
@@ -16,7 +17,8 @@ typedef struct kp_system {
   const kp_method *method;
   void *self;
   char name[KP_NAME_SIZE];
-  int group;  // systems of one group are strongly coupled and take their sub-steps together
+  int medium;  // what env.loads calls it
+  int group;   // systems of one group are strongly coupled and take their sub-steps together
 } kp_system;
 
 typedef struct kp_world_body {

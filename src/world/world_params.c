@@ -326,10 +326,11 @@ const kp_param_table kp_force_params = {
 static const char *const probe_words[] = { "mean", "fit", "track", "gauge", "wall", NULL };
 
 static const kp_param probe_rows[] = {
-  ROW(of, TEXT, "", 0, 0, "Name of the population it looks at, or of a body to track."),
+  ROW(of, TEXT, "", 0, 0, "Name of the population it looks at, or of a body or collider to track."),
   WORDS(kind, probe_words,
-        "Means over each region; values at each centre by a linear fit; the path of a particle or "
-        "body; a wave gauge, the height of a liquid's free surface in the column of each centre; "
+        "Means over each region; values at each centre by a linear fit; the path of a particle, or "
+        "path and loads of a body; a wave gauge, the height of a liquid's free surface in the "
+        "column of each centre; "
         "or the mean pressure of a liquid on a disc of the wall nearest to each centre."),
   ROW(min, VEC3, "m", -FAR, FAR, "Centre of the first region."),
   ROW(max, VEC3, "m", -FAR, FAR, "Centre of the last region."),

@@ -11,6 +11,7 @@ kp_test(test_sph_fractional_steps_long SOURCES test_sph_fractional_steps_long.c 
 kp_test(test_sph_flow SOURCES test_sph_flow.c ${physics_support} LABELS full)
 kp_test(test_force_fields SOURCES test_force_fields.c ${physics_support} LABELS fast)
 kp_test(test_starts SOURCES test_starts.c ${physics_support} LABELS fast)
+kp_test(test_loads SOURCES test_loads.c ${physics_support} LABELS full)
 kp_test(test_observe SOURCES test_observe.c ${physics_support} LABELS fast)
 kp_test(test_probes SOURCES test_probes.c ${physics_support} LABELS fast)
 kp_test(test_sph_shift SOURCES test_sph_shift.c ${physics_support} LABELS fast)

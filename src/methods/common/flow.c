@@ -10,6 +10,7 @@
 #include "methods/common/force_field.h"
 #include "methods/common/medium.h"
 #include "methods/common/release.h"
+#include "methods/common/thrust.h"
 #include "par/kernel_define.h"
 
 FLOW_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
@@ -183,6 +184,8 @@ kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   *flow = (kp_flow){ .grid = *def->grid, .density = def->density, .late = 1.0 };
   kp_text_copy(flow->word, sizeof flow->word, def->word);
   kp_text_copy(flow->name, sizeof flow->name, def->name);
+  KP_TRY(kp_loads_medium(env->loads, def->medium != NULL ? def->medium : def->name,
+                         !def->pushes_bodies, &flow->medium));
   KP_TRY(make_grid(flow, env, def));
   KP_TRY(add_fields(flow, def));
   flow->mac->loose = def->lets_go ? &flow->flags->buffers[0] : NULL;
@@ -427,6 +430,7 @@ kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *
     KP_TRY(solve(flow, how, dt));
   }
   KP_TRY(push(flow, how, kp_poisson_rest(flow->poisson), flow->velocity, dt));
+  KP_TRY(kp_thrust_tell(flow, env));
   return how->leaves_released ? KP_OK : kp_release_finish(flow);
 }
 

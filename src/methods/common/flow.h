@@ -25,6 +25,8 @@ typedef struct kp_flow_def {
   const kp_grid_def *grid;     // settings of all grids of the world
   bool lets_go;                // projections will release: what is loose may leave walls
   bool shows_pressure;         // in frames
+  bool pushes_bodies;          // free ones feel the pressure
+  const char *medium;          // what loads call it; NULL: its name
 } kp_flow_def;
 
 typedef struct kp_flow {
@@ -53,6 +55,7 @@ typedef struct kp_flow {
   double n_released;         // cells that were let go and are not water again yet
   double early;              // s that the pressure has acted ahead of this step; saved
   kp_space *state;           // GLOBAL: the three
+  int medium;                // of env->loads
 } kp_flow;
 
 // The edge of a cell in a domain, where the method has none of its own [m].

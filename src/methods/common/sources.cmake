@@ -15,18 +15,21 @@ kp_sources(
   grid_params.c
   grid_solids.c
   release.c
+  thrust.c
   viscous.c)
 kp_isa_sources(
   advect_cpu.c
   flow_cpu.c
   grid_solids_cpu.c
   release_cpu.c
+  thrust_cpu.c
   viscous_cpu.c)
 kp_cuda_sources(
   advect_cuda.cu
   flow_cuda.cu
   grid_solids_cuda.cu
   release_cuda.cu
+  thrust_cuda.cu
   viscous_cuda.cu)
 
 kp_sources(grid_source.c vortex_particles.c vortices_params.c vorticity.c)

@@ -532,7 +532,20 @@ kp_result kp_deform_recover(kp_deform *d, kp_env *env, const kp_deform_group *gr
   return kp_call_run(env->backend, &call, n);
 }
 
-// Free bodies feel the opposite of what they gave, in the order of the nodes.
+// What a body feels of an impulse at a place of the inner step: its own frame, which goes on with
+// the sub-steps of the world, may be behind or ahead.
+void kp_deform_push_body(kp_deform *d, kp_env *env, kp_index body, kp_vec3 at, kp_vec3 impulse) {
+  kp_vec3 arm = kp_vec3_sub(at, d->bodies.frames.data[body].position);
+  if (env->bodies->models.data[body].kind == KP_BODY_FREE) {
+    kp_vec3 centre = kp_bodies_frame(env->bodies, body).position;
+    kp_bodies_add_impulse(env->bodies, body, kp_vec3_add(centre, arm), impulse);
+  } else if (env->loads != NULL) {
+    kp_load load = { impulse, kp_vec3_cross(arm, impulse) };
+    kp_loads_push(env->loads, body, env->loads->current, load);
+  }
+}
+
+// Bodies feel the opposite of what they gave, in the order of the nodes.
 static kp_result give_back(kp_deform *d, kp_env *env) {
   kp_deform_bodies *b = &d->bodies;
   const int32_t *contact;
@@ -545,16 +558,15 @@ static kp_result give_back(kp_deform *d, kp_env *env) {
         kp_buffer_get(&d->set->position->buffers[c], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&x[c]));
   }
   for (int64_t i = 0; i < d->set->space->n; ++i) {
-    if (contact[i] < 0 || !(b->solids.data[contact[i]].record.inverse_mass > 0.0)) {
+    if (contact[i] < 0) {
       continue;
     }
-    kp_vec3 impulse = kp_vec3_make(-(double)p[0][i], -(double)p[1][i], -(double)p[2][i]);
     kp_index body = b->solids.data[contact[i]].body;
-    // the frame has gone on since the sub-step began: the arm is that of the inner step
-    kp_vec3 at = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
-    kp_vec3 arm = kp_vec3_sub(at, b->frames.data[body].position);
-    kp_frame3 now = kp_bodies_frame(env->bodies, body);
-    kp_bodies_add_impulse(env->bodies, body, kp_vec3_add(now.position, arm), impulse);
+    if (b->solids.data[contact[i]].record.inverse_mass > 0.0 ||
+        kp_loads_watches(env->loads, body)) {
+      kp_vec3 impulse = kp_vec3_make(-(double)p[0][i], -(double)p[1][i], -(double)p[2][i]);
+      kp_deform_push_body(d, env, body, kp_vec3_make(x[0][i], x[1][i], x[2][i]), impulse);
+    }
   }
   return KP_OK;
 }
@@ -579,5 +591,5 @@ kp_result kp_deform_rub(kp_deform *d, kp_env *env) {
   KP_BIND(&call, &a, py, &b->impulse[1], KP_ACCESS_WRITE);
   KP_BIND(&call, &a, pz, &b->impulse[2], KP_ACCESS_WRITE);
   KP_TRY(kp_call_run(env->backend, &call, d->set->space->n));
-  return b->has_free ? give_back(d, env) : KP_OK;
+  return b->has_free || env->loads != NULL ? give_back(d, env) : KP_OK;
 }

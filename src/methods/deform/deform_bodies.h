@@ -85,7 +85,12 @@ KP_NODISCARD kp_result kp_deform_recover(struct kp_deform *deform, kp_env *env,
                                          const struct kp_deform_group *group, kp_buffer x[3],
                                          double h);
 
-// B.7: Gamma on the new velocities; free bodies feel what they gave.
+// An impulse on a body at a place of the inner step: free ones feel it, of others it is told where
+// they are watched.
+void kp_deform_push_body(struct kp_deform *deform, kp_env *env, kp_index body, kp_vec3 at,
+                         kp_vec3 impulse);
+
+// B.7: Gamma on the new velocities; bodies feel what they gave.
 KP_NODISCARD kp_result kp_deform_rub(struct kp_deform *deform, kp_env *env);
 
 // Velocity of the air at the nodes, in the middle of the inner step (deform_wind.c).

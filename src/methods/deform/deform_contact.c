@@ -271,7 +271,7 @@ static kp_result keep_bodies(kp_deform *d, kp_env *env) {
     meet->clean_frames.data[k] = kp_bodies_frame(env->bodies, (kp_index)k);
     meet->clean_advance.data[k] = d->bodies.frames.data[k];
   }
-  return KP_OK;
+  return kp_loads_keep(env->loads);
 }
 
 // Pairs are coloured as if no node were led: a pin may let go before the sub-step is over.
@@ -373,6 +373,7 @@ kp_result kp_deform_go_back(kp_deform *d, kp_env *env) {
       KP_TRY(kp_buffer_copy(&d->lag->buffers[c], &d->meet.clean_lag.c[c]));
     }
   }
+  kp_loads_go_back(env->loads);
   for (size_t k = 0; k < d->meet.clean_frames.count; ++k) {
     if (env->bodies->models.data[k].kind == KP_BODY_FREE) {
       kp_bodies_set_frame(env->bodies, (kp_index)k, &d->meet.clean_frames.data[k]);

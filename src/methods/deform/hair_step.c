@@ -271,7 +271,8 @@ void kp_hair_free(kp_deform *d) {
 static bool pulls(const kp_deform *d, const kp_env *env, const kp_hair_place *place) {
   kp_index body = place->model.body;
   return place->n_roots > 0 && body >= 0 && (size_t)body < d->bodies.frames.count &&
-         env->bodies->models.data[body].kind == KP_BODY_FREE;
+         (env->bodies->models.data[body].kind == KP_BODY_FREE ||
+          kp_loads_watches(env->loads, body));
 }
 
 // Velocities of roots before they are led on.
@@ -317,11 +318,7 @@ static kp_result give_to_body(kp_deform *d, kp_env *env, const kp_deform_group *
     kp_vec3 now = kp_vec3_make((double)v[0][i], (double)v[1][i], (double)v[2][i]);
     kp_vec3 taken = kp_vec3_scale(kp_vec3_sub(now, d->hair.before.data[r]), (double)mass[i]);
     impulse = kp_vec3_sub(kp_vec3_scale(impulse, part), taken);
-    // the frame has gone on since the sub-step began: the arm is that of the inner step
-    kp_vec3 at = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
-    kp_vec3 arm = kp_vec3_sub(at, d->bodies.frames.data[body].position);
-    kp_frame3 frame = kp_bodies_frame(env->bodies, body);
-    kp_bodies_add_impulse(env->bodies, body, kp_vec3_add(frame.position, arm), impulse);
+    kp_deform_push_body(d, env, body, kp_vec3_make(x[0][i], x[1][i], x[2][i]), impulse);
   }
   return KP_OK;
 }

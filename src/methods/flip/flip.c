@@ -61,6 +61,8 @@ static void flip_destroy(void **self) {
   kp_vorticity_free(&flip->vorticity);
   kp_flow_free(&flip->flow);
   kp_array_free(&flip->floaters);
+  kp_array_free(&flip->bodies);
+  kp_array_free(&flip->thrusts);
   kp_array_free(&flip->boxes);
   kp_array_free(&flip->liquids);
   kp_free(flip);
@@ -131,7 +133,9 @@ static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *set
                        .density = first->rest_density,
                        .grid = setup->grid,
                        .lets_go = setup->def->lets_go,
-                       .shows_pressure = true };
+                       .shows_pressure = true,
+                       .pushes_bodies = true,
+                       .medium = setup->n_liquids == 1 ? first->name : NULL };
   KP_TRY(kp_flow_create(&flip->flow, env, &flow));
   kp_flip_crowds_init(&flip->crowds, env->backend);
   kp_buffer *scratch[N_SCRATCH];

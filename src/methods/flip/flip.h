@@ -105,11 +105,13 @@ typedef struct kp_flip {
   kp_flow flow;
   KP_ARRAY(kp_flip_liquid) liquids;
   KP_ARRAY(kp_flip_floater) floaters;
-  kp_buffer before[3];   // velocity as it came from the particles, then what they take over
-  kp_buffer shift[3];    // m: what makes room before particles move
-  kp_buffer weight[3];   // of the faces; empty with a single liquid
-  kp_buffer fill;        // share of the room around each centre that is taken
-  kp_buffer count;       // particles of each cell
+  KP_ARRAY(kp_index) bodies;  // of them
+  KP_ARRAY(kp_load) thrusts;  // on them
+  kp_buffer before[3];        // velocity as it came from the particles, then what they take over
+  kp_buffer shift[3];         // m: what makes room before particles move
+  kp_buffer weight[3];        // of the faces; empty with a single liquid
+  kp_buffer fill;             // share of the room around each centre that is taken
+  kp_buffer count;            // particles of each cell
   kp_buffer open, room;  // share of each cell, and of the tent around its centre, without solids
   kp_buffer distance;    // m, to the surface
   kp_buffer excess, push;

@@ -751,7 +751,8 @@ typedef struct flip_band_sums_args {
   kp_mac_velocity velocity;
 } flip_band_sums_args;
 
-#define FLIP_BAND_SUMS_OPS FLIP_SUM6
+#define FLIP_BAND_SUMS_OPS                                                                         \
+  KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM
 
 KP_FN void flip_band_sums(int64_t n, const flip_band_sums_args *a, double *out) {
   const kp_mac_view *g = &a->grid;

@@ -3,13 +3,9 @@
 // that light bodies do not shake.
 #include <math.h>
 
-#include "data/call.h"
 #include "methods/common/release.h"
+#include "methods/common/thrust.h"
 #include "methods/flip/flip.h"
-#include "methods/flip/flip_kernels.h"
-#include "par/kernel_define.h"
-
-FLIP_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
 
 #define MOST_ROUNDS 8
 #define CLOSE_ENOUGH 1e-3  // of g dt and of the speed
@@ -23,41 +19,20 @@ kp_result kp_flip_find_bodies(kp_flip *flip, kp_env *env) {
       KP_TRY(kp_array_push(&flip->floaters, floater));
     }
   }
-  return KP_OK;
+  KP_TRY(kp_array_resize(&flip->bodies, flip->floaters.count));
+  return kp_array_resize(&flip->thrusts, flip->floaters.count);
 }
 
-// Force and torque of the pressure on all floaters, FLIP_THRUSTS of them in one look.
+// Force and torque of the pressure on all floaters.
 static kp_result find_thrust(kp_flip *flip, kp_env *env) {
-  kp_flow *flow = &flip->flow;
-  kp_mac_view *g = &flow->mac->view;
-  for (size_t from = 0; from < flip->floaters.count; from += FLIP_THRUSTS) {
-    flip_thrust_args a = { .grid = *g };
-    for (size_t f = 0; f < FLIP_THRUSTS; ++f) {
-      bool is_there = from + f < flip->floaters.count;
-      kp_flip_floater *floater = &flip->floaters.data[is_there ? from + f : from];
-      kp_vec3 center = kp_bodies_frame(env->bodies, floater->body).position;
-      a.bodies[f] = is_there ? floater->body : -2;
-      a.centers[f][0] = center.x;
-      a.centers[f][1] = center.y;
-      a.centers[f][2] = center.z;
-    }
-    kp_call call;
-    kp_call_init(&call, &flip_thrust_kernel, &a);
-    KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
-    KP_BIND(&call, &a, pressure, &flow->pressure->buffers[0], KP_ACCESS_READ);
-    for (int c = 0; c < 3; ++c) {
-      kp_buffer *fraction = c < g->dimension ? &flow->solids.fraction[c] : NULL;
-      KP_BIND(&call, &a, fraction[c], fraction, KP_ACCESS_READ);
-    }
-    KP_BIND(&call, &a, distance, &flow->solids.distance, KP_ACCESS_READ);
-    KP_BIND(&call, &a, body, &flow->solids.body, KP_ACCESS_READ);
-    double v[6 * FLIP_THRUSTS];
-    KP_TRY(KP_MAC_REDUCE(flow->mac, &call, &a, v));
-    for (size_t f = 0; f < FLIP_THRUSTS && from + f < flip->floaters.count; ++f) {
-      kp_flip_floater *floater = &flip->floaters.data[from + f];
-      floater->force = kp_vec3_make(v[6 * f], v[6 * f + 1], v[6 * f + 2]);
-      floater->torque = kp_vec3_make(v[6 * f + 3], v[6 * f + 4], v[6 * f + 5]);
-    }
+  for (size_t f = 0; f < flip->floaters.count; ++f) {
+    flip->bodies.data[f] = flip->floaters.data[f].body;
+  }
+  KP_TRY(kp_thrust_find(&flip->flow, env, flip->bodies.data, flip->floaters.count,
+                        flip->thrusts.data));
+  for (size_t f = 0; f < flip->floaters.count; ++f) {
+    flip->floaters.data[f].force = flip->thrusts.data[f].force;
+    flip->floaters.data[f].torque = flip->thrusts.data[f].torque;
   }
   return KP_OK;
 }

@@ -326,7 +326,7 @@ static kp_result add_touch(kp_grains *grains, kp_env *env, int set, int walls) {
                            .set = grains->sets.data[set].medium.set,
                            .partners = grains->walls[walls].interface->set,
                            .values = spring_fields,
-                           .n_values = walls == 0 ? 2 : 3 };
+                           .n_values = grains->walls[walls].interface->feels ? 3 : 2 };
   KP_TRY(kp_pair_rows_create(env->registry, &def, &touch.rows));
   touch.slide = kp_space_find(touch.rows->space, "slide");
   touch.roll = kp_space_find(touch.rows->space, "roll");

@@ -219,7 +219,7 @@ static kp_result explicit_pass(kp_mps *mps, kp_env *env, kp_mps_group *to, const
   return run_pairs(mps, &call, to->cells, from->cells, explicit_reach(mps, nu));
 }
 
-// All samples take part, and those of moving bodies get the opposite force.
+// All samples take part, and those that feel it get the opposite force.
 static kp_result explicit_walls(kp_mps *mps, kp_env *env, kp_mps_liquid *liquid,
                                 kp_mps_wall *wall) {
   double nu = liquid->def.viscosity / liquid->def.rest_density * (1.0 - mps->def.slip);
@@ -235,7 +235,7 @@ static kp_result explicit_walls(kp_mps *mps, kp_env *env, kp_mps_liquid *liquid,
   KP_BIND(&call, &a, j_weight, &wall->weight->buffers[0], KP_ACCESS_READ);
   KP_BIND3(&call, &a, a, liquid->medium.integrate.acceleration, KP_ACCESS_WRITE);
   KP_TRY(run_pairs(mps, &call, liquid->medium.cells, wall->cells, explicit_reach(mps, nu)));
-  if (!wall->interface->moving) {
+  if (!wall->interface->feels) {
     return KP_OK;
   }
   kp_call_init(&call, &mps_explicit_react_kernel, &r);
@@ -424,7 +424,7 @@ static kp_result push_pass(kp_mps *mps, kp_env *env, kp_mps_group *to, const sou
   return run_pairs(mps, &call, to->cells, from->cells, mps->reach);
 }
 
-// What the liquids do to the skin of moving bodies.
+// What the liquids do to a skin that feels it.
 static kp_result react(kp_mps *mps, kp_mps_wall *wall) {
   kp_call call;
   for (size_t l = 0; l < mps->liquids.count; ++l) {
@@ -461,5 +461,10 @@ kp_result kp_mps_push(kp_mps *mps, kp_env *env) {
     KP_TRY(pass_liquids(mps, env, &mps->liquids.data[l].group, push_pass));
     KP_TRY(pass_skins(mps, env, &mps->liquids.data[l].group, push_pass));
   }
-  return mps->walls[1].interface != NULL ? react(mps, &mps->walls[1]) : KP_OK;
+  for (int w = 0; w < 2; ++w) {
+    if (mps->walls[w].interface != NULL && mps->walls[w].interface->feels) {
+      KP_TRY(react(mps, &mps->walls[w]));
+    }
+  }
+  return KP_OK;
 }

@@ -217,7 +217,7 @@ static kp_result add_skin_fields(const kp_mps *mps, kp_mps_wall *wall) {
   KP_TRY(kp_space_add_field(set->space, &own, &wall->own));
   const kp_field_desc dry = { "dry_number_density", KP_TYPE_REAL, 1, "", 0, 0.0 };
   KP_TRY(kp_space_add_field(set->space, &dry, &wall->skin.dry));
-  return wall->interface->moving ? kp_space_add_field(set->space, &force, &wall->force) : KP_OK;
+  return wall->interface->feels ? kp_space_add_field(set->space, &force, &wall->force) : KP_OK;
 }
 
 static kp_result fill_skin(kp_mps_wall *wall, const skin_samples *samples) {

@@ -70,6 +70,12 @@ kp_result kp_rigid_create(kp_env *env, const kp_rigid_def *def, const kp_rigid_s
     if (result == KP_OK) {
       result = add_memory(rigid, env->registry);
     }
+    if (result == KP_OK) {
+      result = kp_loads_medium(env->loads, "contacts", false, &rigid->contacts);
+    }
+    if (result == KP_OK) {
+      result = kp_loads_medium(env->loads, "fields", false, &rigid->fields);
+    }
   }
   if (result != KP_OK) {
     void *self = rigid;
@@ -87,7 +93,9 @@ static kp_result rigid_space(void *self, kp_env *env) {
   kp_bodies *bodies = env->bodies;
   kp_bodies_script(bodies, env->time);
   kp_bodies_clear_forces(bodies);
+  kp_loads_clear(env->loads);
   KP_TRY(kp_interface_refresh(env->movers, bodies));
+  KP_TRY(env->walls->feels ? kp_interface_clear_forces(env->walls) : KP_OK);
   return kp_interface_clear_forces(env->movers);
 }
 

@@ -613,6 +613,7 @@ kp_rigid_pair kp_rigid_pair_of(const kp_rigid *rigid, kp_env *env, kp_rigid_cand
     .extent = fmin(a->reach, b->reach),
     .is_on_fixed = !a->is_free || !b->is_free,
     .slide = kp_vec3_sub(sb.slide, sa.slide),
+    .is_watched = kp_loads_watches(env->loads, a->body) || kp_loads_watches(env->loads, b->body),
   };
 }
 

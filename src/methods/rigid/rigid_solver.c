@@ -59,9 +59,35 @@ static void push(kp_rigid_mover *m, kp_vec3 r, kp_vec3 impulse, double sign) {
   }
 }
 
+void kp_rigid_note(kp_rigid_pair *pair, const kp_rigid_point *p, kp_vec3 impulse) {
+  if (pair->is_watched) {
+    kp_load on_a = { impulse, kp_vec3_cross(p->ra, impulse) };
+    kp_load on_b = { impulse, kp_vec3_cross(p->rb, impulse) };
+    pair->given = kp_load_sum(pair->given, -1.0, on_a);
+    pair->taken = kp_load_sum(pair->taken, 1.0, on_b);
+  }
+}
+
+static void push_both(kp_rigid_pair *pair, const kp_rigid_point *p, kp_rigid_mover *a,
+                      kp_rigid_mover *b, kp_vec3 impulse) {
+  push(a, p->ra, impulse, -1.0);
+  push(b, p->rb, impulse, 1.0);
+  kp_rigid_note(pair, p, impulse);
+}
+
 static void spin(kp_rigid_mover *m, kp_vec3 moment, double sign) {
   if (m->is_free) {
     m->w = kp_vec3_madd(m->w, sign, kp_mat3_mul_vec3(&m->inverse_inertia, moment));
+  }
+}
+
+static void spin_both(kp_rigid_pair *pair, kp_rigid_mover *a, kp_rigid_mover *b, kp_vec3 moment) {
+  spin(a, moment, -1.0);
+  spin(b, moment, 1.0);
+  if (pair->is_watched) {
+    kp_load turn = { .torque = moment };
+    pair->given = kp_load_sum(pair->given, -1.0, turn);
+    pair->taken = kp_load_sum(pair->taken, 1.0, turn);
   }
 }
 
@@ -81,6 +107,35 @@ static double mass_of(double mobility) {
 
 // ---- preparing ----------------------------------------------------------------------------------
 
+// Of the user's force, which sees a body as a set of one element.
+static kp_vec3 user_acceleration(const kp_env *env, const kp_body *model, const kp_frame3 *f) {
+  kp_real v[3] = { (kp_real)f->velocity.x, (kp_real)f->velocity.y, (kp_real)f->velocity.z };
+  kp_real a[3] = { 0 };
+  kp_force_view view = { .set = model->name,
+                         .n = 1,
+                         .time = env->time,
+                         .x = &f->position.x,
+                         .y = &f->position.y,
+                         .z = &f->position.z,
+                         .vx = &v[0],
+                         .vy = &v[1],
+                         .vz = &v[2],
+                         .ax = &a[0],
+                         .ay = &a[1],
+                         .az = &a[2] };
+  env->force(&view, env->force_user);
+  return kp_vec3_make((double)a[0], (double)a[1], env->dimension == 2 ? 0.0 : (double)a[2]);
+}
+
+// Of fields and of the user.
+static kp_vec3 outer_acceleration(const kp_env *env, const kp_body *model, const kp_frame3 *f) {
+  kp_vec3 a = { 0 };
+  if (env->fields != NULL) {
+    a = kp_force_fields_at(env->fields, model->name, env->time, f->position);
+  }
+  return env->force != NULL ? kp_vec3_add(a, user_acceleration(env, model, f)) : a;
+}
+
 static kp_result prepare_movers(kp_rigid *rigid, kp_env *env) {
   kp_bodies *bodies = env->bodies;
   size_t n = bodies->models.count;
@@ -99,13 +154,13 @@ static kp_result prepare_movers(kp_rigid *rigid, kp_env *env) {
     m->is_swift = rigid->parts.data[rigid->part_of.data[b]].is_swift;
     m->inverse_mass = model->inverse_mass;
     m->inverse_inertia = kp_rigid_world_inertia(&model->inverse_inertia, f.orientation);
+    kp_vec3 outer = outer_acceleration(env, model, &f);
+    kp_load given = { .force = kp_vec3_scale(outer, env->dt / model->inverse_mass) };
+    kp_loads_push(env->loads, b, rigid->fields, given);
     m->acceleration =
         kp_vec3_madd(env->simulation.gravity, model->inverse_mass, bodies->forces.data[b]);
+    m->acceleration = kp_vec3_add(m->acceleration, outer);
     m->torque = bodies->torques.data[b];
-    if (env->fields != NULL) {
-      kp_vec3 a = kp_force_fields_at(env->fields, model->name, env->time, f.position);
-      m->acceleration = kp_vec3_add(m->acceleration, a);
-    }
   }
   rigid->movers.data[n] = (kp_rigid_mover){ .turn = kp_quat_identity() };
   return KP_OK;
@@ -332,17 +387,15 @@ static void warm_start(const pass *s, kp_rigid_pair *pair) {
     kp_vec3 impulse = kp_vec3_scale(p->normal, p->normal_impulse);
     impulse = kp_vec3_madd(impulse, p->t1_impulse, p->t1);
     impulse = kp_vec3_madd(impulse, p->t2_impulse, p->t2);
-    push(a, p->ra, impulse, -1.0);
-    push(b, p->rb, impulse, 1.0);
+    push_both(pair, p, a, b, impulse);
   }
   if (pair->rolling > 0.0) {
-    spin(a, pair->rolling_impulse, -1.0);
-    spin(b, pair->rolling_impulse, 1.0);
+    spin_both(pair, a, b, pair->rolling_impulse);
   }
 }
 
 // Coulomb's cone with the normal impulse as it is.
-static void solve_friction(const kp_rigid_pair *pair, kp_rigid_point *p, kp_rigid_mover *a,
+static void solve_friction(kp_rigid_pair *pair, kp_rigid_point *p, kp_rigid_mover *a,
                            kp_rigid_mover *b) {
   kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
   dv = kp_vec3_add(dv, pair->slide);
@@ -357,8 +410,7 @@ static void solve_friction(const kp_rigid_pair *pair, kp_rigid_point *p, kp_rigi
   impulse = kp_vec3_madd(impulse, y - p->t2_impulse, p->t2);
   p->t1_impulse = x;
   p->t2_impulse = y;
-  push(a, p->ra, impulse, -1.0);
-  push(b, p->rb, impulse, 1.0);
+  push_both(pair, p, a, b, impulse);
 }
 
 // A bounce needs the whole approach (rigid_hits.c), so no contact may take of it before they touch.
@@ -370,8 +422,8 @@ static bool is_left_to_bounce(const pass *s, const kp_rigid_pair *pair, const kp
          kp_rigid_may_bounce(&movers[pair->body_a]) && kp_rigid_may_bounce(&movers[pair->body_b]);
 }
 
-static void solve_normal(const pass *s, const kp_rigid_pair *pair, kp_rigid_point *p,
-                         kp_rigid_mover *a, kp_rigid_mover *b) {
+static void solve_normal(const pass *s, kp_rigid_pair *pair, kp_rigid_point *p, kp_rigid_mover *a,
+                         kp_rigid_mover *b) {
   const kp_rigid_def *def = &s->rigid->def;
   double separation = p->separation + kp_vec3_dot(kp_rigid_opening(pair, p, a, b), p->normal);
   kp_vec3 dv = kp_vec3_sub(velocity_at(b, p->rb), velocity_at(a, p->ra));
@@ -395,9 +447,7 @@ static void solve_normal(const pass *s, const kp_rigid_pair *pair, kp_rigid_poin
   double total = fmax(p->normal_impulse + impulse, 0.0);
   impulse = total - p->normal_impulse;
   p->normal_impulse = total;
-  kp_vec3 j = kp_vec3_scale(p->normal, impulse);
-  push(a, p->ra, j, -1.0);
-  push(b, p->rb, j, 1.0);
+  push_both(pair, p, a, b, kp_vec3_scale(p->normal, impulse));
 }
 
 // A moment against the relative spin, at most the arm times the normal force.
@@ -414,8 +464,7 @@ static void solve_rolling(const pass *s, kp_rigid_pair *pair, kp_rigid_mover *a,
   total = length > most ? kp_vec3_scale(total, most / length) : total;
   kp_vec3 change = kp_vec3_sub(total, pair->rolling_impulse);
   pair->rolling_impulse = total;
-  spin(a, change, -1.0);
-  spin(b, change, 1.0);
+  spin_both(pair, a, b, change);
 }
 
 static void solve_pair(const pass *s, kp_rigid_pair *pair) {
@@ -538,6 +587,16 @@ static void choose_substeps(kp_rigid *rigid, const kp_env *env, double boost) {
   rigid->sub_dt = env->dt / rigid->n_substeps;
 }
 
+static void tell_contacts(const kp_rigid *rigid, const kp_env *env) {
+  for (size_t k = 0; env->loads != NULL && k < rigid->pairs.count; ++k) {
+    const kp_rigid_pair *pair = &rigid->pairs.data[k];
+    if (pair->is_watched) {
+      kp_loads_push(env->loads, pair->body_a, rigid->contacts, pair->given);
+      kp_loads_push(env->loads, pair->body_b, rigid->contacts, pair->taken);
+    }
+  }
+}
+
 kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env) {
   const kp_rigid_def *def = &rigid->def;
   KP_TRY(prepare_movers(rigid, env));
@@ -575,5 +634,6 @@ kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env) {
     }
   }
   write_frames(rigid, env->bodies);
+  tell_contacts(rigid, env);
   return kp_rigid_store_contacts(rigid);
 }

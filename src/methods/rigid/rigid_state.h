@@ -70,6 +70,9 @@ typedef struct kp_rigid_pair {
   kp_mat3 rolling_mass;
   int color;
   bool is_past;     // no contact any more
+  bool is_watched;  // one of the bodies is
+  kp_load given;    // impulses on A in the step, about its centre; those on B about its own
+  kp_load taken;
   bool is_listed;   // among the pairs that hit
   double hit_time;  // in the sub-step; beyond it: no hit
 } kp_rigid_pair;
@@ -147,6 +150,7 @@ struct kp_rigid {
   KP_ARRAY(kp_rigid_meeting) meetings;
   KP_ARRAY(kp_index) swift;    // parts
   KP_ARRAY(kp_index) changed;  // bodies that were struck in the sub-step
+  int contacts, fields;        // media of env->loads
   int64_t n_strikes;           // since the start of the run, for reports
   int64_t n_held;
 };
@@ -182,6 +186,8 @@ kp_aabb kp_rigid_box_of(const kp_rigid_part *part, double grow);
 
 KP_NODISCARD kp_result kp_rigid_solve(kp_rigid *rigid, kp_env *env);
 kp_mat3 kp_rigid_world_inertia(const kp_mat3 *local, kp_quat q);
+// Keeps an impulse on B at a point, and its opposite on A, where somebody watches.
+void kp_rigid_note(kp_rigid_pair *pair, const kp_rigid_point *p, kp_vec3 impulse);
 // Impulses act at one point of the world, so that no moment is made of nothing: it goes along with
 // the lighter body.
 void kp_rigid_place_arms(kp_rigid_point *p, const kp_rigid_mover *a, const kp_rigid_mover *b);

@@ -183,6 +183,7 @@ void kp_rigid_strike(kp_rigid *rigid, kp_rigid_pair *pair, kp_index n) {
   // the rest of the step starts from nothing
   for (kp_index i = 0; i < pair->count; ++i) {
     kp_rigid_point *p = &s.points[i];
+    kp_rigid_note(pair, p, impulse_of(p));
     p->normal_impulse = p->t1_impulse = p->t2_impulse = 0.0;
   }
 }

@@ -86,6 +86,11 @@ typedef struct kp_sph_wall_fields {
   kp_field *velocity;    // wall_drag interpolated: of the liquid at the sample; else NULL
 } kp_sph_wall_fields;
 
+// Does anybody ask for the forces on these samples?
+static inline bool kp_sph_wall_feels(const kp_sph_wall_fields *wall) {
+  return wall->cells != NULL && wall->interface->feels;
+}
+
 typedef struct kp_sph {
   kp_sph_def def;
   double spacing;  // largest of the liquids

@@ -200,13 +200,13 @@ kp_result kp_sph_adhesion_forces(kp_sph *sph, kp_sph_fluid *fluid) {
     if (holds) {
       KP_TRY(adhere(sph, fluid, wall));
     }
-    if (holds && w == 1) {
+    if (holds && kp_sph_wall_feels(wall)) {
       KP_TRY(adhere_back(sph, fluid, wall));
     }
     if (drags) {
       KP_TRY(drag(sph, fluid, wall));
     }
-    if (drags && w == 1) {
+    if (drags && kp_sph_wall_feels(wall)) {
       KP_TRY(drag_back(sph, fluid, wall));
     }
     if (fluid->touched != NULL) {

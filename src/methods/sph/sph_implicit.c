@@ -100,12 +100,13 @@ static kp_result add_link(kp_sph_side *side, kp_env *env, size_t other, bool ima
 }
 
 // A liquid meets itself first: that pass overwrites, the others add. Samples of walls meet liquids
-// only, and only where they have pressures or a body to push.
+// only, and only where they have pressures or feel a force.
 static kp_result add_links(kp_sph *sph, kp_env *env, size_t s) {
   kp_sph_side *sides = sph->implicit->sides.data;
   size_t n = sph->implicit->sides.count;
-  bool is_still = sides[s].wall == 0 && !sides[s].is_solved;
-  for (size_t k = 0; k < n && !is_still; ++k) {
+  bool is_idle =
+      sides[s].wall >= 0 && !sides[s].is_solved && !sph->walls[sides[s].wall].interface->feels;
+  for (size_t k = 0; k < n && !is_idle; ++k) {
     size_t other = (s + k) % n;
     if (sides[s].wall >= 0 && sides[other].wall >= 0) {
       continue;
@@ -520,7 +521,7 @@ static kp_result measure(kp_sph *sph, kp_env *env, kp_sph_system system,
   return KP_OK;
 }
 
-// What was gathered on the samples of moving bodies becomes force.
+// What was gathered on the samples becomes force.
 static kp_result react(kp_sph *sph, kp_env *env, kp_sph_side *side) {
   sph_implicit_react_args a = { 0 };
   kp_call call;
@@ -576,7 +577,7 @@ static kp_result end_solve(kp_sph *sph, kp_env *env, kp_sph_system system) {
     kp_sph_side *side = &sph->implicit->sides.data[s];
     if (side->fluid >= 0) {
       KP_TRY(take(env, side));
-    } else if (side->wall == 1) {
+    } else if (kp_sph_wall_feels(&sph->walls[side->wall])) {
       KP_TRY(push_pass(sph, env, side, system));
       KP_TRY(react(sph, env, side));
     }
@@ -692,7 +693,7 @@ kp_result kp_sph_implicit_forces(kp_sph *sph, kp_env *env) {
     if (side->fluid >= 0) {
       KP_TRY(viscosity_pass(sph, env, side));
       KP_TRY(accelerate(sph, env, side));
-    } else if (side->wall == 1) {
+    } else if (kp_sph_wall_feels(&sph->walls[side->wall])) {
       KP_TRY(viscosity_pass(sph, env, side));
       KP_TRY(react(sph, env, side));
     }

@@ -452,7 +452,7 @@ static kp_result wall_force(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
   return kp_sph_run_pairs(sph, &call, fluid->medium.cells, wall->cells);
 }
 
-// What the fluid does to the samples of moving bodies: the same law seen from the other side.
+// What the fluid does to samples that feel it: the same law seen from the other side.
 static kp_result wall_react(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid,
                             kp_sph_wall_fields *wall) {
   sph_wall_react_args a = { .law = wall_law(sph, fluid, env), .mass = (kp_real)fluid->medium.mass };
@@ -491,8 +491,10 @@ static kp_result fluid_forces(kp_sph *sph, kp_env *env, kp_sph_fluid *fluid) {
       }
     }
   }
-  if (sph->walls[1].cells != NULL) {
-    KP_TRY(wall_react(sph, env, fluid, &sph->walls[1]));
+  for (int w = 0; w < 2; ++w) {
+    if (kp_sph_wall_feels(&sph->walls[w])) {
+      KP_TRY(wall_react(sph, env, fluid, &sph->walls[w]));
+    }
   }
   if (sph->def.fused) {
     KP_TRY(density_from_walls(sph, fluid));

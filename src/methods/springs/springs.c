@@ -265,15 +265,16 @@ static kp_result force_from_walls(kp_springs *springs, kp_springs_liquid *liquid
   return run_pairs(springs, &call, medium->cells, springs->walls[which]);
 }
 
-// What the liquid does to the samples of moving bodies: the same law seen from the other side.
-static kp_result react(kp_springs *springs, kp_springs_liquid *liquid, kp_interface *samples) {
+// What the liquid does to samples that feel it: the same law seen from the other side.
+static kp_result react(kp_springs *springs, kp_springs_liquid *liquid, int which,
+                       kp_interface *samples) {
   springs_react_args a = { .law = wall_law(springs, liquid) };
   kp_call call;
   kp_call_init(&call, &springs_react_kernel, &a);
   KP_BIND3(&call, &a, v, samples->set->velocity, KP_ACCESS_READ);
   KP_BIND3(&call, &a, j_v, liquid->medium.set->velocity, KP_ACCESS_READ);
   KP_BIND3(&call, &a, f, samples->force, KP_ACCESS_WRITE);
-  return run_pairs(springs, &call, springs->walls[1], liquid->medium.cells);
+  return run_pairs(springs, &call, springs->walls[which], liquid->medium.cells);
 }
 
 // Where centres touch the faces; false when the domain has no closed face.
@@ -323,8 +324,10 @@ static kp_result liquid_forces(kp_springs *springs, kp_env *env, kp_springs_liqu
       KP_TRY(force_from_walls(springs, liquid, w, both[w]));
     }
   }
-  if (springs->walls[1] != NULL) {
-    KP_TRY(react(springs, liquid, env->movers));
+  for (int w = 0; w < 2; ++w) {
+    if (springs->walls[w] != NULL && both[w]->feels) {
+      KP_TRY(react(springs, liquid, w, both[w]));
+    }
   }
   KP_TRY(box_forces(springs, env, liquid));
   return kp_medium_outer_forces(&liquid->medium, env);

@@ -21,7 +21,7 @@ typedef struct kp_stf_solids {
   kp_field *outer;            // REAL of the samples
   kp_field *impulse, *share;  // of the particles
   kp_pair_rows *touching;     // particle -> samples
-  kp_pair_rows *touched;      // sample -> particles, of moving bodies
+  kp_pair_rows *touched;      // sample -> particles, of samples that feel it
 } kp_stf_solids;
 
 typedef struct kp_stf {

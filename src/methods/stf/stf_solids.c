@@ -86,7 +86,9 @@ static kp_result create_solids(kp_stf *stf, kp_env *env, int moving) {
   double edge = CONTACT_REACH * stf->medium.spacing + stf->skin;
   KP_TRY(kp_cells_create(samples->set, edge, &solids->cells));
   KP_TRY(create_rows(stf, env, moving ? "bodies" : "walls", set, samples->set, &solids->touching));
-  return moving ? create_rows(stf, env, "touched", samples->set, set, &solids->touched) : KP_OK;
+  const char *touched = moving ? "touched" : "touched_walls";
+  return samples->feels ? create_rows(stf, env, touched, samples->set, set, &solids->touched)
+                        : KP_OK;
 }
 
 kp_result kp_stf_solids_create(kp_stf *stf, kp_env *env) {
@@ -189,8 +191,7 @@ static kp_result touch(kp_stf *stf, kp_env *env, int moving) {
   return kp_call_run(env->backend, &call, medium->set->space->n);
 }
 
-static kp_result react(kp_stf *stf, kp_env *env) {
-  kp_stf_solids *solids = &stf->solids[1];
+static kp_result react(kp_stf *stf, kp_env *env, kp_stf_solids *solids) {
   kp_medium *medium = &stf->medium;
   stf_react_args a = { .dt = (kp_real)env->dt,
                        .inverse2 = (kp_real)inverse_reach2(stf),
@@ -213,7 +214,12 @@ kp_result kp_stf_solids_pass(kp_stf *stf, kp_env *env) {
       KP_TRY(touch(stf, env, w));
     }
   }
-  return stf->solids[1].samples != NULL ? react(stf, env) : KP_OK;
+  for (int w = 0; w < 2; ++w) {
+    if (stf->solids[w].touched != NULL) {
+      KP_TRY(react(stf, env, &stf->solids[w]));
+    }
+  }
+  return KP_OK;
 }
 
 // ---- the floor ----------------------------------------------------------------------------------
