@@ -21,6 +21,7 @@ kp_sources(
   mesh_smooth_device.c
   morph.c
   outline.c
+  packing.c
   particle_surface.c
   sampler.c
   sampler_surface.c
