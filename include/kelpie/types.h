@@ -671,7 +671,7 @@ typedef struct kp_grains_def {
   kp_vec3 velocity;            // m/s at the start
   kp_vec_lattice velocity_at;  // instead, where it depends on place
   kp_vec3 spin;                // rad/s at the start
-  double jitter;               // random shift of the lattice, in spacings
+  double jitter;               // shift of the lattice, in spacings; KP_AUTO: a random packing
   double radius;               // m, of the largest; KP_AUTO: half the spacing
   double size_ratio;           // smallest radius over the largest, 0..1
   int sizes;           // kp_grain_sizes: every radius as often, or with the same share of the mass

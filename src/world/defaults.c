@@ -516,7 +516,7 @@ kp_grains_def kp_default_grains_def(void) {
     .spacing = 0.02,
     .velocity = { 0.0, 0.0, 0.0 },
     .spin = { 0.0, 0.0, 0.0 },
-    .jitter = 0.0,
+    .jitter = KP_AUTO,
     .radius = KP_AUTO,
     .size_ratio = 1.0,
     .sizes = KP_GRAIN_SIZES_UNIFORM,

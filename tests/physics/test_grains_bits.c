@@ -30,8 +30,9 @@ static kp_world *make_world(const char *backend) {
   sand.spacing = DX;
   sand.size_ratio = 0.35;
   sand.rolling_friction = 0.1;
-  sand.velocity = kp_vec3_make(0.6, -0.4, 0.3);
-  sand.jitter = 0.01;
+  sand.velocity = kp_vec3_make(2.5, -0.8, 0.3);
+  sand.contact_time = 4e-3;
+  sand.jitter = KP_AUTO;
   kp_grains_def gravel = sand;
   name_it(gravel.name, "gravel");
   gravel.shape = kp_test_box(kp_vec3_make(0.42, 0, 0), kp_vec3_make(0.7, 0.3, 0.4));
@@ -53,8 +54,8 @@ static kp_world *make_world(const char *backend) {
   assert_ok(kp_world_add_collider(world, &paddle));
   kp_body_def ball = kp_default_body_def();
   name_it(ball.name, "ball");
-  ball.shape = kp_test_ball(kp_vec3_make(0.55, 0.42, 0.2), 0.1);
-  ball.velocity = kp_vec3_make(0, -1, 0);
+  ball.shape = kp_test_ball(kp_vec3_make(0.55, 0.402, 0.2), 0.1);
+  ball.velocity = kp_vec3_make(0, -3, 0);
   assert_ok(kp_world_add_body(world, &ball));
   kp_emitter_def jet = kp_default_emitter_def();
   name_it(jet.name, "jet");

@@ -48,7 +48,7 @@ static const struct {
   { "flip", "liquid 'w' { method = 'flip', " VORTICES },
   { "level_set", "liquid 'w' { method = 'level_set', " VORTICES },
   { "marker", "liquid 'w' { method = 'marker', " VORTICES },
-  { "grains", "grains 'w' { " VORTICES },
+  { "grains", "grains 'w' { jitter = 0, " VORTICES },
   { "smoke", "smoke 'w' { density = 0.25, velocity = function(x, y)\n"
              "  return math.sin(math.pi * x) * math.cos(math.pi * y),\n"
              "        -math.cos(math.pi * x) * math.sin(math.pi * y)\n"

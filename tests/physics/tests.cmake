@@ -34,6 +34,7 @@ kp_test(test_sph_channel SOURCES test_sph_channel.c ${physics_support} LABELS fu
 kp_test(test_grains SOURCES test_grains.c ${physics_support} LABELS full)
 kp_test(test_grains_bits SOURCES test_grains_bits.c ${media_support} LABELS full)
 kp_test(test_grains_solids SOURCES test_grains_solids.c ${physics_support} LABELS full)
+kp_test(test_grains_flow SOURCES test_grains_flow.c ${physics_support} LABELS full)
 kp_test(test_grains_fluid SOURCES test_grains_fluid.c ${physics_support} LABELS full)
 kp_test(test_rigid SOURCES test_rigid.c ${media_support} LABELS full)
 kp_test(test_rigid_swift SOURCES test_rigid_swift.c ${media_support} LABELS full)

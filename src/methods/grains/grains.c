@@ -13,8 +13,7 @@ DATA_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAI
 
 static void free_walls(kp_grains_walls *walls) {
   kp_cells_destroy(&walls->cells);
-  kp_buffer_free(&walls->lift);
-  kp_buffer_free(&walls->disc);
+  kp_buffer_free(&walls->discs);
   kp_array_free(&walls->extents);
 }
 

@@ -42,8 +42,7 @@ typedef struct kp_grains_link {
 typedef struct kp_grains_walls {
   kp_interface *interface;
   kp_cells *cells;
-  kp_buffer lift,
-      disc;  // REAL by sample: how far out the surface lies, radius of the sample's disc
+  kp_buffer discs;  // GRAINS_DISC_SIZE REAL by sample
   double largest_disc;
   KP_ARRAY(double) extents;  // m, of each range from its body's centre
 } kp_grains_walls;
@@ -79,7 +78,16 @@ KP_NODISCARD kp_result kp_grains_create(kp_env *env, const kp_dem_def *def,
 // Without attraction the hit ends when the force is gone (Schwager & Poeschel 2007).
 double kp_grains_damping(double restitution, bool is_hertz, bool may_attract);
 
+// The part of a sample's disc that lies on the surface: within `radius`, and along the unit vector
+// `across` no further than `high` and no less than `low` (an edge of the solid has one or two).
+typedef struct grains_disc_cut {
+  double radius, low, high;
+  kp_vec3 across;
+} grains_disc_cut;
+
 // parts of the method, one file each
+KP_NODISCARD kp_result kp_grains_make_walls(kp_env *env, kp_interface *interface, double edge,
+                                            kp_grains_walls *walls);
 KP_NODISCARD kp_result kp_grains_setup(kp_grains *grains, kp_env *env, const kp_grains_def *defs,
                                        size_t n);
 // Laws from the defs, when stiffnesses are known.
@@ -88,6 +96,8 @@ void kp_grains_set_laws(kp_grains *grains, kp_env *env);
 // Emitted ones are also scattered a little.
 KP_NODISCARD kp_result kp_grains_born(kp_grains *grains, kp_env *env, kp_grains_set *set,
                                       int64_t first, bool is_emitted);
+// Grains that fill a shape, from their lattice to a random packing.
+KP_NODISCARD kp_result kp_grains_shake(kp_grains_set *set, kp_env *env);
 KP_NODISCARD kp_result kp_grains_forces(kp_grains *grains, kp_env *env);
 KP_NODISCARD kp_result kp_grains_energy(kp_grains *grains, kp_env *env, int set, double *springs,
                                         double *rotation);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/random.h"
+#include "data/interface_kernels.h"
 #include "math/rounding.h"
 #include "math/wide.h"
 
@@ -672,10 +673,20 @@ KP_FN void grains_faces(int64_t i, const grains_faces_args *a) {
   grains_add_sum(i, &self, &sum, &a->motion);
 }
 
-// Samples of solids. A sample stands for a disc of its surface, so that flat walls are exactly flat
-// however coarse their samples are. The nearest disc is the contact; a second and a third one count
-// where their surfaces turn away by more than 60 degrees. The springs of a contact follow it from
-// sample to sample.
+// Samples of solids. A sample stands for a disc of its surface, cut where the surface ends, so that
+// flat walls are exactly flat and edges are where they are, however coarse the samples. A sample on
+// an edge is a piece of the edge, one in a corner a point. The nearest disc is the contact; a
+// second and a third one count where their surfaces turn away by more than 60 degrees. The springs
+// of a contact follow it from sample to sample.
+enum {
+  GRAINS_DISC_LIFT,    // how far out the surface lies
+  GRAINS_DISC_RADIUS,  // negative: no disc at all
+  GRAINS_DISC_LOW,     // cuts along the unit vector across
+  GRAINS_DISC_HIGH,
+  GRAINS_DISC_ACROSS,
+  GRAINS_DISC_SIZE = GRAINS_DISC_ACROSS + 3
+};
+
 typedef struct grains_touch_args {
   grains_law law;
   int32_t hertz;
@@ -684,11 +695,32 @@ typedef struct grains_touch_args {
   const kp_pos *x, *y, *z;  // of samples
   const kp_real *vx, *vy, *vz;
   const kp_real *nx, *ny, *nz;
-  const kp_real *lift, *disc;            // how far the surface lies out, and the disc's radius
+  const kp_real *discs;  // GRAINS_DISC_SIZE by sample
+  const double *frames;  // of bodies that move, as in data/interface_kernels.h; NULL: all are still
+  const uint32_t *owner;                 // of samples, where there are frames
   kp_real *hx, *hy, *hz, *rx, *ry, *rz;  // springs by entry
   kp_real *fx, *fy, *fz;                 // force on the sample by entry; NULL: nobody asks
   grains_motion motion;
 } grains_touch_args;
+
+// The point of a sample's disc next to the offset t in its plane: what is left of t beyond it.
+KP_FN void grains_disc_beyond(const kp_real *disc, const kp_real across[3], kp_real t[3]) {
+  kp_real in[3] = { t[0], t[1], t[2] };
+  kp_real along = grains_dot(t[0], t[1], t[2], across[0], across[1], across[2]);
+  kp_real least = disc[GRAINS_DISC_LOW] - along;
+  kp_real most = disc[GRAINS_DISC_HIGH] - along;
+  kp_real back = least > (kp_real)0 ? least : (most < (kp_real)0 ? most : (kp_real)0);
+  for (int k = 0; k < 3; ++k) {
+    in[k] += back * across[k];
+  }
+  kp_real size2 = grains_dot(in[0], in[1], in[2], in[0], in[1], in[2]);
+  kp_real radius = disc[GRAINS_DISC_RADIUS];
+  kp_real scale =
+      size2 > radius * radius ? (kp_real)((double)radius / sqrt((double)size2)) : (kp_real)1;
+  for (int k = 0; k < 3; ++k) {
+    t[k] -= scale * in[k];
+  }
+}
 
 // Distance of the grain's centre from the disc of a sample, and the direction; a large one where
 // the sample does not count.
@@ -699,28 +731,36 @@ KP_FN kp_real grains_disc(const grains_record *self, uint32_t s, const grains_to
   n[2] = a->nz[s];
   kp_real d[3] = { (kp_real)(self->x - a->x[s]), (kp_real)(self->y - a->y[s]),
                    (kp_real)(self->z - a->z[s]) };
+  const kp_real *disc = a->discs + GRAINS_DISC_SIZE * (int64_t)s;
   kp_real along = grains_dot(d[0], d[1], d[2], n[0], n[1], n[2]);
-  kp_real height = along - a->lift[s];
-  kp_real disc = a->disc[s];
+  kp_real height = along - disc[GRAINS_DISC_LIFT];
   kp_real far = (kp_real)1e30;
-  if (disc <= (kp_real)0 || height < -self->radius) {
+  if (disc[GRAINS_DISC_RADIUS] < (kp_real)0 || height < -self->radius) {
     return far;
   }
+  kp_real across[3] = { disc[GRAINS_DISC_ACROSS], disc[GRAINS_DISC_ACROSS + 1],
+                        disc[GRAINS_DISC_ACROSS + 2] };
+  if (a->frames) {
+    const double *f = a->frames + INTERFACE_FRAME * a->owner[s];
+    kp_vec3 turned =
+        kp_quat_rotate(kp_quat_make(f[3], f[4], f[5], f[6]),
+                       kp_vec3_make((double)across[0], (double)across[1], (double)across[2]));
+    across[0] = (kp_real)turned.x;
+    across[1] = (kp_real)turned.y;
+    across[2] = (kp_real)turned.z;
+  }
   kp_real t[3] = { d[0] - along * n[0], d[1] - along * n[1], d[2] - along * n[2] };
-  kp_real aside2 = t[0] * t[0] + t[1] * t[1] + t[2] * t[2];
-  if (aside2 <= disc * disc) {
+  grains_disc_beyond(disc, across, t);
+  kp_real past2 = t[0] * t[0] + t[1] * t[1] + t[2] * t[2];
+  if (past2 == (kp_real)0) {
     return height;
   }
   if (height <= (kp_real)0) {
     return far;
   }
-  // past the rim: the nearest point of the disc
-  kp_real aside = (kp_real)sqrt((double)aside2);
-  kp_real past = aside - disc;
-  kp_real distance = (kp_real)sqrt((double)(height * height + past * past));
-  kp_real share = past / (aside * distance);
+  kp_real distance = (kp_real)sqrt((double)(height * height + past2));
   for (int k = 0; k < 3; ++k) {
-    n[k] = n[k] * (height / distance) + t[k] * share;
+    n[k] = (n[k] * height + t[k]) / distance;
   }
   return distance;
 }

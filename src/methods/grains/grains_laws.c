@@ -2,9 +2,12 @@
 // materials make of each other.
 #include <math.h>
 
+#include "base/log.h"
 #include "methods/grains/grains.h"
 
 #define PI 3.14159265358979323846
+#define MANY_STEPS 2.5e5   // sub-steps of a second that deserve a warning
+#define SOFT_OVERLAP 0.25  // of the radius: as soft as grains may be where the eye is the judge
 
 // ---- damping from restitution -------------------------------------------------------------------
 
@@ -75,8 +78,22 @@ static double mass_of(const kp_grains_set *set, double radius, int dimension) {
   return set->unit_mass * (dimension == 3 ? radius * radius * radius : radius * radius);
 }
 
+static double fastest_of(const kp_grains *grains, kp_env *env) {
+  double speed = 0.0;
+  for (size_t s = 0; s < grains->sets.count; ++s) {
+    speed = fmax(speed, kp_medium_expected_speed(&grains->sets.data[s].medium, env));
+  }
+  return speed;
+}
+
+// A hit that presses two of the largest in by a share of their radius: k u^2 = m* v^2.
+static double contact_time_of(const kp_grains_def *def, double overlap, double speed) {
+  double radius = isnan(def->radius) ? 0.5 * def->spacing : def->radius;
+  return PI * overlap * radius / speed;
+}
+
 // k = m* (pi / t_c)^2 (B M4.4), of two of the largest grains; t_c so that the hardest hit presses
-// them in by `overlap` radii: k u^2 = m* v^2.
+// them in by `overlap` radii.
 static double spring_of(const kp_grains *grains, kp_env *env, kp_grains_set *set) {
   const kp_grains_def *def = &set->def;
   if (!isnan(def->stiffness)) {
@@ -86,11 +103,7 @@ static double spring_of(const kp_grains *grains, kp_env *env, kp_grains_set *set
   double mass = 0.5 * mass_of(set, radius, env->dimension);
   double time = def->contact_time;
   if (isnan(time)) {
-    double speed = 0.0;
-    for (size_t s = 0; s < grains->sets.count; ++s) {
-      speed = fmax(speed, kp_medium_expected_speed(&grains->sets.data[s].medium, env));
-    }
-    time = PI * grains->def.overlap * radius / speed;
+    time = contact_time_of(def, grains->def.overlap, fastest_of(grains, env));
   }
   return mass * (PI / time) * (PI / time);
 }
@@ -175,6 +188,33 @@ static double shortest_hit(const kp_grains *grains, kp_env *env, const grains_la
   return PI * sqrt(mass / (double)law->stiffness) / slower;
 }
 
+// Fine grains that fall far take millions of steps: the user is told which key decides.
+static void warn_of_short_steps(const kp_grains *grains, kp_env *env, const kp_grains_set *set,
+                                double step) {
+  const kp_grains_def *def = &set->def;
+  bool is_chosen = !isnan(def->stiffness) || !isnan(def->contact_time);
+  bool is_soft = is_chosen || grains->def.overlap >= SOFT_OVERLAP;
+  if (step * MANY_STEPS > 1.0 || (grains->def.contact == 0 && is_soft)) {
+    return;
+  }
+  if (grains->def.contact == 1) {
+    kp_log(KP_LOG_WARN, "grains",
+           "grains \"%s\": with young_modulus = %g Pa a second takes %.2g sub-steps; a softer one "
+           "takes fewer, with the root of it",
+           def->name, def->young_modulus, 1.0 / step);
+    return;
+  }
+  double speed = fastest_of(grains, env);
+  double time = contact_time_of(def, grains->def.overlap, speed);
+  double longer = contact_time_of(def, SOFT_OVERLAP, speed);
+  kp_log(KP_LOG_WARN, "grains",
+         "grains \"%s\": without contact_time a hit lasts %.2g s, for %.3g m/s and dem.overlap = "
+         "%g, so a second takes %.2g sub-steps; contact_time = %.2g takes %.2g times fewer and "
+         "presses grains in by %g of their radius at that speed",
+         def->name, time, speed, grains->def.overlap, 1.0 / step, longer, longer / time,
+         SOFT_OVERLAP);
+}
+
 void kp_grains_set_laws(kp_grains *grains, kp_env *env) {
   grains->longest_step = HUGE_VAL;
   for (size_t s = 0; s < grains->sets.count; ++s) {
@@ -188,7 +228,12 @@ void kp_grains_set_laws(kp_grains *grains, kp_env *env) {
     double speed = kp_medium_expected_speed(&set->medium, env);
     if (!set->def.frozen) {
       double hit = shortest_hit(grains, env, &set->wall_law, set, speed);
-      grains->longest_step = fmin(grains->longest_step, hit / grains->def.steps_per_contact);
+      double step = hit / grains->def.steps_per_contact;
+      grains->longest_step = fmin(grains->longest_step, step);
+      bool is_finest = s + 1 == grains->sets.count || set[1].population != set->population;
+      if (is_finest) {
+        warn_of_short_steps(grains, env, set, step);
+      }
     }
   }
   for (size_t l = 0; l < grains->links.count; ++l) {

@@ -18,12 +18,15 @@ static const kp_param grain_rows[] = {
   ROW(shape, SHAPE, "", 0, 0,
       "Filled with grains at the start; without shape they must be fed by an emitter."),
   ROW(empty, BOOL, "", 0, 0, "Starts with nothing, to be filled by emitters."),
-  ROW(spacing, REAL, "m", SMALLEST, FAR, "Distance between neighbouring centres at the start."),
+  ROW(spacing, REAL, "m", SMALLEST, FAR,
+      "Of the lattice that fills the shape: as many grains start as it has points."),
   KP_PARAM_OF_PLACE(kp_grains_def, velocity, "m/s", -FASTEST, FASTEST,
                     "At the start: a vector or a function of x, y and z, which is sampled when the "
                     "scene is read."),
   ROW(spin, VEC3, "rad/s", -FASTEST, FASTEST, "Angular velocity at the start."),
-  ROW(jitter, REAL, "spacings", 0, 0.5, "Random shift of every grain at the start."),
+  ROW(jitter, REAL, "spacings", 0, 0.5,
+      "Random shift of every point of that lattice; auto shakes 50 grains and more further, into a "
+      "random packing in which no two overlap."),
   ROW(radius, REAL, "m", SMALLEST, FAR, "Of the largest grains; auto is half the spacing."),
   ROW(size_ratio, REAL, "", 0.02, 1,
       "Radius of the smallest grains over that of the largest; below 1/2 grains are searched in "

@@ -140,8 +140,11 @@ static kp_result touch_solids(kp_grains *grains, kp_env *env, kp_grains_touch *t
   KP_BIND3(&call, &a, , samples->position, KP_ACCESS_READ);
   KP_BIND3(&call, &a, v, samples->velocity, KP_ACCESS_READ);
   KP_BIND3(&call, &a, n, walls->interface->normal, KP_ACCESS_READ);
-  KP_BIND(&call, &a, lift, &walls->lift, KP_ACCESS_READ);
-  KP_BIND(&call, &a, disc, &walls->disc, KP_ACCESS_READ);
+  KP_BIND(&call, &a, discs, &walls->discs, KP_ACCESS_READ);
+  if (walls->interface->moving) {
+    KP_BIND(&call, &a, frames, &walls->interface->frames, KP_ACCESS_READ);
+    KP_BIND(&call, &a, owner, &walls->interface->owner->buffers[0], KP_ACCESS_READ);
+  }
   KP_BIND3(&call, &a, h, touch->slide, KP_ACCESS_WRITE);
   KP_BIND3(&call, &a, r, touch->roll, KP_ACCESS_WRITE);
   if (touch->push != NULL) {

@@ -1,7 +1,6 @@
 // Sets, fields, links and samples of a world of grains.
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "data/call.h"
 #include "data/size_classes.h"
@@ -76,7 +75,7 @@ static kp_result add_set(kp_grains *grains, kp_env *env, const kp_grains_def *de
   kp_medium_def medium = { .word = "grains",
                            .name = name,
                            .spacing = def->spacing,
-                           .jitter = def->jitter,
+                           .jitter = isnan(def->jitter) ? 0.0 : def->jitter,
                            .velocity = def->velocity,
                            .velocity_at = def->velocity_at,
                            .integrator = KP_INTEGRATOR_COUNT };
@@ -210,6 +209,9 @@ kp_result kp_grains_born(kp_grains *grains, kp_env *env, kp_grains_set *set, int
   }
   grains_sizes sizes = sizes_of(set, env);
   KP_TRY(run_born(env, set, &sizes, first, is_emitted ? 0.5 * set->def.spacing : 0.0));
+  if (!is_emitted && isnan(set->def.jitter)) {
+    KP_TRY(kp_grains_shake(set, env));
+  }
   if (set->smallest <= sizes.smallest) {
     return KP_OK;
   }
@@ -224,61 +226,6 @@ kp_result kp_grains_born(kp_grains *grains, kp_env *env, kp_grains_set *set, int
   KP_TRY(kp_space_remove(set->medium.set->space, &set->medium.keep));
   set->medium.bounds_known = false;
   return KP_OK;
-}
-
-// ---- samples of solids --------------------------------------------------------------------------
-
-// The faces of the domain are planes here, whatever samples liquids have put behind them.
-static bool is_domain(const kp_env *env, const kp_interface_range *range) {
-  return strcmp(env->bodies->models.data[range->body].name, "domain") == 0;
-}
-
-static kp_result measure_range(kp_grains_walls *walls, kp_env *env,
-                               const kp_interface_range *range) {
-  const kp_real *area = kp_buffer_host(&walls->interface->area->buffers[0], KP_ACCESS_READ);
-  kp_real *lift = kp_buffer_host(&walls->lift, KP_ACCESS_WRITE);
-  kp_real *disc = kp_buffer_host(&walls->disc, KP_ACCESS_WRITE);
-  const double *local[3];
-  for (int c = 0; c < 3; ++c) {
-    local[c] = kp_buffer_host(&walls->interface->local->buffers[c], KP_ACCESS_READ);
-  }
-  if (area == NULL || lift == NULL || disc == NULL || local[0] == NULL || local[2] == NULL) {
-    return KP_ERROR_MEMORY;
-  }
-  // samples lie half their distance below the surface (methods/common/walls.c)
-  double spacing = kp_interface_spacing(area + range->first, range->count, env->dimension);
-  // discs that overlap enough to leave no hole between irregular samples
-  double radius = is_domain(env, range) ? 0.0 : (env->dimension == 3 ? 0.9 : 0.7) * spacing;
-  double extent = 0.0;
-  for (int64_t i = range->first; i < range->first + range->count; ++i) {
-    lift[i] = (kp_real)(0.5 * spacing);
-    disc[i] = (kp_real)radius;
-    extent = fmax(extent, sqrt(local[0][i] * local[0][i] + local[1][i] * local[1][i] +
-                               local[2][i] * local[2][i]));
-  }
-  walls->largest_disc = fmax(walls->largest_disc, radius);
-  return kp_array_push(&walls->extents, extent);
-}
-
-static kp_result setup_walls(kp_grains *grains, kp_env *env, kp_grains_walls *walls,
-                             kp_interface *interface, double edge) {
-  walls->interface = interface;
-  kp_buffer_init(&walls->lift, env->backend);
-  kp_buffer_init(&walls->disc, env->backend);
-  walls->lift.type = walls->disc.type = KP_TYPE_REAL;
-  size_t bytes = (size_t)interface->set->space->n * sizeof(kp_real);
-  KP_TRY(kp_buffer_resize(&walls->lift, bytes));
-  KP_TRY(kp_buffer_resize(&walls->disc, bytes));
-  // a first write, so that the sides are fresh
-  if (kp_buffer_host(&walls->lift, KP_ACCESS_OVERWRITE) == NULL ||
-      kp_buffer_host(&walls->disc, KP_ACCESS_OVERWRITE) == NULL) {
-    return KP_ERROR_MEMORY;
-  }
-  for (size_t r = 0; r < interface->ranges.count; ++r) {
-    KP_TRY(measure_range(walls, env, &interface->ranges.data[r]));
-  }
-  (void)grains;
-  return kp_cells_create(interface->set, edge, &walls->cells);
 }
 
 // ---- links --------------------------------------------------------------------------------------
@@ -391,7 +338,7 @@ kp_result kp_grains_setup(kp_grains *grains, kp_env *env, const kp_grains_def *d
     kp_grains_set *set = &grains->sets.data[s];
     KP_TRY(kp_medium_grid(&set->medium, env, 2.0 * set->largest + grains->skin, reach));
   }
-  KP_TRY(setup_walls(grains, env, &grains->walls[0], env->walls, reach));
-  KP_TRY(setup_walls(grains, env, &grains->walls[1], env->movers, reach));
+  KP_TRY(kp_grains_make_walls(env, env->walls, reach, &grains->walls[0]));
+  KP_TRY(kp_grains_make_walls(env, env->movers, reach, &grains->walls[1]));
   return setup_links(grains, env);
 }
