@@ -3,13 +3,15 @@
 #include <ctype.h>
 #include <string.h>
 
+static const kp_scene_switch surface_switch = { "from", "none", "all" };
+
 void kp_extras_init(kp_extras *extras) {
   extras->render = kp_default_render_def();
   extras->surface = kp_default_surface_out();
-  extras->items[0] = (kp_scene_extra){ "render", &kp_render_params, false, &extras->render };
-  extras->items[1] = (kp_scene_extra){ KP_EXTRA_LOOK, &kp_look_params, true, NULL };
-  extras->items[2] =
-      (kp_scene_extra){ "output.surface", &kp_surface_params, false, &extras->surface };
+  extras->items[0] = (kp_scene_extra){ "render", &kp_render_params, false, &extras->render, NULL };
+  extras->items[1] = (kp_scene_extra){ KP_EXTRA_LOOK, &kp_look_params, true, NULL, NULL };
+  extras->items[2] = (kp_scene_extra){ "output.surface", &kp_surface_params, false,
+                                       &extras->surface, &surface_switch };
 }
 
 kp_scene_options kp_extras_options(const kp_extras *extras, const char *const *sets,

@@ -12,8 +12,8 @@
 
 static const kp_param surface_rows[] = {
   ROW(from, TEXT, "", 0, 0,
-      "Liquid whose surface is put into frames as a mesh, \"all\" or \"none\"; when missing, the "
-      "liquids of grids."),
+      "Liquid whose surface is put into frames as a mesh, \"all\" (which is meant when missing) or "
+      "\"none\"; output { surface = false } says none."),
   KP_PARAM_WORDS(kp_surface_out, field, kp_surface_field_names,
                  "What the surface of particles is taken from."),
   ROW(level, REAL, "", 0, 100, "Value of the field at the surface; 0: its own."),
@@ -81,11 +81,12 @@ const kp_param_table kp_surface_params = {
 
 // ---- who has one
 
+static bool is_everyone(const kp_surface_out *how) {
+  return how->from[0] == '\0' || strcmp(how->from, "all") == 0;
+}
+
 static bool is_asked_for(const kp_surface_out *how, const kp_liquid_def *liquid) {
-  if (how->from[0] == '\0') {
-    return liquid->method > KP_LIQUID_MPS;
-  }
-  return strcmp(how->from, "all") == 0 || strcmp(how->from, liquid->name) == 0;
+  return is_everyone(how) || strcmp(how->from, liquid->name) == 0;
 }
 
 // Whether a liquid breaks into drops. What thickens under load has no viscosity to ask for.
@@ -177,9 +178,7 @@ kp_result kp_surfaces_begin(kp_surfaces *surfaces, const kp_surface_out *how, kp
   for (int a = 0; a < KP_SURFACE_ARRAYS; ++a) {
     kp_buffer_init(&surfaces->joined[a], world->backend);
   }
-  bool is_word =
-      how->from[0] == '\0' || strcmp(how->from, "all") == 0 || strcmp(how->from, "none") == 0;
-  bool is_found = is_word;
+  bool is_found = is_everyone(how) || strcmp(how->from, "none") == 0;
   for (size_t l = 0; l < world->spec.liquids.count; ++l) {
     const kp_liquid_def *liquid = &world->spec.liquids.data[l];
     is_found = is_found || strcmp(how->from, liquid->name) == 0;

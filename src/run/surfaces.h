@@ -1,6 +1,6 @@
 // Surfaces of liquids as meshes of a frame: "mesh/surface of <liquid>/..." with the velocity and
-// the normal of every vertex. A liquid of a grid has one of its own accord: that of its level set,
-// or one around its particles; liquids of particles have one when the scene asks for it.
+// the normal of every vertex: that of its level set, or one around its particles. Every liquid has
+// one unless the scene says otherwise.
 #pragma once
 
 #include "base/param.h"
@@ -14,7 +14,7 @@
 
 typedef struct kp_surface_out {
   uint32_t cookie;
-  char from[KP_TEXT_SIZE];  // a liquid, "all", "none"; "": those of grids
+  char from[KP_TEXT_SIZE];  // a liquid, "all" or "none"; "": all
   int field;                // kp_surface_kind
   double level;             // of the field; 0: its own
   double voxel;             // spacings of particles between samples

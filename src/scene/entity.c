@@ -88,7 +88,7 @@ kp_result kp_scene_init_kinds(kp_scene *scene, const kp_scene_options *options) 
     const char *dot = strchr(extra->word, '.');
     kp_scene_kind kind = { extra->word,  dot != NULL ? dot + 1 : NULL,
                            extra->table, extra->is_named,
-                           true,         extra->def };
+                           true,         extra };
     KP_TRY(kp_array_push(&scene->kinds, kind));
   }
   for (size_t i = 0; i < scene->kinds.count; ++i) {
@@ -259,6 +259,23 @@ static kp_result check_keys(lua_State *lua, int index, const kp_scene_entity *en
   return unknown == NULL ? KP_OK : kp_scene_unknown_key(scene, kind, kind->table, unknown);
 }
 
+static bool has_switch(const kp_scene_entity *entity) {
+  return entity->kind->extra != NULL && entity->kind->extra->either != NULL;
+}
+
+bool kp_scene_is_switch(lua_State *lua, const kp_scene_entity *entity) {
+  return has_switch(entity) && lua_isboolean(lua, -1);
+}
+
+kp_result kp_scene_read_switch(lua_State *lua, kp_scene_entity *entity) {
+  const kp_scene_switch *either = entity->kind->extra->either;
+  const kp_param *row = kp_scene_find_row(entity->kind->table, either->key);
+  lua_pushstring(lua, lua_toboolean(lua, -1) != 0 ? either->on : either->off);
+  kp_result result = kp_scene_assign(lua, entity, row);
+  lua_pop(lua, 1);
+  return result;
+}
+
 static kp_result read_nested(lua_State *lua, int index, const kp_scene_entity *outer) {
   const kp_scene *scene = kp_scene_of(lua);
   for (size_t i = 0; i < scene->n_singles; ++i) {
@@ -269,7 +286,8 @@ static kp_result read_nested(lua_State *lua, int index, const kp_scene_entity *o
     lua_pushstring(lua, inner->kind->key);
     kp_result result = KP_OK;
     if (lua_rawget(lua, index) != LUA_TNIL) {
-      result = read_entity(lua, lua_gettop(lua), inner);
+      result = kp_scene_is_switch(lua, inner) ? kp_scene_read_switch(lua, inner)
+                                              : read_entity(lua, lua_gettop(lua), inner);
     }
     lua_pop(lua, 1);
     KP_TRY(result);
@@ -304,7 +322,9 @@ static kp_result read_entity(lua_State *lua, int index, kp_scene_entity *entity)
     return entity->kind->is_named
                ? kp_fail(KP_ERROR_SCENE, "%s is written %s \"name\" { key = value, ... }", word,
                          word)
-               : kp_fail(KP_ERROR_SCENE, "%s is written %s { key = value, ... }", word, word);
+               : kp_fail(KP_ERROR_SCENE, "%s is written %s%s { key = value, ... }%s", word, word,
+                         entity->kind->key != NULL ? " =" : "",
+                         has_switch(entity) ? ", true or false" : "");
   }
   if (!entity->kind->is_named && entity->where[0] != '\0') {
     return kp_fail(KP_ERROR_SCENE, "%s is said twice, first at %s", word, entity->where);

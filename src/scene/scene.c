@@ -109,8 +109,9 @@ static kp_result add_entity(kp_scene *scene, const kp_scene_entity *entity) {
     memcpy(&spec->simulation, entity->def, sizeof spec->simulation);
   } else if (table == &kp_output_params) {
     memcpy(&scene->output, entity->def, sizeof scene->output);
-  } else if (entity->kind->out != NULL && !entity->kind->is_named) {
-    memcpy(entity->kind->out, entity->def, table->def_size);
+  } else if (entity->kind->is_extra && !entity->kind->is_named &&
+             entity->kind->extra->def != NULL) {
+    memcpy(entity->kind->extra->def, entity->def, table->def_size);
   }
   return KP_OK;
 }

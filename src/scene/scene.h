@@ -16,6 +16,12 @@
 
 typedef struct kp_scene kp_scene;
 
+// What a boolean means in place of the { } of a nested kind: a text of one of its rows.
+typedef struct kp_scene_switch {
+  const char *key;
+  const char *off, *on;
+} kp_scene_switch;
+
 // An entity of a layer the scene does not know, such as pictures. The word is what scenes write:
 // "render" is an entity of its own, "output.image" the key `image` inside output { }.
 typedef struct kp_scene_extra {
@@ -23,6 +29,7 @@ typedef struct kp_scene_extra {
   const kp_param_table *table;
   bool is_named;  // true: look "water" { }, any number of them, read with kp_scene_extra_at
   void *def;  // not named: receives the values (defaults where the scene says nothing); may be NULL
+  const kp_scene_switch *either;  // nested: what true and false mean; NULL: nothing
 } kp_scene_extra;
 
 typedef struct kp_scene_options {

@@ -21,7 +21,7 @@ typedef struct kp_scene_kind {
   const kp_param_table *table;
   bool is_named;
   bool is_extra;  // has names of its own: look "water" may stand beside liquid "water"
-  void *out;      // of an extra
+  const kp_scene_extra *extra;  // what it is of a scene's options, while that is loaded
 } kp_scene_kind;
 
 typedef struct kp_scene_entity {
@@ -92,6 +92,11 @@ KP_NODISCARD kp_result kp_scene_check_finished(const kp_scene *scene);
 // later. May raise for want of memory.
 KP_NODISCARD kp_result kp_scene_assign(lua_State *lua, kp_scene_entity *entity,
                                        const kp_param *row);
+
+// Whether the value at the top of the stack is a boolean in place of the { } of a nested kind, and
+// what that means.
+bool kp_scene_is_switch(lua_State *lua, const kp_scene_entity *entity);
+KP_NODISCARD kp_result kp_scene_read_switch(lua_State *lua, kp_scene_entity *entity);
 
 // Fails with "unknown <what> '<word>'" and the nearest of the known ones or, if none is near, all.
 KP_NODISCARD kp_result kp_scene_unknown(const char *what, const char *word,

@@ -85,8 +85,27 @@ static kp_result set_in_shape(lua_State *lua, kp_shape_def *shape, const char *k
                              (char *)shape + row->offset);
 }
 
+// output.surface=false: a boolean in place of what a nested kind says; *is_done: it was one.
+static kp_result set_switch(lua_State *lua, const kp_scene *scene, const char *path,
+                            const char *value, bool *is_done) {
+  kp_scene_entity *nested = kp_scene_single(scene, path);
+  *is_done = false;
+  if (nested == NULL || nested->kind->key == NULL) {
+    return KP_OK;
+  }
+  lua_pushboolean(lua, strcmp(value, "true") == 0);
+  *is_done = (strcmp(value, "true") == 0 || strcmp(value, "false") == 0) &&
+             kp_scene_is_switch(lua, nested);
+  return *is_done ? kp_scene_read_switch(lua, nested) : KP_OK;
+}
+
 static kp_result set_value(lua_State *lua, kp_scene *scene, const char *path, const char *value) {
   const char *key;
+  bool is_done;
+  KP_TRY(set_switch(lua, scene, path, value, &is_done));
+  if (is_done) {
+    return KP_OK;
+  }
   kp_scene_entity *entity =
       find_entity(scene, strcmp(path, "gravity") == 0 ? "simulation.gravity" : path, &key);
   if (entity == NULL) {

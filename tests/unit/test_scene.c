@@ -478,10 +478,10 @@ static void test_extras(void **state) {
   (void)state;
   extra_def camera = { 0 }, image = { 0 }, unsaid = { 0 };
   const kp_scene_extra extras[] = {
-    { "camera", &extra_table, false, &camera },
-    { "output.image", &extra_table, false, &image },
-    { "lamp", &extra_table, false, &unsaid },
-    { "look", &extra_table, true, NULL },
+    { "camera", &extra_table, false, &camera, NULL },
+    { "output.image", &extra_table, false, &image, NULL },
+    { "lamp", &extra_table, false, &unsaid, NULL },
+    { "look", &extra_table, true, NULL, NULL },
   };
   const char *const sets[] = { "output.image.eye={1, 2, 3}", "look.water.zoom=4" };
   kp_scene_options options = { .sets = sets, .n_sets = 2, .extras = extras, .n_extras = 4 };
@@ -529,6 +529,59 @@ static void test_extras(void **state) {
                load_with(WATER "output { image = { zom = 1 } }", &options, &scene));
   assert_fails(KP_ERROR_SCENE, "output: unknown key 'imag', did you mean 'image'?",
                load_with(WATER "output { imag = { zoom = 1 } }", &options, &scene));
+}
+
+static const char *const map_words[] = { "off", "on" };
+
+typedef struct map_def {
+  double fine;
+  char from[KP_TEXT_SIZE];
+} map_def;
+
+static const kp_param map_rows[] = {
+  KP_PARAM(map_def, fine, REAL, "", 0, 10, "How fine."),
+  KP_PARAM(map_def, from, TEXT, "", 0, 0, "Of what."),
+};
+
+static void set_map(void *def) {
+  *(map_def *)def = (map_def){ .fine = 1.0 };
+}
+
+static const kp_param_table map_table = { "map", "A map.", map_rows, 2, sizeof(map_def), set_map };
+
+// A boolean in place of the { } of a nested kind stands for a text of one of its rows, in a scene
+// and behind --set.
+static void test_switches(void **state) {
+  (void)state;
+  map_def map = { 0 }, plain = { 0 };
+  const kp_scene_switch either = { "from", map_words[0], map_words[1] };
+  const kp_scene_extra extras[] = { { "output.map", &map_table, false, &map, &either },
+                                    { "output.plain", &map_table, false, &plain, NULL } };
+  kp_scene_options options = { .extras = extras, .n_extras = 2 };
+  kp_scene *scene = NULL;
+  assert_ok(load_with(WATER "output { map = false }", &options, &scene));
+  assert_string_equal(map.from, "off");
+  kp_scene_free(&scene);
+  assert_ok(load_with(WATER "output { map = true }", &options, &scene));
+  assert_string_equal(map.from, "on");
+  kp_scene_free(&scene);
+  const char *const sets[] = { "output.map=false", "output.map.fine=3" };
+  options.sets = sets;
+  options.n_sets = 2;
+  assert_ok(load_with(WATER "output { map = { from = 'water', fine = 2 } }", &options, &scene));
+  assert_string_equal(map.from, "off");
+  assert_near(map.fine, 3.0, 0.0);
+  kp_scene_free(&scene);
+  options.n_sets = 0;
+  assert_fails(KP_ERROR_SCENE,
+               "output.map is written output.map = { key = value, ... }, true or false",
+               load_with(WATER "output { map = 3 }", &options, &scene));
+  assert_fails(KP_ERROR_SCENE, "output.plain is written output.plain = { key = value, ... }",
+               load_with(WATER "output { plain = false }", &options, &scene));
+  const char *const plain_set[] = { "output.plain=false" };
+  options.sets = plain_set;
+  options.n_sets = 1;
+  assert_fails(KP_ERROR_ARGUMENT, "unknown key 'plain'", load_with(WATER, &options, &scene));
 }
 
 // ---- used.lua, hash, files
@@ -652,7 +705,7 @@ static void test_no_memory(void **state) {
 
 static void test_reference(void **state) {
   (void)state;
-  const kp_scene_extra extra = { "camera", &extra_table, false, NULL };
+  const kp_scene_extra extra = { "camera", &extra_table, false, NULL, NULL };
   kp_text text = { 0 };
   assert_ok(kp_reference_print("liquid", NULL, 0, &text));
   assert_holds(text.data, "liquid \"name\" { }");
@@ -808,6 +861,7 @@ int main(void) {
     cmocka_unit_test(test_set_values),
     cmocka_unit_test(test_set_refusals),
     cmocka_unit_test(test_extras),
+    cmocka_unit_test(test_switches),
     cmocka_unit_test(test_used_reloads),
     cmocka_unit_test(test_hash_tells_apart),
     cmocka_unit_test_setup_teardown(test_modules_and_inputs, kp_test_folder_make,
