@@ -101,10 +101,7 @@ static kp_result check_scene(const char *path, const char *const *sets, size_t n
   KP_TRY(kp_scene_load(path, &scene_options, &scene));
   kp_result result = kp_spec_check(kp_scene_spec(scene));
   if (result == KP_OK) {
-    result = kp_render_check(&extras.render);
-  }
-  if (result == KP_OK) {
-    result = kp_extras_check_looks(scene);
+    result = kp_extras_check(&extras, scene);
   }
   if (result == KP_OK) {
     result = kp_world_create("cpu", &world);

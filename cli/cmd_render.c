@@ -15,12 +15,15 @@
 #include "par/backend.h"
 #include "par/parallel.h"
 #include "render/environment.h"
+#include "render/framing.h"
 #include "render/scene_from_frame.h"
 #include "render/video.h"
 #include "run/inputs.h"
 
 #define HAIR_GLOSS 0.6
-#define SEEN_FRAMES 5    // of those that are drawn, whose bounds the camera frames
+#define SEEN_FRAMES                                                                                \
+  5  // of the run, from the first to the last: the camera frames what moves in them
+#define SURFACE_OF "surface of "
 #define GRAIN_CLASSES 6  // sets a population of grains may be split into, by powers of two
 
 static const kp_option options[] = {
@@ -35,7 +38,9 @@ static const kp_option options[] = {
   { "environment", 0, "FILE", "PNG of what lies around, instead of the scene's" },
   { "set", 's', "KEY=VALUE", "change a value of render or look, e.g. render.exposure=1" },
   { "scene", 0, "FILE", "take render and look from this scene instead of the run's own" },
-  { "follow", 0, NULL, "go on with the run: wait for its frames until it ends" },
+  { "follow", 0, NULL,
+    "wait for frames until the run ends; nobody knows what will move, so the "
+    "domain is framed" },
   { "missing", 0, NULL, "keep the pictures that are there and make the others" },
   { "video", 0, NULL, "fail when no video can be made" },
   { "no-video", 0, NULL, "pictures only" },
@@ -70,7 +75,7 @@ typedef struct render_job {
   char folder[KP_PATH_SIZE];
   kp_picture picture;
   kp_environment environment;
-  kp_aabb seen;         // over the frames at hand; empty: the domain is framed
+  kp_aabb seen;         // what moves over the frames at hand; empty: the domain is framed
   kp_backend *backend;  // NULL: as render.method says, on this processor
   bool has_seen_looks;  // that all of them fit something
   bool has_seen_color;  // that the field of --color-by is there
@@ -92,13 +97,13 @@ static kp_result add_look(render_job *job, const char *name, const kp_look_def *
   return kp_array_push(&job->looks, item);
 }
 
-static bool has_look(const render_job *job, const char *name) {
+static kp_look_def *find_look(const render_job *job, const char *name) {
   for (size_t i = 0; i < job->looks.count; ++i) {
     if (strcmp(job->looks.data[i].name, name) == 0) {
-      return true;
+      return &job->looks.data[i].look;
     }
   }
-  return false;
+  return NULL;
 }
 
 static kp_look_def plain_look(kp_vec3 color) {
@@ -114,11 +119,14 @@ static bool is_same_color(kp_vec3 a, kp_vec3 b) {
   return a.x == b.x && a.y == b.y && a.z == b.z;
 }
 
-// The colour of an entity, unless the scene has a look for it.
+// The colour of an entity, unless the scene has a look for it that says another.
 static kp_result add_color(render_job *job, const char *name, kp_vec3 color, double gloss) {
-  kp_look_def look = plain_look(color);
+  kp_look_def look = plain_look(color), *known = find_look(job, name);
+  if (known != NULL && is_same_color(known->color, kp_default_look_def().color)) {
+    known->color = look.color;
+  }
   look.gloss = gloss;
-  return has_look(job, name) ? KP_OK : add_look(job, name, &look);
+  return known != NULL ? KP_OK : add_look(job, name, &look);
 }
 
 // A population of many sizes is several sets: sand, sand.1, sand.2.
@@ -167,6 +175,15 @@ static kp_result add_entity_looks(render_job *job) {
   return KP_OK;
 }
 
+// A liquid or its surface.
+static bool is_of_liquid(const kp_spec *spec, const char *name) {
+  bool is_one = strncmp(name, SURFACE_OF, strlen(SURFACE_OF)) == 0;
+  for (size_t i = 0; i < spec->liquids.count; ++i) {
+    is_one = is_one || strcmp(spec->liquids.data[i].name, name) == 0;
+  }
+  return is_one;
+}
+
 static kp_result color_liquids(render_job *job, const char *field, const char *range) {
   const kp_spec *spec = kp_scene_spec(job->scene);
   double low = 0.0, high = 0.0;
@@ -180,17 +197,18 @@ static kp_result color_liquids(render_job *job, const char *field, const char *r
   }
   for (size_t i = 0; i < spec->liquids.count; ++i) {
     const char *name = spec->liquids.data[i].name;
-    if (!has_look(job, name)) {
+    if (find_look(job, name) == NULL) {
       kp_look_def look = kp_default_look_def();
       KP_TRY(add_look(job, name, &look));
     }
-    for (size_t k = 0; k < job->looks.count; ++k) {
-      if (strcmp(job->looks.data[k].name, name) == 0) {
-        kp_look_def *look = &job->looks.data[k].look;
-        kp_text_copy(look->color_by, sizeof look->color_by, field);
-        look->range_min = low;
-        look->range_max = high;
-      }
+  }
+  for (size_t k = 0; k < job->looks.count; ++k) {
+    if (is_of_liquid(spec, job->looks.data[k].name)) {
+      kp_look_def *look = &job->looks.data[k].look;
+      kp_text_copy(look->color_by, sizeof look->color_by, field);
+      look->range_min = low;
+      look->range_max = high;
+      look->water = false;
     }
   }
   return KP_OK;
@@ -205,7 +223,7 @@ static kp_result gather_looks(render_job *job) {
   // bodies are drawn as meshes; their centres are for exports
   kp_look_def hidden = kp_default_look_def();
   hidden.visible = false;
-  if (!has_look(job, "bodies")) {
+  if (find_look(job, "bodies") == NULL) {
     KP_TRY(add_look(job, "bodies", &hidden));
   }
   KP_TRY(add_entity_looks(job));
@@ -228,7 +246,7 @@ static double find_radius(const kp_spec *spec) {
 
 // ---- options
 
-static kp_result parse_size(const char *text, kp_render_def *def) {
+static kp_result parse_size(const char *text, kp_render_def *still) {
   char *end;
   long width = strtol(text, &end, 10);
   long height = *end == 'x' ? strtol(end + 1, &end, 10) : 0;
@@ -236,13 +254,13 @@ static kp_result parse_size(const char *text, kp_render_def *def) {
       height > KP_PICTURE_SIZE_LIMIT) {
     return kp_fail(KP_ERROR_ARGUMENT, "--size must be like 960x540, not '%s'", text);
   }
-  def->width = width;
-  def->height = height;
+  still->width = width;
+  still->height = height;
   return KP_OK;
 }
 
-static kp_result parse_camera(const char *text, kp_render_def *def) {
-  double values[3] = { 0.0, 0.0, def->camera_zoom };
+static kp_result parse_camera(const char *text, kp_film_def *def) {
+  double values[3] = { 0.0 };
   const char *at = text;
   int n = 0;
   while (n < 3 && at != NULL && kp_number_parse(at, ",", &values[n])) {
@@ -254,42 +272,48 @@ static kp_result parse_camera(const char *text, kp_render_def *def) {
     return kp_fail(KP_ERROR_ARGUMENT,
                    "--camera must be azimuth,elevation or azimuth,elevation,zoom, not '%s'", text);
   }
-  def->camera_azimuth_deg = values[0];
-  def->camera_elevation_deg = values[1];
-  def->camera_zoom = values[2];
+  kp_film_set(&def->camera_azimuth_deg, values[0]);
+  kp_film_set(&def->camera_elevation_deg, values[1]);
+  if (n == 3) {
+    kp_film_set(&def->camera_zoom, values[2]);
+  }
   // the framing camera, even where the scene places one
-  def->camera_position = def->camera_target = kp_vec3_make(0.0, 0.0, 0.0);
+  kp_film_set_vector(&def->camera_position, kp_vec3_make(0.0, 0.0, 0.0));
+  kp_film_set_vector(&def->camera_target, kp_vec3_make(0.0, 0.0, 0.0));
   return KP_OK;
 }
 
-static kp_result apply_options(const kp_arguments *arguments, kp_render_def *def) {
+static kp_result apply_options(const kp_arguments *arguments, kp_film_def *def) {
   const char *size = kp_arguments_get(arguments, "size");
   const char *samples = kp_arguments_get(arguments, "samples");
   const char *camera = kp_arguments_get(arguments, "camera");
   if (kp_arguments_has(arguments, "preview")) {
-    def->width = 480;
-    def->height = 270;
-    def->samples = 1;
+    def->still.width = 480;
+    def->still.height = 270;
+    def->still.samples = 1;
   }
   if (size != NULL) {
-    KP_TRY(parse_size(size, def));
+    KP_TRY(parse_size(size, &def->still));
   }
   if (samples != NULL) {
-    KP_TRY(kp_parse_int("--samples", samples, 1, 4096, &def->samples));
+    KP_TRY(kp_parse_int("--samples", samples, 1, 4096, &def->still.samples));
   }
   if (camera != NULL) {
     KP_TRY(parse_camera(camera, def));
   }
-  return kp_render_check(def);
+  return kp_film_check(def);
 }
 
 // A flat world is looked at from the front unless somebody says otherwise.
-static void face_flat_world(const kp_scene *scene, kp_render_def *def) {
-  kp_render_def standard = kp_default_render_def();
-  if (kp_scene_spec(scene)->domain.dimension == 2 &&
-      def->camera_azimuth_deg == standard.camera_azimuth_deg &&
-      def->camera_elevation_deg == standard.camera_elevation_deg) {
-    def->camera_azimuth_deg = def->camera_elevation_deg = 0.0;
+static void face_flat_world(const kp_scene *scene, kp_film_def *def) {
+  kp_film_def standard = kp_default_film_def();
+  const kp_curve *azimuth = &def->camera_azimuth_deg, *elevation = &def->camera_elevation_deg;
+  bool is_standard = azimuth->n == 0 && elevation->n == 0 &&
+                     azimuth->constant[0] == standard.camera_azimuth_deg.constant[0] &&
+                     elevation->constant[0] == standard.camera_elevation_deg.constant[0];
+  if (kp_scene_spec(scene)->domain.dimension == 2 && is_standard) {
+    kp_film_set(&def->camera_azimuth_deg, 0.0);
+    kp_film_set(&def->camera_elevation_deg, 0.0);
   }
 }
 
@@ -358,7 +382,7 @@ static kp_result keep_picture(render_job *job, uint64_t number, bool *is_kept) {
     return KP_OK;
   }
   kp_result result = KP_OK;
-  const kp_render_def *def = &job->extras.render;
+  const kp_render_def *def = &job->extras.render.still;
   *is_kept = image.width == (int)def->width && image.height == (int)def->height;
   if (*is_kept && job->video != NULL && *job->stop == 0) {
     result = kp_video_add(job->video, &image);
@@ -367,8 +391,7 @@ static kp_result keep_picture(render_job *job, uint64_t number, bool *is_kept) {
   return result;
 }
 
-static kp_result save_picture(render_job *job, uint64_t number) {
-  const kp_render_def *def = &job->extras.render;
+static kp_result save_picture(render_job *job, const kp_render_def *def, uint64_t number) {
   char path[KP_PATH_SIZE];
   kp_image image;
   KP_TRY(picture_path(job, number, path));
@@ -507,7 +530,7 @@ static void note_picture(render_job *job, uint64_t number) {
   job->last_picture = number;
 }
 
-static kp_result draw_frame(render_job *job, const kp_frame *frame) {
+static kp_result draw_frame(render_job *job, const kp_render_def *def, const kp_frame *frame) {
   kp_frame_scene *scene = NULL;
   kp_result result =
       kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius, &scene);
@@ -517,7 +540,7 @@ static kp_result draw_frame(render_job *job, const kp_frame *frame) {
     drawn.interval = job->fps > 0.0 ? 1.0 / job->fps : 0.0;
     drawn.backend = job->backend;
     drawn.seen = job->seen;
-    result = kp_render_frame(&drawn, &job->extras.render, &job->picture);
+    result = kp_render_frame(&drawn, def, &job->picture);
   }
   kp_frame_scene_destroy(&scene);
   return result;
@@ -540,11 +563,12 @@ static kp_result render_one(render_job *job, size_t index) {
     warn_of_idle_looks(job, frame);
   }
   kp_result result = check_color_field(job, frame);
+  const kp_render_def def = kp_film_at(&job->extras.render, frame->time);
   if (result == KP_OK) {
-    result = draw_frame(job, frame);
+    result = draw_frame(job, &def, frame);
   }
   if (result == KP_OK) {
-    result = save_picture(job, frame->frame);
+    result = save_picture(job, &def, frame->frame);
   }
   if (result == KP_OK) {
     note_picture(job, number);
@@ -553,40 +577,55 @@ static kp_result render_one(render_job *job, size_t index) {
   return result;
 }
 
-static kp_result grow_seen(render_job *job, size_t index) {
+// A frame that cannot be read is told when it is to be drawn.
+static kp_result add_to_framing(render_job *job, size_t index, kp_framing *framing) {
+  char path[KP_PATH_SIZE];
   kp_frame *frame = NULL;
   kp_frame_scene *scene = NULL;
-  KP_TRY(kp_frame_list_load(&job->frames, index, &frame));
-  if (frame == NULL) {
+  KP_TRY(kp_frame_list_path(&job->frames, index, path));
+  kp_result result = kp_frame_load(path, &frame);
+  if (result == KP_ERROR_FORMAT || result == KP_ERROR_IO) {
     return KP_OK;
   }
-  kp_result result = check_color_field(job, frame);
+  KP_TRY(result);
+  result = check_color_field(job, frame);
   if (result == KP_OK) {
     result = kp_frame_scene_create(frame, job->looks.data, job->looks.count, job->particle_radius,
                                    &scene);
   }
   if (result == KP_OK) {
-    kp_aabb box = kp_render_scene_bounds(kp_frame_scene_get(scene));
-    job->seen.min = kp_vec3_min(job->seen.min, box.min);
-    job->seen.max = kp_vec3_max(job->seen.max, box.max);
+    result = kp_framing_add(framing, frame, kp_frame_scene_get(scene));
   }
   kp_frame_scene_destroy(&scene);
   kp_frame_free(&frame);
   return result;
 }
 
-// What is seen in a few frames from the first to the last that are drawn: one camera for all of
-// them. Frames of a run that goes on are not known yet, so its domain is framed.
+// Whether any picture has a camera that frames what moves.
+static bool frames_motion(const render_job *job) {
+  const kp_film_def *film = &job->extras.render;
+  const kp_render_def first = kp_film_at(film, 0.0);
+  bool is_placed =
+      film->camera_position.n > 0 || film->camera_target.n > 0 || kp_render_is_placed(&first);
+  return !is_placed && film->still.camera_frame == KP_FRAME_MOTION;
+}
+
+// What moves in a few frames of the run, whichever are drawn: a single picture has the camera of
+// the film. Frames of a run that goes on are not known yet, so its domain is framed.
 static kp_result find_seen(render_job *job) {
   job->seen = kp_aabb_empty();
-  size_t n = job->frames.end - job->frames.begin, few = n < SEEN_FRAMES ? n : SEEN_FRAMES;
-  if (job->is_following || kp_render_is_placed(&job->extras.render)) {
+  if (job->is_following || !frames_motion(job)) {
     return KP_OK;
   }
-  for (size_t k = 0; k < few; ++k) {
-    KP_TRY(grow_seen(job, job->frames.begin + (few > 1 ? k * (n - 1) / (few - 1) : 0)));
+  const size_t n = job->frames.all.count, few = n < SEEN_FRAMES ? n : SEEN_FRAMES;
+  kp_framing framing = { 0 };
+  kp_result result = KP_OK;
+  for (size_t k = 0; result == KP_OK && k < few; ++k) {
+    result = add_to_framing(job, few > 1 ? k * (n - 1) / (few - 1) : 0, &framing);
   }
-  return KP_OK;
+  job->seen = kp_framing_box(&framing);
+  kp_framing_free(&framing);
+  return result;
 }
 
 static kp_result open_video(render_job *job) {
@@ -601,8 +640,8 @@ static kp_result open_video(render_job *job) {
   kp_video_def def = kp_default_video_def();
   def.path = job->video_path;
   def.fps = job->fps > 0.0 ? job->fps : def.fps;
-  def.width = (int)job->extras.render.width;
-  def.height = (int)job->extras.render.height;
+  def.width = (int)job->extras.render.still.width;
+  def.height = (int)job->extras.render.still.height;
   return kp_video_open(&def, &job->video);
 }
 
@@ -661,7 +700,7 @@ static kp_result render_all(render_job *job) {
 
 // The map of the command line, else the one in the scene's folder.
 static kp_result load_environment(render_job *job) {
-  const char *file = job->extras.render.environment;
+  const char *file = job->extras.render.still.environment;
   const char *wanted = kp_arguments_get(job->arguments, "environment");
   if (wanted != NULL) {
     return kp_environment_load(wanted, &job->environment);

@@ -92,7 +92,7 @@ void kp_painter_end(bool is_stopped, bool is_quiet) {
   } else if (!is_done && !is_stopped) {
     (void)fprintf(stderr,
                   "kelpie: warning: not all pictures were made; the rest: kelpie render %s "
-                  "--missing\n",
+                  "--follow --missing\n",
                   painter.folder);
   }
   painter.process = 0;

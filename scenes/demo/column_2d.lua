@@ -22,7 +22,7 @@ collider "step" {
   color = {0.35, 0.33, 0.30},
 }
 
-output { frames = 100, fps = 60 }
+output { frames = 100, fps = 60, surface = false }
 
 look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 4.5, smooth = 0, gloss = 0 }
 render { camera_azimuth_deg = 0, camera_elevation_deg = 0, background = "dark", exposure = 0.3, ground = "none", occlusion = 0 }

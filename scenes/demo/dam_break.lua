@@ -30,5 +30,4 @@ output { frames = 100, fps = 60, surface = { from = "water", spray_share = 0.28 
 
 -- Pictures: clear water under the sky. With look "surface of water" { visible = false } they show its particles,
 -- white where they are fast.
-look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 32, camera_elevation_deg = 20, camera_zoom = 1.05, background = "sky", samples = 4 }   -- 16 for film, 64 for stills
+render { camera_azimuth_deg = 32, camera_elevation_deg = 20, camera_frame = "domain", camera_zoom = 1.05, background = "sky", samples = 4 }   -- 16 for film, 64 for stills

@@ -13,6 +13,6 @@ liquid "water" {
 }
 collider "ball" { shape = sphere { center = {0, 0.010, 0}, radius = 0.008 }, color = {0.6, 0.45, 0.3} }
 
-output { frames = 30, fps = 600, surface = { from = "none" } }
+output { frames = 30, fps = 600, surface = false }
 look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 0.7, smooth = 0, gloss = 0 }
-render { background = "dark", exposure = 0.8, ground = "none", box = false, camera_azimuth_deg = 0, camera_elevation_deg = 0, camera_zoom = 1.5 }
+render { background = "dark", exposure = 0.8, ground = "none", box = false, camera_azimuth_deg = 0, camera_elevation_deg = 0, camera_frame = "domain", camera_zoom = 1.5 }

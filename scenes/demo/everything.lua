@@ -48,4 +48,4 @@ look "surface of foam" { water = false, color = {0.62, 0.82, 0.86}, gloss = 0.5 
 look "ooze" { color = {0.90, 0.84, 0.70}, gloss = 0.4 }
 look "sand" { color = {0.80, 0.62, 0.36} }
 output { frames = 60, fps = 60 }
-render { camera_azimuth_deg = 20, camera_elevation_deg = 20, camera_zoom = 1.0, box = false, background = "sky" }
+render { camera_azimuth_deg = 20, camera_elevation_deg = 20, box = false, background = "sky" }

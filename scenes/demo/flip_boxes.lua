@@ -28,5 +28,4 @@ block("stone", 2500, {0.30, 0.31, 0.33}, 0.72, 0.44, 0.42, 0.070, {1, 0, 2})
 
 output { frames = 60, fps = 30 }
 
-look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 1.6, smooth = 0.8, gloss = 0.5 }
 render { camera_position = {1.2, 0.9, 1.8}, camera_target = {0.48, 0.17, 0.28}, box = false, background = "sky" }

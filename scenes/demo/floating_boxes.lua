@@ -31,5 +31,4 @@ block("stone", 2500, {0.30, 0.31, 0.33}, 0.45, 0.42, 0.44, 0.055, {1, 0, 2})
 
 output { frames = 100, fps = 60, surface = { from = "water", field = "anisotropic" } }
 
-look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 1.6, smooth = 0.8, gloss = 0.5 }
 render { camera_position = {1.0, 0.75, 1.5}, camera_target = {0.46, 0.15, 0.3}, box = false, background = "sky" }

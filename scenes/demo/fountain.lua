@@ -47,5 +47,4 @@ sink "right" { shape = box { min = {0.97, 0.0625, 0}, max = {1, 0.9, 1} } }
 
 output { frames = 90, fps = 60, surface = { from = "water", field = "anisotropic" } }
 
-look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 3.5, smooth = 0.7, gloss = 0.5 }
 render { camera_position = {1.3, 0.75, 1.85}, camera_target = {0.5, 0.2, 0.5}, box = false, background = "sky" }

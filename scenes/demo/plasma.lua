@@ -12,4 +12,4 @@ plasma "charges" {
 
 output { frames = 60, fps = 10 }
 look "charges" { color_by = "charge", color_map = "diverge", range_min = -1, range_max = 1, smooth = 0 }
-render { ground = "none", box = false, background = "dark", camera_zoom = 1.6 }
+render { ground = "none", box = false, background = "dark", camera_frame = "domain", camera_zoom = 1.6 }

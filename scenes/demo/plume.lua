@@ -12,4 +12,4 @@ source "vent" {
 }
 
 output { frames = 72, fps = 24 }
-render { background = "dark", box = false, camera_zoom = 1.4 }
+render { background = "dark", box = false, camera_frame = "domain", camera_zoom = 1.4 }

@@ -9,5 +9,5 @@ collider "ball" {
   position = function(t) return {0.25 * math.sin(3 * t), 0.1, 0} end,
 }
 
-output { frames = 60, fps = 60 }
+output { frames = 60, fps = 60, surface = false }
 look "water" { color_by = "velocity", color_map = "water", range_max = 2.5, smooth = 0, gloss = 0.4 }

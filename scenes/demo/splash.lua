@@ -26,8 +26,6 @@ liquid "drop" {
 
 output { frames = 60, fps = 60, surface = { from = "all", join = true, field = "anisotropic" } }
 
-look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 2.5, smooth = 0.8, gloss = 0.5 }
-look "drop"  { color_by = "speed", color_map = "water", range_min = 0, range_max = 2.5, smooth = 0.8, gloss = 0.5 }
 render {
   camera_position = {1.13, 0.73, 1.64}, camera_target = {0.4, 0.12, 0.4},
   box = false, background = "sky", samples = 4,

@@ -34,7 +34,6 @@ collider "ramp" {
 
 output { frames = 90, fps = 30 }
 
-look "water" { color_by = "speed", color_map = "water", range_min = 0, range_max = 1.5, smooth = 0.8, gloss = 0.5 }
 render {
   camera_position = {3.4, 1.15, 3.5}, camera_target = {1.7, 0.2, 0.2}, box = false, background = "sky", samples = 4,
 }

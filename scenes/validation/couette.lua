@@ -30,4 +30,4 @@ probe "profile" {
   min = {4 * spacing, spacing / 2, 0}, max = {4 * spacing, width - spacing / 2, 0}, counts = {1, 20, 1},
 }
 
-output { frames = 30, fps = 50 }
+output { frames = 30, fps = 50, surface = false }

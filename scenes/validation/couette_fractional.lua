@@ -25,4 +25,4 @@ collider "lid" {
   position = function(t) return {top_speed * t, 0, 0} end,
 }
 
-output { frames = 30, fps = 50 }
+output { frames = 30, fps = 50, surface = false }

@@ -14,4 +14,4 @@ liquid "water" {
   shape = box { min = {0, 0, -1}, max = {a, 2 * a, 1} },
 }
 
-output { frames = 60, fps = 180 }
+output { frames = 60, fps = 180, surface = false }

@@ -17,4 +17,4 @@ body "raft" {
 
 probe "pose" { of = "raft", kind = "track" }
 
-output { frames = 90, fps = 30 }
+output { frames = 90, fps = 30, surface = false }

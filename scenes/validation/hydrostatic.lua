@@ -15,4 +15,4 @@ probe "depth" {
   min = {0.1, 0.01, 0}, max = {0.1, 0.35, 0}, counts = {1, 18, 1},
 }
 
-output { frames = 60, fps = 30 }
+output { frames = 60, fps = 30, surface = false }

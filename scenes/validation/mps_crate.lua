@@ -6,4 +6,4 @@ liquid "water" { method = "mps", spacing = 0.02, shape = box { min = {0, 0}, max
 body "crate" { shape = box { min = {0.45, 0.02, -0.1}, max = {0.6, 0.15, 0.1} }, density = 400, layers = 3 }
 emitter "jet" { into = "water", position = {0.4, 0.5, 0}, direction = {1, -1, 0}, radius = 0.04, speed = 1.5 }
 
-output { frames = 60, fps = 60 }
+output { frames = 60, fps = 60, surface = false }

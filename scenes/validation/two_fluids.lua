@@ -20,4 +20,4 @@ liquid "oil" {
   color = {0.80, 0.60, 0.10},
 }
 
-output { frames = 120, fps = 20 }
+output { frames = 120, fps = 20, surface = false }

@@ -10,260 +10,6 @@
 #include "render/pass.h"
 
 #define PI 3.14159265358979323846
-#define NEAR_SHARE 0.5  // of the distance that shows the bounds: from nearer what is seen is framed
-
-static const char *const ground_words[] = { "none", "plain", "checker", "grid", NULL };
-static const char *const background_words[] = { "studio", "sky", "dark", NULL };
-static const char *const stroke_words[] = { "round", "lumislice", NULL };
-static const char *const scattering_words[] = { "many", "once", NULL };
-static const char *const method_words[] = { "march", "slices", NULL };
-static const char *const fresnel_words[] = { "exact", "schlick", "grey", NULL };
-static const char *const picture_words[] = { "raster", "rays", NULL };
-static const char *const shading_words[] = { "standard", "blinn-phong", NULL };
-static const char *const sprite_words[] = { "auto", "add", "over", NULL };
-static const char *const texture_words[] = { "soft", "gauss", "flat", NULL };
-
-#define R(member, kind, unit, low, high, text)                                                     \
-  KP_PARAM(kp_render_def, member, kind, unit, low, high, text)
-
-static const kp_param render_rows[] = {
-  R(width, INT, "pixel", 1, KP_PICTURE_SIZE_LIMIT, "Width of the picture."),
-  R(height, INT, "pixel", 1, KP_PICTURE_SIZE_LIMIT, "Height of the picture."),
-  R(samples, INT, "", 1, 4096,
-    "Passes per picture: 1 for a preview, 16 for film frames, 64 for stills."),
-  R(camera_position, VEC3, "m", -1e9, 1e9,
-    "Where the camera stands; equal to the target, it frames by itself the domain or, where that "
-    "is "
-    "more than twice as large, what is seen in the frames that are drawn."),
-  R(camera_target, VEC3, "m", -1e9, 1e9, "The point in the middle of the picture."),
-  R(camera_fov_deg, REAL, "degree", 1, 150, "Vertical angle of view."),
-  R(camera_azimuth_deg, REAL, "degree", -360, 360,
-    "Framing camera: turn about the up axis, positive to the right."),
-  R(camera_elevation_deg, REAL, "degree", -89, 89, "Framing camera: height above the horizon."),
-  R(camera_zoom, REAL, "", 0.01, 100,
-    "Framing camera: 1 shows the domain or what is seen, another value so much of the domain."),
-  R(aperture, REAL, "m", 0, 1e6, "Width of the lens: what is out of focus blurs; 0 is all sharp."),
-  R(focus, REAL, "m", 0, 1e9,
-    "Distance along the view at which the lens is sharp; 0 is that of the target."),
-  R(shutter, REAL, "frame", 0, 10,
-    "Motion blur: share of the time between frames that the shutter is open, around the frame; 0.5 "
-    "is that of film."),
-  R(sun, VEC3, "", -1e9, 1e9,
-    "Direction towards the sun; {0, 0, 0} puts it over the camera's left shoulder."),
-  R(sun_strength, REAL, "", 0, 100, "Brightness of the sun; 1 is a clear day."),
-  R(sun_size_deg, REAL, "degree", 0, 60, "Width of the sun's disc: larger is softer."),
-  R(sky_strength, REAL, "", 0, 100, "Brightness of the sky and of its light from all around."),
-  R(occlusion, REAL, "", 0, 1, "How much crevices darken."),
-  R(exposure, REAL, "stops", -20, 20, "Brightness of the picture; +1 doubles it."),
-  R(ground_height, REAL, "m", -1e9, 1e9, "Ground above the bottom of the domain."),
-  KP_PARAM_WORDS(kp_render_def, ground, ground_words, "The plane under the scene."),
-  KP_PARAM_WORDS(kp_render_def, background, background_words, "What lies behind, and its light."),
-  KP_PARAM_WORDS(kp_render_def, fresnel, fresnel_words,
-                 "Share of light that water and glass mirror: by Fresnel's formulas, Schlick's "
-                 "approximation, or of a white sky over grey water."),
-  KP_PARAM_WORDS(kp_render_def, method, picture_words,
-                 "How pictures are made: surfaces by tiles and rays where light leaves the line of "
-                 "sight, or by rays alone, which is what other backends do."),
-  KP_PARAM_FILE(kp_render_def, environment, kp_environment_faces,
-                "PNG of what lies around: a cross, a row or a column of six squares, or longitude "
-                "and latitude "
-                "(2:1); with a * six files, named right, left, top, bottom, front and back."),
-  R(box, BOOL, "", 0, 1,
-    "Draw the edges of the domain, where it is what the camera frames or the camera is placed."),
-  R(transparent, BOOL, "", 0, 1, "Leave out sky and ground: alpha 0, for compositing."),
-};
-
-#define L(member, kind, unit, low, high, text)                                                     \
-  KP_PARAM(kp_look_def, member, kind, unit, low, high, text)
-
-static const kp_param look_rows[] = {
-  L(color, VEC3, "sRGB", 0, 1, "Colour where no field gives it."),
-  L(color_end, VEC3, "sRGB", 0, 1, "Other end of the colour map two, which starts at color."),
-  L(color_back, VEC3, "sRGB", 0, 1, "Meshes with two_sided: colour of the back of their faces."),
-  L(range_min, REAL, "", -1e300, 1e300, "Field value at the start of the colour map."),
-  L(range_max, REAL, "", -1e300, 1e300,
-    "Field value at its end; equal to range_min takes both from the frame."),
-  L(radius_scale, REAL, "", 1e-3, 1e3, "Factor on the radii of particles and strokes."),
-  L(opacity, REAL, "", 0, 1,
-    "1 hides what is behind; a glass wall has 0.1. Particles below 1 are puffs that cover."),
-  L(smooth, REAL, "", 0, 1, "Particles: 0 single balls, 1 one smooth body."),
-  L(gloss, REAL, "", 0, 1, "0 matt, 1 polished."),
-  L(density, REAL, "1/m", 0, 1e6,
-    "Volumes: extinction per unit of the density field, or of glowing gas; auto follows the size "
-    "of "
-    "the scene."),
-  L(emission, REAL, "1/m", 0, 1e6,
-    "Volumes: light given off per unit of the emission field and metre; for a temperature the "
-    "light "
-    "of 2000 K, 1 being white paper in the sun. auto is 4."),
-  L(glow, REAL, "", 0, 1e6,
-    "Particles: 0 draws balls, more draws sprites of so much light that adds up, for fire."),
-  KP_PARAM_WORDS(kp_look_def, stroke, stroke_words,
-                 "Curves: round strokes, or yarn of many fibres by a lumislice."),
-  L(twist, REAL, "m", 1e-9, 1e9, "Yarn of a lumislice: length of one turn; auto is seven radii."),
-  L(axes, INT, "", 1, 3,
-    "Yarn of a lumislice: axes along which it is cut into quads; 1 vanishes where it is seen from "
-    "the side, 3 nowhere."),
-  L(anisotropy, REAL, "", -0.95, 0.95,
-    "Volumes: mean cosine of scattering; 0 to all sides alike, 0.6 forwards as smoke does."),
-  KP_PARAM_WORDS(kp_look_def, scattering, scattering_words,
-                 "Volumes: light scattered often, or exactly once."),
-  KP_PARAM_WORDS(kp_look_def, method, method_words,
-                 "Volumes: rays, or slices square to the middle between light and view."),
-  KP_PARAM_WORDS(
-      kp_look_def, sprite, sprite_words,
-      "Particles: sprites that add their light up, or that cover what is behind them; "
-      "auto adds where they glow, covers where opacity is below 1 and draws balls else."),
-  KP_PARAM_WORDS(kp_look_def, texture, texture_words, "Sprites: how they fade from middle to rim."),
-  KP_PARAM_WORDS(kp_look_def, color_map, kp_colormap_words, "Colours of the field's values."),
-  L(color_by, TEXT, "", 0, 0, "Field that colours the set; a vector counts by its length."),
-  L(visible, BOOL, "", 0, 1, "Draw it at all."),
-  L(two_sided, BOOL, "", 0, 1,
-    "Meshes: the back of the faces, from where their corners go clockwise, has color_back."),
-  L(water, BOOL, "", 0, 1,
-    "Closed meshes: a clear liquid that mirrors, bends and takes in light: on each 1 / density "
-    "metres white turns into its colour."),
-  L(refraction, REAL, "", 1, 4,
-    "Closed meshes: index of refraction of water, or of what has opacity < 1 (glass 1.5), which "
-    "then is clear and takes in light as water does; auto is 1.333 for water."),
-  L(cloudy, REAL, "", 0, 1,
-    "Water and glass: share of the light taken out that comes back in its colour; 0 is clear."),
-  KP_PARAM_WORDS(kp_look_def, shading, shading_words,
-                 "The renderer's own, or plain Blinn-Phong with white ambient light."),
-  L(specular, REAL, "", 0, 10, "Blinn-Phong: strength of the highlight."),
-  L(shininess, REAL, "", 1, 1e4, "Blinn-Phong: exponent of the highlight."),
-  L(caustics, BOOL, "", 0, 1,
-    "Water and glass: sunlight behind them is bent and coloured; false: they throw no shadow."),
-  L(wireframe, BOOL, "", 0, 1, "Meshes: draw the edges alone."),
-  L(line_width, REAL, "pixel", 0.1, 100, "Wireframe: width of the lines."),
-};
-
-static void set_render_default(void *def) {
-  kp_render_def d = {
-    .width = 960,
-    .height = 540,
-    .samples = 16,
-    .camera_fov_deg = 32.0,
-    .camera_azimuth_deg = 28.0,
-    .camera_elevation_deg = 18.0,
-    .camera_zoom = 1.0,
-    .sun_strength = 1.0,
-    .sun_size_deg = 4.0,
-    .sky_strength = 1.0,
-    .occlusion = 1.0,
-    .ground = KP_GROUND_CHECKER,
-    .background = KP_BACKGROUND_STUDIO,
-    .box = true,
-  };
-  memcpy(def, &d, sizeof d);
-}
-
-static void set_look_default(void *def) {
-  kp_look_def d = {
-    .color = { 0.62, 0.66, 0.70 },
-    .color_end = { 0.85, 0.25, 0.45 },
-    .color_back = { 0.62, 0.66, 0.70 },
-    .radius_scale = 1.0,
-    .opacity = 1.0,
-    .smooth = 0.6,
-    .gloss = 0.25,
-    .density = KP_AUTO,
-    .emission = KP_AUTO,
-    .refraction = KP_AUTO,
-    .cloudy = 0.25,
-    .caustics = true,
-    .specular = 0.5,
-    .shininess = 32.0,
-    .line_width = 1.5,
-    .twist = KP_AUTO,
-    .axes = 3,
-    .color_map = KP_COLORMAP_VIRIDIS,
-    .visible = true,
-  };
-  memcpy(def, &d, sizeof d);
-}
-
-const kp_param_table kp_render_params = { "image",
-                                          "How frames are turned into pictures.",
-                                          render_rows,
-                                          sizeof render_rows / sizeof render_rows[0],
-                                          sizeof(kp_render_def),
-                                          set_render_default };
-
-const kp_param_table kp_look_params = { "look",
-                                        "How one set, mesh, bundle of curves or volume is drawn.",
-                                        look_rows,
-                                        sizeof look_rows / sizeof look_rows[0],
-                                        sizeof(kp_look_def),
-                                        set_look_default };
-
-kp_render_def kp_default_render_def(void) {
-  kp_render_def def;
-  set_render_default(&def);
-  return def;
-}
-
-kp_look_def kp_default_look_def(void) {
-  kp_look_def def;
-  set_look_default(&def);
-  return def;
-}
-
-static kp_result check_number(const kp_param_table *table, const kp_param *row, double value) {
-  if (!(value >= row->lowest && value <= row->highest)) {
-    return kp_fail(KP_ERROR_ARGUMENT, "%s: %s is %g; it must be %g to %g", table->name, row->key,
-                   value, row->lowest, row->highest);
-  }
-  return KP_OK;
-}
-
-// What may be left to the renderer.
-static bool is_auto(const kp_param_table *table, const kp_param *row, double value) {
-  bool may = table == &kp_look_params && (row->offset == offsetof(kp_look_def, density) ||
-                                          row->offset == offsetof(kp_look_def, emission) ||
-                                          row->offset == offsetof(kp_look_def, refraction) ||
-                                          row->offset == offsetof(kp_look_def, twist));
-  return may && isnan(value);
-}
-
-static kp_result check_row(const kp_param_table *table, const kp_param *row, const void *def) {
-  const char *member = (const char *)def + row->offset;
-  if (row->type == KP_PARAM_REAL) {
-    double value = *(const double *)(const void *)member;
-    return is_auto(table, row, value) ? KP_OK : check_number(table, row, value);
-  }
-  if (row->type == KP_PARAM_INT) {
-    return check_number(table, row, (double)*(const int64_t *)(const void *)member);
-  }
-  if (row->type == KP_PARAM_VEC3) {
-    const kp_vec3 *v = (const void *)member;
-    KP_TRY(check_number(table, row, v->x));
-    KP_TRY(check_number(table, row, v->y));
-    return check_number(table, row, v->z);
-  }
-  if (row->type == KP_PARAM_ENUM) {
-    int value = *(const int *)(const void *)member, count = 0;
-    while (row->names[count] != NULL) {
-      ++count;
-    }
-    if (value < 0 || value >= count) {
-      return kp_fail(KP_ERROR_ARGUMENT, "%s: %s has no word number %d", table->name, row->key,
-                     value);
-    }
-  }
-  return KP_OK;
-}
-
-static kp_result check_table(const kp_param_table *table, const void *def) {
-  for (size_t i = 0; i < table->n_rows; ++i) {
-    KP_TRY(check_row(table, &table->rows[i], def));
-  }
-  return KP_OK;
-}
-
-kp_result kp_render_check(const kp_render_def *def) {
-  return check_table(&kp_render_params, def);
-}
 
 static kp_result check_positions(const kp_render_positions *p, int64_t n, const char *what, int k) {
   if (n > 0 && (p->x == NULL || p->y == NULL || p->z == NULL || p->stride < 1)) {
@@ -297,7 +43,7 @@ static kp_result check_mesh(const kp_render_mesh *mesh, int k) {
                      (long long)(i / 3), mesh->triangles[i], (long long)mesh->n_vertices);
     }
   }
-  return check_table(&kp_look_params, &mesh->look);
+  return kp_look_check(&mesh->look);
 }
 
 static kp_result check_lines(const kp_render_lines *lines, int k) {
@@ -312,7 +58,7 @@ static kp_result check_lines(const kp_render_lines *lines, int k) {
   }
   KP_TRY(check_positions(&lines->positions, (int64_t)lines->first[lines->n_lines], "polylines", k));
   KP_TRY(check_velocities(&lines->velocities, "polylines", k));
-  return check_table(&kp_look_params, &lines->look);
+  return kp_look_check(&lines->look);
 }
 
 static kp_result check_volume(const kp_render_volume *volume, int k) {
@@ -320,7 +66,7 @@ static kp_result check_volume(const kp_render_volume *volume, int k) {
   if (!sized || volume->density == NULL) {
     return kp_fail(KP_ERROR_ARGUMENT, "volume %d: size, cell or density is missing", k);
   }
-  return check_table(&kp_look_params, &volume->look);
+  return kp_look_check(&volume->look);
 }
 
 static kp_result check_scene(const kp_render_scene *scene) {
@@ -333,7 +79,7 @@ static kp_result check_scene(const kp_render_scene *scene) {
     const kp_render_points *points = &scene->points[k];
     KP_TRY(check_positions(&points->positions, points->n, "point set", k));
     KP_TRY(check_velocities(&points->velocities, "point set", k));
-    KP_TRY(check_table(&kp_look_params, &points->look));
+    KP_TRY(kp_look_check(&points->look));
     if (points->look.sprite == KP_SPRITE_ADD && !(points->look.glow > 0.0)) {
       return kp_fail(KP_ERROR_ARGUMENT, "look of point set %d: sprites that add up need glow > 0",
                      k);
@@ -455,10 +201,6 @@ static kp_vec3 up_axis(kp_axis_up up) {
   return kp_vec3_make(0.0, up == KP_UP_Y ? 1.0 : 0.0, up == KP_UP_Z ? 1.0 : 0.0);
 }
 
-static double camera_distance(const kp_camera *camera) {
-  return kp_vec3_length(kp_vec3_sub(camera->target, camera->position));
-}
-
 // What is seen of the bounds: what is lost outside must not be looked for.
 static kp_aabb seen_inside(const kp_render_scene *scene, kp_aabb bounds) {
   kp_aabb seen = scene->seen;
@@ -471,14 +213,12 @@ bool kp_render_is_placed(const kp_render_def *def) {
   return kp_vec3_length(kp_vec3_sub(def->camera_target, def->camera_position)) > 0.0;
 }
 
-// `near` tells that it frames what is seen.
-static kp_camera find_camera(const kp_render_scene *scene, const kp_render_def *def, bool *near) {
+kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def *def) {
   kp_vec3 up = up_axis(scene->up);
-  *near = false;
   if (kp_render_is_placed(def)) {
     return (kp_camera){ def->camera_position, def->camera_target, up, def->camera_fov_deg };
   }
-  kp_aabb bounds = framed_bounds(scene);
+  kp_aabb bounds = framed_bounds(scene), seen = seen_inside(scene, bounds);
   kp_vec3 size = kp_vec3_sub(bounds.max, bounds.min);
   double depth = scene->up == KP_UP_Y ? size.z : size.y;
   // a flat domain is seen straight on
@@ -489,20 +229,9 @@ static kp_camera find_camera(const kp_render_scene *scene, const kp_render_def *
                                 .fov_deg = def->camera_fov_deg,
                                 .aspect = (double)def->width / (double)def->height,
                                 .zoom = def->camera_zoom };
-  kp_camera whole = kp_camera_frame_box(bounds, &framing);
-  kp_aabb seen = seen_inside(scene, bounds);
-  if (is_empty(seen) || def->camera_zoom != 1.0 ||
-      !(kp_vec3_length(kp_vec3_sub(seen.max, seen.min)) > 0.0)) {
-    return whole;
-  }
-  kp_camera close = kp_camera_frame_box(seen, &framing);
-  *near = camera_distance(&close) < NEAR_SHARE * camera_distance(&whole);
-  return *near ? close : whole;
-}
-
-kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def *def) {
-  bool near;
-  return find_camera(scene, def, &near);
+  bool is_moving = def->camera_frame == KP_FRAME_MOTION && !is_empty(seen) &&
+                   kp_vec3_length(kp_vec3_sub(seen.max, seen.min)) > 0.0;
+  return kp_camera_frame_box(is_moving ? seen : bounds, &framing);
 }
 
 static kp_vec3 sun_direction(const kp_camera *camera, const kp_render_def *def) {
@@ -747,9 +476,7 @@ kp_result kp_render_frame(const kp_render_scene *scene, const kp_render_def *def
                           kp_picture *picture) {
   KP_TRY(kp_render_check(def));
   KP_TRY(check_scene(scene));
-  bool near;
-  (void)find_camera(scene, def, &near);
-  if (!def->box || near || is_empty(scene->bounds)) {
+  if (!def->box || is_empty(scene->bounds)) {
     return render_passes(scene, -1, def, picture);
   }
   size_t n = (size_t)scene->n_lines;

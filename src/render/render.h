@@ -167,8 +167,8 @@ typedef struct kp_render_scene {
   int n_points, n_meshes, n_lines, n_volumes;
   kp_aabb bounds;  // what the camera frames and the ground lies under: the domain; empty = from the
                    // data
-  kp_aabb seen;    // what is visible over the frames at hand, which the camera frames in place of
-                   // much larger bounds; empty (as zeroes are): the bounds
+  kp_aabb seen;    // what moves over the frames at hand (framing.h), which the camera frames; empty
+                   // (as zeroes are): the bounds
   kp_axis_up up;
   double interval;  // [s] from one frame to the next: what `shutter` is a share of
   const struct kp_environment *environment;  // what lies around, or NULL: the def's background
@@ -190,15 +190,23 @@ typedef enum kp_render_method {
   KP_METHOD_COUNT
 } kp_render_method;
 
+// What a camera frames that is placed nowhere.
+typedef enum kp_camera_framed {
+  KP_FRAME_MOTION,  // what moves
+  KP_FRAME_DOMAIN,  // the bounds
+  KP_FRAME_COUNT
+} kp_camera_framed;
+
+// How one picture is made.
 typedef struct kp_render_def {
   int64_t width, height;    // pixels
   int64_t samples;          // passes: 1 preview, 16 good, 64 for stills
-  kp_vec3 camera_position;  // equal to the target: the camera frames the bounds
+  kp_vec3 camera_position;  // equal to the target: the camera frames what camera_frame says
   kp_vec3 camera_target;
   double camera_fov_deg;        // vertical
   double camera_azimuth_deg;    // framing camera: about the up axis
   double camera_elevation_deg;  // framing camera: above the horizon
-  double camera_zoom;           // framing camera: 1 fits the bounds
+  double camera_zoom;           // framing camera: 1 fits what is framed
   double aperture;              // width of the lens [m]; 0: all is sharp
   double focus;                 // distance along the view that is sharp [m]; 0: that of the target
   double shutter;               // share of the time between frames it is open: motion blur
@@ -209,6 +217,7 @@ typedef struct kp_render_def {
   double occlusion;             // 0 off ... 1 full ambient occlusion
   double exposure;              // stops
   double ground_height;         // offset from the bottom of the bounds [m]
+  int camera_frame;             // framing camera: kp_camera_framed
   int ground;                   // kp_render_ground
   int background;               // kp_render_background
   int method;                   // kp_render_method
@@ -218,11 +227,47 @@ typedef struct kp_render_def {
   bool transparent;                      // no sky and ground: alpha 0 there, for compositing
 } kp_render_def;
 
+// What of them may be a function of time: camera, lens and lights.
+#define KP_FILM_NUMBERS(X)                                                                         \
+  X(camera_fov_deg)                                                                                \
+  X(camera_azimuth_deg)                                                                            \
+  X(camera_elevation_deg)                                                                          \
+  X(camera_zoom)                                                                                   \
+  X(aperture)                                                                                      \
+  X(focus)                                                                                         \
+  X(sun_strength)                                                                                  \
+  X(sky_strength)                                                                                  \
+  X(exposure)
+#define KP_FILM_VECTORS(X)                                                                         \
+  X(camera_position)                                                                               \
+  X(camera_target)                                                                                 \
+  X(sun)
+
+// How all pictures of a run are made: a still, and the curves that take the place of its members of
+// the same names.
+typedef struct kp_film_def {
+  kp_render_def still;
+#define X(member) kp_curve member;
+  KP_FILM_NUMBERS(X)
+  KP_FILM_VECTORS(X)
+#undef X
+} kp_film_def;
+
 kp_render_def kp_default_render_def(void);
-extern const kp_param_table kp_render_params;
+kp_film_def kp_default_film_def(void);
+extern const kp_param_table kp_render_params;  // of kp_film_def
+
+// The picture at time t; the camera stands still while its shutter is open.
+kp_render_def kp_film_at(const kp_film_def *film, double t);
+
+// The same value at all times.
+void kp_film_set(kp_curve *curve, double value);
+void kp_film_set_vector(kp_curve *curve, kp_vec3 value);
 
 // Check the values of a def against its table and each other.
 KP_NODISCARD kp_result kp_render_check(const kp_render_def *def);
+KP_NODISCARD kp_result kp_film_check(const kp_film_def *film);
+KP_NODISCARD kp_result kp_look_check(const kp_look_def *look);
 
 // Render one frame. `picture` is resized; start from a zeroed struct, reuse it between frames.
 // Fails on a scene whose arrays are missing or whose indices are out of range, on a wrong def and
@@ -237,6 +282,5 @@ kp_aabb kp_render_scene_bounds(const kp_render_scene *scene);
 bool kp_render_is_placed(const kp_render_def *def);
 
 // The camera a frame will be seen through: that of the def or, where it has none, one that frames
-// what is seen when the bounds are more than twice as large, else the bounds. A zoom is one of the
-// bounds.
+// what the def says.
 kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def *def);

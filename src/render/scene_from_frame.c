@@ -32,7 +32,7 @@ static const kp_look_def *find_look(const look_list *list, const char *name) {
   return all;
 }
 
-static bool is_spray(const kp_frame_set *set) {
+bool kp_scene_is_spray(const kp_frame_set *set) {
   return strncmp(set->name, SPRAY_OF, strlen(SPRAY_OF)) == 0;
 }
 
@@ -48,6 +48,10 @@ static bool is_among(const char *names, const char *name) {
     at = end != NULL ? end + strlen(AND) : NULL;
   }
   return false;
+}
+
+bool kp_scene_is_surface_of(const kp_frame_mesh *mesh, const char *liquid) {
+  return kp_scene_is_surface(mesh) && is_among(mesh->name + strlen(KP_SURFACE_OF), liquid);
 }
 
 // The look of the first of them.
@@ -67,7 +71,7 @@ static const kp_look_def *find_liquid_look(const look_list *looks, const kp_fram
 static bool has_spray(const kp_frame *frame, const char *names) {
   for (size_t i = 0; i < frame->n_sets; ++i) {
     const kp_frame_set *set = &frame->sets[i];
-    if (is_spray(set) && strcmp(set->name + strlen(SPRAY_OF), names) == 0) {
+    if (kp_scene_is_spray(set) && strcmp(set->name + strlen(SPRAY_OF), names) == 0) {
       return set->count > 0;
     }
   }
@@ -78,7 +82,7 @@ static bool has_spray(const kp_frame *frame, const char *names) {
 static bool has_surface(const kp_frame_scene *s, const kp_frame *frame, const char *name) {
   for (size_t i = 0; i < frame->n_meshes; ++i) {
     const kp_frame_mesh *mesh = &frame->meshes[i];
-    if (kp_scene_is_surface(mesh) && is_among(mesh->name + strlen(KP_SURFACE_OF), name)) {
+    if (kp_scene_is_surface_of(mesh, name)) {
       bool is_there = mesh->n_triangles > 0 || has_spray(frame, mesh->name + strlen(KP_SURFACE_OF));
       return s->meshes[i].look.visible && is_there;
     }
@@ -103,7 +107,7 @@ static kp_look_def find_spray_look(const kp_look_def *surface) {
 // The surface that a set is the spray of; NULL: it is no spray.
 static const kp_look_def *find_sprayed(const kp_frame_scene *s, const kp_frame *frame,
                                        const kp_frame_set *set) {
-  for (size_t i = 0; i < frame->n_meshes && is_spray(set); ++i) {
+  for (size_t i = 0; i < frame->n_meshes && kp_scene_is_spray(set); ++i) {
     const kp_frame_mesh *mesh = &frame->meshes[i];
     if (kp_scene_is_surface(mesh) &&
         strcmp(mesh->name + strlen(KP_SURFACE_OF), set->name + strlen(SPRAY_OF)) == 0) {
@@ -122,7 +126,8 @@ static kp_result add_meshes(kp_frame_scene *s, const kp_frame *frame, const look
       none->look.visible = false;
       continue;
     }
-    KP_TRY(kp_scene_add_mesh(s, mesh, find_look(looks, mesh->name), find_liquid_look(looks, mesh)));
+    KP_TRY(kp_scene_add_mesh(s, frame, mesh, find_look(looks, mesh->name),
+                             find_liquid_look(looks, mesh)));
   }
   return KP_OK;
 }

@@ -29,16 +29,36 @@ static kp_result find_normals(kp_frame_scene *s, const kp_frame_mesh *mesh, kp_r
   return KP_OK;
 }
 
-// A surface without a look of its own takes after its liquid: its colour, or what it is coloured by
-// where the surface carries that, as concentrations are.
-static void take_after(const kp_frame_mesh *mesh, const kp_look_def *liquid, kp_look_def *out) {
-  if (liquid->color_by[0] == '\0') {
-    out->color = liquid->color;
-  } else if (kp_frame_find_field(&mesh->fields, liquid->color_by) != NULL &&
-             strcmp(liquid->color_by, "velocity") != 0) {
-    *out = *liquid;
-    out->water = false;
+static bool is_same(kp_vec3 a, kp_vec3 b) {
+  return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+// A surface without a look of its own takes after its liquid: it is clear, of the liquid's colour,
+// or opaque where the liquid is coloured by a field.
+static void take_after(const kp_look_def *liquid, kp_look_def *out) {
+  const kp_vec3 own = out->color;
+  *out = *liquid;
+  out->water = liquid->color_by[0] == '\0';
+  out->opacity = 1.0;  // of particles, less makes puffs
+  if (is_same(liquid->color, kp_default_look_def().color)) {
+    out->color = own;
   }
+}
+
+// What colours the vertices: a field of the mesh or, of a surface, of what is inside.
+static kp_result find_scalar(kp_frame_scene *s, const kp_frame *frame, const kp_frame_mesh *mesh,
+                             kp_render_mesh *out) {
+  const char *name = out->look.color_by;
+  bool is_own = kp_frame_find_field(&mesh->fields, name) != NULL || strcmp(name, "speed") == 0 ||
+                strcmp(name, "velocity") == 0;
+  if (name[0] != '\0' && kp_scene_is_surface(mesh) && !is_own) {
+    KP_TRY(kp_scene_carry(s, frame, mesh, name, &out->scalar));
+  }
+  if (out->scalar != NULL) {
+    return KP_OK;
+  }
+  kp_scene_element e = { "mesh", mesh->name, &mesh->fields, mesh->velocities, mesh->n_vertices };
+  return kp_scene_find_scalar(s, &e, &out->look, &out->scalar);
 }
 
 // Values of the vertices that were split, each as long as `width`.
@@ -107,8 +127,8 @@ static kp_result split_creases(kp_frame_scene *s, const kp_frame_mesh *mesh, kp_
   return result;
 }
 
-kp_result kp_scene_add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const kp_look_def *look,
-                            const kp_look_def *liquid) {
+kp_result kp_scene_add_mesh(kp_frame_scene *s, const kp_frame *frame, const kp_frame_mesh *mesh,
+                            const kp_look_def *look, const kp_look_def *liquid) {
   kp_render_mesh *out = &s->meshes[s->scene.n_meshes++];
   out->n_vertices = (int64_t)mesh->n_vertices;
   out->n_triangles = (int64_t)mesh->n_triangles;
@@ -132,13 +152,12 @@ kp_result kp_scene_add_mesh(kp_frame_scene *s, const kp_frame_mesh *mesh, const 
       out->look.water = true;
       out->look.color = kp_vec3_make(0.16, 0.50, 0.66);
       if (liquid != NULL) {
-        take_after(mesh, liquid, &out->look);
+        take_after(liquid, &out->look);
       }
     }
   }
   KP_TRY(find_normals(s, mesh, out));
   KP_TRY(kp_scene_find_vectors(s, &mesh->fields, "color", mesh->n_vertices, out->colors));
-  kp_scene_element e = { "mesh", mesh->name, &mesh->fields, mesh->velocities, mesh->n_vertices };
-  KP_TRY(kp_scene_find_scalar(s, &e, &out->look, &out->scalar));
+  KP_TRY(find_scalar(s, frame, mesh, out));
   return split_creases(s, mesh, out);
 }

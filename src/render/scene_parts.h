@@ -5,6 +5,7 @@
 //   scene_fields.c      values that colour elements, as arrays
 //   scene_points.c      sets of particles
 //   scene_meshes.c      meshes: normals, creases, surfaces of liquids
+//   scene_carry.c       values of particles and cells at the vertices of surfaces
 //   scene_curves.c      hairs and yarn as lines
 //   scene_volumes.c     smoke and fire
 #pragma once
@@ -48,13 +49,22 @@ KP_NODISCARD kp_result kp_scene_find_vectors(kp_frame_scene *scene, const kp_fra
                                              const char *name, uint64_t count, const float **out);
 
 bool kp_scene_is_surface(const kp_frame_mesh *mesh);
+// Whether it is the surface of this liquid, alone or with others.
+bool kp_scene_is_surface_of(const kp_frame_mesh *mesh, const char *liquid);
+bool kp_scene_is_spray(const kp_frame_set *set);
 
 // look: NULL, one that suits its kind.
 KP_NODISCARD kp_result kp_scene_add_set(kp_frame_scene *scene, const kp_frame_set *set,
                                         const kp_look_def *look, double radius);
 // liquid: of the liquid it is the surface of, or NULL.
-KP_NODISCARD kp_result kp_scene_add_mesh(kp_frame_scene *scene, const kp_frame_mesh *mesh,
-                                         const kp_look_def *look, const kp_look_def *liquid);
+KP_NODISCARD kp_result kp_scene_add_mesh(kp_frame_scene *scene, const kp_frame *frame,
+                                         const kp_frame_mesh *mesh, const kp_look_def *look,
+                                         const kp_look_def *liquid);
+// A field of the particles or cells of a surface's liquids at its vertices; *out is NULL where none
+// of them has it.
+KP_NODISCARD kp_result kp_scene_carry(kp_frame_scene *scene, const kp_frame *frame,
+                                      const kp_frame_mesh *mesh, const char *name,
+                                      const float **out);
 KP_NODISCARD kp_result kp_scene_add_curves(kp_frame_scene *scene, const kp_frame_curves *curves,
                                            const kp_look_def *look, double size);
 KP_NODISCARD kp_result kp_scene_add_volume(kp_frame_scene *scene, const kp_frame_volume *volume,

@@ -9,6 +9,7 @@ kp_sources(
   environment.c
   deep.c
   fire_light.c
+  framing.c
   ground.c
   lens.c
   light.c
@@ -21,6 +22,8 @@ kp_sources(
   ray_scene.c
   ray_tree.c
   render.c
+  render_params.c
+  scene_carry.c
   scene_curves.c
   scene_fields.c
   scene_from_frame.c

@@ -134,7 +134,8 @@ kp_result kp_session_frame(kp_session *s) {
   facts.n_cells = count_cells(s->world);
 
   if (s->def->watch != NULL) {
-    KP_TRY(s->def->watch(s->world, &s->extras.render, s->def->watch_context));
+    const kp_render_def render = kp_film_at(&s->extras.render, kp_world_time(s->world));
+    KP_TRY(s->def->watch(s->world, &render, s->def->watch_context));
   }
 
   // derive and output: host copies, so that the state is free again

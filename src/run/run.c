@@ -62,7 +62,7 @@ static kp_result choose_frames(kp_session *s, int64_t first, int64_t last) {
 }
 
 static kp_result build_world(kp_session *s) {
-  KP_TRY(kp_extras_check_looks(s->scene));
+  KP_TRY(kp_extras_check(&s->extras, s->scene));
   KP_TRY(kp_world_create(s->record.backend, &s->world));
   s->world->stop = s->def->stop;
   KP_TRY(kp_world_set_spec(s->world, kp_scene_spec(s->scene)));

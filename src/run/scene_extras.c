@@ -6,7 +6,7 @@
 static const kp_scene_switch surface_switch = { "from", "none", "all" };
 
 void kp_extras_init(kp_extras *extras) {
-  extras->render = kp_default_render_def();
+  extras->render = kp_default_film_def();
   extras->surface = kp_default_surface_out();
   extras->items[0] = (kp_scene_extra){ "render", &kp_render_params, false, &extras->render, NULL };
   extras->items[1] = (kp_scene_extra){ KP_EXTRA_LOOK, &kp_look_params, true, NULL, NULL };
@@ -62,7 +62,8 @@ static kp_result check_look(const char *look, const name_list *names) {
                  nearest != NULL ? "\"?" : "");
 }
 
-kp_result kp_extras_check_looks(const kp_scene *scene) {
+kp_result kp_extras_check(const kp_extras *extras, const kp_scene *scene) {
+  KP_TRY(kp_params_check(&kp_render_params, &extras->render, NULL));
   name_list names = { 0 };
   const char *look;
   kp_result result = list_names(kp_scene_spec(scene), &names);

@@ -548,15 +548,39 @@ class Pictures(Case):
         self.call("render", "out", "--preview", "--frames", 1, "-o", "elsewhere")
         self.assertEqual(os.listdir(self.path("elsewhere")), ["frame_000001.png"])
 
+    def test_single_picture_is_that_of_the_film(self):
+        """What moves is framed, over the whole run, whichever frames are drawn; the domain where asked."""
+        film = self.picture()
+        self.assertEqual(self.picture("--frames", 2), film)
+        self.assertNotEqual(self.picture("--frames", 2, "--set", "render.camera_frame=domain"), film)
+        self.assertNotEqual(self.picture("--frames", 2, "--set", "render.box=true"), film)
+        os.remove(self.path("out/frames/frame_000000.kpf"))
+        self.assertNotEqual(self.picture("--frames", 2), film)
+
+    def test_functions_of_time(self):
+        """Camera, focus and lights move; a picture is that of a scene that stands at the values of its time."""
+        lens = "camera_target = {0.3, 0.1, 0.1}, aperture = 0.05, "
+        words = ["--size", "160x90", "--samples", 4]
+        moving = self.with_lines("render { %scamera_position = function(t) return {1.2 - 3 * t, 0.5, 1} end,"
+                                 " focus = function(t) return 0.5 + 15 * t end,"
+                                 " sun_strength = function(t) return 3 - 60 * t end }\n" % lens, *words)
+        still = "render { %scamera_position = {%g, 0.5, 1}, focus = %g, sun_strength = %g }\n"
+        self.assertTrue(self.with_lines(still % (lens, 1.1, 1, 1), *words) == moving)
+        for values in ((1.2, 1, 1), (1.1, 0.5, 1), (1.1, 1, 3)):
+            self.assertFalse(self.with_lines(still % (lens, *values), *words) == moving, values)
+        write(read(self.folder, "small.lua") + "render { exposure = function(t) return 900 * t end }\n",
+              self.folder, "wrong.lua")
+        self.refuse(3, "exposure", "check", "wrong.lua")
+
     def test_looks_of_another_scene(self):
         first = self.picture()
         write(read(self.folder, "small.lua") + "render { camera_azimuth_deg = 100 }\n",
               self.folder, "other.lua")
         self.assertNotEqual(self.picture("--scene", "other.lua"), first)
 
-    def with_lines(self, lines):
+    def with_lines(self, lines, *words):
         write(read(self.folder, "small.lua") + lines, self.folder, "other.lua")
-        return self.picture("--scene", "other.lua")
+        return self.picture("--scene", "other.lua", *words)
 
     def test_bodies_have_their_color(self):
         """The default of a body's colour is what it is drawn in, as the reference says."""
@@ -612,6 +636,30 @@ class Pictures(Case):
         env = {"PATH": self.path("nothing")}
         self.call("render", "out", "--preview", env=env)
         self.refuse(6, "ffmpeg", "render", "out", "--preview", "--video", env=env)
+
+
+class FirstScene(Case):
+    """The first scene of the manual, coarser: its water is a surface, unless the scene says no."""
+
+    def setUp(self):
+        super().setUp()
+        text = re.search(r"```lua\n(.*?)```", read(SOURCE, "docs/manual.md"), re.S).group(1)
+        write(text, self.folder, "first.lua")
+
+    def run_first(self, *sets):
+        words = [word for one in ("water.spacing=0.04", "output.frames=1", *sets) for word in ("--set", one)]
+        self.call("run", "first.lua", "-o", "out", "--force", "--progress", "none", *words)
+        return self.call("info", "out")[0]
+
+    def test_surface(self):
+        self.assertIn("surface of water", self.run_first())
+        size = os.path.getsize(self.path("out/frames/frame_000001.kpf"))
+        self.assertNotIn("surface of", self.run_first("output.surface=false"))
+        # a mesh is not much beside the particles
+        self.assertLess(size, 4 * os.path.getsize(self.path("out/frames/frame_000001.kpf")))
+        write(read(self.folder, "first.lua").replace("fps = 60", "fps = 60, surface = false"),
+              self.folder, "first.lua")
+        self.assertNotIn("surface of", self.run_first())
 
 
 class Export(Case):

@@ -62,8 +62,11 @@ class Films(Case):
         self.assertIn("pictures are in out/images", out)
         meanwhile = self.pictures("out/images")
         self.assertEqual(len(meanwhile), 9)
-        self.call("render", "out", "-o", "after", "--no-video", "--threads", 2)
+        # nobody knew what would move, so the domain is framed
+        self.call("render", "out", "-o", "after", "--no-video", "--threads", 2, "--follow")
         self.assertEqual(self.pictures("after"), meanwhile)
+        self.call("render", "out", "-o", "domain", "--no-video", "--set", "render.camera_frame=domain")
+        self.assertEqual(self.pictures("domain"), meanwhile)
         self.call("run", self.small_scene(8), "-o", "alone", *QUICK)
         self.assertEqual(self.hash("out"), self.hash("alone"))
         if shutil.which("ffmpeg") is None:
@@ -94,9 +97,9 @@ class Films(Case):
         os.kill(children(run.pid)[0], signal.SIGKILL)
         _, err = run.communicate(timeout=120)
         self.assertEqual(run.returncode, 0, err)
-        self.assertIn("kelpie render out --missing", err)
+        self.assertIn("kelpie render out --follow --missing", err)
         self.assertEqual(len(os.listdir(self.path("out/frames"))), 101)
-        self.call("render", "out", "--missing", "--no-video")
+        self.call("render", "out", "--follow", "--missing", "--no-video")
         self.assertEqual(len(self.pictures("out/images")), 101)
 
     def test_all_die(self):

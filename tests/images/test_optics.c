@@ -546,6 +546,7 @@ static kp_render_def pool_def(void) {
   def.height = 135;
   def.samples = 4;
   def.background = KP_BACKGROUND_SKY;
+  def.box = true;
   return def;
 }
 

@@ -796,8 +796,24 @@ static void broken_particles_are_left_out(void **state) {
   kp_picture_free(&picture);
 }
 
+// Members of a still that curves of the film stand for.
+static void mark_curves(unsigned char *used) {
+#define X(member)                                                                                  \
+  memset(used + offsetof(kp_film_def, still.member), 1, sizeof(((kp_film_def *)0)->still.member));
+  KP_FILM_NUMBERS(X)
+  KP_FILM_VECTORS(X)
+#undef X
+  // and the padding behind the last one
+  const size_t end = offsetof(kp_film_def, still.transparent) + sizeof(bool);
+  assert_true(sizeof(kp_render_def) - end < sizeof(double));
+  memset(used + end, 1, sizeof(kp_render_def) - end);
+}
+
 static void check_coverage(const kp_param_table *table) {
   unsigned char used[4096] = { 0 };
+  if (table == &kp_render_params) {
+    mark_curves(used);
+  }
   assert_true(table->def_size < sizeof used);
   size_t end = 0;
   for (size_t i = 0; i < table->n_rows; ++i) {
@@ -848,13 +864,14 @@ static void framing_camera_sees_the_box(void **state) {
   }
 }
 
-// A head in a hall: the camera goes where the head fills the picture. In a room hardly larger than
-// what is seen, with a zoom or with a place of its own it stays where it was.
-static void camera_frames_what_is_seen_of_a_hall(void **state) {
+// A head in a hall: the camera goes where what moves fills the picture, at any zoom, and frames the
+// hall where that is asked for or nothing moves; a place of its own goes before.
+static void camera_frames_what_moves_in_a_hall(void **state) {
   (void)state;
   kp_render_scene scene = { .bounds = { { -5.0, 0.0, -5.0 }, { 5.0, 6.0, 5.0 } } };
   kp_render_def def = kp_default_render_def();
   kp_camera whole = kp_render_get_camera(&scene, &def);
+  assert_near(whole.target.y, 3.0, 1e-12);
   scene.seen = (kp_aabb){ { 1.0, 1.0, 1.0 }, { 1.5, 1.6, 1.4 } };
   kp_camera head = kp_render_get_camera(&scene, &def);
   assert_near(head.target.x, 1.25, 1e-12);
@@ -866,14 +883,46 @@ static void camera_frames_what_is_seen_of_a_hall(void **state) {
   // what flew out of the hall does not count
   scene.seen.max.y = 1e6;
   assert_near(kp_render_get_camera(&scene, &def).target.y, 3.5, 1e-12);
+  // nor does the size of the hall
   scene.seen = (kp_aabb){ { -3.0, 0.0, -3.0 }, { 3.0, 5.0, 3.0 } };
+  assert_near(kp_render_get_camera(&scene, &def).target.y, 2.5, 1e-12);
+  def.camera_frame = KP_FRAME_DOMAIN;
   kp_camera wide = kp_render_get_camera(&scene, &def);
   assert_memory_equal(&wide, &whole, sizeof whole);
+  def.camera_frame = KP_FRAME_MOTION;
   scene.seen = (kp_aabb){ { 1.0, 1.0, 1.0 }, { 1.5, 1.6, 1.4 } };
-  def.camera_zoom = 1.5;
-  assert_near(kp_render_get_camera(&scene, &def).target.x, 0.0, 1e-12);
+  def.camera_zoom = 2.0;
+  kp_camera near = kp_render_get_camera(&scene, &def);
+  assert_near(near.target.x, 1.25, 1e-12);
+  assert_near(kp_vec3_length(kp_vec3_sub(near.target, near.position)),
+              0.5 * kp_vec3_length(kp_vec3_sub(head.target, head.position)), 1e-12);
   def.camera_position = kp_vec3_make(1.0, 2.0, 3.0);
   assert_near(kp_render_get_camera(&scene, &def).position.y, 2.0, 0.0);
+}
+
+// A film's camera, lens and lights are those of its curves at the time of the picture.
+static void film_follows_its_curves(void **state) {
+  (void)state;
+  const double path[6] = { 0.0, 0.0, 0.0, 2.0, 4.0, 8.0 }, distances[2] = { 1.0, 3.0 };
+  kp_film_def film = kp_default_film_def();
+  const kp_render_def still = kp_default_render_def();
+  kp_render_def def = kp_film_at(&film, 0.7);
+  assert_memory_equal(&def, &still, sizeof def);
+  film.camera_position = (kp_curve){ .components = 3, .n = 2, .interval = 1.0, .samples = path };
+  film.focus = (kp_curve){ .components = 1, .n = 2, .interval = 1.0, .samples = distances };
+  kp_film_set(&film.exposure, 1.5);
+  kp_film_set_vector(&film.sun, kp_vec3_make(0.0, 1.0, 0.0));
+  film.still.samples = 3;
+  def = kp_film_at(&film, 0.5);
+  assert_near(def.camera_position.x, 1.0, 1e-12);
+  assert_near(def.camera_position.z, 4.0, 1e-12);
+  assert_near(def.focus, 2.0, 1e-12);
+  assert_near(def.exposure, 1.5, 0.0);
+  assert_near(def.sun.y, 1.0, 0.0);
+  assert_int_equal(def.samples, 3);
+  assert_ok(kp_film_check(&film));
+  kp_film_set(&film.camera_fov_deg, 170.0);
+  assert_int_equal(kp_film_check(&film), KP_ERROR_ARGUMENT);
 }
 
 static double lightness(kp_rgb c) {
@@ -950,7 +999,8 @@ int main(void) {
     cmocka_unit_test(broken_particles_are_left_out),
     cmocka_unit_test(tables_cover_their_defs),
     cmocka_unit_test(framing_camera_sees_the_box),
-    cmocka_unit_test(camera_frames_what_is_seen_of_a_hall),
+    cmocka_unit_test(camera_frames_what_moves_in_a_hall),
+    cmocka_unit_test(film_follows_its_curves),
     cmocka_unit_test(color_maps_rise_evenly),
     cmocka_unit_test(pictures_tone_map_and_reduce),
   };

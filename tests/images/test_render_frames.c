@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "render/framing.h"
 #include "render/scene_from_frame.h"
 #include "render/video.h"
 
@@ -115,6 +116,143 @@ static void looks_go_by_name(void **state) {
   kp_frame_free(&frame);
 }
 
+// A sheet on top of the water, with nothing but its vertices.
+static void add_sheet(kp_frame *frame) {
+  kp_frame_mesh *mesh;
+  assert_ok(kp_frame_add_mesh(frame, "surface of water", 4, 2, &mesh));
+  for (int i = 0; i < 4; ++i) {
+    mesh->vertices[i] = kp_vec3_make(0.07 + 0.1 * (i % 2), 0.24, 0.07 + 0.1 * (i / 2));
+  }
+  const uint32_t triangles[6] = { 0, 1, 3, 0, 3, 2 };
+  memcpy(mesh->triangles, triangles, sizeof triangles);
+}
+
+static kp_look_def look_of_sheet(const kp_frame *frame, const kp_named_look *looks, size_t n,
+                                 float scalar[4]) {
+  kp_frame_scene *scene;
+  assert_ok(kp_frame_scene_create(frame, looks, n, 0.0, &scene));
+  const kp_render_mesh *sheet = &kp_frame_scene_get(scene)->meshes[1];
+  kp_look_def look = sheet->look;
+  for (int i = 0; i < 4 && sheet->scalar != NULL; ++i) {
+    scalar[i] = sheet->scalar[i];
+  }
+  // particles below a surface are not drawn
+  assert_false(kp_frame_scene_get(scene)->points[0].look.visible);
+  kp_frame_scene_destroy(&scene);
+  return look;
+}
+
+// A surface without a look takes after its liquid: clear, of its colour and density; coloured by a
+// field that particles or cells have where the liquid is.
+static void surfaces_take_after_their_liquid(void **state) {
+  (void)state;
+  kp_frame *frame = make_frame();
+  add_sheet(frame);
+  float scalar[4] = { 0 };
+  kp_look_def look = look_of_sheet(frame, NULL, 0, scalar);
+  assert_true(look.water);
+  const kp_vec3 blue = look.color;
+  kp_named_look water = { "water", kp_default_look_def() };
+  water.look.density = 7.0;
+  look = look_of_sheet(frame, &water, 1, scalar);
+  assert_true(look.water);
+  assert_near(look.density, 7.0, 0.0);
+  assert_memory_equal(&look.color, &blue, sizeof blue);
+  water.look.color = kp_vec3_make(0.8, 0.2, 0.1);
+  look = look_of_sheet(frame, &water, 1, scalar);
+  assert_near(look.color.x, 0.8, 0.0);
+  assert_true(look.water);
+
+  // the mean of particles around a vertex: of a linear field its value, off by less than half a
+  // spacing at the top, where they lie on one side
+  kp_frame_set *set = &frame->sets[0];
+  kp_frame_field *pressure, *depth;
+  kp_frame_field_def def = { "pressure", "Pa", KP_ITEM_F32, 1, set->count };
+  assert_ok(kp_frame_add_field(&set->fields, &def, &pressure));
+  for (uint64_t i = 0; i < set->count; ++i) {
+    ((float *)pressure->data[0])[i] = (float)((double *)set->fields.items[0].data[0])[i];
+  }
+  kp_text_copy(water.look.color_by, sizeof water.look.color_by, "pressure");
+  look = look_of_sheet(frame, &water, 1, scalar);
+  assert_false(look.water);
+  for (int i = 0; i < 4; ++i) {
+    assert_near(scalar[i], 0.07 + 0.1 * (i % 2), 1e-3);
+  }
+  // cells of a grid of the liquid's name
+  kp_frame_volume *volume = &frame->volumes[0];
+  kp_text_copy(volume->name, sizeof volume->name, "water");
+  volume->origin = kp_vec3_make(0.0, 0.15, 0.0);
+  kp_frame_field_def height = { "height", "m", KP_ITEM_F32, 1, 1000 };
+  assert_ok(kp_frame_add_field(&volume->fields, &height, &depth));
+  for (int i = 0; i < 1000; ++i) {
+    ((float *)depth->data[0])[i] = (float)(0.15 + 0.015 * (i / 10 % 10 + 0.5));
+  }
+  kp_text_copy(water.look.color_by, sizeof water.look.color_by, "height");
+  kp_frame_scene *scene;
+  // what the particles lack is a mistake of theirs
+  assert_fails(KP_ERROR_ARGUMENT, "set \"water\" has no field \"height\"",
+               kp_frame_scene_create(frame, &water, 1, 0.0, &scene));
+  kp_named_look own = { "surface of water", water.look };
+  look = look_of_sheet(frame, &own, 1, scalar);
+  for (int i = 0; i < 4; ++i) {
+    assert_near(scalar[i], 0.24, 1e-6);
+  }
+  kp_frame_free(&frame);
+}
+
+// Of a few frames, all looks standard but those given.
+static kp_aabb framed(kp_frame **frames, int n, const kp_named_look *looks, size_t n_looks) {
+  kp_framing framing = { 0 };
+  for (int i = 0; i < n; ++i) {
+    kp_frame_scene *scene;
+    assert_ok(kp_frame_scene_create(frames[i], looks, n_looks, 0.0, &scene));
+    assert_ok(kp_framing_add(&framing, frames[i], kp_frame_scene_get(scene)));
+    kp_frame_scene_destroy(&scene);
+  }
+  kp_aabb box = kp_framing_box(&framing);
+  kp_framing_free(&framing);
+  return box;
+}
+
+static void shift_mesh(kp_frame_mesh *mesh, double way) {
+  for (uint64_t i = 0; i < mesh->n_vertices; ++i) {
+    mesh->vertices[i].x += way;
+  }
+}
+
+// The box is around the particles of all frames but the odd one that flew off, the hair and the
+// cells with smoke; around a roof that moves, or stands near by, and not around one far away.
+static void what_moves_is_framed(void **state) {
+  (void)state;
+  kp_frame *frames[2] = { make_frame(), make_frame() };
+  kp_named_look looks[2] = { { "hair", kp_default_look_def() },
+                             { "smoke", kp_default_look_def() } };
+  looks[0].look.visible = looks[1].look.visible = false;
+  shift_mesh(&frames[0]->meshes[0], 50.0);
+  shift_mesh(&frames[1]->meshes[0], 50.0);
+  double *x = frames[1]->sets[0].fields.items[0].data[0];
+  for (int i = 0; i < SIDE * SIDE * SIDE; ++i) {
+    x[i] += 0.3;
+  }
+  x[7] = 40.0;
+  kp_aabb box = framed(frames, 2, looks, 2);
+  assert_near(box.min.x, 0.0, 1e-9);
+  assert_between(box.max.x, 0.5, 0.8);
+  assert_near(box.max.y, 0.24, 1e-9);
+  // smoke fills a ball in the middle of its cells; hair lies on the ground
+  box = framed(frames, 1, looks, 0);
+  assert_near(box.max.y, 0.335, 1e-6);
+  assert_near(box.max.x, 0.42, 1e-6);
+  // a roof that moved counts wherever it is, one that stands where it is near
+  shift_mesh(&frames[1]->meshes[0], 1.0);
+  assert_true(framed(frames, 2, looks, 2).max.x > 50.0);
+  shift_mesh(&frames[1]->meshes[0], -51.0);
+  shift_mesh(&frames[0]->meshes[0], -50.0);
+  assert_near(framed(frames, 1, looks, 2).max.x, 0.5, 1e-9);
+  kp_frame_free(&frames[0]);
+  kp_frame_free(&frames[1]);
+}
+
 static void render_frame(kp_picture *picture) {
   kp_frame *frame = make_frame();
   kp_frame_scene *scene;
@@ -123,6 +261,7 @@ static void render_frame(kp_picture *picture) {
   def.width = 192;
   def.height = 108;
   def.samples = 4;
+  def.box = true;
   assert_ok(kp_render_frame(kp_frame_scene_get(scene), &def, picture));
   kp_frame_scene_destroy(&scene);
   kp_frame_free(&frame);
@@ -234,6 +373,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_frame_becomes_a_scene),
     cmocka_unit_test(looks_go_by_name),
+    cmocka_unit_test(what_moves_is_framed),
+    cmocka_unit_test(surfaces_take_after_their_liquid),
     cmocka_unit_test(picture_is_as_it_was),
     cmocka_unit_test(alpha_is_straight),
     cmocka_unit_test(a_missing_ffmpeg_is_said),

@@ -9,5 +9,4 @@ liquid "water" {
 }
 
 output { frames = 180, fps = 60, surface = { from = "water", field = "anisotropic" } }
-look "water" { color_by = "velocity", color_map = "water", range_max = 4, smooth = 0.8, gloss = 0.5 }
 render { camera_position = {3.3, 1.35, 3.3}, camera_target = {1.55, 0.32, 0.36}, box = false, background = "sky" }

@@ -14,7 +14,7 @@ liquid "blob" {
   sound_speed = 8,
 }
 
-output { frames = 150, fps = 15 }
+output { frames = 150, fps = 15, surface = false }
 
 look "blob" { color_by = "surface", color_map = "two", range_min = 0, range_max = 1, color = {0.08, 0.08, 0.10}, color_end = {0.85, 0.12, 0.10}, smooth = 0, gloss = 0 }
 render { camera_azimuth_deg = 0, camera_elevation_deg = 0, ground = "none", occlusion = 0 }

@@ -29,5 +29,4 @@ collider "column" { shape = cylinder { a = {0, -0.02, 0}, b = {0, 0.22, 0}, radi
 collider "bowl" { shape = cylinder { a = {0, 0.22, 0}, b = {0, 0.26, 0}, radius = 0.16 }, spacing = 0.0105, layers = 2, color = stone }
 
 output { frames = 300, fps = 60, surface = { from = "water", field = "anisotropic" } }
-look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.8, gloss = 0.6 }
 render { camera_position = {1.0, 0.85, 1.45}, camera_target = {0, 0.27, 0}, box = false, ground_height = 0.05, background = "sky" }

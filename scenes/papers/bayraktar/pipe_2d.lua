@@ -30,6 +30,6 @@ wall(0.52, 0.69, 0.76, 0.50)
 wall(0.68, 0.47, 0.68, 0.36)
 wall(0.76, 0.50, 0.76, 0.36)
 
-output { frames = 240, fps = 60 }
+output { frames = 240, fps = 60, surface = false }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.2 }
 render { box = false, ground = "none" }

@@ -35,5 +35,4 @@ for i = 0, 3 do
 end
 
 output { frames = 240, fps = 60, surface = { from = "water", field = "anisotropic" } }
-look "water" { color_by = "velocity", color_map = "water", range_max = 3.5, smooth = 0.85, gloss = 0.6 }
 render { camera_position = {1.7, 0.95, 2.25}, camera_target = {0.3, 0.55, 0.3}, box = false, background = "sky" }

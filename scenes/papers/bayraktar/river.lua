@@ -33,7 +33,6 @@ for i, r in ipairs(rocks) do
 end
 
 output { frames = 300, fps = 60, surface = { from = "water", field = "anisotropic" } }
-look "water" { color_by = "velocity", color_map = "water", range_max = 2.2, smooth = 0.9, gloss = 0.6 }
 look "surface of water" { water = true, color = {0.10, 0.44, 0.62}, density = 8, cloudy = 0.5 }
 look "valley" { color = {0.44, 0.41, 0.33}, gloss = 0.05 }
 render { camera_position = {3.2, 1.35, 1.5}, camera_target = {1.38, 0.2, 0.03}, box = false, background = "sky" }

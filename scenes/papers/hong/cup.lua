@@ -18,6 +18,6 @@ emitter "spout" {
 collider "cup" {
   shape = cylinder { a = {0, 0, 0}, b = {0, 0.6, 0}, radius = 0.11, invert = true }, visible = false,
 }
-output { frames = 150, fps = 60 }
+output { frames = 150, fps = 60, surface = false }
 look "water" { color_by = "touched", color_map = "two", range_min = 0, range_max = 1, color = {0.12, 0.30, 0.85}, color_end = {0.15, 0.70, 0.25}, smooth = 0.3, gloss = 0.4 }
 render { camera_position = {0.35, 0.42, 0.75}, camera_target = {0, 0.17, 0}, box = false, ground_height = -0.004 }

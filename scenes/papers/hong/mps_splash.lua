@@ -12,7 +12,7 @@ liquid "block" {
   shape = box { min = {0.65, 0.3}, max = {0.95, 0.6} },
 }
 
-output { frames = 60, fps = 60 }
+output { frames = 60, fps = 60, surface = false }
 -- green inside (0), blue at the surface (1): the map is walked backwards
 local look_of = { color_by = "surface", color_map = "viridis", range_min = 1.625, range_max = -0.875, smooth = 0, gloss = 0 }
 look "pool" (look_of)

@@ -7,6 +7,6 @@ liquid "water" {
   shape = box { min = {-0.25, -0.3, -0.25}, max = {0.25, 0.2, 0.25} },
 }
 
-output { frames = 120, fps = 60 }
+output { frames = 120, fps = 60, surface = false }
 look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.3, gloss = 0.4 }
 render { camera_position = {0.95, 0.30, 1.5}, camera_target = {0.02, -0.32, 0}, box = false, background = "sky" }

@@ -13,5 +13,4 @@ liquid "water" {
 }
 
 output { frames = 120, fps = 60, surface = { from = "water", field = "anisotropic" } }
-look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.5, gloss = 0.5 }
 render { camera_position = {0.95, 0.30, 1.5}, camera_target = {0.02, -0.32, 0}, box = false, background = "sky" }

@@ -13,5 +13,4 @@ liquid "water" {
 }
 
 output { frames = 60, fps = 60, surface = { from = "water", field = "anisotropic" } }
-look "water" { color_by = "velocity", color_map = "water", range_max = 1, smooth = 1, gloss = 0.7 }
 render { camera_position = {0.95, 0.36, 1.5}, camera_target = {0.02, -0.34, 0}, box = false, background = "sky" }

@@ -26,5 +26,4 @@ for _, name in ipairs { "back", "front", "left", "right" } do
 end
 
 output { frames = 180, fps = 60, surface = { from = "water", field = "anisotropic" } }
-look "water" { color_by = "velocity", color_map = "water", range_max = 4, smooth = 0.9, gloss = 0.6 }
-render { camera_azimuth_deg = 25, camera_elevation_deg = 8, camera_zoom = 1.05, background = "sky" }
+render { camera_azimuth_deg = 25, camera_elevation_deg = 8, camera_frame = "domain", camera_zoom = 1.05, background = "sky" }

@@ -19,5 +19,4 @@ collider "ball" {
 }
 
 output { frames = 180, fps = 60, surface = { from = "water", field = "anisotropic" } }
-look "water" { color_by = "velocity", color_map = "water", range_max = 2, smooth = 1, gloss = 0.7 }
 render { camera_position = {0.95, 0.36, 1.5}, camera_target = {0.02, -0.34, 0}, box = false, background = "sky" }

@@ -30,4 +30,4 @@ look "rubber" { color = {0.75, 0.2, 0.3}, smooth = 0.6, gloss = 0.4 }
 look "surface of milk" { water = false, color = {0.95, 0.94, 0.9}, gloss = 0.5 }
 look "surface of oil" { water = true, color = {0.85, 0.62, 0.08}, density = 8, refraction = 1.47 }
 look "surface of rubber" { water = false, color = {0.75, 0.2, 0.3}, gloss = 0.3 }
-render { camera_azimuth_deg = 10, camera_elevation_deg = 18, camera_zoom = 0.95, background = "sky" }
+render { camera_azimuth_deg = 10, camera_elevation_deg = 18, camera_frame = "domain", camera_zoom = 0.95, background = "sky" }

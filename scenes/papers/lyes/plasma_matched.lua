@@ -18,5 +18,5 @@ output { frames = 100, fps = 10 }
 look "charges" { color = {1, 0.72, 0.35}, smooth = 0, glow = 0.25, radius_scale = 1.6 }
 render {
   ground = "none", box = false, background = "dark",
-  camera_azimuth_deg = 0, camera_elevation_deg = 0, camera_zoom = 1.6,
+  camera_azimuth_deg = 0, camera_elevation_deg = 0, camera_frame = "domain", camera_zoom = 1.6,
 }

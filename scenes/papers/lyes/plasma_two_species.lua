@@ -14,4 +14,4 @@ plasma "charges" {
 
 output { frames = 100, fps = 10 }
 look "charges" { color_by = "charge", color_map = "diverge", range_min = -1, range_max = 1, smooth = 0, gloss = 0.6 }
-render { ground = "none", box = false, background = "dark", exposure = 0.6, camera_zoom = 3.4 }
+render { ground = "none", box = false, background = "dark", exposure = 0.6, camera_frame = "domain", camera_zoom = 3.4 }

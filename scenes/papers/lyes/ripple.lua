@@ -16,7 +16,4 @@ water("pool", {-0.5, -0.5, -0.5}, {0.5, -0.27, 0.5})
 water("raised", {-0.5, -0.24, -0.5}, {-0.3, -0.14, 0.5})
 
 output { frames = 150, fps = 60, surface = { from = "all", join = true, field = "anisotropic" } }
-for _, name in ipairs { "pool", "raised" } do
-  look(name) { color_by = "velocity", color_map = "water", range_max = 1.5, smooth = 1, gloss = 0.8 }
-end
 render { camera_position = {0.95, 0.36, 1.5}, camera_target = {0.02, -0.34, 0}, box = false, background = "sky" }

@@ -7,5 +7,4 @@ liquid "water" {
 }
 
 output { frames = 180, fps = 60, surface = { from = "water" } }
-look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.5, gloss = 0.5 }
 render { camera_position = {1.15, 0.35, 1.75}, camera_target = {0, -0.12, 0}, box = false, background = "sky" }

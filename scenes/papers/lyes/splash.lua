@@ -10,7 +10,6 @@ local function water(name, shape, velocity)
     spacing = spacing, eos = "linear", stiffness = stiffness, velocity = velocity,
     viscosity = 13 * math.sqrt(stiffness) * 1.74 * spacing, shape = shape,
   }
-  look(name) { color_by = "velocity", color_map = "water", range_max = 4, smooth = 1, gloss = 0.8 }
 end
 water("pool", box { min = {-0.5, -0.5, -0.5}, max = {0.5, -0.26, 0.5} }, {0, 0, 0})
 water("block", sphere { center = {0, 0.05, 0}, radius = 0.16 }, {0, -3.5, 0})

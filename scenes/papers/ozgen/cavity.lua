@@ -27,6 +27,6 @@ collider "lid" {
 probe "u" { of = "water", kind = "fit", min = {0.5, 0.01, 0}, max = {0.5, 0.99, 0}, counts = {1, 99, 1}, radius = 2 * dx, interval = 0.25 }
 probe "v" { of = "water", kind = "fit", min = {0.01, 0.5, 0}, max = {0.99, 0.5, 0}, counts = {99, 1, 1}, radius = 2 * dx, interval = 0.25 }
 
-output { frames = 10, fps = 2 }
+output { frames = 10, fps = 2, surface = false }
 render { camera_azimuth_deg = 0, camera_elevation_deg = 0, background = "dark", exposure = 1.2, ground = "none", occlusion = 0 }
 look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.7, radius_scale = 1.6, smooth = 1, gloss = 0 }

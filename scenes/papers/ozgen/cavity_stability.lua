@@ -25,6 +25,6 @@ collider "lid" {
   visible = false,
 }
 
-output { frames = 40, fps = 20 }
+output { frames = 40, fps = 20, surface = false }
 look "oil" { color_by = "velocity", range_max = 0.5 }
-render { camera_zoom = 0.8, ground = "none", background = "dark" }
+render { camera_frame = "domain", camera_zoom = 0.8, ground = "none", background = "dark" }

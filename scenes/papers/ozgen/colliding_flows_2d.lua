@@ -41,6 +41,6 @@ probe "raster" {
   min = {1 / 16, 1 / 12, 0}, max = {15 / 16, 11 / 12, 0}, counts = {8, 6, 1}, radius = 1 / 16,
 }
 
-output { frames = 50, fps = 50 }
+output { frames = 50, fps = 50, surface = false }
 render { camera_azimuth_deg = 0, camera_elevation_deg = 0, background = "dark", exposure = 1.2, ground = "none", occlusion = 0 }
 look "water" { color_by = "speed", color_map = "viridis", range_min = 0, range_max = 0.8, radius_scale = 0.7, smooth = 1, gloss = 0 }

@@ -16,5 +16,4 @@ liquid "water" {
 }
 
 output { frames = 48, fps = 60, surface = { from = "water", field = "anisotropic" } }
-look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.8, gloss = 0.5 }
-render { camera_azimuth_deg = 30, camera_elevation_deg = 16, camera_zoom = 0.95, background = "sky" }
+render { camera_azimuth_deg = 30, camera_elevation_deg = 16, camera_frame = "domain", camera_zoom = 0.95, background = "sky" }

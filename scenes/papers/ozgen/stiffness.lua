@@ -25,5 +25,5 @@ local right = box { min = {0.50, 0.4, -1}, max = {0.6, 0.6, 1} }
 force "start" { shape = right, acceleration = {0, speed / ramp, 0}, stop = ramp }
 force "stop" { shape = right, acceleration = {0, -speed / ramp, 0}, start = pulse, stop = pulse + ramp }
 
-output { frames = 120, fps = 100 }
+output { frames = 120, fps = 100, surface = false }
 look "ends" { color_by = "stiffening", color_map = "heat", range_max = 0.35 }

@@ -20,5 +20,5 @@ return function(dispersion)
   half("pink", 0.5, 1.0, 0.05)
   half("white", 0.0, 0.1, -0.05)
   output { frames = 200, fps = 20, surface = { from = "all", join = true } }
-  render { camera_azimuth_deg = 18, camera_elevation_deg = 10, camera_zoom = 1.05, box = false }
+  render { camera_azimuth_deg = 18, camera_elevation_deg = 10, camera_frame = "domain", camera_zoom = 1.05, box = false }
 end

@@ -12,6 +12,5 @@ return function(adhesion)
   }
   collider "ball" { shape = sphere { center = {0, 0, 0}, radius = 0.18 }, layers = 2, color = {0.75, 0.45, 0.25} }
   output { frames = 120, fps = 60, surface = { from = "water", field = "anisotropic" } }
-  look "water" { color_by = "velocity", color_map = "water", range_max = 3, smooth = 0.8, gloss = 0.6 }
   render { camera_position = {0.8, 0.1, 1.25}, camera_target = {0, -0.02, 0}, box = false, ground = "none", background = "sky" }
 end
