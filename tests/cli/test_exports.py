@@ -31,7 +31,7 @@ cloth "sheet" { columns = 5, rows = 4, width = 0.3, height = 0.25, position = {0
 collider "ball" { shape = sphere { center = {0.2, 0.3, 0.2}, radius = 0.05 } }
 body "crate" { shape = box { min = {-0.3, 0.5, -0.3}, max = {-0.2, 0.6, -0.2} } }
 hair "tuft" { on = "ball", count = 7, segments = 4, length = 0.1 }
-output { frames = 3, fps = 48 }
+output { frames = 3, fps = 48, surface = false }
 """
 SMOKE = """
 domain { min = {0, 0, 0}, max = {0.5, 0.5, 1} }
