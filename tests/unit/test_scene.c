@@ -775,7 +775,7 @@ static bool is_refused_as_expected(const char *folder, const char *name) {
   kp_result result = kp_scene_load(path, &options, &scene);
   bool tells_place = result != KP_OK && strstr(kp_last_error(), ".lua") != NULL;
   if (result == KP_OK) {
-    result = kp_extras_check_looks(scene);
+    result = kp_extras_check(&extras, scene);
     result = result == KP_OK ? build_scene(scene, &extras.surface) : result;
     tells_place = true;
     kp_scene_free(&scene);
