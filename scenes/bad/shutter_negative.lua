@@ -1,4 +1,4 @@
--- expect: image: shutter = -0.5 is out of range
+-- expect: render: shutter = -0.5 is out of range
 -- exit: 3
 domain { min = {-1, -1, -1}, max = {1, 1, 1} }
 render { shutter = -0.5 }
