@@ -283,7 +283,8 @@ typedef struct kp_grid_def {
   double tolerance;    // of the pressure, relative to the right side
   int64_t iterations;  // of the solver at most
   double relaxation;   // of solver sor, 1..2
-  double centering;    // share of the pressure taken at the end of a step, 0.5..1
+  double centering;    // share of the pressure taken at the end of a step, 0.5..1; KP_AUTO: 1 of
+                       // gases, 0.5 of FLIP
   double cfl;          // cells the fastest point may cross in a step
   kp_vec3 stream;      // m/s: flows in and out through the open sides of the domain
   bool no_slip;        // fluid sticks to closed sides and solids

@@ -151,7 +151,7 @@ kp_grid_def kp_default_grid_def(void) {
     .tolerance = 1e-4,
     .iterations = 200,
     .relaxation = 1.7,
-    .centering = 1.0,
+    .centering = KP_AUTO,
     .cfl = 2.0,
     .stream = { 0.0, 0.0, 0.0 },
     .no_slip = false,

@@ -398,7 +398,8 @@ static void affine_transfer_keeps_linear_fields(void **state) {
     for (int l = 0; l < N_SETS; ++l) {
       kp_flip_carrying carrying = { .set = f.liquids[l].set,
                                     .affine = f.liquids[l].affine,
-                                    .velocity = f.velocity };
+                                    .velocity = f.velocity,
+                                    .taken = f.velocity->buffers };
       assert_ok(kp_flip_carry(f.mac, &carrying));
       for (int64_t i = 0; i < f.liquids[l].set->space->n; ++i) {
         particle p = particle_of(&f.liquids[l], i);
@@ -441,7 +442,7 @@ static void blend_of_no_change_changes_nothing(void **state) {
     assert_ok(kp_mac_scratch(f.mac, KP_TYPE_REAL, &before[c]));
     assert_ok(kp_buffer_copy(&before[c], &f.velocity->buffers[c]));
   }
-  assert_ok(kp_flip_blend(f.mac, f.velocity, before, 1.0));
+  assert_ok(kp_flip_blend(f.mac, before, 1.0));
   for (int l = 0; l < N_SETS; ++l) {
     particle was[80];
     for (int64_t i = 0; i < 80; ++i) {
@@ -550,7 +551,8 @@ static double rotation_error(int trace, double dt) {
                                 .affine = f.liquids[0].affine,
                                 .dt = dt,
                                 .trace = trace,
-                                .velocity = f.velocity };
+                                .velocity = f.velocity,
+                                .taken = f.velocity->buffers };
   int n = (int)lround(1.0 / dt);
   for (int s = 0; s < n; ++s) {
     assert_ok(kp_flip_carry(f.mac, &carrying));

@@ -119,7 +119,7 @@ static kp_result add_state(kp_flow *flow, kp_env *env, const char *name) {
   memcpy(text + strlen(text), STATE_SUFFIX, sizeof STATE_SUFFIX);
   KP_TRY(kp_registry_add_space(env->registry, text, KP_SPACE_GLOBAL, &flow->state));
   KP_TRY(kp_space_add_fields(flow->state, &desc, 1));
-  return kp_space_append(flow->state, 3, NULL, 0);
+  return kp_space_append(flow->state, 2, NULL, 0);
 }
 
 static kp_result store(kp_flow *flow) {
@@ -128,7 +128,6 @@ static kp_result store(kp_flow *flow) {
   KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_OVERWRITE, (void **)&out));
   out[0] = flow->max_speed;
   out[1] = flow->max_sum;
-  out[2] = flow->early;
   return KP_OK;
 }
 
@@ -138,7 +137,6 @@ kp_result kp_flow_loaded(kp_flow *flow) {
   KP_TRY(kp_buffer_get(buffer, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&in));
   flow->max_speed = in[0];
   flow->max_sum = in[1];
-  flow->early = in[2];
   return kp_mac_loaded(flow->mac);
 }
 
@@ -182,6 +180,9 @@ static kp_result set_velocity(kp_flow *flow, const kp_flow_def *def) {
 
 kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   *flow = (kp_flow){ .grid = *def->grid, .density = def->density, .late = 1.0 };
+  if (isnan(def->grid->centering)) {
+    flow->grid.centering = def->centering > 0.0 ? def->centering : 1.0;
+  }
   kp_text_copy(flow->word, sizeof flow->word, def->word);
   kp_text_copy(flow->name, sizeof flow->name, def->name);
   KP_TRY(kp_loads_medium(env->loads, def->medium != NULL ? def->medium : def->name,
@@ -378,8 +379,13 @@ static kp_result write_right(kp_flow *flow, const kp_flow_projection *how, doubl
   return kp_mac_rows(flow->mac, KP_MAC_CELL, &call);
 }
 
-// velocity -= dt c / A grad p, p and what float has no digits for in `rest`
-static kp_result push(kp_flow *flow, const kp_flow_projection *how, kp_buffer *rest,
+// A pressure, and what float has no digits for of it.
+typedef struct pressure_parts {
+  kp_buffer *whole, *rest;
+} pressure_parts;
+
+// velocity -= dt c / A grad p
+static kp_result push(kp_flow *flow, const kp_flow_projection *how, pressure_parts p,
                       kp_field *velocity, double dt) {
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     flow_correct_args a = { .grid = flow->mac->view, .axis = axis, .dt = (kp_real)dt };
@@ -388,8 +394,8 @@ static kp_result push(kp_flow *flow, const kp_flow_projection *how, kp_buffer *r
     KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
     KP_BIND(&call, &a, coefficient, &flow->coefficient[axis], KP_ACCESS_READ);
     KP_BIND(&call, &a, fraction, fraction_of(flow, axis), KP_ACCESS_READ);
-    KP_BIND(&call, &a, pressure, &flow->pressure->buffers[0], KP_ACCESS_READ);
-    KP_BIND(&call, &a, rest, rest, KP_ACCESS_READ);
+    KP_BIND(&call, &a, pressure, p.whole, KP_ACCESS_READ);
+    KP_BIND(&call, &a, rest, p.rest, KP_ACCESS_READ);
     KP_BIND(&call, &a, distance, how->distance, KP_ACCESS_READ);
     KP_BIND(&call, &a, jump, how->surface_pressure, KP_ACCESS_READ);
     KP_BIND(&call, &a, velocity, &velocity->buffers[axis], KP_ACCESS_WRITE);
@@ -429,7 +435,8 @@ kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow_projection *
   if (flow->n_released > 0.0) {
     KP_TRY(solve(flow, how, dt));
   }
-  KP_TRY(push(flow, how, kp_poisson_rest(flow->poisson), flow->velocity, dt));
+  const pressure_parts p = { &flow->pressure->buffers[0], kp_poisson_rest(flow->poisson) };
+  KP_TRY(push(flow, how, p, flow->velocity, dt));
   KP_TRY(kp_thrust_tell(flow, env));
   return how->leaves_released ? KP_OK : kp_release_finish(flow);
 }
@@ -466,7 +473,8 @@ static kp_result carry_pressure(kp_flow *flow, double dt) {
   void *rest;
   KP_TRY(kp_buffer_get(&flow->right, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &rest));
   KP_TRY(kp_fill(flow->mac->backend, rest, 0, flow->right.used));
-  return push(flow, &plain, &flow->right, &flow->carried, dt);
+  const pressure_parts p = { &flow->pressure->buffers[0], &flow->right };
+  return push(flow, &plain, p, &flow->carried, dt);
 }
 
 kp_result kp_flow_advect(kp_flow *flow, kp_env *env) {
@@ -567,8 +575,8 @@ kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers) {
   return kp_mac_fill_velocity(flow->mac, flow->velocity);
 }
 
-kp_result kp_flow_push_ahead(kp_flow *flow, const kp_flow_projection *how, double time,
-                             int n_layers) {
+kp_result kp_flow_push_ahead(kp_flow *flow, kp_buffer *pressure, double time, int n_layers) {
+  static const kp_flow_projection plain = { 0 };
   KP_TRY(need_carried(flow));
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     void *memory;
@@ -576,13 +584,13 @@ kp_result kp_flow_push_ahead(kp_flow *flow, const kp_flow_projection *how, doubl
     KP_TRY(kp_buffer_get(carried, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &memory));
     KP_TRY(kp_fill(flow->mac->backend, memory, 0, carried->used));
   }
-  KP_TRY(push(flow, how, kp_poisson_rest(flow->poisson), &flow->carried, time));
+  const pressure_parts p = { pressure, kp_poisson_rest(flow->poisson) };
+  KP_TRY(push(flow, &plain, p, &flow->carried, time));
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     KP_TRY(clear_known(flow));
     KP_TRY(mark_known(flow, axis, false));
     KP_TRY(spread(flow, &flow->carried.buffers[axis], axis, n_layers));
   }
-  flow->early = time;
   return KP_OK;
 }
 

@@ -23,6 +23,7 @@ typedef struct kp_flow_def {
   kp_vec3 velocity;            // m/s at the start
   kp_vec_lattice velocity_at;  // instead, where it depends on place
   const kp_grid_def *grid;     // settings of all grids of the world
+  double centering;            // where grid { } says none; 0: 1
   bool lets_go;                // projections will release: what is loose may leave walls
   bool shows_pressure;         // in frames
   bool pushes_bodies;          // free ones feel the pressure
@@ -53,8 +54,7 @@ typedef struct kp_flow {
   double max_speed;          // m/s, of the last sub-step; saved
   double max_sum;            // of the speeds along the axes, of any cell
   double n_released;         // cells that were let go and are not water again yet
-  double early;              // s that the pressure has acted ahead of this step; saved
-  kp_space *state;           // GLOBAL: the three
+  kp_space *state;           // GLOBAL: the two speeds
   int medium;                // of env->loads
 } kp_flow;
 
@@ -121,11 +121,11 @@ KP_NODISCARD kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow
 // Velocity of known faces (those of fluid cells) into the cells around, n_layers wide.
 KP_NODISCARD kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers);
 
-// What the pressure of the last projection does to a velocity in `time` [s], for particles to take
-// along into the next step, whose projection has that much less to do (flow->early): at the surface
-// as the projection sees it, spread n_layers into the air, solids and walls. It is in
-// flow->carried. Before kp_release_finish.
-KP_NODISCARD kp_result kp_flow_push_ahead(kp_flow *flow, const kp_flow_projection *how, double time,
+// What a pressure, the answer of the solver's last solve, does to a velocity in `time` [s], for
+// particles to take along into the next step, whose projection has that much less to do: at the
+// surface, where it is 0, as the projection sees it, and spread n_layers into the air, solids and
+// walls. It is in flow->carried. Before kp_release_finish.
+KP_NODISCARD kp_result kp_flow_push_ahead(kp_flow *flow, kp_buffer *pressure, double time,
                                           int n_layers);
 // a of force fields, gravity (times `weight`, a share) and the user's force on all faces.
 KP_NODISCARD kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight);

@@ -36,10 +36,10 @@ static const kp_param rows[] = {
   ROW(iterations, INT, "", 1, 1e6, "Of the solver at most."),
   ROW(relaxation, REAL, "", 0.1, 1.999, "Over-relaxation of solver sor."),
   ROW(centering, REAL, "", 0.5, 1,
-      "Of gases and FLIP (not APIC nor a narrow band): share of the pressure that acts at the end "
-      "of "
-      "a step, the rest at its start: 1 is robust and loses energy in proportion to the step, 0.55 "
-      "hardly does."),
+      "Share of the pressure of a gas, and of that which turns the flow of FLIP and APIC, that "
+      "acts "
+      "at the end of a step, the rest at its start: 1 loses energy in proportion to the step, 0.5 "
+      "of FLIP and 0.55 of a gas hardly do; when not given 0.5 of FLIP, 1 of gases."),
   ROW(cfl, REAL, "cells", 0.01, 100, "What the fastest point may cross in a step."),
   ROW(stream, VEC3, "m/s", -1e6, 1e6,
       "Flow in and out through the open sides of the domain, and that at the start."),

@@ -14,7 +14,7 @@ FLIP_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 #define PI 3.14159265358979323846
 #define CELL_SPACINGS 2.0  // edge of a cell: four particles in 2D, eight in 3D
 #define MARGIN 0.05        // cells that particles keep from walls and solids
-#define LEAST_LATE 0.25    // share of a step that its own pressure acts for, however short it is
+#define CENTERING 0.5      // where grid { } says none
 
 #define EACH(liquid, flip)                                                                         \
   for (kp_flip_liquid *liquid = (flip)->liquids.data;                                              \
@@ -132,6 +132,7 @@ static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *set
                        .cell = kp_flip_cell(setup->grid, first),
                        .density = first->rest_density,
                        .grid = setup->grid,
+                       .centering = CENTERING,
                        .lets_go = setup->def->lets_go,
                        .shows_pressure = true,
                        .pushes_bodies = true,
@@ -158,9 +159,7 @@ static kp_result setup_vortices(kp_flip *flip, kp_env *env) {
 
 static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setup) {
   KP_TRY(kp_array_reserve(&flip->liquids, setup->n_liquids));
-  bool wants_centred = setup->grid->centering < 1.0;
-  bool is_centred =
-      wants_centred && setup->def->transfer == KP_FLIP_BLEND && setup->def->band == 0.0;
+  bool is_centred = !(setup->grid->centering >= 1.0);
   for (size_t l = 0; l < setup->n_liquids; ++l) {
     KP_TRY(check_alike(&setup->liquids[0], &setup->liquids[l]));
     kp_flip_liquid *liquid = &flip->liquids.data[flip->liquids.count++];
@@ -170,9 +169,6 @@ static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setu
   KP_TRY(kp_flip_find_bodies(flip, env));
   KP_TRY(setup_grid(flip, env, setup));
   KP_TRY(setup_vortices(flip, env));
-  if (wants_centred && !is_centred) {
-    kp_log(KP_LOG_WARN, "flip", "grid.centering has no effect on APIC nor in a narrow band");
-  }
   double sigma = setup->liquids[0].surface_tension;
   if (sigma > 0.0) {
     KP_TRY(kp_flip_tension_create(&flip->tension, flip->flow.mac, sigma));
@@ -253,35 +249,6 @@ static kp_result flip_space(void *self, kp_env *env) {
   return KP_OK;
 }
 
-// Particles take a part of the pressure along: it then acts in the middle of a step on the mean. It
-// is kept beside their velocity, which is that of the liquid, until the next step begins.
-static bool is_centred(const kp_flip *flip) {
-  return flip->liquids.data[0].ahead != NULL;
-}
-
-static kp_result join_ahead(kp_flip *flip, kp_flip_liquid *liquid) {
-  flip_join_ahead_args a = { 0 };
-  kp_call call;
-  kp_call_init(&call, &flip_join_ahead_kernel, &a);
-  KP_BIND3(&call, &a, a, liquid->ahead, KP_ACCESS_READ);
-  KP_BIND3(&call, &a, v, liquid->medium.set->velocity, KP_ACCESS_WRITE);
-  return kp_call_run(flip->flow.mac->backend, &call, liquid->medium.set->space->n);
-}
-
-static kp_result look_ahead(kp_flip *flip, kp_flip_liquid *liquid) {
-  kp_flow *flow = &flip->flow;
-  flip_look_ahead_args a = { .grid = flow->mac->view };
-  kp_call call;
-  kp_call_init(&call, &flip_look_ahead_kernel, &a);
-  KP_BIND(&call, &a, push.u, &flow->carried.buffers[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, push.v, &flow->carried.buffers[1], KP_ACCESS_READ);
-  kp_buffer *w = &flow->carried.buffers[2];
-  KP_BIND(&call, &a, push.w, w->used > 0 ? w : NULL, KP_ACCESS_READ);
-  KP_BIND3(&call, &a, , liquid->medium.set->position, KP_ACCESS_READ);
-  KP_BIND3(&call, &a, a, liquid->ahead, KP_ACCESS_WRITE);
-  return kp_call_run(flow->mac->backend, &call, liquid->medium.set->space->n);
-}
-
 // Velocity and flags of the grid from the particles.
 static kp_result flip_prepare(void *self, kp_env *env) {
   kp_flip *flip = self;
@@ -296,7 +263,7 @@ static kp_result flip_prepare(void *self, kp_env *env) {
       KP_TRY(kp_flip_band_count(flip, liquid));
     }
     if (liquid->ahead != NULL) {
-      KP_TRY(join_ahead(flip, liquid));
+      KP_TRY(kp_flip_ahead_join(flip, liquid));
     }
     kp_flip_gathering gathering = {
       .set = liquid->medium.set,
@@ -377,14 +344,12 @@ static kp_result flip_solve(void *self, kp_env *env) {
     KP_TRY(kp_flip_tension_write(flip));
     how.surface_pressure = &flip->tension.jump;
   }
-  flow->late = fmax(1.0 - flow->early / env->dt, LEAST_LATE);
   KP_TRY(kp_flip_project(flip, env, &how));
-  if (is_centred(flip)) {
-    double early = (1.0 - flow->grid.centering) * env->dt;
-    KP_TRY(kp_flow_push_ahead(flow, &how, early, layers(flip, env)));
-    KP_TRY(kp_flip_fill(flow->mac, &flow->carried));
-  }
   flip->totals.solve_seconds += kp_time_now() - start;
+  if (kp_flip_is_centred(flip)) {
+    KP_TRY(kp_flip_ahead_find(flip, env, layers(flip, env)));
+  }
+  KP_TRY(kp_flip_push_bodies(flip, env));
   flip->totals.solves += 1;
   flip->totals.iterations += flow->solved.iterations;
   flip->totals.unknowns = flow->solved.n_cells;
@@ -419,9 +384,12 @@ static kp_result part(kp_flip *flip, kp_env *env) {
 static kp_result flip_correct(void *self, kp_env *env) {
   kp_flip *flip = self;
   kp_flow *flow = &flip->flow;
-  bool blends = flip->def.transfer == KP_FLIP_BLEND;
-  if (blends) {
-    KP_TRY(kp_flip_blend(flow->mac, flow->velocity, flip->before, flip->def.ratio));
+  bool is_affine = flip->def.transfer == KP_FLIP_AFFINE;
+  bool has_slopes = is_affine && kp_flip_is_centred(flip);
+  if (has_slopes) {
+    KP_TRY(kp_flip_ahead_add(flip, flip->before));
+  } else if (!is_affine) {
+    KP_TRY(kp_flip_blend(flow->mac, flip->before, flip->def.ratio));
   }
   EACH(liquid, flip) {
     kp_flip_carrying carrying = {
@@ -433,12 +401,12 @@ static kp_result flip_correct(void *self, kp_env *env) {
       .gravity = env->simulation.gravity,
       .margin = MARGIN * flow->mac->view.cell,
       .velocity = flow->velocity,
-      .taken = flip->before,
+      .taken = is_affine && !has_slopes ? flow->velocity->buffers : flip->before,
       .shift = flip->def.volume > 0.0 ? flip->shift : NULL,
       .runs = &liquid->sorted.runs,
     };
     if (liquid->ahead != NULL) {
-      KP_TRY(look_ahead(flip, liquid));
+      KP_TRY(kp_flip_ahead_look(flip, liquid));
     }
     KP_TRY(kp_flip_carry(flow->mac, &carrying));
     liquid->sorted.is_settled = false;

@@ -107,11 +107,11 @@ typedef struct kp_flip {
   KP_ARRAY(kp_flip_floater) floaters;
   KP_ARRAY(kp_index) bodies;  // of them
   KP_ARRAY(kp_load) thrusts;  // on them
-  kp_buffer before[3];        // velocity as it came from the particles, then what they take over
-  kp_buffer shift[3];         // m: what makes room before particles move
-  kp_buffer weight[3];        // of the faces; empty with a single liquid
-  kp_buffer fill;             // share of the room around each centre that is taken
-  kp_buffer count;            // particles of each cell
+  kp_buffer before[3];   // velocity as it came from the particles, then what flip_correct wants
+  kp_buffer shift[3];    // m: what makes room before particles move
+  kp_buffer weight[3];   // of the faces; empty with a single liquid
+  kp_buffer fill;        // share of the room around each centre that is taken
+  kp_buffer count;       // particles of each cell
   kp_buffer open, room;  // share of each cell, and of the tent around its centre, without solids
   kp_buffer distance;    // m, to the surface
   kp_buffer excess, push;
@@ -191,14 +191,13 @@ typedef struct kp_flip_carrying {
   kp_vec3 gravity;     // for what is beyond the grid
   double margin;       // m that particles keep from closed sides
   kp_field *velocity;  // of the faces; its ghosts are filled
-  kp_buffer *taken;    // three: what kp_flip_blend made
+  kp_buffer *taken;    // three: ratio times the velocity before forces; what affine slopes are of
   kp_buffer *shift;    // three, m: first of all; NULL: none
   kp_buffer *runs;     // scratch; NULL: one particle at a time
 } kp_flip_carrying;
 
-// before = velocity - ratio before
-KP_NODISCARD kp_result kp_flip_blend(kp_mac *mac, kp_field *velocity, kp_buffer before[3],
-                                     double ratio);
+// before = ratio before
+KP_NODISCARD kp_result kp_flip_blend(kp_mac *mac, kp_buffer before[3], double ratio);
 KP_NODISCARD kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c);
 
 // ---- parts of the method, one file each ---------------------------------------------------------
@@ -206,6 +205,8 @@ KP_NODISCARD kp_result kp_flip_carry(kp_mac *mac, const kp_flip_carrying *c);
 KP_NODISCARD kp_result kp_flip_find_bodies(kp_flip *flip, kp_env *env);
 // Projection with free bodies that move as the pressure says.
 KP_NODISCARD kp_result kp_flip_project(kp_flip *flip, kp_env *env, const kp_flow_projection *how);
+// The pressure of the step, when all of it is known, on them.
+KP_NODISCARD kp_result kp_flip_push_bodies(kp_flip *flip, kp_env *env);
 // Room around centres where solids changed.
 KP_NODISCARD kp_result kp_flip_find_room(kp_flip *flip);
 // Ghosts of shares of cells: nothing behind walls, beyond open sides all as inside.
@@ -215,6 +216,19 @@ KP_NODISCARD kp_result kp_flip_mark(kp_flip *flip);
 // The shift that brings cells back to full. Right after the projection: it works with the same
 // matrix.
 KP_NODISCARD kp_result kp_flip_spread(kp_flip *flip);
+
+// All items are 0.
+KP_NODISCARD kp_result kp_flip_clear(kp_buffer *values);
+
+// What turns the flow in the first part of the next step (flip_ahead.c): after the projection, for
+// whose matrix it solves; beside the velocity of the particles; and, when the next step begins, in
+// it.
+bool kp_flip_is_centred(const kp_flip *flip);
+KP_NODISCARD kp_result kp_flip_ahead_find(kp_flip *flip, kp_env *env, int n_layers);
+// The velocity of the faces with it.
+KP_NODISCARD kp_result kp_flip_ahead_add(kp_flip *flip, kp_buffer out[3]);
+KP_NODISCARD kp_result kp_flip_ahead_look(kp_flip *flip, kp_flip_liquid *liquid);
+KP_NODISCARD kp_result kp_flip_ahead_join(kp_flip *flip, kp_flip_liquid *liquid);
 
 // What cells have beyond `share` times those of a full one goes to others. Without any such, the
 // particles are sorted; otherwise they lie as they lay: the next step has to sort them anyway.

@@ -369,7 +369,7 @@ static kp_result trace_depth(kp_flip *flip, kp_env *env, kp_buffer *from) {
 }
 
 // Along the ways of the cells: only where the liquid is deep.
-static kp_result carry_deep(kp_flip *flip, int axis) {
+static kp_result carry_deep(kp_flip *flip, int axis, kp_buffer *values) {
   kp_mac *mac = flip->flow.mac;
   flip_band_carry_args a = { .grid = mac->view, .axis = axis };
   kp_call call;
@@ -378,25 +378,30 @@ static kp_result carry_deep(kp_flip *flip, int axis) {
   for (int c = 0; c < 3; ++c) {
     KP_BIND(&call, &a, way[c], &ways_of(flip)[c], KP_ACCESS_READ);
   }
-  KP_BIND(&call, &a, values, &flip->flow.velocity->buffers[axis], KP_ACCESS_READ);
+  KP_BIND(&call, &a, values, values, KP_ACCESS_READ);
   KP_BIND(&call, &a, out, &flip->band.inner->buffers[axis], KP_ACCESS_WRITE);
   return kp_mac_rows(mac, (kp_mac_kind)axis, &call);
 }
 
-// The velocity of the liquid that the grid holds goes along itself.
+// The velocity of the liquid that the grid holds goes along itself, with what turns it ahead.
 static kp_result carry_velocity(kp_flip *flip, kp_env *env) {
   kp_flow *flow = &flip->flow;
   kp_advect_def how = { .scheme = flow->grid.advection,
                         .limiter = flow->grid.limiter,
                         .trace = flow->grid.trace,
                         .interpolation = flow->grid.interpolation };
+  kp_buffer *values = flow->velocity->buffers;
+  if (kp_flip_is_centred(flip)) {
+    KP_TRY(kp_flip_ahead_add(flip, flip->before));
+    values = flip->before;
+  }
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     kp_buffer *inner = &flip->band.inner->buffers[axis];
     if (how.scheme == KP_ADVECT_SEMI_LAGRANGIAN) {
-      KP_TRY(carry_deep(flip, axis));
+      KP_TRY(carry_deep(flip, axis, &values[axis]));
       continue;
     }
-    KP_TRY(kp_buffer_copy(inner, &flow->velocity->buffers[axis]));
+    KP_TRY(kp_buffer_copy(inner, &values[axis]));
     KP_TRY(kp_advect_values(&flow->advect, &how, (kp_mac_kind)axis, inner, flow->velocity,
                             &flow->flags->buffers[0], NAN, env->dt));
   }

@@ -147,6 +147,13 @@ kp_result kp_flip_project(kp_flip *flip, kp_env *env, const kp_flow_projection *
   // the body itself moves when all of its forces are known
   EACH(f, flip) {
     set_velocity(f, env, f->start.velocity, f->start.angular_velocity);
+  }
+  return KP_OK;
+}
+
+kp_result kp_flip_push_bodies(kp_flip *flip, kp_env *env) {
+  KP_TRY(find_thrust(flip, env));
+  EACH(f, flip) {
     kp_vec3 *force = &env->bodies->forces.data[f->body];
     kp_vec3 *torque = &env->bodies->torques.data[f->body];
     *force = kp_vec3_add(*force, f->force);

@@ -54,7 +54,7 @@ typedef struct flip_carry_args {
   int32_t trace;             // kp_advect_trace
   kp_real gravity[3];        // m/s^2, for what is beyond the grid
   double lo[3], hi[3];       // m, where particles may be
-  kp_mac_velocity taken;     // what particles take over; not read by the affine transfer
+  kp_mac_velocity taken;     // what particles leave behind; what affine slopes are of
   kp_mac_velocity velocity;  // of the flow, along which they go
   kp_mac_velocity shift;     // m, before they go
   kp_real per_shift;         // 1/m: cells per metre of it; 0 where there is none
@@ -373,7 +373,8 @@ KP_FN void flip_group_locate(flip_group *s, int64_t p, int n, const kp_mac_view 
   }
 }
 
-// What they read: what they take over, the shift, and the velocity at the start and in the middle.
+// What they read: what they leave behind, the shift, and the velocity at the start and in the
+// middle.
 KP_FN void flip_group_read(flip_group *s, int n, const kp_mac_view *g, const flip_carry_args *a) {
   const kp_real left = (kp_real)a->dt * g->inverse_h;  // cells per m/s
   const kp_real per_shift = a->per_shift;
@@ -455,7 +456,7 @@ KP_FN void flip_group_move(const flip_group *s, int64_t p, int n, const kp_mac_v
     for (int i = 0; i < n; ++i) {
       kp_real takes = s->is_out[i] ? (kp_real)0 : (kp_real)1;
       kp_real ratio = s->is_out[i] ? (kp_real)1 : a->ratio;
-      v[c][i] = ratio * v[c][i] + takes * s->taken.c[c][i];
+      v[c][i] = ratio * v[c][i] + takes * (s->k1.c[c][i] - s->taken.c[c][i]);
     }
     KP_INDEPENDENT
     for (int i = 0; i < n; ++i) {
@@ -504,12 +505,12 @@ KP_MAC_READER void flip_carry_one(int64_t p, const kp_mac_view *g, const flip_ca
   kp_mac_spot spot;
   kp_mac_spot_near(g, item, f, &spot);
   kp_mac_velocity_spot(g, a->taken, &spot, taken);
-  a->vx[p] = a->ratio * a->vx[p] + taken[0];
-  a->vy[p] = a->ratio * a->vy[p] + taken[1];
-  a->vz[p] = a->ratio * a->vz[p] + taken[2];
   flip_shift_of(g, a, &spot, way);
   const kp_real at[3] = { f[0] + way[0], f[1] + way[1], f[2] + way[2] };
   flip_read(g, a->velocity, item, at, start);
+  a->vx[p] = a->ratio * a->vx[p] + (start[0] - taken[0]);
+  a->vy[p] = a->ratio * a->vy[p] + (start[1] - taken[1]);
+  a->vz[p] = a->ratio * a->vz[p] + (start[2] - taken[2]);
   flip_way(g, a, item, f, start, way);
   for (int c = 0; c < 3; ++c) {
     way[c] *= g->h;
@@ -528,10 +529,10 @@ KP_MAC_READER void flip_carry_single(int64_t p, const flip_carry_single_args *a)
 
 typedef flip_carry_args flip_carry_affine_args;
 
-// Velocity and slopes of the trilinear interpolant (Jiang et al. 2015, Eq. 8 on the faces of each
+// Slopes of the trilinear interpolant (Jiang et al. 2015, Eq. 8 on the faces of each
 // component); slopes are per cell [m/s].
 KP_FN void flip_take_affine(const kp_mac_view *g, const kp_real *values, kp_mac_point p,
-                            kp_real *value, kp_real slope[3]) {
+                            kp_real slope[3]) {
   int32_t at = kp_mac_item(g, p);
   kp_real v[2][2][2];
   for (int c = 0; c < (g->dimension == 3 ? 8 : 4); ++c) {
@@ -552,7 +553,6 @@ KP_FN void flip_take_affine(const kp_mac_view *g, const kp_real *values, kp_mac_
   }
   kp_real low = kp_mac_lerp(along[0][0], along[0][1], p.y);
   kp_real high = kp_mac_lerp(along[1][0], along[1][1], p.y);
-  *value = kp_mac_lerp(low, high, p.z);
   slope[0] = kp_mac_lerp(kp_mac_lerp(step[0][0], step[0][1], p.y),
                          kp_mac_lerp(step[1][0], step[1][1], p.y), p.z);
   slope[1] = kp_mac_lerp(along[0][1] - along[0][0], along[1][1] - along[1][0], p.z);
@@ -561,7 +561,7 @@ KP_FN void flip_take_affine(const kp_mac_view *g, const kp_real *values, kp_mac_
 
 KP_FN void flip_carry_affine(int64_t p, const flip_carry_affine_args *a) {
   const kp_mac_view *g = &a->grid;
-  const kp_real *component[3] = { a->velocity.u, a->velocity.v, a->velocity.w };
+  const kp_real *component[3] = { a->taken.u, a->taken.v, a->taken.w };
   int32_t item[3];
   kp_real f[3];
   if (!flip_locate(g, a->x[p], a->y[p], a->z[p], item, f)) {
@@ -579,22 +579,21 @@ KP_FN void flip_carry_affine(int64_t p, const flip_carry_affine_args *a) {
   const kp_real begin[3] = { f[0] + way[0], f[1] + way[1], f[2] + way[2] };
   flip_read(g, a->velocity, item, begin, start);
   flip_way(g, a, item, f, start, way);
-  kp_real v[3] = { 0, 0, 0 };
   for (int c = 0; c < g->dimension; ++c) {
     kp_real slope[3];
     kp_real d[3];
     for (int b = 0; b < 3; ++b) {
-      d[b] = f[b] - (b == c ? (kp_real)0 : (kp_real)0.5);
+      d[b] = begin[b] - (b == c ? (kp_real)0 : (kp_real)0.5);
     }
     kp_mac_point at = kp_mac_move(g, c, item[0], item[1], item[2], d[0], d[1], d[2]);
-    flip_take_affine(g, component[c], at, &v[c], slope);
+    flip_take_affine(g, component[c], at, slope);
     for (int b = 0; b < 3; ++b) {
       a->c[3 * c + b][p] = slope[b];
     }
   }
-  a->vx[p] = v[0];
-  a->vy[p] = v[1];
-  a->vz[p] = v[2];
+  a->vx[p] = start[0];
+  a->vy[p] = start[1];
+  a->vz[p] = g->dimension == 3 ? start[2] : (kp_real)0;
   for (int c = 0; c < 3; ++c) {
     way[c] *= g->h;
   }

@@ -13,6 +13,7 @@
 #include "data/mac_sample.h"
 #include "data/mac_spot.h"
 #include "math/wide.h"
+#include "methods/flip/flip_ahead_kernels.h"
 #include "methods/flip/flip_carry_kernels.h"
 #include "par/kernel.h"
 
@@ -29,12 +30,14 @@
   POINT(flip, blend)                                                                               \
   POINT(flip, look_ahead)                                                                          \
   POINT(flip, join_ahead)                                                                          \
+  POINT(flip, add)                                                                                 \
   ROW(flip, carry)                                                                                 \
   ROW(flip, gather)                                                                                \
   ROW(flip, gather_affine)                                                                         \
   ROW(flip, open)                                                                                  \
   ROW(flip, room)                                                                                  \
   ROW(flip, mark)                                                                                  \
+  ROW(flip, bend)                                                                                  \
   ROW(flip, excess)                                                                                \
   ROW(flip, smooth)                                                                                \
   ROW(flip, jump)                                                                                  \
@@ -725,52 +728,15 @@ KP_FN void flip_spread(int64_t j, int64_t k, int64_t i0, int64_t i1, const flip_
 
 // ---- faces to particles -------------------------------------------------------------------------
 
-// alpha (u_p + I(u - u_old)) + (1 - alpha) I(u) = alpha u_p + I(u - alpha u_old) (Hong 2009, M5):
-// u_old becomes what the particles take. Over all items, ghosts too.
+// alpha (u_p + I(u - u_old)) + (1 - alpha) I(u) = alpha u_p - I(alpha u_old) + I(u) (Hong 2009,
+// M5): what particles leave behind. Over all items, ghosts too.
 typedef struct flip_blend_args {
   kp_real ratio;
-  const kp_real *velocity;
   kp_real *before;
 } flip_blend_args;
 
 KP_FN void flip_blend(int64_t i, const flip_blend_args *a) {
-  a->before[i] = a->velocity[i] - a->ratio * a->before[i];
-}
-
-// Of a push at faces, where a particle is; none beyond the grid, where nothing else acts either.
-typedef struct flip_look_ahead_args {
-  kp_mac_view grid;
-  kp_mac_velocity push;
-  const kp_pos *x, *y, *z;
-  kp_real *ax, *ay, *az;
-} flip_look_ahead_args;
-
-KP_FN void flip_look_ahead(int64_t i, const flip_look_ahead_args *a) {
-  const kp_mac_view *g = &a->grid;
-  const double x[3] = { a->x[i], a->y[i], a->z[i] };
-  int is_in = 1;
-  for (int c = 0; c < g->dimension; ++c) {
-    double cells = (x[c] - g->lo[c]) / g->cell;
-    is_in = is_in && cells >= 0.0 && cells <= (double)g->n[c];
-  }
-  kp_real v[3] = { 0, 0, 0 };
-  if (is_in) {
-    kp_mac_velocity_at(g, a->push, x[0], x[1], x[2], v);
-  }
-  a->ax[i] = v[0];
-  a->ay[i] = v[1];
-  a->az[i] = g->dimension == 2 ? (kp_real)0 : v[2];
-}
-
-typedef struct flip_join_ahead_args {
-  const kp_real *ax, *ay, *az;
-  kp_real *vx, *vy, *vz;
-} flip_join_ahead_args;
-
-KP_FN void flip_join_ahead(int64_t i, const flip_join_ahead_args *a) {
-  a->vx[i] += a->ax[i];
-  a->vy[i] += a->ay[i];
-  a->vz[i] += a->az[i];
+  a->before[i] = a->ratio * a->before[i];
 }
 
 // ---- solids -------------------------------------------------------------------------------------

@@ -259,12 +259,11 @@ kp_result kp_flip_fill(kp_mac *mac, kp_field *velocity) {
 
 // ---- faces to particles -------------------------------------------------------------------------
 
-kp_result kp_flip_blend(kp_mac *mac, kp_field *velocity, kp_buffer before[3], double ratio) {
+kp_result kp_flip_blend(kp_mac *mac, kp_buffer before[3], double ratio) {
   for (int c = 0; c < mac->view.dimension; ++c) {
     flip_blend_args a = { .ratio = (kp_real)ratio };
     kp_call call;
     kp_call_init(&call, &flip_blend_kernel, &a);
-    KP_BIND(&call, &a, velocity, &velocity->buffers[c], KP_ACCESS_READ);
     KP_BIND(&call, &a, before, &before[c], KP_ACCESS_WRITE);
     KP_TRY(kp_call_run(mac->backend, &call, mac->view.count));
   }
@@ -303,7 +302,7 @@ static kp_result carry(kp_mac *mac, const kp_flip_carrying *c, flip_carry_args *
   kp_call call;
   kp_call_init(&call, kernel, a);
   kp_buffer *velocity = c->velocity->buffers;
-  BIND_FACES(&call, a, taken, c->affine != NULL ? velocity : c->taken);
+  BIND_FACES(&call, a, taken, c->taken);
   BIND_FACES(&call, a, velocity, velocity);
   BIND_FACES(&call, a, shift, c->shift != NULL ? c->shift : velocity);
   for (int k = 0; k < 9; ++k) {

@@ -77,7 +77,7 @@ static kp_result find_excess(kp_flip *flip) {
   return kp_mac_rows(flow->mac, KP_MAC_CELL, &call);
 }
 
-static kp_result clear(kp_buffer *values) {
+kp_result kp_flip_clear(kp_buffer *values) {
   void *memory;
   KP_TRY(kp_buffer_get(values, KP_SIDE_DEVICE, KP_ACCESS_OVERWRITE, &memory));
   return kp_fill(values->backend, memory, 0, values->used);
@@ -89,7 +89,7 @@ kp_result kp_flip_spread(kp_flip *flip) {
   kp_flow *flow = &flip->flow;
   kp_mac *mac = flow->mac;
   KP_TRY(find_excess(flip));
-  KP_TRY(clear(&flip->push));
+  KP_TRY(kp_flip_clear(&flip->push));
   KP_TRY(kp_poisson_solve_next(flow->poisson, &flip->excess, &flip->push,
                                flip->def.volume_tolerance, &flip->spread));
   flip->totals.volume_iterations += flip->spread.iterations;
@@ -99,7 +99,7 @@ kp_result kp_flip_spread(kp_flip *flip) {
                            .axis = axis,
                            .most = (kp_real)(KP_FLIP_MOST_SHIFT * mac->view.cell) };
     kp_call call;
-    KP_TRY(clear(&flip->shift[axis]));
+    KP_TRY(kp_flip_clear(&flip->shift[axis]));
     kp_call_init(&call, &flip_spread_kernel, &a);
     KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
     KP_BIND(&call, &a, coefficient, &flow->coefficient[axis], KP_ACCESS_READ);
