@@ -27,7 +27,7 @@ CLAIM_JOBS ?= 1
 # all tests that prove claims, or those whose name matches one of ids="integrators sph_flow ..."
 CLAIM_FILTER = $(if $(ids),-R "($(subst $() ,|,$(strip $(ids))))")
 
-.PHONY: help build run test nightly bench claims mutate interop asan tsan cuda install format clean
+.PHONY: help build run test nightly bench claims validation mutate interop asan tsan cuda install format clean
 
 help:
 	@echo "make run      build, simulate a dam break, render it"
@@ -36,6 +36,7 @@ help:
 	@echo "make nightly  everything: both precisions whole, long tests, claims, sanitizers, interop, mutation"
 	@echo "make bench    measure speed"
 	@echo "make claims   run the claims at full size: ids=\"test_integrators\" for some of them"
+	@echo "make validation  scenes beside theory and experiments, and the page docs/validation.md: cases=\"couette cradle\""
 	@echo "make interop  files for other programs, read by those programs"
 	@echo "make asan | tsan | cuda | install (PREFIX=$(PREFIX)) | format | clean"
 
@@ -102,6 +103,10 @@ claims:
 
 # before landings what handles memory and files; `make asan ASAN_LABEL=fast` runs all fast tests
 ASAN_LABEL := memory
+# Curves of scenes/validation beside their references, and the page that shows them.
+validation: build
+	tools/validation $(cases)
+
 asan:
 	tools/install-deps core test
 	$(call build_preset,asan,$(if $(filter memory,$(ASAN_LABEL)),tests_memory,all))

@@ -1,7 +1,7 @@
 -- A standing wave of one wave length in a tank, from the flat surface on: its potential flow sets it going.
 -- The gauge at the left wall swings as a sin(omega t), omega^2 = g k tanh(k h) (Lamb 1932, section 228).
 -- Try --set water.method=flip, level_set, sph.
-local length, depth, height = 1.0, 0.25, 0.01
+local length, depth, height = 1.0, 0.25, 0.02
 local k = 2 * math.pi / length
 local omega = math.sqrt(9.81 * k * (math.exp(2 * k * depth) - 1) / (math.exp(2 * k * depth) + 1))
 
