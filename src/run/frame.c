@@ -1,5 +1,6 @@
 // One frame: inputs and sub-steps, derive, output, keep, tell. The sub-step itself is world/step.c.
 #include "base/log.h"
+#include "base/text.h"
 #include "base/timer.h"
 #include "run/session.h"
 
@@ -93,17 +94,22 @@ static bool is_checkpoint_due(const kp_session *s) {
   return CHECKPOINT_SHARE * (kp_time_now() - s->checkpoint_time) >= cost;
 }
 
+// The state after a frame.
+static kp_result gather_state(kp_session *s, kp_frame_job *job, uint64_t frame) {
+  kp_batch_begin(&job->state_batch, s->world, 1, frame);
+  void *data;
+  KP_TRY(kp_batch_room(&job->state_batch, KP_ITEM_U64, 1, "", &data, "run/scene_hash"));
+  *(uint64_t *)data = s->record.scene_hash;
+  return kp_batch_add_state(&job->state_batch, s->world);
+}
+
 static kp_result gather_checkpoint(kp_session *s, kp_frame_job *job) {
   job->has_checkpoint = is_checkpoint_due(s);
   if (!job->has_checkpoint) {
     return KP_OK;
   }
   double start = kp_time_now();
-  kp_batch_begin(&job->state_batch, s->world, 1, s->frame);
-  void *data;
-  KP_TRY(kp_batch_room(&job->state_batch, KP_ITEM_U64, 1, "", &data, "run/scene_hash"));
-  *(uint64_t *)data = s->record.scene_hash;
-  KP_TRY(kp_batch_add_state(&job->state_batch, s->world));
+  KP_TRY(gather_state(s, job, s->frame));
   s->checkpoint_time = kp_time_now();
   s->checkpoint_gather = s->checkpoint_time - start;
   return KP_OK;
@@ -126,11 +132,29 @@ static kp_result gather_rows(kp_session *s, kp_frame_job *job, const kp_frame_fa
   return KP_OK;
 }
 
+// A stop among retries of a frame: the world is back at the end of the frame before, and a
+// checkpoint of it lets a resume go on from there.
+static kp_result keep_start(kp_session *s) {
+  char sentence[1024];
+  kp_text_copy(sentence, sizeof sentence, kp_last_error());
+  kp_frame_job *job;
+  KP_TRY(kp_writer_take(s->writer, &job));
+  job->frame = s->frame - 1;
+  job->has_frame = job->has_rows = false;
+  job->has_checkpoint = true;
+  KP_TRY(gather_state(s, job, job->frame));
+  kp_writer_submit(s->writer, job);
+  KP_TRY(kp_writer_finish(s->writer));
+  return kp_fail(KP_STOPPED, "%s; a checkpoint of frame %llu is kept", sentence,
+                 (unsigned long long)job->frame);
+}
+
 kp_result kp_session_frame(kp_session *s) {
   kp_frame_facts facts = { .frame = s->frame };
 
   // inputs and sub-steps: curves of colliders and emitters are evaluated by the world
-  KP_TRY(simulate(s, &facts));
+  kp_result result = simulate(s, &facts);
+  KP_TRY(result == KP_STOPPED ? keep_start(s) : result);
   facts.n_cells = count_cells(s->world);
 
   if (s->def->watch != NULL) {
@@ -157,6 +181,7 @@ kp_result kp_session_frame(kp_session *s) {
   double now = kp_time_now();
   facts.wall = now - s->frame_end;
   s->frame_end = now;
+  job->has_rows = true;
   KP_TRY(gather_rows(s, job, &facts));
   bool has_checkpoint = job->has_checkpoint;
   kp_writer_submit(s->writer, job);

@@ -97,12 +97,14 @@ static kp_result write_job(kp_writer *w, kp_frame_job *job) {
   if (job->has_frame) {
     KP_TRY(write_frame(w, job));
   }
-  job->perf.data[w->def.perf_write] = kp_time_now() - start;
-  job->perf.data[w->def.perf_checkpoint] = w->unreported_checkpoint;
-  w->unreported_checkpoint = 0.0;
-  KP_TRY(write_probes(w, job));
-  KP_TRY(kp_table_row(w->def.stats, job->stats.data));
-  KP_TRY(kp_table_row(w->def.perf, job->perf.data));
+  if (job->has_rows) {
+    job->perf.data[w->def.perf_write] = kp_time_now() - start;
+    job->perf.data[w->def.perf_checkpoint] = w->unreported_checkpoint;
+    w->unreported_checkpoint = 0.0;
+    KP_TRY(write_probes(w, job));
+    KP_TRY(kp_table_row(w->def.stats, job->stats.data));
+    KP_TRY(kp_table_row(w->def.perf, job->perf.data));
+  }
   if (job->has_checkpoint) {
     start = kp_time_now();
     KP_TRY(write_checkpoint(w, job));

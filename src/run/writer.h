@@ -13,7 +13,7 @@
 
 typedef struct kp_frame_job {
   uint64_t frame;
-  bool has_frame, has_checkpoint;
+  bool has_frame, has_rows, has_checkpoint;
   kp_batch frame_batch, state_batch;
   KP_ARRAY(double) stats, perf;  // one value per column
   kp_probe_rows probes;

@@ -259,6 +259,17 @@ kp_result kp_world_advance(kp_world *world, double seconds, kp_step_report *repo
     sum = (kp_step_report){ .retries = retries };
     result = advance_to(world, end, &sum);
   }
+  if (may_retry && result == KP_STOPPED) {
+    // as if the interval had not begun, so that a run can go on from here
+    KP_TRY(kp_registry_rewind(world->registry, world->snapshot));
+    KP_TRY(kp_world_after_load(world));
+    world->probes.rows.count = n_rows;
+    world->probes.loads.count = n_loads;
+    if (report != NULL) {
+      *report = sum;
+    }
+    return result;
+  }
   // a calm interval earns the step back
   world->dt_scale = sum.retries == 0 ? fmin(1.0, 2.0 * world->dt_scale) : world->dt_scale;
   if (report != NULL) {

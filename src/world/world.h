@@ -47,7 +47,8 @@ struct kp_world {
   KP_ARRAY(kp_solid) solids;  // the shapes where they start
   kp_space *clock;        // GLOBAL space: time, step, next ids, emitter states: part of the state
   kp_snapshot *snapshot;  // last good state, with policy retry
-  // not 0: retries end with KP_STOPPED, as they may take longer than anyone waits; may be NULL
+  // not 0: retries end with KP_STOPPED at the start of the interval, as they may take longer than
+  // anyone waits; may be NULL
   const volatile sig_atomic_t *stop;
   double dt_scale;  // halved by each retry, restored slowly
   int64_t n_steps;

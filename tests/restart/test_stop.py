@@ -3,6 +3,7 @@
 on from there to the bits of an undisturbed one."""
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -14,6 +15,16 @@ from program import PROGRAM, Case, environment, main  # noqa: E402
 
 FRAMES = 40
 STOPPED, FAILED = 75, 5
+# from 0.35 s on the liquid is thrown aside, which takes some tries
+RETRY = """
+domain { dimension = 2, max = {1, 1} }
+simulation { retries = 30, dt = 0.00025 }
+liquid "water" { spacing = 0.05, shape = box { min = {0, 0, -1}, max = {0.5, 0.4, 1} } }
+force "throw" { acceleration = function(t) return {0, t > 0.35 and 1e5 or 0, 0} end }
+output { frames = 4, fps = 10, checkpoint_every = 1000 }
+"""
+
+
 class Stop(Case):
     def run_whole(self):
         self.scene = self.small_scene(FRAMES)
@@ -59,6 +70,25 @@ class Stop(Case):
         self.assertIn("File too large", errors)
         if os.path.exists(self.path("out/run.json")):
             self.ends_like_the_whole()
+
+    def test_stop_among_retries(self):
+        """The frame that is tried again and again is left, and begins anew from a checkpoint of the one before."""
+        with open(self.path("retry.lua"), "w", encoding="utf-8") as file:
+            file.write(RETRY)
+        self.call("run", "retry.lua", "-o", "whole", "--progress", "none")
+        process = self.launch("run", "retry.lua", "-o", "out", "--progress", "none")
+        for line in process.stderr:
+            if "trying again" in line:
+                process.send_signal(signal.SIGTERM)
+                break
+        errors = process.stderr.read()
+        process.stderr.close()
+        process.stdout.close()
+        self.assertEqual(process.wait(), STOPPED, errors)
+        self.assertIn("while trying again", errors)
+        frame = int(re.search(r"a checkpoint of frame (\d+) is kept", errors).group(1))
+        self.assertTrue(os.path.exists(self.path("out/checkpoints/checkpoint_%06d.kpf" % frame)))
+        self.ends_like_the_whole()
 
 
 if __name__ == "__main__":

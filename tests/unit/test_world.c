@@ -201,6 +201,9 @@ static void test_retries_end_when_asked(void **state) {
     world->spec.simulation.policy = KP_POLICY_RETRY;
     world->spec.simulation.retries = 4;
     world->stop = &trouble.stop;
+    uint64_t start;
+    uint64_t end;
+    assert_ok(kp_world_hash(world, &start));
     kp_world_set_force(world, turn_bad, &trouble);
     kp_result result = kp_world_advance(world, 1e-2, NULL);
     if (stop_at == 0) {
@@ -210,6 +213,10 @@ static void test_retries_end_when_asked(void **state) {
       assert_int_equal(result, KP_STOPPED);
       assert_holds(kp_last_error(), "while trying again");
       assert_int_equal(trouble.times, stop_at);
+      // as if the interval had not begun
+      assert_ok(kp_world_hash(world, &end));
+      assert_true(kp_world_time(world) == 0.0);
+      assert_true(start == end);
     }
     kp_world_destroy(&world);
   }
