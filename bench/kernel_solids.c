@@ -128,7 +128,8 @@ kp_result kp_kernel_add_solids(kp_world *world, int64_t particles) {
     cloth.columns = (int64_t)cells;
     cloth.rows = (int64_t)cells;
     cloth.scheme = scheme;
-    cloth.model = scheme % 2 == 0 ? KP_CLOTH_EDGES : KP_CLOTH_GRID;
+    bool is_material = scheme == KP_SCHEME_BACKWARD_EULER || scheme == KP_SCHEME_VELOCITY_VERLET;
+    cloth.model = is_material ? KP_CLOTH_ELASTIC : scheme % 2 == 0 ? KP_CLOTH_EDGES : KP_CLOTH_GRID;
     cloth.drag = 1.0;
     cloth.viscosity = 0.1;
     cloth.position = kp_vec3_make(0.0, 0.3 * scheme - 0.6, 0.0);
@@ -193,6 +194,7 @@ kp_result kp_kernel_add_sheets(kp_world *world, int64_t particles) {
   for (int scheme = KP_SCHEME_NEWMARK; scheme <= KP_SCHEME_BACKWARD_EULER; ++scheme) {
     kp_cloth_def cloth = kp_default_cloth_def();
     snprintf(cloth.name, sizeof cloth.name, "sheet-%d", scheme);
+    cloth.model = KP_CLOTH_EDGES;
     cloth.columns = (int64_t)cells;
     cloth.rows = (int64_t)cells;
     cloth.scheme = scheme;

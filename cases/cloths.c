@@ -33,6 +33,7 @@ kp_result kp_case_cloth_e(kp_world *world, int64_t size) {
   ball.friction = 0.5;
   KP_TRY(kp_world_add_collider(world, &ball));
   kp_cloth_def cloth = kp_default_cloth_def();
+  cloth.model = KP_CLOTH_EDGES;
   (void)snprintf(cloth.name, sizeof cloth.name, "sheet");
   cloth.width = cloth.height = 2.0;
   cloth.columns = cloth.rows = size > 2 ? size - 1 : 1;

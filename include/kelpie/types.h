@@ -779,8 +779,9 @@ typedef struct kp_solids_def {
 
 typedef enum kp_cloth_pattern { KP_CLOTH_HERRING_BONE, KP_CLOTH_REGULAR } kp_cloth_pattern;
 typedef enum kp_cloth_model {
-  KP_CLOTH_EDGES,  // springs along edges and across them (Selle 2008, section 5.3.3)
-  KP_CLOTH_GRID,   // structural, shear and bending springs of a grid (Bayraktar 2010, section 4.1)
+  KP_CLOTH_ELASTIC,  // a material: triangles of constant strain, and angles at their edges
+  KP_CLOTH_EDGES,    // springs along edges and across them (Selle 2008, section 5.3.3)
+  KP_CLOTH_GRID,  // structural, shear and bending springs of a grid (Bayraktar 2010, section 4.1)
 } kp_cloth_model;
 
 typedef struct kp_cloth_def {
@@ -796,15 +797,21 @@ typedef struct kp_cloth_def {
   kp_vec_lattice velocity_at;  // instead, where it depends on place
   double density;              // kg/m^2
   int model;                   // kp_cloth_model
-  double stiffness;            // N per metre of width and unit strain, stretched
-  double compression;          // the same, compressed; KP_AUTO: equal
-  double damping;              // share of the critical one
-  double shear;                // stiffness of the diagonals of a grid; KP_AUTO: as stiffness
-  double bend_stiffness;       // N per metre and unit strain of the springs across edges
-  double hinge;                // N m: against a change of the angle at edges
-  double axial;                // N per metre and unit strain: altitude springs of edges
-  double axial_floor;          // share of the height of triangles that strain is taken of at least
-  kp_curve strength;           // factor of all stiffness
+  // N/m: of a material its modulus against stretching, Young's modulus times thickness; of springs
+  // the force per width and strain. KP_AUTO: by young of a material, 2000 of springs
+  double stiffness;
+  double poisson;           // of a material
+  double bending;           // N m: of a material, moment per width and curvature; KP_AUTO: by young
+  double young;             // Pa, of a material
+  double fabric_thickness;  // m, that young acts on
+  double compression;       // of springs, compressed; KP_AUTO: as stiffness
+  double damping;           // share of the critical one
+  double shear;             // stiffness of the diagonals of a grid; KP_AUTO: as stiffness
+  double bend_stiffness;    // N per metre and unit strain of springs across edges; KP_AUTO: 20
+  double hinge;             // N m: against a change of the angle at edges
+  double axial;             // N per metre and unit strain: altitude springs of edges
+  double axial_floor;       // share of the height of triangles that strain is taken of at least
+  kp_curve strength;        // factor of all stiffness
   double bend_damping;
   bool bend_diagonals;      // springs to second neighbours along diagonals too (Choi, Ko 2002)
   bool tube;                // the width is closed to a ring: a skirt, a sleeve

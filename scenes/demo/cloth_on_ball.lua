@@ -3,7 +3,7 @@ domain { min = {-1.5, 0, -1.5}, max = {1.5, 2, 1.5} }
 solids { inner = 4, gap = 0.006, domain_friction = 0.2 }
 cloth "sheet" {
   width = 1.6, height = 1.6, columns = 40, rows = 40, position = {0, 0.75, 0},
-  density = 0.3, stiffness = 400, damping = 2, thickness = 0.008, friction = 0.4, color = {0.12, 0.28, 0.50},
+  density = 0.3, model = "edges", stiffness = 400, damping = 2, thickness = 0.008, friction = 0.4, color = {0.12, 0.28, 0.50},
   -- springs across edges hardly resist a small bend, so bumps of the mesh's size cost nothing; the angle at edges does
   bend_stiffness = 2, bend_damping = 2, hinge = 4e-4,
 }

@@ -5,7 +5,7 @@ gravity { 0, 0, 0 }
 simulation { dt_max = 1/60 }
 cloth "strip" {
   width = 0.8, height = 0.4, columns = 40, rows = 20,
-  density = 0.3, stiffness = 300, bend_stiffness = 1, thickness = 0.01,
+  density = 0.3, model = "edges", stiffness = 300, bend_stiffness = 1, thickness = 0.01,
   color = {0.12, 0.35, 0.55},
 }
 pin "left" {

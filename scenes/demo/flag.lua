@@ -3,7 +3,7 @@ domain { min = {-0.5, 0, -1.5}, max = {3, 3, 1.5} }
 solids { inner = 4 }
 cloth "flag" {
   width = 1.5, height = 1, columns = 36, rows = 24, position = {0.75, 2, 0}, rotation_deg = {90, 0, 0},
-  density = 0.12, stiffness = 300, damping = 2, bend_stiffness = 1, bend_damping = 2, hinge = 1e-4,
+  density = 0.12, model = "edges", stiffness = 300, damping = 2, bend_stiffness = 1, bend_damping = 2, hinge = 1e-4,
   thickness = 0.008, drag = 0.8, color = {0.65, 0.12, 0.10},
 }
 pin "mast" { of = "flag", shape = box { min = {-0.01, 1, -0.1}, max = {0.01, 3, 0.1} } }

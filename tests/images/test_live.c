@@ -516,6 +516,7 @@ static void test_shapes_that_change(void **state) {
   morph.weight = (kp_curve){ .components = 1, .n = KEYS, .interval = 1.0, .samples = swell };
   assert_ok(kp_world_add_morph(world, &morph));
   kp_cloth_def rag = kp_default_cloth_def();
+  rag.model = KP_CLOTH_EDGES;
   kp_text_copy(rag.name, sizeof rag.name, "rag");
   rag.columns = rag.rows = 3;
   rag.position = kp_vec3_make(0, 0.8, 0);

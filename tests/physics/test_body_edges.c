@@ -21,6 +21,7 @@ static kp_world *make_blade(bool triangles, const char *backend) {
   solids.body_triangles = triangles ? KP_TRIANGLES_ALL : KP_TRIANGLES_NONE;
   assert_ok(kp_world_set_solids(world, &solids));
   kp_cloth_def sheet = kp_default_cloth_def();
+  sheet.model = KP_CLOTH_EDGES;
   snprintf(sheet.name, sizeof sheet.name, "sheet");
   sheet.columns = sheet.rows = 8;
   sheet.stiffness = 200.0;
@@ -83,6 +84,7 @@ static int64_t drape(int triangles) {
     assert_ok(kp_world_set_solids(world, &solids));
   }
   kp_cloth_def sheet = kp_default_cloth_def();
+  sheet.model = KP_CLOTH_EDGES;
   snprintf(sheet.name, sizeof sheet.name, "sheet");
   sheet.columns = sheet.rows = 14;
   sheet.position = kp_vec3_make(0, 0.6, 0);

@@ -19,6 +19,7 @@ static kp_test_settings space(bool gravity) {
 
 static kp_cloth_def sheet_def(int64_t cells) {
   kp_cloth_def def = kp_default_cloth_def();
+  def.model = KP_CLOTH_EDGES;
   snprintf(def.name, sizeof def.name, "sheet");
   def.columns = cells;
   def.rows = cells;

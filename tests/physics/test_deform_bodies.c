@@ -280,6 +280,7 @@ static kp_world *make_throw(const throw_def *def, int when) {
   }
   assert_ok(kp_world_add_collider(world, &plane));
   kp_cloth_def cloth = kp_default_cloth_def();
+  cloth.model = KP_CLOTH_EDGES;
   snprintf(cloth.name, sizeof cloth.name, "sheet");
   cloth.width = 0.5;
   cloth.height = 0.3;
@@ -496,6 +497,7 @@ static void test_cells_find_all(void **state) {
     assert_ok(kp_world_add_collider(world, &def));
   }
   kp_cloth_def cloth = kp_default_cloth_def();
+  cloth.model = KP_CLOTH_EDGES;
   snprintf(cloth.name, sizeof cloth.name, "sheet");
   cloth.columns = cloth.rows = 60;
   cloth.self = false;
@@ -560,6 +562,7 @@ static void test_friction_changes(void **state) {
   plane.friction_scale = (kp_curve){ .components = 1, .n = 7, .interval = 0.1, .samples = scale };
   assert_ok(kp_world_add_collider(world, &plane));
   kp_cloth_def cloth = kp_default_cloth_def();
+  cloth.model = KP_CLOTH_EDGES;
   snprintf(cloth.name, sizeof cloth.name, "sheet");
   cloth.columns = cloth.rows = 6;
   cloth.width = cloth.height = 0.3;
@@ -600,6 +603,7 @@ static void test_balance(void **state) {
     ball.friction = 0.5;
     assert_ok(kp_world_add_body(world, &ball));
     kp_cloth_def cloth = kp_default_cloth_def();
+    cloth.model = KP_CLOTH_EDGES;
     snprintf(cloth.name, sizeof cloth.name, "sheet");
     cloth.columns = cloth.rows = 24;
     cloth.self = false;
@@ -639,6 +643,7 @@ static void test_belt(void **state) {
   belt.surface_velocity = kp_curve_constant3(kp_vec3_make(0.8, 0, 0));
   assert_ok(kp_world_add_collider(world, &belt));
   kp_cloth_def cloth = kp_default_cloth_def();
+  cloth.model = KP_CLOTH_EDGES;
   snprintf(cloth.name, sizeof cloth.name, "sheet");
   cloth.columns = cloth.rows = 8;
   cloth.self = false;
@@ -663,6 +668,7 @@ static void test_wind(void **state) {
   kp_test_settings settings = empty_space(0.0);
   kp_world *world = kp_test_world(&settings);
   kp_cloth_def cloth = kp_default_cloth_def();
+  cloth.model = KP_CLOTH_EDGES;
   snprintf(cloth.name, sizeof cloth.name, "sheet");
   cloth.columns = cloth.rows = 10;
   cloth.self = false;
@@ -699,6 +705,7 @@ static kp_world *make_bits(const char *backend) {
   s.backend = backend;
   kp_world *world = kp_test_world(&s);
   kp_cloth_def cloth = kp_default_cloth_def();
+  cloth.model = KP_CLOTH_EDGES;
   snprintf(cloth.name, sizeof cloth.name, "sheet");
   cloth.columns = cloth.rows = 16;
   cloth.self = false;
@@ -747,6 +754,7 @@ static double energy_on_ball(double ahead) {
   ball.friction = 0.5;
   assert_ok(kp_world_add_collider(world, &ball));
   kp_cloth_def sheet = kp_default_cloth_def();
+  sheet.model = KP_CLOTH_EDGES;
   snprintf(sheet.name, sizeof sheet.name, "sheet");
   sheet.width = sheet.height = 2.0;
   sheet.columns = sheet.rows = 99;

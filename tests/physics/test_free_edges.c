@@ -42,6 +42,7 @@ static void add_body(kp_world *world, const char *name, kp_shape_def shape, kp_v
 
 static void add_sheet(kp_world *world, int64_t cells, int n_sides) {
   kp_cloth_def sheet = kp_default_cloth_def();
+  sheet.model = KP_CLOTH_EDGES;
   snprintf(sheet.name, sizeof sheet.name, "sheet");
   sheet.columns = sheet.rows = cells;
   sheet.stiffness = 2000.0;

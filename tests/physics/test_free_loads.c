@@ -19,6 +19,7 @@ static kp_world *begin(const char *backend) {
 
 static void add_sheet(kp_world *world, int64_t cells, double y, double stiffness) {
   kp_cloth_def sheet = kp_default_cloth_def();
+  sheet.model = KP_CLOTH_EDGES;
   snprintf(sheet.name, sizeof sheet.name, "sheet");
   sheet.columns = sheet.rows = cells;
   sheet.stiffness = stiffness;

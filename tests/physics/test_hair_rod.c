@@ -7,10 +7,10 @@
 #include "methods/deform/deform.h"
 
 #include "support/claims.h"
+#include "support/elastica.h"
 #include "support/hairs.h"
 
 #define PI 3.14159265358979323846
-#define ELASTICA_STEPS 2000
 
 enum { SIZES = 4 };
 static const int64_t sizes[SIZES] = { 10, 20, 40, 80 };
@@ -20,39 +20,6 @@ static double bending(const kp_hair_def *def) {
 }
 
 // ---- under its own weight -----------------------------------------------------------------------
-
-// Turn and height of the free end of a clamped rod: B theta'' = w (l - s) cos theta (Love 1927,
-// section 262), by fourth-order Runge-Kutta from the clamp with the slope `start`.
-static void shoot(double weight, double length, double b, double start, double angle, double *slope,
-                  double *height) {
-  double h = length / ELASTICA_STEPS, theta = angle, turn = start, y = 0.0;
-  for (int k = 0; k < ELASTICA_STEPS; ++k) {
-    double s = h * k, at[4], rate[4], t = theta, u = turn;
-    for (int r = 0; r < 4; ++r) {
-      double c = r == 0 ? 0.0 : r == 3 ? h : 0.5 * h;
-      t = theta + (r == 0 ? 0.0 : c * at[r - 1]);
-      u = turn + (r == 0 ? 0.0 : c * rate[r - 1]);
-      at[r] = u;
-      rate[r] = weight * (length - s - c) * cos(t) / b;
-    }
-    double middle = theta + 0.5 * h * at[0];
-    y += h * sin(middle);
-    theta += h / 6.0 * (at[0] + 2.0 * at[1] + 2.0 * at[2] + at[3]);
-    turn += h / 6.0 * (rate[0] + 2.0 * rate[1] + 2.0 * rate[2] + rate[3]);
-  }
-  *slope = turn;
-  *height = y;
-}
-
-static double elastica_height(double weight, double length, double b, double angle) {
-  double low = -0.5 * weight * length * length / b, high = 0.0, slope, height = 0.0;
-  for (int k = 0; k < 60; ++k) {
-    double middle = 0.5 * (low + high);
-    shoot(weight, length, b, middle, angle, &slope, &height);
-    *(slope > 0.0 ? &high : &low) = middle;
-  }
-  return height;
-}
 
 // Height of the tip over the root of a hair at rest that starts at an angle above the horizontal.
 static double tip_height(double length, int64_t segments, double angle) {
@@ -91,7 +58,7 @@ static void hair_hangs_as_the_elastica(void **state) {
   double weight = 9.81 * def.density, b = bending(&def), worst = 0.0;
   const double lengths[2] = { 0.05, 0.04 }, angles[2] = { 0.0, 80.0 * PI / 180.0 };
   for (int k = 0; k < 2; ++k) {
-    double exact = elastica_height(weight, lengths[k], b, angles[k]);
+    double exact = kp_elastica_height(weight, lengths[k], b, angles[k]);
     double straight = lengths[k] * sin(angles[k]);
     for (int i = 0; i < SIZES; ++i) {
       double droop = straight - tip_height(lengths[k], sizes[i], angles[k]);

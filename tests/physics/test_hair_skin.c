@@ -271,6 +271,7 @@ static void cloth_is_lifted(void **state) {
   morph.weight = (kp_curve){ .components = 1, .n = N, .interval = 1.0 / RATE, .samples = grow };
   assert_ok(kp_world_add_morph(world, &morph));
   kp_cloth_def rag = kp_default_cloth_def();
+  rag.model = KP_CLOTH_EDGES;
   snprintf(rag.name, sizeof rag.name, "rag");
   rag.width = rag.height = 0.3;
   rag.columns = rag.rows = 12;
@@ -326,6 +327,7 @@ static void other_triangles_are_refused(void **state) {
     morph.shape = (kp_shape_def){ .kind = KP_SHAPE_BOX, .max = kp_vec3_make(1, 1, 1) };
     assert_ok(kp_world_add_morph(world, &morph));
     kp_cloth_def rag = kp_default_cloth_def();
+    rag.model = KP_CLOTH_EDGES;
     snprintf(rag.name, sizeof rag.name, "rag");
     assert_ok(kp_world_add_cloth(world, &rag));
     assert_int_equal(kp_world_build(world), KP_ERROR_SCENE);

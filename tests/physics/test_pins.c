@@ -21,6 +21,7 @@ static kp_world *make_space(bool gravity, const kp_solids_def *solids, const cha
 
 static void add_sheet(kp_world *world, const char *name, int64_t cells, double width, double y) {
   kp_cloth_def def = kp_default_cloth_def();
+  def.model = KP_CLOTH_EDGES;
   snprintf(def.name, sizeof def.name, "%s", name);
   def.columns = def.rows = cells;
   def.width = def.height = width;
@@ -157,6 +158,7 @@ static void going_back_takes_back_impulses(void **state) {
   assert_ok(kp_world_add_body(world, &ball));
   for (int k = 0; k < 2; ++k) {
     kp_cloth_def def = kp_default_cloth_def();
+    def.model = KP_CLOTH_EDGES;
     snprintf(def.name, sizeof def.name, k == 0 ? "first" : "second");
     def.columns = def.rows = 14;
     def.width = def.height = 0.7;

@@ -127,6 +127,7 @@ static double unbend(double axial) {
   solids.dt = 0.005;
   solids.inner = 1;
   kp_cloth_def def = kp_default_cloth_def();
+  def.model = KP_CLOTH_EDGES;
   snprintf(def.name, sizeof def.name, "arch");
   def.columns = def.rows = 12;
   def.parabola = 1.0;

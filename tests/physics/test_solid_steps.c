@@ -248,6 +248,7 @@ static void test_herring_bone(void **state) {
   (void)state;
   enum { M = 10, N = 7 };
   kp_cloth_def def = kp_default_cloth_def();
+  def.model = KP_CLOTH_EDGES;
   def.columns = M;
   def.rows = N;
   def.bend_stiffness = 1.0;
@@ -431,6 +432,7 @@ static stiff_run run_stiff(bool is_chain, const stiff_way *way, double times) {
     part = chain(50, 100.0 * times, 15.0);
   } else {
     kp_cloth_def def = kp_default_cloth_def();
+    def.model = KP_CLOTH_EDGES;
     def.columns = def.rows = 10;
     def.density = 1.0;
     def.stiffness = 41.4 * times;
@@ -526,6 +528,7 @@ static double hangs_at(bool turns) {
   solids.dt = 1.0 / 24.0;
   solids.turns = turns;
   kp_cloth_def def = kp_default_cloth_def();
+  def.model = KP_CLOTH_EDGES;
   def.columns = def.rows = 40;
   def.position = kp_vec3_make(0.5, 0, 0.5);
   kp_part part;

@@ -10,6 +10,7 @@
 
 static kp_cloth_def cloth_def(const char *name, int64_t columns, int64_t rows) {
   kp_cloth_def def = kp_default_cloth_def();
+  def.model = KP_CLOTH_EDGES;
   snprintf(def.name, sizeof def.name, "%s", name);
   def.columns = columns;
   def.rows = rows;

@@ -10,7 +10,7 @@ solids { inner = 16, gap = 0.002, domain_friction = 0.3 }
 cloth "curtain" {
   width = 1, height = 1.7, columns = columns, rows = rows,
   position = {0, 1.0, 0}, rotation_deg = {90, 0, 0},
-  density = 1, stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
+  density = 1, model = "edges", stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
   thickness = 0.01, friction = 3.2, color = {0.62, 0.10, 0.12},
 }
 pin "left" { of = "curtain", shape = sphere { center = {-0.5, 1.85, 0}, radius = 0.5 * edge } }

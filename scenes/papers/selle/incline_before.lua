@@ -13,7 +13,7 @@ cloth "sheet" {
   position = {0.05 * math.sin(slope) + 0.85 * math.cos(lean), 0.05 * math.cos(slope) + 0.85 * math.sin(lean), 0},
   rotation_deg = {0, 0, math.deg(lean)},
   velocity = {math.cos(slope), -math.sin(slope), 0},
-  density = 1, stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
+  density = 1, model = "edges", stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
   thickness = 0.01, friction = 0.9, color = {0.15, 0.40, 0.30},
 }
 collider "incline" { shape = box { min = {-4, -0.5, -2}, max = {8, 0, 2} }, rotation_deg = {0, 0, -36}, friction = 0.9, color = {0.55, 0.55, 0.55} }

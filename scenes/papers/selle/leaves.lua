@@ -19,7 +19,7 @@ for layer = 0, 3 do
         width = 1, height = 1, columns = cells, rows = cells,
         position = {1.6 * (column - 2), 12 + 1.9 * layer, 1.6 * (row - 2)},
         rotation_deg = {120 * any(n, 1) - 60, 120 * any(n, 2) - 60, 120 * any(n, 3) - 60},
-        density = 1, stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
+        density = 1, model = "edges", stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
         thickness = 0.01, friction = 3.2, drag = 17, color = colors[n % 4 + 1],
       }
     end

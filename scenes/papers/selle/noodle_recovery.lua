@@ -5,7 +5,7 @@ simulation { dt_max = 1/480 }
 solids { inner = 4 }
 cloth "noodle" {
   mesh = "meshes/noodle.obj", position = {0, 1.6, 0.6}, rotation_deg = {20, 0, 0}, density = 1,
-  stiffness = 1e4, bend_stiffness = 1e4, axial = 1e4, damping = 3, bend_damping = 3,
+  model = "edges", stiffness = 1e4, bend_stiffness = 1e4, axial = 1e4, damping = 3, bend_damping = 3,
   strength = function(t) return t < 2 and 0 or math.min(1, 10^(3 * (t - 3))) end,
   scheme = "backward_euler", self = false, color = {0.70, 0.55, 0.12},
 }

@@ -5,7 +5,7 @@ simulation { dt_max = 1/24 }
 solids { dt = 1/960, inner = 8 }
 cloth "sheet" {
   width = 1, height = 1, columns = 40, rows = 40, density = 0.3,
-  stiffness = 1000, damping = 15, bend_stiffness = 10, bend_damping = 8,
+  model = "edges", stiffness = 1000, damping = 15, bend_stiffness = 10, bend_damping = 8,
   scheme = "newmark", self = false, color = {0.12, 0.25, 0.55},
 }
 pin "left" { of = "sheet", shape = sphere { center = {-0.5, 0, -0.5}, radius = 0.01 } }

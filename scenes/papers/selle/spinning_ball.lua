@@ -8,7 +8,7 @@ gravity { 0, -9.8, 0 }
 solids { inner = 16, gap = 0.002, domain_friction = 0.1 }
 cloth "sheet" {
   width = 1.9, height = 1.9, columns = cells, rows = cells, position = {0, 0.56, 0},
-  density = 1, stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
+  density = 1, model = "edges", stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
   thickness = 0.01, friction = 3.2, color = {0.10, 0.28, 0.52},
 }
 collider "ball" {

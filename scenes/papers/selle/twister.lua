@@ -13,7 +13,7 @@ gravity { 0, -9.8, 0 }
 solids { inner = 16, gap = 0.002 }
 cloth "strip" {
   width = 2 * across, height = 1.2, columns = columns, rows = rows, parabola = 6, rotation_deg = {0, 90, 0},
-  density = 1, stiffness = 4.14 / edge, damping = 20, bend_stiffness = 0.41 / edge, bend_damping = 8,
+  density = 1, model = "edges", stiffness = 4.14 / edge, damping = 20, bend_stiffness = 0.41 / edge, bend_damping = 8,
   thickness = 0.01, friction = 3.2, color = {0.60, 0.42, 0.12},
 }
 for i, x in ipairs {-far, far} do

@@ -9,7 +9,7 @@ gravity { 0, -9.8, 0 }
 solids { inner = 16, gap = 0.003, domain_friction = 0.2 }
 cloth "cover" {
   width = 4, height = 4, columns = cells, rows = cells, position = {0, 4, 0}, rotation_deg = {2, 15, 1},
-  density = 1, stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
+  density = 1, model = "edges", stiffness = 4.14 / edge, damping = 15, bend_stiffness = 0.41 / edge, bend_damping = 8,
   thickness = 0.01, friction = 0.4, drag = 20, color = {0.70, 0.66, 0.58},
 }
 -- a few vertices are led for 0.3 s, by up to four cells: the cover does not fall flat

@@ -7,10 +7,14 @@
 #include "base/text.h"
 #include "data/curve.h"
 #include "geom/mesh_file.h"
+#include "methods/deform/cloth_material.h"
 #include "methods/deform/deform.h"
 #include "methods/deform/grid_links.h"
 
 #define PI 3.14159265358979323846
+// Of springs that the scene gives no constants [N/m].
+#define STRETCH 2000.0
+#define BEND 20.0
 
 // ---- nodes and triangles ------------------------------------------------------------------------
 
@@ -153,9 +157,10 @@ static double distance(const kp_part *part, kp_index a, kp_index b) {
 static kp_result add_spring(const kp_cloth_def *def, kp_part *part, kp_index a, kp_index b,
                             kp_spring_kind kind, double width) {
   bool bends = kind == KP_SPRING_BEND;
+  double along = isnan(def->stiffness) ? STRETCH : def->stiffness;
+  double across = isnan(def->bend_stiffness) ? BEND : def->bend_stiffness;
   double per_width =
-      bends ? def->bend_stiffness
-            : (kind == KP_SPRING_SHEAR && !isnan(def->shear) ? def->shear : def->stiffness);
+      bends ? across : (kind == KP_SPRING_SHEAR && !isnan(def->shear) ? def->shear : along);
   if (!(per_width > 0.0)) {
     return KP_OK;
   }
@@ -299,6 +304,55 @@ static kp_result add_knit(const kp_cloth_def *def, kp_part *part) {
   return def->volume_stiffness > 0.0 ? add_volume_springs(def, part) : KP_OK;
 }
 
+// ---- a material ---------------------------------------------------------------------------------
+
+static kp_result fail_spring_key(const kp_cloth_def *def, const char *key, const char *instead) {
+  return kp_fail(KP_ERROR_SCENE,
+                 "cloth \"%s\": %s is of springs, model = \"edges\" or \"grid\"; a material has "
+                 "%s",
+                 def->name, key, instead);
+}
+
+// What the springs of a cloth are needed for.
+static kp_result check_springless(const kp_cloth_def *def) {
+  if (def->scheme == KP_SCHEME_KANG || def->scheme == KP_SCHEME_DESBRUN) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "cloth \"%s\": scheme = \"kang\" and \"desbrun\" foresee springs: give model = "
+                   "\"edges\" or \"grid\"",
+                   def->name);
+  }
+  if (def->particle_radius > 0.0) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "cloth \"%s\": particle_radius parts nodes that no spring joins: give model = "
+                   "\"edges\" or \"grid\"",
+                   def->name);
+  }
+  return KP_OK;
+}
+
+static kp_result add_material(const kp_cloth_def *def, kp_part *part) {
+  KP_TRY(check_springless(def));
+  if (!isnan(def->bend_stiffness)) {
+    return fail_spring_key(def, "bend_stiffness", "bending");
+  }
+  if (!isnan(def->compression) || !isnan(def->shear)) {
+    return fail_spring_key(def, isnan(def->shear) ? "compression" : "shear", "poisson");
+  }
+  if (def->hinge > 0.0 || def->axial > 0.0 || def->bend_diagonals) {
+    return fail_spring_key(def,
+                           def->hinge > 0.0   ? "hinge"
+                           : def->axial > 0.0 ? "axial"
+                                              : "bend_diagonals",
+                           "bending");
+  }
+  KP_TRY(kp_cloth_add_membrane(def, part));
+  if (def->mesh[0] != '\0') {
+    return kp_cloth_bend_triangles(def, part);
+  }
+  kp_grid_shape grid = grid_of(def);
+  return kp_cloth_bend_rows(def, &grid, part);
+}
+
 // ---- all of it ----------------------------------------------------------------------------------
 
 static void place(const kp_cloth_def *def, kp_part *part) {
@@ -348,6 +402,8 @@ static kp_result make(const kp_cloth_def *def, const char *folder, kp_part *part
                      : (kp_env_yarn){ 0 };
   } else if (def->model == KP_CLOTH_GRID) {
     KP_TRY(add_grid_springs(def, 0, part));
+  } else if (def->model == KP_CLOTH_ELASTIC) {
+    KP_TRY(add_material(def, part));
   } else {
     KP_TRY(add_edge_springs(def, part));
   }

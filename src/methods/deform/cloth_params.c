@@ -11,7 +11,7 @@ extern const kp_param_table kp_cloth_params;
 #define WORDS(member, words, text) KP_PARAM_WORDS(kp_cloth_def, member, words, text)
 
 static const char *const pattern_words[] = { "herring_bone", "regular", NULL };
-static const char *const model_words[] = { "edges", "grid", NULL };
+static const char *const model_words[] = { "elastic", "edges", "grid", NULL };
 static const char *const scheme_words[] = { KP_SCHEME_WORDS, KP_SPRING_SCHEME_WORDS, NULL };
 
 static const kp_param rows[] = {
@@ -31,21 +31,39 @@ static const kp_param rows[] = {
                     "scene is read."),
   ROW(density, REAL, "kg/m^2", 1e-9, 1e6, "Mass per area."),
   WORDS(model, model_words,
-        "Springs along and across the edges of the triangles, or structural, shear and bending "
-        "springs of a grid."),
-  ROW(stiffness, REAL, "N/m", 0, 1e12, "Against stretching: force per width and strain."),
-  ROW(compression, REAL, "N/m", 0, 1e12, "The same when pushed together; without it, equal."),
-  ROW(damping, REAL, "", 0, 1e4, "Of those springs, as a share of the critical damping."),
+        "A material of triangles that stretch and edges that bend, springs along and across the "
+        "edges of the triangles, or structural, shear and bending springs of a grid."),
+  ROW(young, REAL, "Pa", 0, 1e15,
+      "Young's modulus of a material: with fabric_thickness it gives stiffness and bending where "
+      "they are not given."),
+  ROW(poisson, REAL, "", -0.99, 0.99, "Of a material, in its plane."),
+  ROW(fabric_thickness, REAL, "m", 1e-9, 1.0,
+      "Of the material that young acts on, whatever thickness has for contact."),
+  ROW(stiffness, REAL, "N/m", 0, 1e12,
+      "Against stretching: of a material its modulus, Young's modulus times thickness (without it, "
+      "by young); of springs the force per width and strain (without it, 2000)."),
+  ROW(bending, REAL, "N m", 0, 1e12,
+      "Against bending, of a material: moment per width and curvature; without it, young "
+      "fabric_thickness^3/(12 (1 - poisson^2))."),
+  ROW(compression, REAL, "N/m", 0, 1e12,
+      "Of springs when pushed together; without it, as stiffness."),
+  ROW(damping, REAL, "", 0, 1e4,
+      "Of those springs or triangles, as a share of the critical damping of each."),
   ROW(shear, REAL, "N/m", 0, 1e12, "Of the diagonals of a grid; without it, as stiffness."),
-  ROW(bend_stiffness, REAL, "N/m", 0, 1e12, "Of the springs across edges, against bending."),
+  ROW(bend_stiffness, REAL, "N/m", 0, 1e12,
+      "Of the springs across edges, against bending; without it, 20."),
   ROW(hinge, REAL, "N m", 0, 1e12,
-      "Against a change of the angle at edges; 0 for none. Bending springs act beside it."),
+      "With springs, against a change of the angle at edges; 0 for none. Bending springs act "
+      "beside "
+      "it."),
   ROW(axial, REAL, "N/m", 0, 1e12,
-      "Of altitude springs at the edges: they bring a curved shell back once it is flat."),
+      "With springs, of altitude springs at the edges: they bring a curved shell back once it is "
+      "flat."),
   ROW(axial_floor, REAL, "", 0, 1,
       "Strain of those is taken of this share of the height of the triangles at least; 0: of the "
       "rest length, and edges that are flat at rest have none."),
-  ROW(bend_damping, REAL, "", 0, 1e4, "Of those, as a share of the critical damping."),
+  ROW(bend_damping, REAL, "", 0, 1e4,
+      "Of all that resists bending, as a share of the critical damping of each."),
   ROW(bend_diagonals, BOOL, "", 0, 0,
       "Bending springs of a grid along diagonals as well (Choi and Ko)."),
   ROW(tube, BOOL, "", 0, 0,
@@ -79,7 +97,7 @@ static void set_default(void *def) {
 
 const kp_param_table kp_cloth_params = {
   "cloth",
-  "A piece of cloth: a surface of nodes and springs.",
+  "A piece of cloth: a surface of nodes, of a material or of springs.",
   rows,
   sizeof rows / sizeof rows[0],
   sizeof(kp_cloth_def),

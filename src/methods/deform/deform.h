@@ -39,7 +39,7 @@ typedef struct kp_deform_part {
   char name[KP_NAME_SIZE];
   kp_solid_scheme scheme;
   kp_range nodes, springs, tets, triangles, segments;
-  kp_range axes, solids;  // its tetrahedra by kind, see kp_deform_tets
+  kp_range axes, solids, membranes;  // its elements by kind, see kp_deform_tets
   kp_curve strength;
   double strength_now;  // factor of all stiffness in this inner step
   kp_part_surface surface;
@@ -51,7 +51,7 @@ typedef struct kp_deform_part {
 // All parts of one scheme.
 typedef struct kp_deform_group {
   kp_solid_scheme scheme;
-  kp_range nodes, springs, tets, axes, solids;
+  kp_range nodes, springs, tets, axes, solids, membranes;
   kp_range entries;  // of the rows of the matrix
   int64_t n_segments;
   double limit;  // s: of an explicit step
@@ -107,9 +107,18 @@ typedef struct kp_deform_materials {
   kp_buffer state;  // scratch of an evaluation
 } kp_deform_materials;
 
+// Triangles, of three corners each (deform_membrane_kernels.h).
+typedef struct kp_deform_membranes {
+  int64_t n;
+  kp_buffer corner, tet;  // I32
+  kp_buffer rest;
+  kp_buffer state;  // scratch of an evaluation
+} kp_deform_membranes;
+
 typedef struct kp_deform_tets {
   int64_t n;
   kp_deform_axes axes;
+  kp_deform_membranes membranes;
   kp_deform_materials solids;
   KP_ARRAY(kp_tet) model;
   kp_buffer start, refs;
@@ -321,6 +330,21 @@ KP_NODISCARD kp_result kp_deform_tets_diagonal(kp_deform *deform, const kp_defor
 KP_NODISCARD kp_result kp_deform_tets_strain_rate(kp_deform *deform, double *out);
 KP_NODISCARD kp_result kp_deform_tets_energy(kp_deform *deform, const kp_deform_part *part,
                                              double *out);
+
+// ---- deform_membranes.c: the same for the triangles of a membrane, of which there are some
+
+KP_NODISCARD kp_result kp_deform_fill_membranes(kp_deform *deform, const kp_part *const *order);
+void kp_deform_membrane_limit(const kp_part *part, const kp_tet *tet, double *stiff, double *damp);
+KP_NODISCARD kp_result kp_deform_membranes_evaluate(kp_deform *deform, const kp_deform_part *part,
+                                                    kp_buffer x[3], double implicit);
+KP_NODISCARD kp_result kp_deform_membranes_pull(kp_deform *deform, const kp_deform_group *group,
+                                                kp_buffer *const v[3], deform_in view,
+                                                bool elastic);
+KP_NODISCARD kp_result kp_deform_membranes_diagonal(kp_deform *deform,
+                                                    const kp_deform_group *group);
+KP_NODISCARD kp_result kp_deform_membranes_rate(kp_deform *deform, double *out);
+KP_NODISCARD kp_result kp_deform_membranes_energy(kp_deform *deform, const kp_deform_part *part,
+                                                  double *out);
 
 // ---- deform_pins.c
 

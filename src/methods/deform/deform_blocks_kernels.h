@@ -19,6 +19,7 @@
 
 #include "math/records.h"
 #include "math/svd3_wide.h"
+#include "methods/deform/deform_membrane_kernels.h"
 #include "methods/deform/deform_tets_kernels.h"
 
 #define BLOCKS_PAIRS 6               // of corners: 01 02 03 12 13 23
@@ -370,4 +371,43 @@ KP_FN void blocks_axis(int64_t e, const blocks_axis_args *g) {
     }
     pull[KP_RECORD * c + 3] = 0;
   }
+}
+
+// ---- triangles of a membrane: pairs and records of their fourth corner are not there
+
+typedef struct blocks_membrane_args {
+  int64_t first, n;
+  int64_t place;  // of the first of all such elements among the blocks
+  const kp_real *state;
+  kp_real *block, *pull;
+} blocks_membrane_args;
+
+KP_FN void blocks_membrane(int64_t e, const blocks_membrane_args *g) {
+  int64_t m = g->first + e, n = g->n;
+  kp_real st[MEMBRANE_STATE], u[9], x[6];
+  for (int k = 0; k < MEMBRANE_STATE; ++k) {
+    st[k] = g->state[k * n + m];
+  }
+  membrane_frame(st, u);
+  membrane_slopes(st, x);
+  kp_real *block = g->block + BLOCKS_ITEM * (g->place + m);
+  kp_real *pull = g->pull + BLOCKS_PULL * (g->place + m);
+  for (int pair = 0; pair < BLOCKS_PAIRS; ++pair) {
+    int a, b;
+    blocks_corners(pair, &a, &b);
+    if (b < 3) {
+      kp_real between[9];
+      membrane_between(st, u, x + 2 * a, x + 2 * b, between);
+      for (int k = 0; k < 9; ++k) {
+        block[9 * pair + k] = -between[k];
+      }
+    }
+  }
+  for (int k = 0; k < 3; ++k) {
+    kp_real second = st[MEMBRANE_FORCE + k], third = st[MEMBRANE_FORCE + 3 + k];
+    pull[k] = -(second + third);
+    pull[KP_RECORD + k] = second;
+    pull[2 * KP_RECORD + k] = third;
+  }
+  pull[3] = pull[KP_RECORD + 3] = pull[2 * KP_RECORD + 3] = 0;
 }

@@ -77,6 +77,7 @@ static kp_result evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer 
       run.springs = joined(run.springs, next->springs);
       run.axes = joined(run.axes, next->axes);
       run.solids = joined(run.solids, next->solids);
+      run.membranes = joined(run.membranes, next->membranes);
     }
     if (run.springs.n > 0) {
       KP_TRY(evaluate_springs(d, &run, x, implicit));

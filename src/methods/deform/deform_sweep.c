@@ -36,7 +36,7 @@ kp_result kp_sweep_evaluate(kp_deform *d, const kp_deform_part *part, kp_buffer 
   }
   if (part->axes.n > 0) {
     kp_deform_part axes = *part;
-    axes.solids.n = 0;
+    axes.solids.n = axes.membranes.n = 0;
     KP_TRY(kp_deform_tets_evaluate(d, &axes, x, implicit));
     blocks_axis_args a = { .first = part->axes.first, .n = t->axes.n, .place = t->solids.n };
     kp_call_init(&call, &blocks_axis_kernel, &a);
@@ -46,6 +46,17 @@ kp_result kp_sweep_evaluate(kp_deform *d, const kp_deform_part *part, kp_buffer 
     KP_BIND(&call, &a, block, &t->block, KP_ACCESS_WRITE);
     KP_BIND(&call, &a, pull, &t->pull, KP_ACCESS_WRITE);
     KP_TRY(kp_call_run(backend, &call, part->axes.n));
+  }
+  if (part->membranes.n > 0) {
+    KP_TRY(kp_deform_membranes_evaluate(d, part, x, implicit));
+    blocks_membrane_args a = { .first = part->membranes.first,
+                               .n = t->membranes.n,
+                               .place = t->solids.n + t->axes.n };
+    kp_call_init(&call, &blocks_membrane_kernel, &a);
+    KP_BIND(&call, &a, state, &t->membranes.state, KP_ACCESS_READ);
+    KP_BIND(&call, &a, block, &t->block, KP_ACCESS_WRITE);
+    KP_BIND(&call, &a, pull, &t->pull, KP_ACCESS_WRITE);
+    KP_TRY(kp_call_run(backend, &call, part->membranes.n));
   }
   return KP_OK;
 }

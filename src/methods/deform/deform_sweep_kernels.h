@@ -979,6 +979,7 @@ KP_FN void sweep_fold(int64_t n, const sweep_fold_args *g) {
   POINT(sweep, join)                                                                               \
   ROW(blocks, solid)                                                                               \
   POINT(blocks, axis)                                                                              \
+  POINT(blocks, membrane)                                                                          \
   ROW(sweep, block)                                                                                \
   ROW(sweep, share)                                                                                \
   ROW(sweep, share_block)                                                                          \

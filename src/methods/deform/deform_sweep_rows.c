@@ -106,6 +106,24 @@ static kp_result add_link(draft *m, int32_t a, int32_t b, int32_t kind, int32_t 
   return kp_array_push(&m->links, l);
 }
 
+// Elements of one kind as they lie among the blocks.
+typedef struct element_kind {
+  kp_range range;  // of the group
+  kp_buffer *corner;
+  int64_t n, place;  // of all; the first block
+  int corners;
+} element_kind;
+
+enum { ELEMENT_KINDS = 3 };
+
+static void element_kinds(kp_deform_tets *t, const kp_deform_group *group,
+                          element_kind out[ELEMENT_KINDS]) {
+  out[0] = (element_kind){ group->solids, &t->solids.corner, t->solids.n, 0, 4 };
+  out[1] = (element_kind){ group->axes, &t->axes.corner, t->axes.n, t->solids.n, 4 };
+  out[2] = (element_kind){ group->membranes, &t->membranes.corner, t->membranes.n,
+                           t->solids.n + t->axes.n, 3 };
+}
+
 static kp_result link_springs(kp_deform *d, const kp_deform_group *group, draft *m) {
   const int32_t *a, *b;
   KP_TRY(kp_buffer_get(&d->springs.a, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&a));
@@ -118,20 +136,24 @@ static kp_result link_springs(kp_deform *d, const kp_deform_group *group, draft 
   return KP_OK;
 }
 
-// Elements of one kind, which begin at `place` among all blocks.
-static kp_result link_corners(kp_buffer *corners, int64_t n, kp_range range, int64_t place,
-                              draft *m) {
+// Elements of one kind and so many corners, which begin at `place` among all blocks.
+static kp_result link_corners(const element_kind *kind, draft *m) {
+  kp_range range = kind->range;
+  int64_t n = kind->n;
   if (range.n == 0) {
     return KP_OK;
   }
   const int32_t *corner;
-  KP_TRY(kp_buffer_get(corners, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&corner));
+  KP_TRY(kp_buffer_get(kind->corner, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&corner));
   for (int64_t e = range.first; e < range.first + range.n; ++e) {
     for (int pair = 0; pair < BLOCKS_PAIRS; ++pair) {
       int a, b;
       blocks_corners(pair, &a, &b);
+      if (b >= kind->corners) {
+        continue;
+      }
       int32_t from = corner[a * n + e], to = corner[b * n + e];
-      int32_t at = (int32_t)(BLOCKS_ITEM * (place + e) + 9 * pair);
+      int32_t at = (int32_t)(BLOCKS_ITEM * (kind->place + e) + 9 * pair);
       KP_TRY(add_link(m, from, to, from < to ? LINK_THERE : LINK_BACK, at));
     }
   }
@@ -142,8 +164,11 @@ static kp_result find_links(kp_deform *d, const kp_deform_group *group, draft *m
   kp_deform_tets *t = &d->tets;
   KP_TRY(kp_array_reserve(&m->links, (size_t)(group->springs.n + BLOCKS_PAIRS * group->tets.n)));
   KP_TRY(link_springs(d, group, m));
-  KP_TRY(link_corners(&t->solids.corner, t->solids.n, group->solids, 0, m));
-  KP_TRY(link_corners(&t->axes.corner, t->axes.n, group->axes, t->solids.n, m));
+  element_kind kinds[ELEMENT_KINDS];
+  element_kinds(t, group, kinds);
+  for (int k = 0; k < ELEMENT_KINDS; ++k) {
+    KP_TRY(link_corners(&kinds[k], m));
+  }
   qsort(m->links.data, m->links.count, sizeof *m->links.data, compare_links);
   return KP_OK;
 }
@@ -570,19 +595,19 @@ typedef KP_ARRAY(int32_t) list;
 static kp_result visit_corners(kp_deform *d, const kp_deform_group *group, const kp_sweep *s,
                                const int32_t *row, int32_t *fill, int32_t *out) {
   kp_deform_tets *t = &d->tets;
-  const kp_range ranges[2] = { group->solids, group->axes };
-  kp_buffer *corners[2] = { &t->solids.corner, &t->axes.corner };
-  const int64_t sizes[2] = { t->solids.n, t->axes.n }, places[2] = { 0, t->solids.n };
-  for (int kind = 0; kind < 2; ++kind) {
+  element_kind kinds[ELEMENT_KINDS];
+  element_kinds(t, group, kinds);
+  for (int k = 0; k < ELEMENT_KINDS; ++k) {
+    const element_kind *kind = &kinds[k];
     const int32_t *corner = NULL;
-    if (ranges[kind].n > 0) {
-      KP_TRY(kp_buffer_get(corners[kind], KP_SIDE_HOST, KP_ACCESS_READ, (void **)&corner));
+    if (kind->range.n > 0) {
+      KP_TRY(kp_buffer_get(kind->corner, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&corner));
     }
-    for (int64_t e = ranges[kind].first; e < ranges[kind].first + ranges[kind].n; ++e) {
-      for (int c = 0; c < 4; ++c) {
-        int32_t r = row[corner[c * sizes[kind] + e] - s->nodes.first];
+    for (int64_t e = kind->range.first; e < kind->range.first + kind->range.n; ++e) {
+      for (int c = 0; c < kind->corners; ++c) {
+        int32_t r = row[corner[c * kind->n + e] - s->nodes.first];
         if (out != NULL) {
-          out[fill[r]] = (int32_t)(4 * (places[kind] + e) + c);
+          out[fill[r]] = (int32_t)(4 * (kind->place + e) + c);
         }
         fill[r] += out != NULL ? SWEEP_SLICE : 1;
       }
@@ -595,7 +620,7 @@ static kp_result visit_corners(kp_deform *d, const kp_deform_group *group, const
 static kp_result list_corners(kp_deform *d, const kp_deform_group *group, kp_sweep *s, list *fill) {
   int64_t n_slices = s->rows / SWEEP_SLICE;
   const int32_t *row;
-  int32_t *start, *corner, nothing = (int32_t)(4 * (d->tets.solids.n + d->tets.axes.n));
+  int32_t *start, *corner, nothing = (int32_t)(4 * d->tets.n);
   KP_TRY(kp_buffer_get(&s->row, KP_SIDE_HOST, KP_ACCESS_READ, (void **)&row));
   KP_TRY(kp_buffer_room(&s->corner_start, KP_TYPE_I32, n_slices + 1, &start));
   KP_TRY(kp_array_resize(fill, (size_t)s->rows));
@@ -732,7 +757,7 @@ kp_result kp_sweep_make(kp_deform *d, const kp_deform_group *group, kp_backend *
   bool is_implicit =
       group->scheme == KP_SCHEME_NEWMARK || group->scheme == KP_SCHEME_BACKWARD_EULER;
   // places of blocks are counted in 32 bits
-  bool is_small = BLOCKS_ITEM * (d->tets.solids.n + d->tets.axes.n) < INT32_MAX;
+  bool is_small = BLOCKS_ITEM * d->tets.n < INT32_MAX;
   if (!is_implicit || group->springs.n + group->tets.n == 0 || has_hair(d, group) || !is_small) {
     return KP_OK;
   }

@@ -14,6 +14,10 @@ static bool is_elastic(const kp_tet *tet) {
   return tet->kind == KP_TET_ELASTIC;
 }
 
+static bool is_hinge(const kp_tet *tet) {
+  return tet->kind == KP_TET_HINGE || tet->kind == KP_TET_BEND;
+}
+
 static kp_result room(kp_buffer *buffer, kp_type type, int64_t n, void *pointer) {
   buffer->type = (uint8_t)type;
   KP_TRY(kp_buffer_resize(buffer, kp_type_size(type) * (size_t)n));
@@ -32,7 +36,7 @@ static void rest_corners(const kp_part *part, const kp_tet *tet, kp_vec3 x[4]) {
 
 // Lengths of the seven altitudes, squares of the six edges, the floor; the angle of a hinge.
 static void axis_rest(const kp_tet *tet, const kp_vec3 x[4], double out[DEFORM_AXIS_REST]) {
-  if (tet->kind == KP_TET_HINGE) {
+  if (is_hinge(tet)) {
     kp_vec3 unused[4];
     memset(out, 0, DEFORM_AXIS_REST * sizeof *out);
     out[0] = kp_hinge_angle(x, unused);
@@ -96,7 +100,7 @@ static kp_result make_room(kp_deform *d, int64_t n_axes, int64_t n_solids) {
 // Blocks of all elements, for groups that are solved by sweeps.
 kp_result kp_deform_make_blocks(kp_deform *d) {
   kp_deform_tets *t = &d->tets;
-  int64_t n = t->solids.n + t->axes.n, n_runs = (t->solids.n + KP_LANES - 1) / KP_LANES;
+  int64_t n = t->n, n_runs = (t->solids.n + KP_LANES - 1) / KP_LANES;
   void *unused;
   kp_row_segment *runs;
   KP_TRY(room(&t->block, KP_TYPE_REAL, BLOCKS_ITEM * n, &unused));
@@ -149,6 +153,7 @@ static void write_axis(const kp_deform *d, const tet_arrays *to, int64_t m, int6
   }
   to->axis_tet[m] = (int32_t)t;
   to->kind[m] = (uint8_t)(tet->kind == KP_TET_HINGE        ? DEFORM_AXIS_HINGE
+                          : tet->kind == KP_TET_BEND       ? DEFORM_AXIS_BEND
                           : tet->kind == KP_TET_POINT_FACE ? DEFORM_AXIS_FACE
                                                            : DEFORM_AXIS_ALTITUDE);
   to->stiffness[m] = (kp_real)tet->stiffness;
@@ -183,16 +188,20 @@ static void join_ranges(kp_deform *d) {
       group->axes.n += part->axes.n;
       group->solids.first = group->solids.n == 0 ? part->solids.first : group->solids.first;
       group->solids.n += part->solids.n;
+      group->membranes.first =
+          group->membranes.n == 0 ? part->membranes.first : group->membranes.first;
+      group->membranes.n += part->membranes.n;
     }
   }
 }
 
 kp_result kp_deform_fill_tets(kp_deform *d, const kp_part *const *order) {
+  KP_TRY(kp_deform_fill_membranes(d, order));
   int64_t n_solids = 0;
   for (int64_t t = 0; t < d->tets.n; ++t) {
     n_solids += is_elastic(&d->tets.model.data[t]);
   }
-  KP_TRY(make_room(d, d->tets.n - n_solids, n_solids));
+  KP_TRY(make_room(d, d->tets.n - n_solids - d->tets.membranes.n, n_solids));
   tet_arrays to;
   KP_TRY(open_arrays(d, &to));
   int64_t axis = 0, solid = 0;
@@ -202,6 +211,9 @@ kp_result kp_deform_fill_tets(kp_deform *d, const kp_part *const *order) {
     part->solids.first = solid;
     for (int64_t t = part->tets.first; t < part->tets.first + part->tets.n; ++t) {
       kp_vec3 x[4];
+      if (d->tets.model.data[t].kind == KP_TET_MEMBRANE) {
+        continue;
+      }
       rest_corners(order[p], &order[p]->tets.data[t - part->tets.first], x);
       if (is_elastic(&d->tets.model.data[t])) {
         write_solid(d, &to, solid++, t, x);
@@ -223,6 +235,10 @@ void kp_deform_tet_limits(const kp_part *part, double *stiff, double *damp) {
   for (size_t t = 0; t < part->tets.count; ++t) {
     const kp_tet *tet = &part->tets.data[t];
     kp_vec3 x[4];
+    if (tet->kind == KP_TET_MEMBRANE) {
+      kp_deform_membrane_limit(part, tet, stiff, damp);
+      continue;
+    }
     rest_corners(part, tet, x);
     double rest[DEFORM_AXIS_REST > DEFORM_SOLID_REST ? DEFORM_AXIS_REST : DEFORM_SOLID_REST];
     if (is_elastic(tet)) {
@@ -250,7 +266,7 @@ void kp_deform_tet_limits(const kp_part *part, double *stiff, double *damp) {
     }
     kp_vec3 slope[4];
     double k = tet->stiffness, row = 1.0;
-    if (tet->kind == KP_TET_HINGE) {
+    if (is_hinge(tet)) {
       (void)kp_hinge_angle(x, slope);
       double sum = 0.0;
       for (int c = 0; c < 4; ++c) {
@@ -290,6 +306,7 @@ static kp_result evaluate_axes(kp_deform *d, kp_range range, kp_buffer x[3], dou
   KP_BIND(&call, &a, rest, &t->rest, KP_ACCESS_READ);
   KP_BIND(&call, &a, stiffness, &t->stiffness, KP_ACCESS_READ);
   KP_BIND(&call, &a, damping, &t->damping, KP_ACCESS_READ);
+  KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
   KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
   KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
@@ -321,8 +338,10 @@ kp_result kp_deform_tets_evaluate(kp_deform *d, const kp_deform_part *part, kp_b
   if (part->axes.n > 0) {
     KP_TRY(evaluate_axes(d, part->axes, x, implicit, part->strength_now));
   }
-  return part->solids.n > 0 ? evaluate_solids(d, part->solids, x, implicit, part->strength_now)
-                            : KP_OK;
+  if (part->solids.n > 0) {
+    KP_TRY(evaluate_solids(d, part->solids, x, implicit, part->strength_now));
+  }
+  return part->membranes.n > 0 ? kp_deform_membranes_evaluate(d, part, x, implicit) : KP_OK;
 }
 
 // ---- forces -------------------------------------------------------------------------------------
@@ -370,7 +389,10 @@ kp_result kp_deform_tets_pull(kp_deform *d, const kp_deform_group *group, kp_buf
   if (group->axes.n > 0) {
     KP_TRY(pull_axes(d, group, v, view, elastic));
   }
-  return group->solids.n > 0 ? pull_solids(d, group, v, view, elastic) : KP_OK;
+  if (group->solids.n > 0) {
+    KP_TRY(pull_solids(d, group, v, view, elastic));
+  }
+  return group->membranes.n > 0 ? kp_deform_membranes_pull(d, group, v, view, elastic) : KP_OK;
 }
 
 kp_result kp_deform_tets_diagonal(kp_deform *d, const kp_deform_group *group) {
@@ -392,15 +414,20 @@ kp_result kp_deform_tets_diagonal(kp_deform *d, const kp_deform_group *group) {
     KP_BIND_VECTOR3(&call, &a, q, &d->tets.diagonal, KP_ACCESS_WRITE);
     KP_TRY(kp_call_run(d->set->space->backend, &call, group->solids.n));
   }
-  return KP_OK;
+  return group->membranes.n > 0 ? kp_deform_membranes_diagonal(d, group) : KP_OK;
 }
 
 // ---- rate of strain -----------------------------------------------------------------------------
 
 kp_result kp_deform_tets_strain_rate(kp_deform *d, double *out) {
   kp_deform_materials *t = &d->tets.solids;
+  double in_membranes = 0.0;
   *out = 0.0;
+  if (d->tets.membranes.n > 0) {
+    KP_TRY(kp_deform_membranes_rate(d, &in_membranes));
+  }
   if (t->n == 0) {
+    *out = in_membranes;
     return KP_OK;
   }
   deform_solid_rate_args a = { .n = t->n };
@@ -410,14 +437,16 @@ kp_result kp_deform_tets_strain_rate(kp_deform *d, double *out) {
   KP_BIND(&call, &a, rest, &t->rest, KP_ACCESS_READ);
   KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
   KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_READ);
-  return kp_call_reduce(d->set->space->backend, &call, t->n, out);
+  KP_TRY(kp_call_reduce(d->set->space->backend, &call, t->n, out));
+  *out = fmax(*out, in_membranes);
+  return KP_OK;
 }
 
 // ---- energy -------------------------------------------------------------------------------------
 
 kp_result kp_deform_tets_energy(kp_deform *d, const kp_deform_part *part, double *out) {
   kp_call call;
-  double axes = 0.0, solids = 0.0;
+  double axes = 0.0, solids = 0.0, membranes = 0.0;
   if (part->axes.n > 0) {
     kp_deform_axes *t = &d->tets.axes;
     deform_axis_energy_args a = { .first = part->axes.first,
@@ -428,6 +457,7 @@ kp_result kp_deform_tets_energy(kp_deform *d, const kp_deform_part *part, double
     KP_BIND(&call, &a, kind, &t->kind, KP_ACCESS_READ);
     KP_BIND(&call, &a, rest, &t->rest, KP_ACCESS_READ);
     KP_BIND(&call, &a, stiffness, &t->stiffness, KP_ACCESS_READ);
+    KP_BIND(&call, &a, hold, &d->hold, KP_ACCESS_READ);
     KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
     KP_TRY(kp_call_reduce(d->set->space->backend, &call, part->axes.n, &axes));
   }
@@ -442,6 +472,9 @@ kp_result kp_deform_tets_energy(kp_deform *d, const kp_deform_part *part, double
     KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
     KP_TRY(kp_call_reduce(d->set->space->backend, &call, part->solids.n, &solids));
   }
-  *out = axes + solids;
+  if (part->membranes.n > 0) {
+    KP_TRY(kp_deform_membranes_energy(d, part, &membranes));
+  }
+  *out = axes + solids + membranes;
   return KP_OK;
 }

@@ -27,7 +27,7 @@
 
 // ---- one direction per element ------------------------------------------------------------------
 
-enum { DEFORM_AXIS_ALTITUDE, DEFORM_AXIS_FACE, DEFORM_AXIS_HINGE };
+enum { DEFORM_AXIS_ALTITUDE, DEFORM_AXIS_FACE, DEFORM_AXIS_HINGE, DEFORM_AXIS_BEND };
 
 // Of an altitude spring at rest: lengths, squares of edges, the floor [m].
 #define DEFORM_AXIS_FLOOR (KP_ALTITUDES + KP_ALTITUDE_EDGES)
@@ -41,6 +41,7 @@ typedef struct deform_axis_args {
   const int32_t *corner;
   const uint8_t *kind;
   const kp_real *rest, *stiffness, *damping;
+  const uint8_t *hold;  // of nodes
   const kp_pos *x, *y, *z;
   kp_real *slope;  // g: 3 corner + component
   kp_real *force, *rate;
@@ -76,6 +77,16 @@ KP_FN double deform_axis_strain(const kp_altitude *a, const kp_real *rest, int64
   return a->number >= 0 ? a->length / *unit - length / *unit : 0.0;
 }
 
+// The curvature of a shell lies in the angles at its edges, half of each on either side. At a clamp
+// one side is held and the other one bends alone: its half is half as compliant.
+KP_FN double deform_bend_share(uint8_t kind, const int32_t *corner, const uint8_t *hold, int64_t n,
+                               int64_t m) {
+  if (kind != DEFORM_AXIS_BEND || hold[corner[2 * n + m]] != 7 || hold[corner[3 * n + m]] != 7) {
+    return 1.0;
+  }
+  return (hold[corner[m]] == 7) != (hold[corner[n + m]] == 7) ? 2.0 : 1.0;
+}
+
 KP_FN void deform_axis(int64_t e, const deform_axis_args *g) {
   int64_t m = g->first + e, n = g->n;
   const kp_pos *const p[3] = { g->x, g->y, g->z };
@@ -83,8 +94,9 @@ KP_FN void deform_axis(int64_t e, const deform_axis_args *g) {
   deform_corners(g->corner, n, m, p, x);
   double k = (double)g->stiffness[m] * (double)g->strength;
   double force = 0.0, rate = 0.0;
-  if (g->kind[m] == DEFORM_AXIS_HINGE) {
+  if (g->kind[m] >= DEFORM_AXIS_HINGE) {
     double angle = kp_hinge_angle(x, slope), rest = (double)g->rest[m];
+    k *= deform_bend_share(g->kind[m], g->corner, g->hold, n, m);
     force = k * (sin(0.5 * angle) - sin(0.5 * rest));
     rate = 0.5 * k * cos(0.5 * angle);
   } else {
@@ -161,6 +173,7 @@ typedef struct deform_axis_energy_args {
   const int32_t *corner;
   const uint8_t *kind;
   const kp_real *rest, *stiffness;
+  const uint8_t *hold;
   const kp_pos *x, *y, *z;
 } deform_axis_energy_args;
 
@@ -170,8 +183,9 @@ KP_FN void deform_axis_energy(int64_t e, const deform_axis_energy_args *g, doubl
   kp_vec3 x[4], slope[4];
   deform_corners(g->corner, n, m, p, x);
   double k = (double)g->stiffness[m] * (double)g->strength;
-  if (g->kind[m] == DEFORM_AXIS_HINGE) {
+  if (g->kind[m] >= DEFORM_AXIS_HINGE) {
     double angle = kp_hinge_angle(x, slope), rest = (double)g->rest[m];
+    k *= deform_bend_share(g->kind[m], g->corner, g->hold, n, m);
     value[0] =
         k * (2.0 * cos(0.5 * rest) - 2.0 * cos(0.5 * angle) - (angle - rest) * sin(0.5 * rest));
     return;

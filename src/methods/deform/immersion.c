@@ -130,6 +130,12 @@ static kp_result add_past(kp_immersion *w) {
 static kp_result create(kp_immersion *w, kp_deform *d, kp_env *env) {
   const kp_deform_part *part;
   KP_TRY(kp_fabric_find(d, "immersion", w->def.name, w->def.of, &part));
+  if (part->springs.n == 0) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "immersion \"%s\": \"%s\" has no springs, which it damps: give it model = "
+                   "\"edges\" or \"grid\"",
+                   w->def.name, w->def.of);
+  }
   w->nodes = part->nodes;
   w->springs = part->springs;
   KP_TRY(fill(w, d));

@@ -77,6 +77,12 @@ kp_result kp_limits_add(kp_deform *d, kp_env *env, const kp_limit_def *def) {
                    "limit \"%s\": \"%s\" must have scheme = \"position_verlet\", not \"%s\"",
                    def->name, def->of, kp_schemes[part->scheme].name);
   }
+  if (part->springs.n == 0) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "limit \"%s\": \"%s\" has no springs, whose length is limited: give it model = "
+                   "\"edges\" or \"grid\"",
+                   def->name, def->of);
+  }
   kp_limited *limited;
   KP_TRY(limited_of(d->fabric, part, &limited));
   kp_limit map;

@@ -144,9 +144,7 @@ kp_result kp_part_add_elastic(kp_part *part, const kp_index v[4], double young, 
   return kp_array_push(&part->tets, tet);
 }
 
-kp_result kp_part_add_hinge(kp_part *part, kp_index a, kp_index b, kp_index c, kp_index d,
-                            double stiffness, double damping_share) {
-  kp_tet tet = { .v = { a, b, c, d }, .kind = KP_TET_HINGE, .stiffness = stiffness };
+static kp_result add_hinge(kp_part *part, kp_tet tet, double damping_share) {
   kp_vec3 x[4], slope[4];
   for (int k = 0; k < 4; ++k) {
     x[k] = part->x.data[tet.v[k]];
@@ -159,7 +157,55 @@ kp_result kp_part_add_hinge(kp_part *part, kp_index a, kp_index b, kp_index c, k
     return kp_fail(KP_ERROR_SCENE, "\"%s\": a triangle of it is flat", part->name);
   }
   // slope of k (sin(angle/2) - sin(rest/2))
-  double slack = 0.5 * stiffness * cos(0.5 * angle);
+  double flat = fmax(cos(0.5 * angle), 1e-3);
+  tet.stiffness *= tet.kind == KP_TET_BEND ? 2.0 / flat : 1.0;
+  double slack = 0.5 * tet.stiffness * cos(0.5 * angle);
   tet.damping = damping_share * 2.0 * sqrt(slack / light);
+  return kp_array_push(&part->tets, tet);
+}
+
+kp_result kp_part_add_hinge(kp_part *part, kp_index a, kp_index b, kp_index c, kp_index d,
+                            double stiffness, double damping_share) {
+  return add_hinge(part,
+                   (kp_tet){ .v = { a, b, c, d }, .kind = KP_TET_HINGE, .stiffness = stiffness },
+                   damping_share);
+}
+
+kp_result kp_part_add_bend(kp_part *part, const kp_index v[4], double moment,
+                           double damping_share) {
+  return add_hinge(
+      part, (kp_tet){ .v = { v[0], v[1], v[2], v[3] }, .kind = KP_TET_BEND, .stiffness = moment },
+      damping_share);
+}
+
+// Damping is a share of that of its fastest way to swing: with the slopes b of its corners the
+// largest eigenvalue of A (2 mu + lambda) sum b b^T/m.
+kp_result kp_part_add_membrane(kp_part *part, const kp_triangle *triangle, double modulus,
+                               double poisson, double damping_share) {
+  const kp_index *v = triangle->v;
+  kp_vec3 e = kp_vec3_sub(part->x.data[v[1]], part->x.data[v[0]]);
+  kp_vec3 f = kp_vec3_sub(part->x.data[v[2]], part->x.data[v[0]]);
+  double length = kp_vec3_length(e), area2 = kp_vec3_length(kp_vec3_cross(e, f));
+  if (!(area2 > FLAT * length * kp_vec3_length(f))) {
+    return kp_fail(KP_ERROR_SCENE, "\"%s\": a triangle of it is flat", part->name);
+  }
+  double along = kp_vec3_dot(e, f) / length;
+  const double b[3][2] = { { -1.0 / length, (along - length) / area2 },
+                           { 1.0 / length, -along / area2 },
+                           { 0.0, length / area2 } };
+  double xx = 0.0, yy = 0.0, xy = 0.0;
+  for (int c = 0; c < 3; ++c) {
+    double m = part->mass.data[v[c]];
+    xx += b[c][0] * b[c][0] / m;
+    yy += b[c][1] * b[c][1] / m;
+    xy += b[c][0] * b[c][1] / m;
+  }
+  double largest = 0.5 * (xx + yy) + sqrt(0.25 * (xx - yy) * (xx - yy) + xy * xy);
+  double squared = 0.5 * area2 * modulus / (1.0 - poisson * poisson) * largest;
+  kp_tet tet = { .v = { v[0], v[1], v[2], v[0] },
+                 .kind = KP_TET_MEMBRANE,
+                 .stiffness = modulus,
+                 .poisson = poisson,
+                 .damping = damping_share * 2.0 / sqrt(squared) };
   return kp_array_push(&part->tets, tet);
 }

@@ -39,15 +39,18 @@ typedef enum kp_tet_kind {
   KP_TET_POINT_FACE,  // all four point/face springs (Molino et al. 2003), a baseline
   KP_TET_ELASTIC,     // a material: stable neo-Hookean (Smith, de Goes and Kim 2018)
   KP_TET_HINGE,       // the angle between triangles v[2] v[3] v[0] and v[3] v[2] v[1]
+  KP_TET_BEND,        // the same of a shell of a material, which knows its clamps
+  KP_TET_MEMBRANE,    // the triangle v[0] v[1] v[2] of a material (deform_membrane_kernels.h)
   KP_TET_KIND_COUNT
 } kp_tet_kind;
 
 typedef struct kp_tet {
   kp_index v[4];  // of positive volume at rest
   kp_tet_kind kind;
-  double stiffness;  // springs: k [N]; elastic: Young's modulus [Pa]; hinges: N m
-  double poisson;    // elastic only
-  double damping;    // springs: N s/m; elastic: of the rate of strain [Pa s]; hinges: N m s
+  double stiffness;  // springs: k [N]; elastic: Young's modulus [Pa]; hinges: N m; membranes: N/m
+  double poisson;    // elastic and membranes only
+  double damping;    // springs: N s/m; elastic: of the rate of strain [Pa s]; hinges: N m s;
+                     // membranes: over the stiffness [s]
   double floor;      // springs: the least rest length strain is taken of [m]
 } kp_tet;
 
@@ -127,3 +130,9 @@ KP_NODISCARD kp_result kp_part_add_elastic(kp_part *part, const kp_index v[4], d
 // A hinge at the edge c d between the triangles c d a and d c b, which keeps the angle it has.
 KP_NODISCARD kp_result kp_part_add_hinge(kp_part *part, kp_index a, kp_index b, kp_index c,
                                          kp_index d, double stiffness, double damping_share);
+// The same, of a moment per small angle [N m] about the rest angle.
+KP_NODISCARD kp_result kp_part_add_bend(kp_part *part, const kp_index v[4], double moment,
+                                        double damping_share);
+// A triangle of a material: its modulus against stretching, Young's times thickness [N/m].
+KP_NODISCARD kp_result kp_part_add_membrane(kp_part *part, const kp_triangle *triangle,
+                                            double modulus, double poisson, double damping_share);

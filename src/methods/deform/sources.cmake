@@ -1,5 +1,6 @@
 kp_sources(
   cloth.c
+  cloth_material.c
   cloth_params.c
   deform.c
   deform_bodies.c
@@ -7,6 +8,7 @@ kp_sources(
   deform_doubts.c
   deform_forces.c
   deform_guests.c
+  deform_membranes.c
   deform_pins.c
   deform_schemes.c
   deform_setup.c
