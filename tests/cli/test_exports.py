@@ -78,7 +78,10 @@ for path in sys.argv[1:]:
     facts["time"] = values(time) if time else []
     for held in (data.GetPointData(), data.GetCellData()):
         for i in range(held.GetNumberOfArrays()):
-            facts[held.GetArray(i).GetName()] = values(held.GetArray(i))
+            array = held.GetAbstractArray(i)
+            facts[array.GetName()] = (
+                [array.GetValue(k) for k in range(array.GetNumberOfValues())]
+                if array.IsA("vtkStringArray") else values(array))
     if facts["class"] == "vtkImageData":
         facts.update(origin=data.GetOrigin(), spacing=data.GetSpacing(), dims=data.GetDimensions())
     else:
@@ -728,6 +731,42 @@ class Exports(Case):
                 self.assertEqual((len(corners), max(map(max, corners))), (40, n - 1))
                 self.assertEqual(corners, told[paths[(name, "vtu")]]["corners"])
 
+    def test_bodies_have_names(self):
+        with open(self.export("csv", "bodies_000003.csv"), encoding="utf-8") as file:
+            rows = [line.strip().split(",") for line in file]
+        self.assertEqual((rows[0][-1], [row[-1] for row in rows[1:]]), ("name", ["ball", "crate", "domain"]))
+        path = self.export("vtu", "bodies_000003.vtu")
+        told = ask("vtk", ASK_VTK, self.folder, [path])
+        if told is None:
+            self.skipTest("VTK for Python is not installed: names were not read")
+        self.assertEqual(told[path]["name"], ["ball", "crate", "domain"])
+
+    def test_solids_have_tetrahedra(self):
+        """Those of a soft ball fill it, with the triangles of its surface in polygonal data."""
+        write("""domain { max = {1, 1, 1} }
+                 soft "jelly" { shape = sphere { center = {0.5, 0.5, 0.5}, radius = 0.3 }, spacing = 0.1 }
+                 output { frames = 1, fps = 100 }""", self.folder, "jelly.lua")
+        self.call("run", "jelly.lua", "-o", "jelly", "--frames", ":0")
+        self.call("export", "jelly", "--to", "vtu,vtp")
+        pieces = []
+        for kind, grid in (("vtu", "UnstructuredGrid"), ("vtp", "PolyData")):
+            with open(self.path("jelly/export/%s/jelly_mesh_000000.%s" % (kind, kind)), "rb") as file:
+                text = file.read().split(b"<AppendedData")[0] + b"</VTKFile>"
+            pieces.append(xml.etree.ElementTree.fromstring(text).find(grid + "/Piece"))
+        self.assertGreater(int(pieces[0].get("NumberOfCells")), int(pieces[1].get("NumberOfPolys")))
+        path = self.path("jelly/export/vtu/jelly_mesh_000000.vtu")
+        told = ask("vtk", ASK_VTK, self.folder, [path])
+        if told is None:
+            self.skipTest("VTK for Python is not installed: tetrahedra were not read")
+        points, corners = told[path]["points"], told[path]["corners"]
+        place = lambda i: points[3 * i:3 * i + 3]  # noqa: E731
+        volume = 0.0
+        for a, b, c, d in (map(place, cell) for cell in corners):
+            u, v, w = ([p[k] - a[k] for k in range(3)] for p in (b, c, d))
+            volume += (u[0] * (v[1] * w[2] - v[2] * w[1]) - u[1] * (v[0] * w[2] - v[2] * w[0])
+                       + u[2] * (v[0] * w[1] - v[1] * w[0])) / 6
+        self.assertAlmostEqual(volume / (4 / 3 * 3.14159265 * 0.3 ** 3), 1.0, delta=0.1)
+
     def test_paraview(self):
         """Series with physical times: .pvd of XML files, .series of HDF files."""
         if shutil.which("pvpython") is None:
@@ -886,8 +925,67 @@ print("TOLD " + json.dumps({
 """
 
 
+# Spray beside its water, and the particles of another liquid, each as large as they are.
+SPRAY = """
+domain { max = {1, 1, 1} }
+simulation { gravity = {0, 0, 0} }
+liquid "water" { spacing = 0.05, shape = sphere { center = {0.3, 0.3, 0.3}, radius = 0.2 } }
+liquid "oil" { spacing = 0.04, shape = box { min = {0.6, 0.1, 0.1}, max = {0.8, 0.3, 0.3} }, color = {0.5, 0.2, 0} }
+emitter "loose" { into = "water", position = {0.5, 0.8, 0.5}, direction = {0, 1, 0}, radius = 0.03, speed = 1, limit = 2 }
+look "oil" { radius_scale = 2 }
+render { camera_azimuth_deg = function(t) return 90 * t end, camera_elevation_deg = 10 }
+output { frames = 12, fps = 24, surface = { from = "water" } }
+"""
+ASK_BLENDER_SPRAY = """
+import bpy
+import json
+told = {"frames": {}}
+scene = bpy.context.scene
+for frame in (0, 12):
+    scene.frame_set(frame)
+    told["frames"][frame] = {"camera": list(scene.camera.matrix_world.translation)}
+    for name in ("oil", "spray_of_water"):
+        mesh = bpy.data.objects[name].data
+        told["frames"][frame][name] = [item.value for item in mesh.attributes["radius"].data]
+for name in ("oil", "spray_of_water"):
+    holder = bpy.data.objects[name]
+    nodes = holder.modifiers[0].node_group.nodes
+    shader = next(n for n in holder.data.materials[0].node_tree.nodes if n.type == "BSDF_PRINCIPLED")
+    told[name] = {"nodes": sorted(n.bl_idname for n in nodes),
+                  "color": list(shader.inputs["Base Color"].default_value)}
+told["names"] = sorted(bpy.data.objects.keys())
+print("TOLD " + json.dumps(told))
+"""
+
+
 class Blender(Case):
     """The bridge: volumes, surfaces, looks, camera, sun, units."""
+
+    @unittest.skipIf(shutil.which("blender") is None, "blender is not installed: its scene was not built")
+    def test_spray(self):
+        """Drops have their own radii and are nearly white; particles have theirs; the camera moves as in pictures."""
+        told = self.ask_blender(SPRAY, ASK_BLENDER_SPRAY)
+        self.call("export", "out", "--to", "csv")
+        truth = numbers(self.path("out/export/csv/spray_of_water_000012.csv"))["radius"]
+        found = told["frames"]["12"]["spray_of_water"]
+        self.assertGreater(len(found), 20)
+        self.assertEqual(len(found), len(truth))
+        for a, b in zip(found, truth):
+            self.assertAlmostEqual(a, b, delta=1e-6 * b)
+        for radius in told["frames"]["0"]["oil"]:
+            self.assertAlmostEqual(radius, 2 * 0.5 * 0.04, 6)
+        self.assertIn("GeometryNodeMeshToPoints", told["oil"]["nodes"])
+        self.assertGreater(min(told["spray_of_water"]["color"]), 0.8)
+        for a, b in zip(told["oil"]["color"], (0.5, 0.2, 0)):
+            self.assertAlmostEqual(a, b, 4)
+        self.assertNotIn("water", told["names"])
+        out, _ = self.call("render", "out", "--cameras", "--size", "960x540")
+        for line in out.splitlines()[1:]:
+            frame, x, y, z = line.split(",")[:4]
+            if frame in told["frames"]:
+                for a, b in zip(told["frames"][frame]["camera"], (float(x), -float(z), float(y))):
+                    self.assertAlmostEqual(a, b, 4)
+        self.assertNotEqual(told["frames"]["0"]["camera"], told["frames"]["12"]["camera"])
 
     def ask_blender(self, scene, question):
         """Runs a scene, builds it in Blender and returns what the question tells of it."""
