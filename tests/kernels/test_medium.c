@@ -46,31 +46,60 @@ static void test_keep(void **state) {
   uint32_t keep[N];
   medium_keep_args a = { .lo = { 0, 0.25, -HUGE_VAL },
                          .hi = { 2, 1.75, 1.5 },
-                         .sink_lo = { { 1, 1, 1 } },
-                         .sink_hi = { { 1.5, 2, 1.75 } },
-                         .sink_center = { { 0 }, { 0.5, 0.5, 0 } },
-                         .sink_radius = { 0, 0.75 },
                          .x = s->x[0],
                          .y = s->x[1],
                          .z = s->x[2],
                          .keep = keep };
-  for (int n_sinks = 0; n_sinks <= 2; ++n_sinks) {
-    a.n_sinks = n_sinks;
-    int n_kept = 0, n_on = 0;
-    for (int i = 0; i < N; ++i) {
-      double square = 0.0;
-      for (int c = 0; c < 3; ++c) {
-        square += pow(s->x[c][i] - a.sink_center[1][c], 2.0);
-      }
-      bool is_sunk = (n_sinks > 0 && side_of(s, i, a.sink_lo[0], a.sink_hi[0]) > 0) ||
-                     (n_sinks > 1 && square < 0.75 * 0.75);
-      medium_keep(i, &a);
-      assert_int_equal(keep[i], side_of(s, i, a.lo, a.hi) >= 0 && !is_sunk);
-      n_kept += (int)keep[i];
-      n_on += side_of(s, i, a.lo, a.hi) == 0;
-    }
-    assert_true(n_kept > N / 10 && n_on > N / 10);
+  int n_kept = 0, n_on = 0;
+  for (int i = 0; i < N; ++i) {
+    medium_keep(i, &a);
+    assert_int_equal(keep[i], side_of(s, i, a.lo, a.hi) >= 0);
+    n_kept += (int)keep[i];
+    n_on += side_of(s, i, a.lo, a.hi) == 0;
   }
+  assert_true(n_kept > N / 10 && n_on > N / 10);
+  free(s);
+}
+
+// A region that stands at `origin` with its axes turned by a quarter around z.
+static kp_region_view region_of(kp_shape_view shape, kp_vec3 origin) {
+  return (kp_region_view){ .shape = shape,
+                           .origin = { origin.x, origin.y, origin.z },
+                           .axes = { { 0, 1, 0 }, { -1, 0, 0 }, { 0, 0, 1 } } };
+}
+
+// What was to be kept and is not inside a sink stays so.
+static void test_drain(void **state) {
+  (void)state;
+  swarm *s = make(5);
+  // in the world the box reaches from (1, 1, 1) to (1.5, 2, 1.75)
+  const double box_lo[3] = { 1, 1, 1 }, box_hi[3] = { 1.5, 2, 1.75 };
+  const kp_region_view box = region_of(
+      (kp_shape_view){
+          .kind = KP_SHAPE_BOX, .dimension = 3, .p = { 1, -0.5, 0 }, .q = { 2, 0, 0.75 } },
+      kp_vec3_make(1, 0, 1));
+  const kp_region_view ball = region_of(
+      (kp_shape_view){
+          .kind = KP_SHAPE_SPHERE, .dimension = 3, .p = { 0.5, 0, 0 }, .radius = 0.75 },
+      kp_vec3_make(0.5, 0, 0));
+  uint32_t keep[N];
+  int n_drained[2] = { 0, 0 };
+  for (int i = 0; i < N; ++i) {
+    medium_drain_args a = { .x = s->x[0], .y = s->x[1], .z = s->x[2], .keep = keep };
+    double x = s->x[0][i] - 0.5, y = s->x[1][i] - 0.5, z = s->x[2][i];
+    bool is_in[2] = { side_of(s, i, box_lo, box_hi) > 0, x * x + y * y + z * z < 0.75 * 0.75 };
+    for (int k = 0; k < 2; ++k) {
+      a.sink = k == 0 ? box : ball;
+      keep[i] = 1;
+      medium_drain(i, &a);
+      assert_int_equal(keep[i], !is_in[k]);
+      keep[i] = 0;
+      medium_drain(i, &a);
+      assert_int_equal(keep[i], 0);
+      n_drained[k] += is_in[k];
+    }
+  }
+  assert_true(n_drained[0] > 4 && n_drained[1] > 4);
   free(s);
 }
 
@@ -191,10 +220,8 @@ static void test_stats(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_keep),
-    cmocka_unit_test(test_report),
-    cmocka_unit_test(test_domain),
-    cmocka_unit_test(test_stats),
+    cmocka_unit_test(test_keep),   cmocka_unit_test(test_drain), cmocka_unit_test(test_report),
+    cmocka_unit_test(test_domain), cmocka_unit_test(test_stats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
