@@ -185,6 +185,7 @@ typedef struct axis {
   kp_real rest[DEFORM_AXIS_REST], stiffness, damping;
   kp_pos x[3][4];
   kp_real slope[12], force, rate;
+  uint8_t hold[4];
 } axis;
 
 static axis axis_make(const kp_vec3 rest[4], double floor) {
@@ -215,6 +216,7 @@ static void axis_evaluate(axis *a) {
   g.kind = &a->kind;
   g.rest = a->rest;
   g.stiffness = &a->stiffness;
+  g.hold = a->hold;
   g.damping = &a->damping;
   g.x = a->x[0];
   g.y = a->x[1];
@@ -232,6 +234,7 @@ static double axis_energy(axis *a, const kp_vec3 x[4]) {
   g.kind = &a->kind;
   g.rest = a->rest;
   g.stiffness = &a->stiffness;
+  g.hold = a->hold;
   g.x = a->x[0];
   g.y = a->x[1];
   g.z = a->x[2];
