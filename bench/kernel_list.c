@@ -51,6 +51,7 @@
 #include "methods/plasma/plasma_kernels.h"
 #include "methods/smoke/smoke_kernels.h"
 #include "methods/sph/sph_adhesion_kernels.h"
+#include "methods/sph/sph_confined_kernels.h"
 #include "methods/sph/sph_fractional_kernels.h"
 #include "methods/sph/sph_implicit_kernels.h"
 #include "methods/sph/sph_kernels.h"
@@ -125,6 +126,7 @@
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \
   SPH_IMPLICIT_KERNELS(POINT, REDUCE)                                                              \
+  SPH_CONFINED_KERNELS(POINT, REDUCE)                                                              \
   SPH_ADHESION_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   SPH_MIX_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \
   SPH_TENSION_POINT_KERNELS(POINT)                                                                 \

@@ -97,6 +97,17 @@ static void set_implicit_periodic(kp_dam_break_def *def) {
   set_periodic(def);
 }
 
+static void set_confined(kp_dam_break_def *def) {
+  set_implicit_periodic(def);
+  def->full = true;
+  def->body = false;
+}
+
+static void set_flat_confined(kp_dam_break_def *def) {
+  set_confined(def);
+  set_flat(def);
+}
+
 static void set_flat_fractional(kp_dam_break_def *def) {
   set_flat(def);
   def->sph.viscosity_model = KP_SPH_VISCOSITY_FRACTIONAL;
@@ -202,6 +213,8 @@ static void (*const others[])(kp_dam_break_def *def) = {
   set_flat,
   set_flat_periodic,
   set_implicit_periodic,
+  set_confined,
+  set_flat_confined,
   set_flat_fractional,
   set_tension_centroid,
   set_tension_color,

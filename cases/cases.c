@@ -310,6 +310,9 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   kp_domain_def domain = kp_default_domain_def();
   domain.dimension = def->dimension;
   domain.max = kp_vec3_make(def->far_jet ? far_away : 1.6, 0.8, flat ? 0.0 : 0.6);
+  if (def->full) {
+    domain.max = kp_vec3_make(0.4, 0.4, flat ? 0.0 : 0.6);
+  }
   domain.boundary_x = flat ? (int)def->sides : KP_BOUNDARY_CLOSED;
   domain.boundary_z = flat ? KP_BOUNDARY_CLOSED : (int)def->sides;
   KP_TRY(kp_world_set_domain(world, &domain));
@@ -322,6 +325,7 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   kp_liquid_def water = kp_default_liquid_def();
   set_name(water.name, "water");
   water.spacing = spacing;
+  water.jitter = def->full ? 0.1 : 0.0;
   water.shape = box(kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(0.4, 0.4, flat ? 0.0 : 0.6));
   water.method = def->flip ? KP_LIQUID_FLIP : (def->mps ? KP_LIQUID_MPS : KP_LIQUID_SPH);
   kp_flip_def flip = kp_default_flip_def();

@@ -68,6 +68,7 @@ typedef struct kp_dam_break_def {
   bool flip;          // FLIP instead of SPH, with the affine transfer when it is flat
   double band;        // cells of particles of FLIP; 0: all
   kp_boundary sides;  // boundary across z, in 2D across x
+  bool full;          // the domain is as large as the water, which has no free surface
   bool body;          // a free box floats in the way of the water
   bool jet;           // an emitter feeds the water
   bool drain;         // a sink takes some of it away

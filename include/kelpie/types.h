@@ -141,7 +141,7 @@ typedef struct kp_sph_def {
   double wall_restitution;  // DEM, mirror
   double wall_friction;     // DEM, Coulomb
   double cfl;               // of c + |v|
-  double shifting;          // factor of particle shifting; 0: none
+  double shifting;          // factor of particle shifting; 0: none; KP_AUTO: the solver's
   // solver dfsph: mean errors to stay below, as shares of the rest density, and most iterations
   double density_error, divergence_error;             // the divergence: change over one step
   int64_t density_iterations, divergence_iterations;  // 0 divergence_iterations: no such solve

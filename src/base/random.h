@@ -20,6 +20,7 @@ typedef enum kp_rng_stream {
   KP_RNG_HAIR,
   KP_RNG_FLIP,
   KP_RNG_SPRAY,
+  KP_RNG_SHIFT,
   KP_RNG_STREAM_COUNT
 } kp_rng_stream;
 

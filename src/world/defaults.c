@@ -61,6 +61,7 @@ kp_sph_def kp_default_sph_def(void) {
     .wall_restitution = 0.3,
     .wall_friction = 0.2,
     .cfl = 0.4,
+    .shifting = KP_AUTO,
     .density_error = 5e-4,
     .divergence_error = 1e-3,
     .density_iterations = 100,

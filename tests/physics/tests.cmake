@@ -72,6 +72,7 @@ kp_test(test_flip_flows_long SOURCES test_flip_flows.c flip_flows_long.c ${media
 kp_test(test_level_set_claims SOURCES test_level_set_claims.c ${media_support} LABELS long TIMEOUT 3600)
 kp_test(test_mps SOURCES test_mps.c ${media_support} LABELS full)
 kp_test(test_sph_bits SOURCES test_sph_bits.c ${media_support} LABELS full)
+kp_test(test_sph_confined SOURCES test_sph_confined.c ${physics_support} LABELS full)
 kp_test(test_sph_implicit SOURCES test_sph_implicit.c ${physics_support} LABELS full)
 kp_test(test_springs SOURCES test_springs.c ${media_support} LABELS full)
 kp_test(test_plasma SOURCES test_plasma.c ${media_support} LABELS full)

@@ -11,6 +11,8 @@
 
 SPH_POINT_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE)
 
+#define SHIFTING 4.0  // of dfsph, unless told
+
 static const kp_smooth_kind density_kernel[KP_SPH_KERNEL_COUNT] = {
   KP_SMOOTH_POLY6, KP_SMOOTH_CUBIC, KP_SMOOTH_WENDLAND, KP_SMOOTH_SPIKY, KP_SMOOTH_POLY6
 };
@@ -76,11 +78,9 @@ static kp_result check_def(const kp_sph_def *def) {
                    "sph: 'fused' needs viscosity_model 'laplacian' or 'fractional'");
   }
   KP_TRY(kp_sph_fractional_check(def));
-  bool carries = def->integrator == KP_INTEGRATOR_POSITION_VERLET;
-  if (def->shifting > 0.0 && (carries || def->solver == KP_SPH_SOLVER_DFSPH)) {
-    return kp_fail(KP_ERROR_SCENE, "sph: shifting does not go with %s",
-                   carries ? "integrator 'position_verlet', whose velocity is the way gone"
-                           : "solver 'dfsph'");
+  if (def->shifting > 0.0 && def->integrator == KP_INTEGRATOR_POSITION_VERLET) {
+    return kp_fail(KP_ERROR_SCENE, "sph: shifting does not go with integrator 'position_verlet', "
+                                   "whose velocity is the way gone");
   }
   bool clings = def->adhesion > 0.0 || def->wall_drag != KP_SPH_DRAG_LAW;
   if (def->solver == KP_SPH_SOLVER_DFSPH && clings) {
@@ -99,6 +99,10 @@ kp_result kp_sph_create(kp_env *env, const kp_sph_setup *setup, kp_sph **out) {
   sph->def = *setup->def;
   bool literal = sph->def.viscosity_model == KP_SPH_VISCOSITY_LITERAL;
   sph->def.viscosity_model = literal ? KP_SPH_VISCOSITY_LAPLACIAN : sph->def.viscosity_model;
+  bool is_implicit = sph->def.solver == KP_SPH_SOLVER_DFSPH;
+  if (isnan(sph->def.shifting)) {
+    sph->def.shifting = is_implicit ? SHIFTING : 0.0;
+  }
   for (size_t l = 0; l < setup->n_liquids; ++l) {
     sph->spacing = fmax(sph->spacing, setup->liquids[l].spacing);
   }
@@ -111,10 +115,10 @@ kp_result kp_sph_create(kp_env *env, const kp_sph_setup *setup, kp_sph **out) {
   if (result == KP_OK) {
     result = kp_sph_setup_walls(sph, env);
   }
-  if (result == KP_OK && sph->def.shifting > 0.0) {
+  if (result == KP_OK && sph->def.shifting > 0.0 && !is_implicit) {
     result = kp_sph_shift_create(sph);
   }
-  if (result == KP_OK && sph->def.solver == KP_SPH_SOLVER_DFSPH) {
+  if (result == KP_OK && is_implicit) {
     result = kp_sph_implicit_create(sph, env);
   }
   if (result == KP_OK) {
@@ -304,10 +308,9 @@ static kp_result sph_stats(void *self, kp_env *env, int population, kp_populatio
 }
 
 static kp_result sph_show(void *self, kp_env *env) {
-  (void)env;
   kp_sph *sph = self;
   if (sph->implicit != NULL) {
-    return kp_sph_implicit_show(sph);
+    return kp_sph_implicit_show(sph, env);
   }
   bool squared = sph->def.pressure == SPH_FORM_SQUARED || sph->def.density == 1;
   for (size_t f = 0; f < sph->fluids.count; ++f) {

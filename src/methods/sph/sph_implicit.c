@@ -17,6 +17,7 @@
 #include "data/call.h"
 #include "data/curve.h"
 #include "linalg/vector.h"
+#include "methods/sph/sph_confined.h"
 #include "methods/sph/sph_implicit_kernels.h"
 #include "par/kernel_define.h"
 
@@ -56,12 +57,15 @@ kp_result kp_sph_implicit_check(const kp_sph_def *def) {
   return wanted == NULL ? KP_OK : kp_fail(KP_ERROR_SCENE, "sph: solver 'dfsph' needs %s", wanted);
 }
 
-#define N_BUFFERS 7
+#define N_BUFFERS 9
+#define N_SIZED 7  // the first of them are always there
 #define N_FOURS 3  // the first of them hold four numbers per element
 
 static kp_buffer *buffer_of(kp_sph_side *side, int k) {
-  kp_buffer *const all[N_BUFFERS] = { &side->velocity, &side->push,  &side->gradient, &side->rate,
-                                      &side->last,     side->factor, side->factor + 1 };
+  kp_buffer *const all[N_BUFFERS] = {
+    &side->velocity, &side->push,      &side->gradient,   &side->rate,   &side->last,
+    side->factor,    side->factor + 1, &side->correction, &side->stress,
+  };
   return all[k];
 }
 
@@ -223,6 +227,7 @@ kp_result kp_sph_implicit_create(kp_sph *sph, kp_env *env) {
     return KP_ERROR_MEMORY;
   }
   choose_step(sph, env);
+  KP_TRY(kp_sph_confined_create(sph, env->registry));
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_fluid *fluid = &sph->fluids.data[f];
     kp_sph_side side = { .fluid = (int)f,
@@ -280,7 +285,7 @@ static kp_result clear(kp_buffer *buffer) {
 }
 
 static kp_result resize_scratch(kp_sph_side *side) {
-  for (int k = 0; k < N_BUFFERS; ++k) {
+  for (int k = 0; k < N_SIZED; ++k) {
     size_t numbers = (size_t)side->set->space->n * (k < N_FOURS ? 4 : 1);
     KP_TRY(kp_buffer_resize(buffer_of(side, k), numbers * sizeof(kp_real)));
   }
@@ -353,8 +358,20 @@ static kp_result make_terms(kp_sph *sph, kp_env *env, kp_sph_side *side, kp_sph_
   KP_BIND(&call, &a, lap, &link->laps, KP_ACCESS_OVERWRITE);
   KP_BIND(&call, &a, density, &side->density->buffers[0], result_access(add));
   KP_BIND(&call, &a, gradient, &side->gradient, result_access(add));
-  KP_TRY(run(env, &call, side));
-  return link->images ? name_owners(env, link, there->medium.ghosts) : KP_OK;
+  return run(env, &call, side);
+}
+
+static kp_result name_all_owners(kp_sph *sph, kp_env *env) {
+  for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
+    kp_sph_side *side = &sph->implicit->sides.data[s];
+    for (size_t k = 0; k < side->links.count; ++k) {
+      kp_sph_link *link = &side->links.data[k];
+      if (link->images) {
+        KP_TRY(name_owners(env, link, images_of(sph, &sph->implicit->sides.data[link->other])));
+      }
+    }
+  }
+  return KP_OK;
 }
 
 static kp_result make_factors(kp_sph *sph, kp_env *env, kp_sph_side *side) {
@@ -428,6 +445,9 @@ static kp_buffer *pressure_of(const kp_sph_side *side, kp_sph_system system) {
 static kp_result push_pass(kp_sph *sph, kp_env *env, kp_sph_side *side, kp_sph_system system) {
   bool is_liquid = side->fluid >= 0;
   double scale = is_liquid ? env->dt / rest_density_of(sph, side) : 1.0;
+  if (sph->implicit->is_confined) {
+    return kp_sph_confined_push(sph, env, side, scale);
+  }
   for (size_t k = 0; k < side->links.count; ++k) {
     kp_sph_link *link = &side->links.data[k];
     kp_sph_side *other = &sph->implicit->sides.data[link->other];
@@ -451,6 +471,9 @@ static kp_buffer *motion_of(kp_sph_side *side) {
 }
 
 static kp_result rate_pass(kp_sph *sph, kp_env *env, kp_sph_side *side) {
+  if (sph->implicit->is_confined && side->fluid >= 0) {
+    return kp_sph_confined_rate(sph, env, side);
+  }
   for (size_t k = 0; k < side->links.count; ++k) {
     kp_sph_link *link = &side->links.data[k];
     kp_sph_side *other = &sph->implicit->sides.data[link->other];
@@ -476,13 +499,17 @@ static kp_buffer *density_of(kp_sph_side *side, kp_sph_system system) {
   return system == KP_SPH_DENSITY ? &side->density->buffers[0] : NULL;
 }
 
+static bool pulls(kp_sph *sph, const kp_sph_side *side) {
+  const kp_sph_fluid *fluid = fluid_of(sph, side);
+  return sph->implicit->is_confined || (fluid != NULL && !fluid->def.clamp_negative_pressure);
+}
+
 static kp_result relax_pass(kp_sph *sph, kp_env *env, kp_sph_side *side, kp_sph_system system,
                             double momentum) {
-  kp_sph_fluid *fluid = fluid_of(sph, side);
   sph_implicit_relax_args a = { .residual = residual_of(sph, env, side),
                                 .inverse_dt2 = (kp_real)(1.0 / (env->dt * env->dt)),
                                 .momentum = (kp_real)momentum,
-                                .pulls = fluid != NULL && !fluid->def.clamp_negative_pressure };
+                                .pulls = pulls(sph, side) };
   kp_call call;
   kp_call_init(&call, &sph_implicit_relax_kernel, &a);
   KP_BIND(&call, &a, residual.density, density_of(side, system), KP_ACCESS_READ);
@@ -534,17 +561,20 @@ static kp_result react(kp_sph *sph, kp_env *env, kp_sph_side *side) {
 
 // ---- a solve ------------------------------------------------------------------------------------
 
-static kp_result begin_solve(kp_sph *sph, kp_sph_system system) {
+static kp_result begin_solve(kp_sph *sph, kp_env *env, kp_sph_system system) {
   for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
     kp_sph_side *side = &sph->implicit->sides.data[s];
     if (side->is_solved && !sph->def.warm_start) {
       KP_TRY(clear(pressure_of(side, system)));
     }
   }
-  return KP_OK;
+  return sph->implicit->is_confined ? kp_sph_confined_begin(sph, env) : KP_OK;
 }
 
 static kp_result push_liquids(kp_sph *sph, kp_env *env, kp_sph_system system) {
+  if (sph->implicit->is_confined) {
+    KP_TRY(kp_sph_confined_stress(sph, env, false));
+  }
   for (size_t s = 0; s < sph->fluids.count; ++s) {
     KP_TRY(push_pass(sph, env, &sph->implicit->sides.data[s], system));
   }
@@ -561,6 +591,9 @@ static kp_result take_turn(kp_sph *sph, kp_env *env, kp_sph_system system, doubl
       KP_TRY(rate_pass(sph, env, side));
     }
   }
+  if (sph->implicit->is_confined) {
+    KP_TRY(kp_sph_confined_balance(sph, env));
+  }
   KP_TRY(measure(sph, env, system, report));
   for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
     kp_sph_side *side = &sph->implicit->sides.data[s];
@@ -573,6 +606,9 @@ static kp_result take_turn(kp_sph *sph, kp_env *env, kp_sph_system system, doubl
 
 static kp_result end_solve(kp_sph *sph, kp_env *env, kp_sph_system system) {
   KP_TRY(push_liquids(sph, env, system));
+  if (sph->implicit->is_confined) {
+    KP_TRY(kp_sph_confined_stress(sph, env, true));
+  }
   for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
     kp_sph_side *side = &sph->implicit->sides.data[s];
     if (side->fluid >= 0) {
@@ -593,7 +629,7 @@ static kp_result solve(kp_sph *sph, kp_env *env, kp_sph_system system) {
   int64_t most = is_density ? sph->def.density_iterations : sph->def.divergence_iterations;
   kp_sph_solve_report *report = &sph->implicit->reports[system];
   *report = (kp_sph_solve_report){ 0 };
-  KP_TRY(begin_solve(sph, system));
+  KP_TRY(begin_solve(sph, env, system));
   double least = HUGE_VAL;
   int turn = 0;  // since momentum was lost
   while (report->iterations < most) {
@@ -635,6 +671,12 @@ kp_result kp_sph_implicit_prepare(kp_sph *sph, kp_env *env) {
       KP_TRY(make_factors(sph, env, side));
     }
   }
+  KP_TRY(kp_sph_confined_look(sph, env));
+  if (sph->implicit->is_confined) {
+    KP_TRY(kp_sph_confined_prepare(sph, env));
+    return name_all_owners(sph, env);
+  }
+  KP_TRY(name_all_owners(sph, env));
   return sph->def.divergence_iterations > 0 ? solve(sph, env, KP_SPH_DIVERGENCE) : KP_OK;
 }
 
@@ -671,6 +713,10 @@ static kp_result viscosity_pass(kp_sph *sph, kp_env *env, kp_sph_side *side) {
 
 static kp_result accelerate(kp_sph *sph, kp_env *env, kp_sph_side *side) {
   kp_vec3 g = env->simulation.gravity;
+  if (sph->implicit->is_confined) {
+    double inverse = 1.0 / rest_density_of(sph, side);
+    g = kp_vec3_sub(g, kp_vec3_scale(kp_sph_confined_weight(sph, env), inverse));
+  }
   sph_implicit_accelerate_args a = {
     .gx = (kp_real)g.x,
     .gy = (kp_real)g.y,
@@ -708,7 +754,26 @@ kp_result kp_sph_implicit_predict(kp_sph *sph, kp_env *env) {
   return KP_OK;
 }
 
+// One solve, of the divergence, whose pressures are all there are.
+static kp_result solve_confined(kp_sph *sph, kp_env *env) {
+  sph->implicit->reports[KP_SPH_DENSITY] = (kp_sph_solve_report){ 0 };
+  KP_TRY(solve(sph, env, KP_SPH_DIVERGENCE));
+  for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
+    kp_sph_side *side = &sph->implicit->sides.data[s];
+    if (side->is_solved) {
+      KP_TRY(clear(pressure_of(side, KP_SPH_DENSITY)));
+    }
+    if (side->fluid >= 0) {
+      KP_TRY(kp_sph_confined_move(sph, env, side));
+    }
+  }
+  return KP_OK;
+}
+
 kp_result kp_sph_implicit_solve(kp_sph *sph, kp_env *env) {
+  if (sph->implicit->is_confined) {
+    return solve_confined(sph, env);
+  }
   if (sph->def.density_iterations > 0) {
     KP_TRY(solve(sph, env, KP_SPH_DENSITY));
   }
@@ -719,7 +784,7 @@ kp_result kp_sph_implicit_solve(kp_sph *sph, kp_env *env) {
 }
 
 // Both solves act for the whole step, one after the other.
-kp_result kp_sph_implicit_show(kp_sph *sph) {
+kp_result kp_sph_implicit_show(kp_sph *sph, const kp_env *env) {
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_side *side = &sph->implicit->sides.data[f];
     kp_buffer *shown = &sph->fluids.data[f].shown->buffers[0];
@@ -727,6 +792,9 @@ kp_result kp_sph_implicit_show(kp_sph *sph) {
     KP_TRY(kp_vector_fill(n, 0.0, shown));
     for (int system = 0; system < KP_SPH_SYSTEM_COUNT; ++system) {
       KP_TRY(kp_vector_axpy(n, 1.0, &side->pressure[system]->buffers[0], shown));
+    }
+    if (sph->implicit->is_confined) {
+      KP_TRY(kp_sph_confined_show(sph, env, side, shown));
     }
   }
   return KP_OK;

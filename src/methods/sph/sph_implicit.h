@@ -27,6 +27,7 @@ typedef struct kp_sph_side {
   kp_buffer velocity, push, gradient;       // four numbers per element
   kp_buffer rate, last;                     // one
   kp_buffer factor[KP_SPH_SYSTEM_COUNT];    // one
+  kp_buffer correction, stress;             // confined flow: three rows of four
   KP_ARRAY(kp_sph_link) links;
 } kp_sph_side;
 
@@ -40,13 +41,15 @@ typedef struct kp_sph_solve_report {
 typedef struct kp_sph_implicit {
   double relaxation;                                 // omega of the Jacobi iteration
   double wall_diagonal;                              // of samples: that of a lattice
+  kp_field *confined;                                // GLOBAL: was it, in the last sub-step
+  bool is_confined;                                  // in this sub-step: no free surface
   KP_ARRAY(kp_sph_side) sides;                       // liquids, then walls
   kp_sph_solve_report reports[KP_SPH_SYSTEM_COUNT];  // of the last sub-step
 } kp_sph_implicit;
 
 KP_NODISCARD kp_result kp_sph_implicit_check(const kp_sph_def *def);
 // The pressure of each particle, into the field that frames and probes read.
-KP_NODISCARD kp_result kp_sph_implicit_show(kp_sph *sph);
+KP_NODISCARD kp_result kp_sph_implicit_show(kp_sph *sph, const kp_env *env);
 KP_NODISCARD kp_result kp_sph_implicit_create(kp_sph *sph, kp_env *env);
 void kp_sph_implicit_destroy(kp_sph_implicit **implicit);
 

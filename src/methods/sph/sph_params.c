@@ -59,9 +59,10 @@ static const kp_param rows[] = {
   ROW(cfl, REAL, "", 1e-4, 2,
       "Share of half the kernel radius that flow, and with wcsph sound, may cross in one step."),
   ROW(shifting, REAL, "", 0, 10,
-      "Moves particles from dense to sparse places by this times half the kernel radius times a "
-      "tenth of the way of sound in the step: no voids in shear; 6 is a good value, 0 leaves it "
-      "out."),
+      "Moves particles from dense to sparse places by this times half the kernel radius times the "
+      "way of the fastest in the step (wcsph: a tenth of that of sound): no voids in shear; 6 is a "
+      "good value, 0 leaves it out. auto: 0 with wcsph; 4 with dfsph, which shifts where liquids "
+      "have no free surface."),
   ROW(density_error, REAL, "", 1e-6, 0.1,
       "dfsph: mean excess over the rest density that ends the iteration."),
   ROW(divergence_error, REAL, "", 1e-6, 0.1,
