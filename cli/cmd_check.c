@@ -1,20 +1,25 @@
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 #include "cli/commands.h"
+#include "run/forecast.h"
 #include "run/scene_extras.h"
 #include "world/world.h"
 
 static const kp_option options[] = {
   { "set", 's', "KEY=VALUE", "change a value of the scene, e.g. water.viscosity=0.1; repeatable" },
+  { "pilot", 0, "SECONDS",
+    "processor time to simulate for, from which the time of the run follows (1); 0: none" },
 };
 
 static const kp_command command = {
   "check",
   "SCENE [options]",
   "Reads and checks a scene, fills its world and prints what it holds and about how much\n"
-  "memory and time it will take. Nothing is simulated or written.",
+  "memory and time it will take. For the time it simulates the start of the scene for a second;\n"
+  "nothing is written.",
   "  kelpie check scenes/demo/dam_break.lua\n"
   "  kelpie check scenes/demo/dam_break.lua --set water.spacing=0.005",
   options,
@@ -45,6 +50,8 @@ static void print_seconds(double seconds) {
   }
 }
 
+#define PILOT 1.0        // s
+#define MOST_PILOTS 2.0  // of it that the first sub-step may take
 #define NAMES_SHOWN 5
 
 // "body        7: ball, box, can, crate, crate2 ..."; nothing where there is none. Names lie
@@ -87,11 +94,44 @@ static void print_scene(const kp_scene *scene, const kp_world_size *size_of_worl
   (void)printf("memory      about ");
   print_bytes(size_of_world->bytes);
   (void)printf("sub-step    %.3g s at the start\n", size_of_world->dt);
-  (void)printf("time        about, on one core: ");
-  print_seconds(size_of_world->seconds_per_second * (double)output->frames / output->fps);
 }
 
-static kp_result check_scene(const char *path, const char *const *sets, size_t n_sets) {
+// What is logged meanwhile the run tells again.
+static void keep_silent(kp_log_level level, const char *module, const char *message, void *user) {
+  (void)level;
+  (void)module;
+  (void)message;
+  (void)user;
+}
+
+// The world is simulated for it: the last thing that is done with it.
+static kp_result print_time(kp_world *world, const kp_output_def *output, kp_surfaces *surfaces,
+                            double budget, const kp_world_size *size) {
+  kp_forecast forecast;
+  (void)printf("time        ");
+  if (size->seconds_per_second * size->dt > MOST_PILOTS * budget) {
+    // a single sub-step takes longer
+    (void)printf("about, on one core, by the rates of methods: ");
+    print_seconds(size->seconds_per_second * (double)output->frames / output->fps);
+    return KP_OK;
+  }
+  kp_set_log(keep_silent, NULL, KP_LOG_ERROR);
+  kp_result result = kp_forecast_run(world, output, surfaces, budget, &forecast);
+  if (result != KP_OK) {
+    (void)printf("unknown\n");
+    return result;
+  }
+  if (!isnan(forecast.trouble)) {
+    (void)printf("unknown: a sub-step fails at %g s\n", forecast.trouble);
+    return KP_OK;
+  }
+  (void)printf("about, on one core of this machine: ");
+  print_seconds(forecast.seconds);
+  return KP_OK;
+}
+
+static kp_result check_scene(const char *path, const char *const *sets, size_t n_sets,
+                             double budget) {
   kp_extras extras;
   kp_scene *scene = NULL;
   kp_world *world = NULL;
@@ -112,10 +152,9 @@ static kp_result check_scene(const char *path, const char *const *sets, size_t n
   if (result == KP_OK) {
     result = kp_world_build(world);
   }
+  kp_surfaces surfaces = { 0 };
   if (result == KP_OK) {
-    kp_surfaces surfaces = { 0 };
     result = kp_surfaces_begin(&surfaces, &extras.surface, world);
-    kp_surfaces_free(&surfaces);
   }
   if (result == KP_OK) {
     result = kp_world_measure(world, &size);
@@ -124,9 +163,25 @@ static kp_result check_scene(const char *path, const char *const *sets, size_t n
     (void)printf("%s is fine\n", path);
     print_scene(scene, &size);
   }
+  if (result == KP_OK && budget > 0.0) {
+    result = print_time(world, kp_scene_output(scene), &surfaces, budget, &size);
+  }
+  kp_surfaces_free(&surfaces);
   kp_world_destroy(&world);
   kp_scene_free(&scene);
   return result;
+}
+
+static kp_result read_budget(const kp_arguments *arguments, double *out) {
+  const char *text = kp_arguments_get(arguments, "pilot");
+  if (text == NULL) {
+    return KP_OK;
+  }
+  char *end;
+  *out = strtod(text, &end);
+  return end != text && *end == '\0' && *out >= 0.0 && *out <= 3600.0
+             ? KP_OK
+             : kp_fail(KP_ERROR_ARGUMENT, "--pilot wants seconds from 0 to 3600, not '%s'", text);
 }
 
 int cmd_check(int argc, char **argv) {
@@ -137,9 +192,13 @@ int cmd_check(int argc, char **argv) {
   }
   const char **sets = NULL;
   size_t n_sets;
+  double budget = PILOT;
   kp_result result = kp_arguments_all(&arguments, "set", &sets, &n_sets);
   if (result == KP_OK) {
-    result = check_scene(arguments.plain.data[0], sets, n_sets);
+    result = read_budget(&arguments, &budget);
+  }
+  if (result == KP_OK) {
+    result = check_scene(arguments.plain.data[0], sets, n_sets, budget);
   }
   kp_free(sets);
   kp_arguments_free(&arguments);

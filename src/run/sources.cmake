@@ -3,6 +3,7 @@ kp_sources(
   band_points.c
   batch.c
   batch_parts.c batch_volumes.c
+  forecast.c
   frame.c
   inputs.c
   json_read.c

@@ -10,6 +10,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -408,6 +409,23 @@ class Check(Case):
         for word in ("particles", "memory", "time", "frames"):
             self.assertRegex(out, "(?m)^" + word)
         self.assertEqual(sorted(os.listdir(self.folder)), ["size.lua", "small.lua"])
+
+    def test_pilot(self):
+        """Time is measured in the world itself, if anybody asks, and leaves no file behind."""
+        with tempfile.TemporaryDirectory() as temporary:
+            os.environ["TMPDIR"] = temporary
+            out, _ = self.call("check", self.small_scene())
+            del os.environ["TMPDIR"]
+            self.assertEqual(os.listdir(temporary), [])
+        self.assertRegex(out, r"(?m)^time        about, on one core of this machine: [\d.]+ (s|min|h)$")
+        out, _ = self.call("check", self.small_scene(), "--pilot", "0")
+        self.assertNotRegex(out, "(?m)^time")
+        for words in ("x", "-1", "1e9", ""):
+            self.refuse(2, "--pilot", "check", self.small_scene(), "--pilot", words)
+        write("domain { dimension = 2 } simulation { policy = 'stop', dt_min = 0.005 }\n"
+              "liquid 'w' { spacing = 0.1, shape = box { min = {0, 0, -1}, max = {1, 0.5, 1} } }\n"
+              "output { frames = 1 }\n", self.folder, "short.lua")
+        self.assertRegex(self.call("check", "short.lua")[0], "(?m)^time        unknown: a sub-step fails at 0")
 
     def test_names_what_is_there(self):
         out, _ = self.call("check", self.small_scene())
@@ -818,7 +836,7 @@ class Scenes(Case):
                     self.assertTrue(text.startswith("--"), name)
                 # those of papers are large: test_papers.py fills them
                 if "output" in text and "papers" not in folder:
-                    self.call("check", os.path.join(folder, name))
+                    self.call("check", os.path.join(folder, name), "--pilot", "0")
                     n_checked += 1
         self.assertGreater(n_checked, 50)
 

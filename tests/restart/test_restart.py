@@ -26,7 +26,7 @@ def shipped():
 
 class Restart(Case):
     def count(self, path, sets):
-        out, _ = self.call("check", path, *sets)
+        out, _ = self.call("check", path, "--pilot", "0", *sets)
         return int(re.search(r"(?m)^particles\s+(\d+)", out).group(1))
 
     def coarser(self, path):
