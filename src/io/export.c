@@ -248,6 +248,8 @@ static kp_result view_mesh(const kp_frame *frame, const kp_frame_mesh *mesh,
   object->n_points = mesh->n_vertices;
   object->n_triangles = mesh->n_triangles;
   object->triangles = mesh->triangles;
+  object->n_tets = mesh->n_tets;
+  object->tets = mesh->n_tets > 0 ? mesh->tets : NULL;
   object->is_hidden = kp_frame_is_yarn(frame, mesh);
   return view_vectors(object, mesh->vertices, mesh->velocities, &mesh->fields);
 }

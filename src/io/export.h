@@ -105,6 +105,8 @@ typedef struct kp_export_object {
   size_t n_fields;
   uint64_t n_triangles;
   const uint32_t *triangles;  // NULL but for meshes
+  uint64_t n_tets;
+  const uint32_t *tets;  // NULL but for meshes that are filled
   bool is_hidden;             // a mesh that is drawn as curves (kp_frame_is_yarn)
   uint64_t n_curves;
   const uint64_t *offsets;  // NULL but for curves

@@ -29,14 +29,15 @@ static size_t format_item(const kp_export_column *column, uint64_t index,
   return strlen(out);
 }
 
-static void write_header(kp_file *file, const kp_export_column *columns, size_t n_columns) {
+static void write_header(kp_file *file, const kp_export_column *columns, size_t n_columns,
+                         bool has_names) {
   for (size_t i = 0; i < n_columns; ++i) {
     kp_file_print(file, "%s%s", i > 0 ? "," : "", columns[i].name);
     if (columns[i].unit[0] != '\0') {
       kp_file_print(file, " [%s]", columns[i].unit);
     }
   }
-  kp_file_print(file, "\n");
+  kp_file_print(file, has_names ? ",name\n" : "\n");
 }
 
 static kp_result write_object(const kp_frame *frame, const kp_export_object *object, uint32_t flags,
@@ -49,13 +50,18 @@ static kp_result write_object(const kp_frame *frame, const kp_export_object *obj
   kp_file file;
   kp_result result = kp_file_begin(&file, path);
   if (result == KP_OK) {
-    write_header(&file, columns, n_columns);
+    const char *name = object->set != NULL ? object->set->names : NULL;
+    write_header(&file, columns, n_columns, name != NULL);
     for (uint64_t row = 0; row < object->n_points; ++row) {
       for (size_t i = 0; i < n_columns; ++i) {
         char number[KP_NUMBER_SIZE + 1];
         size_t n = format_item(&columns[i], row, number);
-        number[n] = i + 1 < n_columns ? ',' : '\n';
+        number[n] = i + 1 < n_columns || name != NULL ? ',' : '\n';
         kp_file_add(&file, number, n + 1);
+      }
+      if (name != NULL) {
+        kp_file_print(&file, "%s\n", name);
+        name += strlen(name) + 1;
       }
     }
     result = kp_file_commit(&file);

@@ -75,6 +75,11 @@ static void write_header(kp_file *file, const kp_frame *frame, const kp_export_o
       kp_file_print(file, "comment unit %s %s\n", properties[i].name, properties[i].unit);
     }
   }
+  const char *name = object->set != NULL ? object->set->names : NULL;
+  for (uint64_t i = 0; i < object->n_points && name != NULL; ++i) {
+    kp_file_print(file, "comment name %" PRIu64 " %s\n", i, name);
+    name += strlen(name) + 1;
+  }
   kp_file_print(file, "element vertex %" PRIu64 "\n", object->n_points);
   for (size_t i = 0; i < n_properties; ++i) {
     kp_file_print(file, "property %s %s\n", type_names[properties[i].type], properties[i].name);

@@ -25,12 +25,24 @@ static void add_cells(kp_vtk *vtk, const kp_export_object *object, const char *e
 
 // ---- files
 
+// Strings as numbers of their letters, each ended by a zero.
+static void add_names(kp_vtk *vtk, const kp_frame_set *set) {
+  kp_vtk_text(vtk, "<Array type=\"String\" Name=\"name\" format=\"ascii\">\n");
+  for (uint64_t i = 0; i < set->names_size; ++i) {
+    kp_vtk_text(vtk, "%d%c", set->names[i], set->names[i] == '\0' ? '\n' : ' ');
+  }
+  kp_vtk_text(vtk, "</Array>\n");
+}
+
 static void add_points(kp_vtk *vtk, const kp_export_object *object) {
   kp_vtk_text(vtk, "<Points>\n");
   kp_vtk_field(vtk, &object->fields[0], object->n_points);
   kp_vtk_text(vtk, "</Points>\n<PointData>\n");
   for (size_t i = 1; i < object->n_fields; ++i) {
     kp_vtk_field(vtk, &object->fields[i], object->n_points);
+  }
+  if (object->set != NULL && object->set->names != NULL) {
+    add_names(vtk, object->set);
   }
   kp_vtk_text(vtk, "</PointData>\n");
 }
@@ -77,7 +89,9 @@ static kp_result write_grid(const kp_frame *frame, const kp_export_object *objec
 
 static kp_result write_polygons(const kp_frame *frame, const kp_export_object *object,
                                 uint32_t flags, const char *path) {
-  return write_file(frame, "PolyData", flags, add_polygons, object, path);
+  kp_export_object shell = *object;
+  shell.tets = NULL;
+  return write_file(frame, "PolyData", flags, add_polygons, &shell, path);
 }
 
 static kp_result write_volume(const kp_frame *frame, const kp_frame_volume *volume, uint32_t flags,

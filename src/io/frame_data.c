@@ -39,12 +39,14 @@ void kp_frame_free(kp_frame **frame) {
     return;
   }
   for (size_t i = 0; i < f->n_sets; ++i) {
+    kp_free(f->sets[i].names);
     kp_frame_fields_free(&f->sets[i].fields);
   }
   for (size_t i = 0; i < f->n_meshes; ++i) {
     kp_free(f->meshes[i].vertices);
     kp_free(f->meshes[i].velocities);
     kp_free(f->meshes[i].triangles);
+    kp_free(f->meshes[i].tets);
     kp_frame_fields_free(&f->meshes[i].fields);
   }
   for (size_t i = 0; i < f->n_curves; ++i) {

@@ -3,8 +3,10 @@
 // Sections of a frame file (see container.h); <c> is x, y, z for three components, else 0, 1, ...
 //
 //   set/<name>/<field>/<c>        particles; every set has position/x|y|z
+//   set/<name>/names              optional: a name for each of them, ended by a zero
 //   mesh/<name>/vertices/x|y|z    triangle mesh
 //   mesh/<name>/triangles         3 vertex indices per triangle (any integer type)
+//   mesh/<name>/tetrahedra        of a solid, optional: 4 vertex indices each
 //   mesh/<name>/velocity/x|y|z    m/s, optional
 //   mesh/<name>/<field>/<c>       any other field per vertex
 //   curve/<name>/points/x|y|z     all points of all curves
@@ -45,6 +47,8 @@ typedef struct kp_frame_set {
   char name[KP_SECTION_NAME_SIZE];
   uint64_t count;          // particles
   kp_frame_fields fields;  // position, velocity, id, density, ... in file order
+  char *names;             // one after the other, each ended by a zero; NULL: they have none
+  uint64_t names_size;     // bytes
 } kp_frame_set;
 
 typedef struct kp_frame_mesh {
@@ -54,6 +58,8 @@ typedef struct kp_frame_mesh {
   kp_vec3 *velocities;  // NULL when the file has none
   uint64_t n_triangles;
   uint32_t *triangles;  // 3 per triangle, each below n_vertices, counter-clockwise from outside
+  uint64_t n_tets;
+  uint32_t *tets;  // 4 per tetrahedron; NULL: it is a surface
   kp_frame_fields fields;
 } kp_frame_mesh;
 

@@ -1,4 +1,5 @@
 // Frames from and to containers: the section names of frame_data.h.
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -205,32 +206,54 @@ static kp_result load_integers(const loader *l, const kp_section *section, uint6
   return KP_OK;
 }
 
-static kp_result load_triangles(const loader *l, const kp_section *section, kp_frame_mesh *mesh) {
-  if (section->count % 3 != 0) {
-    return kp_fail(KP_ERROR_FORMAT, "%s: section %s: not three indices per triangle", l->path,
-                   section->name);
+// Triangles or tetrahedra: so many corners each.
+static kp_result load_cells(const loader *l, const kp_section *section, uint64_t corners,
+                            uint32_t **cells, uint64_t *n_cells) {
+  if (section->count % corners != 0) {
+    return kp_fail(KP_ERROR_FORMAT, "%s: section %s: not %" PRIu64 " indices each", l->path,
+                   section->name, corners);
   }
   uint64_t *indices = NULL;
   KP_TRY(load_integers(l, section, UINT32_MAX - 1, &indices));
-  kp_free(mesh->triangles);
-  mesh->triangles = kp_alloc((size_t)section->count * sizeof *mesh->triangles, KP_MEMORY_IO);
-  for (uint64_t i = 0; mesh->triangles != NULL && i < section->count; ++i) {
-    mesh->triangles[i] = (uint32_t)indices[i];
+  kp_free(*cells);
+  *cells = kp_alloc((size_t)section->count * sizeof **cells, KP_MEMORY_IO);
+  for (uint64_t i = 0; *cells != NULL && i < section->count; ++i) {
+    (*cells)[i] = (uint32_t)indices[i];
   }
-  mesh->n_triangles = section->count / 3;
+  *n_cells = section->count / corners;
   kp_free(indices);
-  return mesh->triangles != NULL ? KP_OK : KP_ERROR_MEMORY;
+  return *cells != NULL ? KP_OK : KP_ERROR_MEMORY;
+}
+
+// Names go into text files of many kinds: what has a meaning there becomes '_'.
+static kp_result load_names(const loader *l, const kp_section *section, kp_frame_set *set) {
+  uint64_t *letters = NULL;
+  KP_TRY(load_integers(l, section, UINT8_MAX, &letters));
+  kp_free(set->names);
+  set->names_size = section->count;
+  set->names = kp_alloc((size_t)section->count + 1, KP_MEMORY_IO);
+  for (uint64_t i = 0; set->names != NULL && i < section->count; ++i) {
+    const char letter = (char)letters[i];
+    bool is_plain =
+        letter == '\0' || isalnum((unsigned char)letter) || strchr("_-+. ", letter) != NULL;
+    set->names[i] = is_plain ? letter : '_';
+  }
+  kp_free(letters);
+  return set->names != NULL ? KP_OK : KP_ERROR_MEMORY;
 }
 
 // ---- sections by kind; objects are made when their first section is met
 
-static kp_result take_set(const loader *l, const section_name *name) {
+static kp_result take_set(const loader *l, const kp_section *section, const section_name *name) {
   const kp_frame_set *found = kp_frame_find_set(l->frame, name->parts[1]);
   kp_frame_set *set = found != NULL ? &l->frame->sets[found - l->frame->sets] : NULL;
   if (set == NULL) {
     KP_TRY(kp_frame_add_set(l->frame, name->parts[1], 0, &set));
   }
-  return name->n_parts == 4 ? load_field(l, name, &set->fields) : KP_OK;
+  if (name->n_parts == 3) {
+    return strcmp(name->parts[2], "names") == 0 ? load_names(l, section, set) : KP_OK;
+  }
+  return load_field(l, name, &set->fields);
 }
 
 static kp_result take_mesh(const loader *l, const kp_section *section, const section_name *name) {
@@ -241,7 +264,11 @@ static kp_result take_mesh(const loader *l, const kp_section *section, const sec
   }
   const char *field = name->parts[2];
   if (name->n_parts == 3) {
-    return strcmp(field, "triangles") == 0 ? load_triangles(l, section, mesh) : KP_OK;
+    return strcmp(field, "triangles") == 0
+               ? load_cells(l, section, 3, &mesh->triangles, &mesh->n_triangles)
+           : strcmp(field, "tetrahedra") == 0
+               ? load_cells(l, section, 4, &mesh->tets, &mesh->n_tets)
+               : KP_OK;
   }
   uint64_t n_velocities;
   return strcmp(field, "vertices") == 0 ? load_vectors(l, name, &mesh->vertices, &mesh->n_vertices)
@@ -329,7 +356,7 @@ static kp_result take_section(const loader *l, const kp_section *section) {
       name.parts[2][0] == '\0') {
     return KP_OK;
   }
-  return strcmp(kind, "set") == 0      ? take_set(l, &name)
+  return strcmp(kind, "set") == 0      ? take_set(l, section, &name)
          : strcmp(kind, "mesh") == 0   ? take_mesh(l, section, &name)
          : strcmp(kind, "curve") == 0  ? take_curves(l, section, &name)
          : strcmp(kind, "volume") == 0 ? take_volume(l, section, &name)
@@ -360,6 +387,14 @@ static kp_result finish_set(const loader *l, kp_frame_set *set) {
     return fail_check(l, set->name, "the set has no positions");
   }
   set->count = position->count;
+  uint64_t n_names = 0;
+  for (uint64_t i = 0; i < set->names_size; ++i) {
+    n_names += set->names[i] == '\0' ? 1 : 0;
+  }
+  bool is_ended = set->names_size == 0 || set->names[set->names_size - 1] == '\0';
+  if (set->names != NULL && (n_names != set->count || !is_ended)) {
+    return fail_check(l, set->name, "there is not one name for each");
+  }
   return check_fields(l, set->name, &set->fields, set->count);
 }
 
@@ -371,6 +406,11 @@ static kp_result finish_mesh(const loader *l, const kp_frame_mesh *mesh) {
   for (uint64_t i = 0; i < 3 * mesh->n_triangles; ++i) {
     if (mesh->triangles[i] >= mesh->n_vertices) {
       return fail_check(l, mesh->name, "a triangle uses a vertex that is not there");
+    }
+  }
+  for (uint64_t i = 0; i < 4 * mesh->n_tets; ++i) {
+    if (mesh->tets[i] >= mesh->n_vertices) {
+      return fail_check(l, mesh->name, "a tetrahedron uses a vertex that is not there");
     }
   }
   return check_fields(l, mesh->name, &mesh->fields, mesh->n_vertices);
@@ -536,6 +576,8 @@ static kp_result add_mesh(saver *s, const kp_frame_mesh *mesh) {
                            .count = 3 * mesh->n_triangles,
                            .data = mesh->triangles };
   KP_TRY(add_section(s, &triangles, "mesh/%s/triangles", mesh->name));
+  kp_section tets = { .type = KP_ITEM_U32, .count = 4 * mesh->n_tets, .data = mesh->tets };
+  KP_TRY(mesh->tets != NULL ? add_section(s, &tets, "mesh/%s/tetrahedra", mesh->name) : KP_OK);
   (void)snprintf(place, sizeof place, "mesh/%s/velocity", mesh->name);
   KP_TRY(add_vectors(s, place, "m/s", mesh->velocities, mesh->n_vertices));
   return add_fields(s, "mesh", mesh->name, &mesh->fields);
@@ -582,7 +624,10 @@ static kp_result add_meta(saver *s, const kp_frame *frame) {
 static kp_result add_objects(saver *s, const kp_frame *frame) {
   KP_TRY(add_meta(s, frame));
   for (size_t i = 0; i < frame->n_sets; ++i) {
-    KP_TRY(add_fields(s, "set", frame->sets[i].name, &frame->sets[i].fields));
+    const kp_frame_set *set = &frame->sets[i];
+    kp_section names = { .type = KP_ITEM_U8, .count = set->names_size, .data = set->names };
+    KP_TRY(add_fields(s, "set", set->name, &set->fields));
+    KP_TRY(set->names != NULL ? add_section(s, &names, "set/%s/names", set->name) : KP_OK);
   }
   for (size_t i = 0; i < frame->n_meshes; ++i) {
     KP_TRY(add_mesh(s, &frame->meshes[i]));

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { VTK_EMPTY_CELL = 0, VTK_VERTEX = 1, VTK_POLY_LINE = 4, VTK_TRIANGLE = 5 };
+enum { VTK_EMPTY_CELL = 0, VTK_VERTEX = 1, VTK_POLY_LINE = 4, VTK_TRIANGLE = 5, VTK_TETRA = 10 };
 
 // ---- fields
 
@@ -35,13 +35,16 @@ kp_array_source kp_vtk_field_array(const kp_export_field *field, uint64_t n_tupl
 // ---- cells
 
 uint64_t kp_vtk_count_cells(const kp_export_object *object) {
-  return object->triangles != NULL ? object->n_triangles
-         : object->offsets != NULL ? object->n_curves
-                                   : object->n_points;
+  return object->tets != NULL        ? object->n_tets
+         : object->triangles != NULL ? object->n_triangles
+         : object->offsets != NULL   ? object->n_curves
+                                     : object->n_points;
 }
 
 static uint64_t count_corners(const kp_export_object *object) {
-  return object->triangles != NULL ? 3 * object->n_triangles : object->n_points;
+  return object->tets != NULL        ? 4 * object->n_tets
+         : object->triangles != NULL ? 3 * object->n_triangles
+                                     : object->n_points;
 }
 
 static void fill_connectivity(const kp_array_source *source, uint64_t first, size_t n, void *out) {
@@ -49,15 +52,18 @@ static void fill_connectivity(const kp_array_source *source, uint64_t first, siz
   int64_t *to = out;
   for (size_t i = 0; i < n; ++i) {
     uint64_t corner = first + i;
-    to[i] = (int64_t)(object->triangles != NULL ? object->triangles[corner] : corner);
+    to[i] = (int64_t)(object->tets != NULL        ? object->tets[corner]
+                      : object->triangles != NULL ? object->triangles[corner]
+                                                  : corner);
   }
 }
 
 // First corner of cell i, or behind the last one.
 static int64_t cell_start(const kp_export_object *object, uint64_t i) {
-  return (int64_t)(object->triangles != NULL ? 3 * i
-                   : object->offsets != NULL ? object->offsets[i]
-                                             : i);
+  return (int64_t)(object->tets != NULL        ? 4 * i
+                   : object->triangles != NULL ? 3 * i
+                   : object->offsets != NULL   ? object->offsets[i]
+                                               : i);
 }
 
 static void fill_starts(const kp_array_source *source, uint64_t first, size_t n, void *out) {
@@ -75,7 +81,11 @@ static void fill_types(const kp_array_source *source, uint64_t first, size_t n, 
   const kp_export_object *object = source->data;
   uint8_t *to = out;
   if (object->offsets == NULL) {
-    memset(to, object->triangles != NULL ? VTK_TRIANGLE : VTK_VERTEX, n);
+    memset(to,
+           object->tets != NULL        ? VTK_TETRA
+           : object->triangles != NULL ? VTK_TRIANGLE
+                                       : VTK_VERTEX,
+           n);
     return;
   }
   for (size_t i = 0; i < n; ++i) {

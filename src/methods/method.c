@@ -41,6 +41,7 @@ kp_result kp_env_add_grid(kp_env *env, const char *name, kp_mac *mac) {
 
 static void free_part(kp_env_part *part) {
   kp_array_free(&part->triangles);
+  kp_array_free(&part->tets);
   kp_array_free(&part->points);
   kp_array_free(&part->offsets);
 }

@@ -78,6 +78,7 @@ typedef struct kp_env_part {
   kp_set *set;
   int64_t first, count;             // nodes
   KP_ARRAY(kp_triangle) triangles;  // nodes counted from `first`, as in the curves
+  KP_ARRAY(kp_index) tets;          // of a soft body, four nodes each
   KP_ARRAY(kp_index) points;
   KP_ARRAY(uint64_t) offsets;  // of each curve in the points, and their number at the end
   double radius;               // m, of curves

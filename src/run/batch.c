@@ -158,9 +158,28 @@ static kp_result add_set_view(const kp_field_view *view, void *user) {
   return add_view(visit->batch, "set", component, view);
 }
 
+// Which body is which.
+static kp_result add_body_names(kp_batch *batch, const kp_world *world) {
+  size_t size = 0;
+  for (size_t i = 0; i < world->bodies->models.count; ++i) {
+    size += strlen(world->bodies->models.data[i].name) + 1;
+  }
+  void *room;
+  KP_TRY(kp_batch_room(batch, KP_ITEM_U8, size, "", &room, "set/%s/names",
+                       world->bodies->space->name));
+  char *to = room;
+  for (size_t i = 0; i < world->bodies->models.count; ++i) {
+    const char *name = world->bodies->models.data[i].name;
+    memcpy(to, name, strlen(name) + 1);
+    to += strlen(name) + 1;
+  }
+  return KP_OK;
+}
+
 kp_result kp_batch_add_sets(kp_batch *batch, kp_world *world) {
   set_visit visit = { batch, world };
-  return kp_registry_visit(world->registry, KP_FIELD_EXPORT, add_set_view, &visit);
+  KP_TRY(kp_registry_visit(world->registry, KP_FIELD_EXPORT, add_set_view, &visit));
+  return world->bodies->space->n > 0 ? add_body_names(batch, world) : KP_OK;
 }
 
 kp_result kp_batch_read(kp_batch *batch, kp_container *container) {

@@ -58,6 +58,15 @@ static kp_result add_mesh(kp_batch *batch, const kp_env_part *part) {
       out[3 * t + (size_t)c] = (uint32_t)part->triangles.data[t].v[c];
     }
   }
+  if (part->tets.count == 0) {
+    return KP_OK;
+  }
+  KP_TRY(kp_batch_room(batch, KP_ITEM_U32, part->tets.count, "", &room, "mesh/%s/tetrahedra",
+                       part->name));
+  out = room;
+  for (size_t k = 0; k < part->tets.count; ++k) {
+    out[k] = (uint32_t)part->tets.data[k];
+  }
   return KP_OK;
 }
 

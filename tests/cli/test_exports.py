@@ -78,7 +78,10 @@ for path in sys.argv[1:]:
     facts["time"] = values(time) if time else []
     for held in (data.GetPointData(), data.GetCellData()):
         for i in range(held.GetNumberOfArrays()):
-            facts[held.GetArray(i).GetName()] = values(held.GetArray(i))
+            array = held.GetAbstractArray(i)
+            facts[array.GetName()] = (
+                [array.GetValue(k) for k in range(array.GetNumberOfValues())]
+                if array.IsA("vtkStringArray") else values(array))
     if facts["class"] == "vtkImageData":
         facts.update(origin=data.GetOrigin(), spacing=data.GetSpacing(), dims=data.GetDimensions())
     else:
@@ -727,6 +730,42 @@ class Exports(Case):
             else:
                 self.assertEqual((len(corners), max(map(max, corners))), (40, n - 1))
                 self.assertEqual(corners, told[paths[(name, "vtu")]]["corners"])
+
+    def test_bodies_have_names(self):
+        with open(self.export("csv", "bodies_000003.csv"), encoding="utf-8") as file:
+            rows = [line.strip().split(",") for line in file]
+        self.assertEqual((rows[0][-1], [row[-1] for row in rows[1:]]), ("name", ["ball", "crate", "domain"]))
+        path = self.export("vtu", "bodies_000003.vtu")
+        told = ask("vtk", ASK_VTK, self.folder, [path])
+        if told is None:
+            self.skipTest("VTK for Python is not installed: names were not read")
+        self.assertEqual(told[path]["name"], ["ball", "crate", "domain"])
+
+    def test_solids_have_tetrahedra(self):
+        """Those of a soft ball fill it, with the triangles of its surface in polygonal data."""
+        write("""domain { max = {1, 1, 1} }
+                 soft "jelly" { shape = sphere { center = {0.5, 0.5, 0.5}, radius = 0.3 }, spacing = 0.1 }
+                 output { frames = 1, fps = 100 }""", self.folder, "jelly.lua")
+        self.call("run", "jelly.lua", "-o", "jelly", "--frames", ":0")
+        self.call("export", "jelly", "--to", "vtu,vtp")
+        pieces = []
+        for kind, grid in (("vtu", "UnstructuredGrid"), ("vtp", "PolyData")):
+            with open(self.path("jelly/export/%s/jelly_mesh_000000.%s" % (kind, kind)), "rb") as file:
+                text = file.read().split(b"<AppendedData")[0] + b"</VTKFile>"
+            pieces.append(xml.etree.ElementTree.fromstring(text).find(grid + "/Piece"))
+        self.assertGreater(int(pieces[0].get("NumberOfCells")), int(pieces[1].get("NumberOfPolys")))
+        path = self.path("jelly/export/vtu/jelly_mesh_000000.vtu")
+        told = ask("vtk", ASK_VTK, self.folder, [path])
+        if told is None:
+            self.skipTest("VTK for Python is not installed: tetrahedra were not read")
+        points, corners = told[path]["points"], told[path]["corners"]
+        place = lambda i: points[3 * i:3 * i + 3]  # noqa: E731
+        volume = 0.0
+        for a, b, c, d in (map(place, cell) for cell in corners):
+            u, v, w = ([p[k] - a[k] for k in range(3)] for p in (b, c, d))
+            volume += (u[0] * (v[1] * w[2] - v[2] * w[1]) - u[1] * (v[0] * w[2] - v[2] * w[0])
+                       + u[2] * (v[0] * w[1] - v[1] * w[0])) / 6
+        self.assertAlmostEqual(volume / (4 / 3 * 3.14159265 * 0.3 ** 3), 1.0, delta=0.1)
 
     def test_paraview(self):
         """Series with physical times: .pvd of XML files, .series of HDF files."""

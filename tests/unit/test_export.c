@@ -167,6 +167,55 @@ static void test_frame_file(void **state) {
   assert_null(frame);
 }
 
+// Tetrahedra of a solid and names of bodies come back, and go where files can hold them.
+static void test_solids(void **state) {
+  const char *path = kp_test_path(*state, "solids.kpf");
+  const kp_container_head head = { .real_size = 4, .build = "test" };
+  const uint32_t corners[8] = { 0, 1, 2, 3, 3, 2, 1, 0 };
+  const char names[] = "left\0up, <right>";
+  kp_frame *frame, *back;
+  kp_frame_set *set;
+  assert_ok(kp_frame_create(7, 0.1, &frame));
+  fill_mesh(frame);
+  frame->meshes[0].n_tets = 2;
+  frame->meshes[0].tets = kp_alloc(sizeof corners, KP_MEMORY_TEST);
+  memcpy(frame->meshes[0].tets, corners, sizeof corners);
+  assert_ok(kp_frame_add_set(frame, "bodies", 2, &set));
+  (void)add_field(&set->fields, "position", "m", KP_ITEM_F64, 3, 2);
+  set->names_size = sizeof names;
+  set->names = kp_alloc(sizeof names, KP_MEMORY_TEST);
+  memcpy(set->names, names, sizeof names);
+  assert_ok(kp_frame_save(path, &head, frame));
+  kp_frame_free(&frame);
+  assert_ok(kp_frame_load(path, &back));
+  assert_int_equal(back->meshes[0].n_tets, 2);
+  assert_memory_equal(back->meshes[0].tets, corners, sizeof corners);
+  assert_memory_equal(back->sets[0].names, "left\0up_ _right_", sizeof names);
+
+  const char *const formats[] = { "vtu", "vtp", "csv", "ply" };
+  for (int i = 0; i < 4; ++i) {
+    kp_export_list list = { 0 };
+    assert_ok(kp_exporter_find(formats[i])->write(back, *state, KP_EXPORT_PLAIN, &list));
+    kp_export_list_free(&list);
+  }
+  const struct {
+    const char *file, *held;
+  } told[] = {
+    { "water_mesh_000007.vtu", "NumberOfPoints=\"4\" NumberOfCells=\"2\"" },
+    { "water_mesh_000007.vtp", "NumberOfPolys=\"2\"" },
+    { "bodies_000007.vtu", "Name=\"name\" format=\"ascii\">\n108 101 102 116 0\n117 112 95 " },
+    { "bodies_000007.csv", "x [m],y [m],z [m],name\n0,0,0,left\n0,0,0,up_ _right_\n" },
+    { "bodies_000007.ply", "comment name 0 left\ncomment name 1 up_ _right_\n" },
+  };
+  for (size_t i = 0; i < sizeof told / sizeof told[0]; ++i) {
+    size_t size;
+    char *text = kp_test_read_file(kp_test_path(*state, told[i].file), &size);
+    assert_holds(text, told[i].held);
+    kp_free(text);
+  }
+  kp_frame_free(&back);
+}
+
 // Frames whose parts do not fit are refused, with the name of the part.
 static void test_frame_bad(void **state) {
   const char *path = kp_test_path(*state, "bad.kpf");
@@ -192,7 +241,16 @@ static void test_frame_bad(void **state) {
     { "a vertex that is not there",
       { NUMBERS("mesh/a/vertices/x", 3), NUMBERS("mesh/a/vertices/y", 3),
         NUMBERS("mesh/a/vertices/z", 3), INDICES("mesh/a/triangles", 6) } },
-    { "not three indices", { INDICES("mesh/a/triangles", 5) } },
+    { "a tetrahedron uses a vertex that is not there",
+      { NUMBERS("mesh/a/vertices/x", 2), NUMBERS("mesh/a/vertices/y", 2),
+        NUMBERS("mesh/a/vertices/z", 2), INDICES("mesh/a/tetrahedra", 4) } },
+    { "not 4 indices each", { INDICES("mesh/a/tetrahedra", 5) } },
+    { "there is not one name for each",  // nor is the only one ended
+      { NUMBERS("set/a/position/x", 1),
+        NUMBERS("set/a/position/y", 1),
+        NUMBERS("set/a/position/z", 1),
+        { .name = "set/a/names", .type = KP_ITEM_U8, .count = 2, .data = "ab" } } },
+    { "not 3 indices each", { INDICES("mesh/a/triangles", 5) } },
     { "must hold integers", { NUMBERS("mesh/a/triangles", 3) } },
     { "offsets of the curves do not fit",
       { NUMBERS("curve/a/points/x", 3), NUMBERS("curve/a/points/y", 3),
@@ -892,19 +950,13 @@ int main(void) {
 #define FOLDER_TEST(name)                                                                          \
   cmocka_unit_test_setup_teardown(name, kp_test_folder_make, kp_test_folder_remove)
   const struct CMUnitTest tests[] = {
-    FOLDER_TEST(test_frame_file),
-    FOLDER_TEST(test_frame_bad),
-    FOLDER_TEST(test_ply),
-    FOLDER_TEST(test_vtu),
-    FOLDER_TEST(test_vtu_blocks),
-    FOLDER_TEST(test_pvd),
-    cmocka_unit_test(test_radius_of_particles),
-    FOLDER_TEST(test_csv),
-    cmocka_unit_test(test_exporters),
-    FOLDER_TEST(test_vdb),
-    FOLDER_TEST(test_obj),
-    cmocka_unit_test(test_halves),
-    FOLDER_TEST(test_out_of_memory),
+    FOLDER_TEST(test_frame_file),  FOLDER_TEST(test_solids),
+    FOLDER_TEST(test_frame_bad),   FOLDER_TEST(test_ply),
+    FOLDER_TEST(test_vtu),         FOLDER_TEST(test_vtu_blocks),
+    FOLDER_TEST(test_pvd),         cmocka_unit_test(test_radius_of_particles),
+    FOLDER_TEST(test_csv),         cmocka_unit_test(test_exporters),
+    FOLDER_TEST(test_vdb),         FOLDER_TEST(test_obj),
+    cmocka_unit_test(test_halves), FOLDER_TEST(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

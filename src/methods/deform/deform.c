@@ -33,6 +33,12 @@ static kp_result copy_picture(const kp_part *part, kp_env_part *out) {
   for (size_t t = 0; t < part->triangles.count; ++t) {
     KP_TRY(kp_array_push(&out->triangles, part->triangles.data[t]));
   }
+  for (size_t t = 0; t < part->tets.count && part->triangles.count > 0; ++t) {
+    const kp_tet *tet = &part->tets.data[t];
+    for (int c = 0; c < 4 && tet->kind != KP_TET_HINGE; ++c) {
+      KP_TRY(kp_array_push(&out->tets, tet->v[c]));
+    }
+  }
   for (size_t s = 0; s < part->strands.count; ++s) {
     const kp_strand *strand = &part->strands.data[s];
     KP_TRY(kp_array_push(&out->offsets, (uint64_t)out->points.count));
@@ -60,6 +66,7 @@ static kp_result show_part(kp_deform *d, kp_env *env, const kp_part *part) {
       kp_result result = copy_picture(part, &shown);
       if (result != KP_OK) {
         kp_array_free(&shown.triangles);
+        kp_array_free(&shown.tets);
         kp_array_free(&shown.points);
         kp_array_free(&shown.offsets);
         return result;
