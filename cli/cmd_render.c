@@ -41,6 +41,7 @@ static const kp_option options[] = {
   { "follow", 0, NULL,
     "wait for frames until the run ends; nobody knows what will move, so the "
     "domain is framed" },
+  { "cameras", 0, NULL, "print the camera, lens and sun of every frame as CSV; makes no picture" },
   { "missing", 0, NULL, "keep the pictures that are there and make the others" },
   { "video", 0, NULL, "fail when no video can be made" },
   { "no-video", 0, NULL, "pictures only" },
@@ -628,6 +629,61 @@ static kp_result find_seen(render_job *job) {
   return result;
 }
 
+static void print_numbers(const double *values, int n) {
+  char number[KP_NUMBER_SIZE];
+  for (int i = 0; i < n; ++i) {
+    kp_number_format(number, values[i]);
+    (void)printf(",%s", number);
+  }
+}
+
+static void print_camera(const render_job *job, const kp_render_scene *scene, uint64_t number) {
+  const double time = job->fps > 0.0 ? (double)number / job->fps : 0.0;
+  const kp_render_def def = kp_film_at(&job->extras.render, time);
+  const kp_camera camera = kp_render_get_camera(scene, &def);
+  const kp_vec3 sun = kp_render_get_sun(&camera, &def), at = camera.position, to = camera.target;
+  const double distance = kp_vec3_length(kp_vec3_sub(to, at));
+  const double values[] = { at.x,
+                            at.y,
+                            at.z,
+                            to.x,
+                            to.y,
+                            to.z,
+                            def.camera_fov_deg,
+                            def.aperture,
+                            def.focus > 0.0 ? def.focus : distance,
+                            sun.x,
+                            sun.y,
+                            sun.z,
+                            def.sun_strength,
+                            def.sky_strength,
+                            def.exposure };
+  (void)printf("%llu", (unsigned long long)number);
+  print_numbers(values, sizeof values / sizeof values[0]);
+  (void)printf("\n");
+}
+
+// For other programs that shall see a run as its pictures do.
+static kp_result print_cameras(render_job *job) {
+  kp_frame *frame = NULL;
+  for (size_t i = job->frames.begin; i < job->frames.end && frame == NULL; ++i) {
+    KP_TRY(kp_frame_list_load(&job->frames, i, &frame));
+  }
+  if (frame == NULL) {
+    return kp_frame_list_report(&job->frames, KP_OK);
+  }
+  kp_render_scene scene = { .bounds = frame->domain,
+                            .seen = job->seen,
+                            .up = frame->up_axis == 2 ? KP_UP_Z : KP_UP_Y };
+  (void)printf("frame,x,y,z,target_x,target_y,target_z,fov_deg,aperture,focus,sun_x,sun_y,sun_z,"
+               "sun_strength,sky_strength,exposure\n");
+  for (size_t i = job->frames.begin; i < job->frames.end; ++i) {
+    print_camera(job, &scene, job->frames.all.files[i].number);
+  }
+  kp_frame_free(&frame);
+  return KP_OK;
+}
+
 static kp_result open_video(render_job *job) {
   const kp_arguments *arguments = job->arguments;
   bool wants = kp_arguments_has(arguments, "video");
@@ -740,7 +796,7 @@ static kp_result set_up(render_job *job) {
   } else {
     KP_TRY(kp_run_path(&job->frames.folder, job->folder, "images"));
   }
-  return kp_folder_make(job->folder);
+  return kp_arguments_has(job->arguments, "cameras") ? KP_OK : kp_folder_make(job->folder);
 }
 
 int cmd_render(int argc, char **argv) {
@@ -762,7 +818,7 @@ int cmd_render(int argc, char **argv) {
     result = find_seen(&job);
   }
   if (result == KP_OK) {
-    result = render_all(&job);
+    result = kp_arguments_has(&arguments, "cameras") ? print_cameras(&job) : render_all(&job);
   }
   kp_picture_free(&job.picture);
   kp_environment_free(&job.environment);

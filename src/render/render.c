@@ -234,7 +234,7 @@ kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def
   return kp_camera_frame_box(is_moving ? seen : bounds, &framing);
 }
 
-static kp_vec3 sun_direction(const kp_camera *camera, const kp_render_def *def) {
+kp_vec3 kp_render_get_sun(const kp_camera *camera, const kp_render_def *def) {
   if (kp_vec3_length(def->sun) > 0.0) {
     return kp_vec3_normalize(def->sun);
   }
@@ -445,7 +445,7 @@ static kp_result render_passes(const kp_render_scene *scene, int outline, const 
   pass.occlusion_reach =
       0.07f * (float)kp_vec3_length(kp_vec3_sub(pass.bounds.max, pass.bounds.min));
   kp_light_def light = { .up = up_axis(scene->up),
-                         .sun = sun_direction(&pass.camera, def),
+                         .sun = kp_render_get_sun(&pass.camera, def),
                          .sun_strength = def->sun_strength,
                          .sky_strength = def->sky_strength,
                          .background = def->background,

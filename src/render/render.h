@@ -284,3 +284,6 @@ bool kp_render_is_placed(const kp_render_def *def);
 // The camera a frame will be seen through: that of the def or, where it has none, one that frames
 // what the def says.
 kp_camera kp_render_get_camera(const kp_render_scene *scene, const kp_render_def *def);
+
+// The unit vector towards the sun of a picture seen through a camera.
+kp_vec3 kp_render_get_sun(const kp_camera *camera, const kp_render_def *def);

@@ -925,8 +925,67 @@ print("TOLD " + json.dumps({
 """
 
 
+# Spray beside its water, and the particles of another liquid, each as large as they are.
+SPRAY = """
+domain { max = {1, 1, 1} }
+simulation { gravity = {0, 0, 0} }
+liquid "water" { spacing = 0.05, shape = sphere { center = {0.3, 0.3, 0.3}, radius = 0.2 } }
+liquid "oil" { spacing = 0.04, shape = box { min = {0.6, 0.1, 0.1}, max = {0.8, 0.3, 0.3} }, color = {0.5, 0.2, 0} }
+emitter "loose" { into = "water", position = {0.5, 0.8, 0.5}, direction = {0, 1, 0}, radius = 0.03, speed = 1, limit = 2 }
+look "oil" { radius_scale = 2 }
+render { camera_azimuth_deg = function(t) return 90 * t end, camera_elevation_deg = 10 }
+output { frames = 12, fps = 24, surface = { from = "water" } }
+"""
+ASK_BLENDER_SPRAY = """
+import bpy
+import json
+told = {"frames": {}}
+scene = bpy.context.scene
+for frame in (0, 12):
+    scene.frame_set(frame)
+    told["frames"][frame] = {"camera": list(scene.camera.matrix_world.translation)}
+    for name in ("oil", "spray_of_water"):
+        mesh = bpy.data.objects[name].data
+        told["frames"][frame][name] = [item.value for item in mesh.attributes["radius"].data]
+for name in ("oil", "spray_of_water"):
+    holder = bpy.data.objects[name]
+    nodes = holder.modifiers[0].node_group.nodes
+    shader = next(n for n in holder.data.materials[0].node_tree.nodes if n.type == "BSDF_PRINCIPLED")
+    told[name] = {"nodes": sorted(n.bl_idname for n in nodes),
+                  "color": list(shader.inputs["Base Color"].default_value)}
+told["names"] = sorted(bpy.data.objects.keys())
+print("TOLD " + json.dumps(told))
+"""
+
+
 class Blender(Case):
     """The bridge: volumes, surfaces, looks, camera, sun, units."""
+
+    @unittest.skipIf(shutil.which("blender") is None, "blender is not installed: its scene was not built")
+    def test_spray(self):
+        """Drops have their own radii and are nearly white; particles have theirs; the camera moves as in pictures."""
+        told = self.ask_blender(SPRAY, ASK_BLENDER_SPRAY)
+        self.call("export", "out", "--to", "csv")
+        truth = numbers(self.path("out/export/csv/spray_of_water_000012.csv"))["radius"]
+        found = told["frames"]["12"]["spray_of_water"]
+        self.assertGreater(len(found), 20)
+        self.assertEqual(len(found), len(truth))
+        for a, b in zip(found, truth):
+            self.assertAlmostEqual(a, b, delta=1e-6 * b)
+        for radius in told["frames"]["0"]["oil"]:
+            self.assertAlmostEqual(radius, 2 * 0.5 * 0.04, 6)
+        self.assertIn("GeometryNodeMeshToPoints", told["oil"]["nodes"])
+        self.assertGreater(min(told["spray_of_water"]["color"]), 0.8)
+        for a, b in zip(told["oil"]["color"], (0.5, 0.2, 0)):
+            self.assertAlmostEqual(a, b, 4)
+        self.assertNotIn("water", told["names"])
+        out, _ = self.call("render", "out", "--cameras", "--size", "960x540")
+        for line in out.splitlines()[1:]:
+            frame, x, y, z = line.split(",")[:4]
+            if frame in told["frames"]:
+                for a, b in zip(told["frames"][frame]["camera"], (float(x), -float(z), float(y))):
+                    self.assertAlmostEqual(a, b, 4)
+        self.assertNotEqual(told["frames"]["0"]["camera"], told["frames"]["12"]["camera"])
 
     def ask_blender(self, scene, question):
         """Runs a scene, builds it in Blender and returns what the question tells of it."""

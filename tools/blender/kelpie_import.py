@@ -29,7 +29,9 @@ import mathutils
 HERE = os.path.dirname(os.path.abspath(__file__)) if "__file__" in globals() else ""
 READER = "kelpie_frames.py"
 SURFACE_OF = "surface_of_"  # and the liquid's name, as files have it
+SPRAY_OF = "spray_of_"
 USUAL_COLOR = [0.62, 0.66, 0.7]  # of a look that names none
+USUAL_LIQUID = [0.1, 0.35, 0.7]  # of a liquid that names none
 
 # What a saved file runs on its own: PLY files of the current frame into the objects marked for them.
 READER_TEXT = r'''
@@ -88,6 +90,18 @@ def fill_mesh(mesh, points, corners, velocities=(), fps=24.0):
     mesh.validate()
 
 
+def fill_radii(holder, radii):
+    """Of points that are drawn as balls."""
+    usual, n = holder.get("kelpie_radius"), len(holder.data.vertices)
+    if usual is None:
+        return
+    scale = holder["kelpie_radius_scale"]
+    own = array.array("f", (scale * r for r in (radii if len(radii) == n else [usual] * n)))
+    if "radius" not in holder.data.attributes:
+        holder.data.attributes.new("radius", "FLOAT", "POINT")
+    holder.data.attributes["radius"].data.foreach_set("value", own)
+
+
 def fill_curve(curve, points, ends):
     """Strands are chains of edges i, i + 1; a new one begins where a point ends no edge."""
     n = len(points) // 3
@@ -113,7 +127,7 @@ def load_frame(scene, _=None):
         path = bpy.path.abspath(pattern) % max(scene.frame_current, 0)
         if not os.path.exists(path):
             continue
-        points, corners, ends, velocities, _ = read_ply(path)
+        points, corners, ends, velocities, radii = read_ply(path)
         if holder.type == "CURVES":
             if len(points) == 3 * len(holder.data.points):
                 holder.data.position_data.foreach_set("vector", points)
@@ -122,6 +136,7 @@ def load_frame(scene, _=None):
             fill_curve(holder.data, points, ends)
         else:
             fill_mesh(holder.data, points, corners, velocities, scene.render.fps)
+            fill_radii(holder, radii)
 
 
 def register():
@@ -168,6 +183,17 @@ def export(arguments):
     if done.returncode != 0:
         sys.exit("kelpie_import: the frames of %s could not be exported" % arguments.run)
     return os.path.join(os.path.abspath(arguments.run), "export")
+
+
+def read_views(arguments):
+    """Camera, lens and sun of every frame, as pictures of this size have them: {frame: {name: number}}."""
+    words = [find_program(arguments.kelpie), "render", arguments.run, "--cameras", "--size", arguments.size]
+    done = subprocess.run(words + (["--frames", arguments.frames] if arguments.frames else []), check=False,
+                          stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit("kelpie_import: the cameras of %s are not known" % arguments.run)
+    names, *rows = (line.split(",") for line in done.stdout.splitlines())
+    return {int(row[0]): dict(zip(names[1:], map(float, row[1:]))) for row in rows}
 
 
 def read_scene(run):
@@ -325,6 +351,25 @@ def floor_material(name, kind, size):
     return material
 
 
+def balls_of_points(name, material):
+    """Nodes that make a ball of each vertex, by its attribute radius."""
+    group = bpy.data.node_groups.new(name + "_balls", "GeometryNodeTree")
+    group.inputs.new("NodeSocketGeometry", "Geometry")
+    group.outputs.new("NodeSocketGeometry", "Geometry")
+    into, out, radius, points, shade = (group.nodes.new(kind) for kind in (
+        "NodeGroupInput", "NodeGroupOutput", "GeometryNodeInputNamedAttribute", "GeometryNodeMeshToPoints",
+        "GeometryNodeSetMaterial"))
+    radius.data_type = "FLOAT"
+    radius.inputs["Name"].default_value = "radius"
+    shade.inputs["Material"].default_value = material
+    value = next(socket for socket in radius.outputs if socket.name == "Attribute" and socket.enabled)
+    group.links.new(into.outputs[0], points.inputs["Mesh"])
+    group.links.new(value, points.inputs["Radius"])
+    group.links.new(points.outputs[0], shade.inputs["Geometry"])
+    group.links.new(shade.outputs[0], out.inputs[0])
+    return group
+
+
 # ---- objects
 
 class Builder:
@@ -401,38 +446,45 @@ class Builder:
         holder["kelpie_files"] = os.path.join(self.folder, "ply", name + "_%06d.ply")
         return holder
 
-    def particles(self, name):
-        """Points that carry a small ball each."""
+    def particles(self, name, color=None, roughness=0.3):
+        """Points, each a ball of its own radius, or of half the spacing where it has none."""
         mesh = bpy.data.meshes.new(name)
-        material = principled(name, self.color(name, (0.15, 0.4, 0.75)), 0.3)
+        material = principled(name, color or self.color(name, (0.15, 0.4, 0.75)), roughness)
         holder = self.sequence(name, mesh, material)
         spacing = next((v["spacing"] for _, n, v in self.blocks
                         if n and clean(n) == name and isinstance(v.get("spacing"), float)), 0.02)
-        ball = bpy.data.meshes.new(name + "_ball")
-        phi = (1 + 5 ** 0.5) / 2
-        corners = [(s * 1, t * phi, 0) for s in (-1, 1) for t in (-1, 1)]
-        corners = [(*c[k:], *c[:k]) for k in range(3) for c in corners]
-        scale = 0.5 * spacing / math.hypot(1, phi)
-        corners = [[scale * x for x in c] for c in corners]
-        edge = 2.0 * scale * 1.01
-        triangles = [(a, b, c) for a in range(12) for b in range(a + 1, 12) for c in range(b + 1, 12)
-                     if all(math.dist(corners[p], corners[q]) < edge for p, q in ((a, b), (b, c), (a, c)))]
-        ball.from_pydata(corners, [], triangles)
-        ball.polygons.foreach_set("use_smooth", [True] * len(triangles))
-        ball.materials.append(material)
-        child = bpy.data.objects.new(name + "_ball", ball)
-        child.parent = holder
-        bpy.context.scene.collection.objects.link(child)
-        holder.instance_type = "VERTS"
+        holder["kelpie_radius"] = 0.5 * spacing
+        holder["kelpie_radius_scale"] = number(self.look(name), "radius_scale", 1.0)
+        modifier = holder.modifiers.new("Kelpie", "NODES")
+        modifier.node_group = balls_of_points(name, material)
         return holder
 
-    def liquid(self, name):
-        """The surface of a liquid; its looks are those of "surface of <liquid>"."""
-        base = name[:-len("_mesh")]
-        look = self.look(base)
-        color = self.colors.get(base[len(SURFACE_OF):])
-        if color and "color" not in look:
+    def spray(self, name):
+        """Drops mirror and bend the whole sky: they are nearly white, whatever colour the liquid has."""
+        surface = SURFACE_OF + name[len(SPRAY_OF):]
+        liquid = self.liquid_look(surface)
+        is_clear = liquid.get("water") != "false"
+        white, color = (0.94 if is_clear else 0.25), liquid.get("color", [0.16, 0.5, 0.66])
+        own = self.look(name).get("color")
+        if self.is_visible(surface):
+            self.particles(name, own or [white + (1.0 - white) * c for c in color], 0.1)
+
+    def liquid_look(self, base):
+        """Of a surface: that of its own name, else that of its liquid."""
+        names = base[len(SURFACE_OF):].split("_and_")
+        look = self.look(base) if base in self.looks else self.look(names[0])
+        if base not in self.looks and self.looks.get(names[0], {}).get("color_by"):
+            look["water"] = "false"  # coloured by a field, which is not carried over
+        elif base not in self.looks:
+            look.pop("water", None)
+        color = self.colors.get(names[0])
+        if color and "color" not in look and color != srgb(USUAL_LIQUID):
             look["color"] = color
+        return look
+
+    def liquid(self, name):
+        """The surface of a liquid."""
+        look = self.liquid_look(name[:-len("_mesh")])
         return self.sequence(name, bpy.data.meshes.new(name), liquid_material(name, look, self.size))
 
     def strands(self, name):
@@ -508,8 +560,11 @@ class Builder:
                               principled(name, self.color(base, (0.72, 0.76, 0.8))))
             elif name.endswith("_curves"):
                 self.strands(name)
+            elif name.startswith(SPRAY_OF):
+                self.spray(name)
             elif name + "_mesh" not in names and not (
-                    SURFACE_OF + name + "_mesh" in names and self.is_visible(SURFACE_OF + name)):
+                    any(self.is_visible(other[:-len("_mesh")]) and name in other[len(SURFACE_OF):-len("_mesh")]
+                        .split("_and_") for other in names if other.startswith(SURFACE_OF))):
                 self.particles(name)
         for path in glob.glob(os.path.join(glob.escape(self.folder), "vdb", "*_volume_[0-9]*.vdb")):
             name = re.sub(r"_\d{6}\.vdb$", "", os.path.basename(path))
@@ -517,56 +572,31 @@ class Builder:
             if name not in bpy.data.objects and not is_hidden:
                 self.volume(name)
 
-    def axes(self):
-        """The up axis of the run, and what lies before it, as `kelpie render` frames it."""
-        is_z_up = self.up_axis() == "z"
-        return (mathutils.Vector((0, 0, 1) if is_z_up else (0, 1, 0)),
-                mathutils.Vector((0, -1, 0) if is_z_up else (0, 0, 1)))
-
-    def eye(self, aspect):
-        """Place, target and angle of view: those of the scene, else around the domain."""
-        values = self.values("render")
-        lo, hi = (mathutils.Vector(self.values("domain").get(key, [0, 0, 0])) for key in ("min", "max"))
-        target = mathutils.Vector(values.get("camera_target", [0, 0, 0]))
-        place = mathutils.Vector(values.get("camera_position", [0, 0, 0]))
-        fov = math.radians(values.get("camera_fov_deg", 32.0))
-        if place != target:
-            return place, target, fov
-        up, back = self.axes()
-        is_flat = self.values("domain").get("dimension") == 2.0
-        azimuth, elevation = (0.0 if is_flat else math.radians(values.get(key, usual)) for key, usual in
-                              (("camera_azimuth_deg", 28.0), ("camera_elevation_deg", 18.0)))
-        level = math.cos(azimuth) * back + math.sin(azimuth) * mathutils.Vector((1, 0, 0))
-        to_eye = math.cos(elevation) * level + math.sin(elevation) * up
-        right = (-to_eye).cross(up).normalized()
-        above = right.cross(-to_eye)
-        target, distance = 0.5 * (lo + hi), 0.0
-        tan_y = math.tan(0.5 * fov) / 1.12  # the margin around it
-        for k in range(8):
-            d = mathutils.Vector([(hi if k >> c & 1 else lo)[c] for c in range(3)]) - target
-            need = max(abs(d.dot(right)) / (tan_y * aspect), abs(d.dot(above)) / tan_y)
-            distance = max(distance, need + d.dot(to_eye))
-        return target + distance / values.get("camera_zoom", 1.0) * to_eye, target, fov
-
-    def camera(self, aspect):
-        place, target, fov = self.eye(aspect)
+    def camera(self):
+        """As `kelpie render` has it, in every frame: a camera that moves has keys."""
         turn = self.root.rotation_euler.to_matrix()
-        place, target = turn @ place, turn @ target
-        values = self.values("render")
+        first, values = self.views[min(self.views)], self.values("render")
         data = bpy.data.cameras.new("Camera")
         data.sensor_fit = "VERTICAL"
-        data.angle = fov
         data.clip_start, data.clip_end = 1e-3 * self.size, 1e3 * self.size
-        if values.get("aperture", 0.0) > 0.0:
-            data.dof.use_dof = True
-            data.dof.focus_distance = values.get("focus", 0.0) or (target - place).length
-            data.dof.aperture_fstop = 1e-3 * data.lens / values["aperture"]
+        data.dof.use_dof = any(view["aperture"] > 0.0 for view in self.views.values())
         camera = bpy.data.objects.new("Camera", data)
-        camera.location = place
-        camera.rotation_euler = (target - place).to_track_quat("-Z", "Y").to_euler()
         scene = bpy.context.scene
         scene.collection.objects.link(camera)
         scene.camera = camera
+        moves = any(view != first for view in self.views.values())
+        for frame, view in sorted(self.views.items()) if moves else [(0, first)]:
+            place, target = (turn @ mathutils.Vector([view[k + c] for c in "xyz"]) for k in ("", "target_"))
+            data.angle = math.radians(view["fov_deg"])
+            data.dof.focus_distance = view["focus"]
+            if view["aperture"] > 0.0:
+                data.dof.aperture_fstop = 1e-3 * data.lens / view["aperture"]
+            camera.location = place
+            camera.rotation_euler = (target - place).to_track_quat("-Z", "Y").to_euler()
+            if moves:
+                for holder, path in ((camera, "location"), (camera, "rotation_euler"), (data, "lens"),
+                                     (data.dof, "focus_distance"), (data.dof, "aperture_fstop")):
+                    holder.keyframe_insert(path, frame=frame)
         scene.render.use_motion_blur = values.get("shutter", 0.0) > 0.0
         scene.render.motion_blur_shutter = values.get("shutter", 0.0) or 0.5
 
@@ -589,21 +619,14 @@ class Builder:
         mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
         self.add("Floor", mesh, floor_material("Floor", values.get("ground"), self.size))
 
-    def light(self, aspect):
-        """The scene's sun; without a direction it stands behind the camera's left shoulder."""
-        values = self.values("render")
-        place, target, _ = self.eye(aspect)
-        up, _ = self.axes()
-        towards = mathutils.Vector(values.get("sun", [0, 0, 0]))
-        if towards.length == 0.0:
-            back = (place - target).normalized()
-            left = up.cross(back).normalized() * -1.0
-            towards = back + 0.7 * left + 1.4 * up
-        towards = self.root.rotation_euler.to_matrix() @ towards
+    def light(self):
+        """The sun and sky of the first picture."""
+        values, view = self.values("render"), self.views[min(self.views)]
+        towards = self.root.rotation_euler.to_matrix() @ mathutils.Vector([view["sun_" + c] for c in "xyz"])
         kind = values.get("background", "studio")
         dim = 0.05 if kind == "dark" else 1.0
         sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
-        sun.data.energy = 3.0 * dim * values.get("sun_strength", 1.0)
+        sun.data.energy = 3.0 * dim * view["sun_strength"]
         sun.data.angle = math.radians(values.get("sun_size_deg", 4.0))
         sun.rotation_euler = towards.to_track_quat("Z", "Y").to_euler()
         bpy.context.scene.collection.objects.link(sun)
@@ -611,7 +634,7 @@ class Builder:
         world.use_nodes = True
         sky = world.node_tree.nodes["Background"]
         sky.inputs["Color"].default_value = (*((0.35, 0.55, 0.9) if kind == "sky" else (0.7, 0.75, 0.8)), 1)
-        sky.inputs["Strength"].default_value = 0.6 * dim * values.get("sky_strength", 1.0)
+        sky.inputs["Strength"].default_value = 0.6 * dim * view["sky_strength"]
         bpy.context.scene.world = world
 
 
@@ -626,8 +649,9 @@ def build(arguments):
     builder.build()
     builder.floor()
     width, height = (int(word) for word in arguments.size.split("x"))
-    builder.camera(width / height)
-    builder.light(width / height)
+    builder.views = read_views(arguments)
+    builder.camera()
+    builder.light()
     text = bpy.data.texts.new(READER)
     text.write(READER_TEXT)
     text.use_module = True
