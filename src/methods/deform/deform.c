@@ -129,6 +129,9 @@ static kp_result strain_rate(kp_deform *d, double *out) {
   return KP_OK;
 }
 
+// Of the rounding step: longer ones see nothing of masses.
+#define BEYOND 2.0
+
 double kp_deform_rounding_step(const kp_deform *d, const kp_deform_part *part) {
   double rounding = sizeof(kp_real) == sizeof(float) ? FLT_EPSILON : DBL_EPSILON;
   // hairs are decomposed, which bears more
@@ -207,6 +210,7 @@ static void find_strengths(kp_deform *d) {
       kp_curve_at(&part->strength, d->time + 0.5 * d->dt, &now, NULL);
     }
     part->strength_now = now > 0.0 ? now : 0.0;  // a cubic may overshoot
+    part->is_beyond_rounding = d->dt > BEYOND * kp_deform_rounding_step(d, part);
   }
 }
 

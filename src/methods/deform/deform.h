@@ -40,8 +40,10 @@ typedef struct kp_deform_part {
   kp_solid_scheme scheme;
   kp_range nodes, springs, tets, triangles, segments;
   kp_range axes, solids, membranes;  // its elements by kind, see kp_deform_tets
+  kp_range edges;                    // of its solids
   kp_curve strength;
-  double strength_now;  // factor of all stiffness in this inner step
+  double strength_now;      // factor of all stiffness in this inner step
+  bool is_beyond_rounding;  // this inner step is longer than kp_deform_rounding_step
   kp_part_surface surface;
   double particle_radius;  // m; 0: nodes are no spheres
   double period;           // s, over 2 pi: of the node that swings slowest on its elements
@@ -104,7 +106,12 @@ typedef struct kp_deform_materials {
   int64_t n;
   kp_buffer corner, tet;  // I32
   kp_buffer rest;
-  kp_buffer state;  // scratch of an evaluation
+  kp_buffer inverse;  // F64, 9 per element: B of its rest
+  kp_buffer edge;     // I32, 6 per element: its edges
+  int64_t n_edges;
+  kp_buffer edge_start, edge_element;  // U32, I32: elements around every edge
+  kp_buffer gradient, stress;          // scratch of an evaluation: F of elements, P of edges
+  kp_buffer state;                     // the same
 } kp_deform_materials;
 
 // Triangles, of three corners each (deform_membrane_kernels.h).
@@ -320,6 +327,16 @@ KP_NODISCARD kp_result kp_deform_make_blocks(kp_deform *deform);
 // Adds to what find_limits knows of the nodes of a part.
 void kp_deform_tet_limits(const kp_part *part, double *stiff, double *damp);
 // As kp_deform_evaluate, for the tetrahedra of a part.
+// Elastic tetrahedra by the edges they share (deform_edges.c): the lists, the stress around every
+// edge at positions x, and the energy at those of the set.
+KP_NODISCARD kp_result kp_deform_fill_edges(kp_deform *deform);
+KP_NODISCARD kp_result kp_deform_edges_evaluate(kp_deform *deform, const kp_deform_part *part,
+                                                kp_buffer x[3]);
+struct deform_means;
+void kp_deform_bind_means(kp_deform *deform, const kp_deform_part *part, kp_call *call,
+                          struct deform_means *means);
+KP_NODISCARD kp_result kp_deform_edges_energy(kp_deform *deform, const kp_deform_part *part,
+                                              double *out);
 KP_NODISCARD kp_result kp_deform_tets_evaluate(kp_deform *deform, const kp_deform_part *part,
                                                kp_buffer x[3], double implicit);
 // Forces on corners at a velocity, and the diagonal of their matrix.

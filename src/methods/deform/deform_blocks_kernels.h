@@ -118,6 +118,7 @@ typedef struct blocks_solid_args {
   kp_real implicit, strength;
   const int32_t *corner;
   const kp_real *rest;
+  deform_means means;
   const kp_pos *x, *y, *z;
   kp_real *block;  // BLOCKS_ITEM per element: -K
   kp_real *pull;   // BLOCKS_PULL per element
@@ -137,14 +138,25 @@ KP_FN void blocks_edges(int64_t m, const blocks_solid_args *g, double d[9][KP_W_
   }
 }
 
-// The deformation f, and the forces of corners b, c, d: columns of -volume P B^T, P the stress of
-// deform_solid_stress.
+// Stresses of the elements from m on: stress[entry][element].
+KP_FN void blocks_edge_stress(int64_t m, const blocks_solid_args *g, double stress[9][KP_W_LANES]) {
+  for (int l = 0; l < KP_W_LANES; ++l) {
+    double p[9];
+    deform_mean_stress(m + l, &g->means, p);
+    for (int k = 0; k < 9; ++k) {
+      stress[k][l] = p[k];
+    }
+  }
+}
+
+// The deformation f, and the forces of corners b, c, d: columns of -volume P B^T, P the mean stress
+// of the edges.
 KP_WIDE_FN void blocks_stress(int64_t m, int lane, const blocks_solid_args *g,
-                              double edges[9][KP_W_LANES], kp_real f32[9][KP_W_LANES],
-                              kp_real force[9][KP_W_LANES]) {
+                              double edges[9][KP_W_LANES], double stress[9][KP_W_LANES],
+                              kp_real f32[9][KP_W_LANES], kp_real force[9][KP_W_LANES]) {
   int64_t n = g->n;
   const kp_real *rest = g->rest + m + lane;
-  blocks_d b[9], f[9], p[9], i = { 0.0 };
+  blocks_d b[9], f[9], p[9];
   for (int k = 0; k < 9; ++k) {
     b[k] = blocks_d_of(rest + (DEFORM_SOLID_B + k) * n);
   }
@@ -154,24 +166,12 @@ KP_WIDE_FN void blocks_stress(int64_t m, int lane, const blocks_solid_args *g,
     blocks_d d2 = blocks_d_load(edges[3 * r + 2] + lane);
     for (int c = 0; c < 3; ++c) {
       f[3 * r + c] = d0 * b[c] + d1 * b[3 + c] + d2 * b[6 + c];
-      i += f[3 * r + c] * f[3 * r + c];
       blocks_d_store(f32[3 * r + c] + lane, f[3 * r + c]);
     }
   }
-  blocks_d cofactor[9] = { f[4] * f[8] - f[5] * f[7], f[5] * f[6] - f[3] * f[8],
-                           f[3] * f[7] - f[4] * f[6], f[2] * f[7] - f[1] * f[8],
-                           f[0] * f[8] - f[2] * f[6], f[1] * f[6] - f[0] * f[7],
-                           f[1] * f[5] - f[2] * f[4], f[2] * f[3] - f[0] * f[5],
-                           f[0] * f[4] - f[1] * f[3] };
-  blocks_d j = f[0] * cofactor[0] + f[1] * cofactor[1] + f[2] * cofactor[2];
-  double strength = (double)g->strength;
-  blocks_d mu = blocks_d_of(rest + DEFORM_SOLID_MU * n);
-  blocks_d lambda = blocks_d_of(rest + DEFORM_SOLID_LAMBDA * n);
-  blocks_d scale = -strength * blocks_d_of(rest + DEFORM_SOLID_VOLUME * n);
-  blocks_d shear = scale * mu * (1.0 - 1.0 / (i + 1.0));
-  blocks_d bulk = scale * lambda * (j - (1.0 + 0.75 * mu / lambda));
+  blocks_d scale = -blocks_d_of(rest + DEFORM_SOLID_VOLUME * n);
   for (int k = 0; k < 9; ++k) {
-    p[k] = shear * f[k] + bulk * cofactor[k];
+    p[k] = scale * blocks_d_load(stress[k] + lane);
   }
   for (int c = 0; c < 3; ++c) {
     for (int r = 0; r < 3; ++r) {
@@ -280,13 +280,14 @@ KP_WIDE_FN void blocks_between(const blocks_frame *h, const kp_w a[3], const kp_
 // `count` elements from m on, at most KP_W_LANES. The others of the lanes are there too, whatever
 // they are, and are not written.
 KP_FN void blocks_solid_some(int64_t m, int count, const blocks_solid_args *g) {
-  double edges[9][KP_W_LANES];
+  double edges[9][KP_W_LANES], stress[9][KP_W_LANES];
   kp_real f32[9][KP_W_LANES], force[9][KP_W_LANES];
   int64_t n = g->n;
   const kp_real *rest = g->rest + m;
   blocks_edges(m, g, edges);
+  blocks_edge_stress(m, g, stress);
   for (int lane = 0; lane < KP_W_LANES; lane += BLOCKS_D_LANES) {
-    blocks_stress(m, lane, g, edges, f32, force);
+    blocks_stress(m, lane, g, edges, stress, f32, force);
   }
   kp_w f[9], s[3], v[9], b[9], zero = kp_w_splat(0);
   for (int k = 0; k < 9; ++k) {

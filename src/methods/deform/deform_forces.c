@@ -71,13 +71,15 @@ static kp_result evaluate(kp_deform *d, const kp_deform_group *group, kp_buffer 
     }
     for (; p < d->parts.count; ++p) {
       const kp_deform_part *next = &d->parts.data[p];
-      if (next->scheme != run.scheme || next->strength_now != run.strength_now) {
+      if (next->scheme != run.scheme || next->strength_now != run.strength_now ||
+          next->is_beyond_rounding != run.is_beyond_rounding) {
         break;
       }
       run.springs = joined(run.springs, next->springs);
       run.axes = joined(run.axes, next->axes);
       run.solids = joined(run.solids, next->solids);
       run.membranes = joined(run.membranes, next->membranes);
+      run.edges = joined(run.edges, next->edges);
     }
     if (run.springs.n > 0) {
       KP_TRY(evaluate_springs(d, &run, x, implicit));

@@ -19,6 +19,7 @@ kp_result kp_sweep_evaluate(kp_deform *d, const kp_deform_part *part, kp_buffer 
   kp_backend *backend = d->set->space->backend;
   kp_call call;
   if (part->solids.n > 0) {
+    KP_TRY(kp_deform_edges_evaluate(d, part, x));
     blocks_solid_args a = { .first = part->solids.first,
                             .count = part->solids.n,
                             .n = t->solids.n,
@@ -27,6 +28,7 @@ kp_result kp_sweep_evaluate(kp_deform *d, const kp_deform_part *part, kp_buffer 
     kp_call_init(&call, &blocks_solid_kernel, &a);
     KP_BIND(&call, &a, corner, &t->solids.corner, KP_ACCESS_READ);
     KP_BIND(&call, &a, rest, &t->solids.rest, KP_ACCESS_READ);
+    kp_deform_bind_means(d, part, &call, &a.means);
     KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
     KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
     KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);

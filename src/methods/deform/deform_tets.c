@@ -93,6 +93,7 @@ static kp_result make_room(kp_deform *d, int64_t n_axes, int64_t n_solids) {
   // lanes reach beyond the last element
   KP_TRY(room(&s->corner, KP_TYPE_I32, 4 * n_solids + KP_LANES, &unused));
   KP_TRY(room(&s->tet, KP_TYPE_I32, n_solids, &unused));
+  KP_TRY(room(&s->inverse, KP_TYPE_F64, 9 * n_solids, &unused));
   KP_TRY(room(&s->rest, KP_TYPE_REAL, DEFORM_SOLID_REST * n_solids + KP_LANES, &unused));
   return room(&s->state, KP_TYPE_REAL, DEFORM_SOLID_STATE * n_solids, &unused);
 }
@@ -118,6 +119,7 @@ typedef struct tet_arrays {
   int32_t *axis_corner, *axis_tet, *solid_corner, *solid_tet;
   uint8_t *kind;
   kp_real *axis_rest, *stiffness, *damping, *solid_rest;
+  double *inverse;
 } tet_arrays;
 
 static kp_result open_arrays(kp_deform *d, tet_arrays *out) {
@@ -131,7 +133,7 @@ static kp_result open_arrays(kp_deform *d, tet_arrays *out) {
     { &a->kind, &out->kind },           { &a->rest, &out->axis_rest },
     { &a->stiffness, &out->stiffness }, { &a->damping, &out->damping },
     { &s->corner, &out->solid_corner }, { &s->tet, &out->solid_tet },
-    { &s->rest, &out->solid_rest },
+    { &s->rest, &out->solid_rest },     { &s->inverse, &out->inverse },
   };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     KP_TRY(kp_buffer_get(all[k].buffer, KP_SIDE_HOST, KP_ACCESS_WRITE, (void **)all[k].pointer));
@@ -173,6 +175,7 @@ static void write_solid(const kp_deform *d, const tet_arrays *to, int64_t m, int
     to->solid_corner[c * n + m] = (int32_t)tet->v[c];
   }
   to->solid_tet[m] = (int32_t)t;
+  memcpy(to->inverse + 9 * m, rest + DEFORM_SOLID_B, 9 * sizeof *rest);
 }
 
 // The ranges of a group are those of its parts, which lie side by side.
@@ -225,7 +228,7 @@ kp_result kp_deform_fill_tets(kp_deform *d, const kp_part *const *order) {
     part->solids.n = solid - part->solids.first;
   }
   join_ranges(d);
-  return KP_OK;
+  return kp_deform_fill_edges(d);
 }
 
 // ---- stability of explicit steps ----------------------------------------------------------------
@@ -316,12 +319,14 @@ static kp_result evaluate_axes(kp_deform *d, kp_range range, kp_buffer x[3], dou
   return kp_call_run(d->set->space->backend, &call, range.n);
 }
 
-static kp_result evaluate_solids(kp_deform *d, kp_range range, kp_buffer x[3], double implicit,
-                                 double strength) {
+static kp_result evaluate_solids(kp_deform *d, const kp_deform_part *part, kp_buffer x[3],
+                                 double implicit) {
   kp_deform_materials *t = &d->tets.solids;
-  deform_solid_args a = {
-    .first = range.first, .n = t->n, .implicit = (kp_real)implicit, .strength = (kp_real)strength
-  };
+  deform_solid_args a = { .first = part->solids.first,
+                          .n = t->n,
+                          .implicit = (kp_real)implicit,
+                          .strength = (kp_real)part->strength_now };
+  KP_TRY(kp_deform_edges_evaluate(d, part, x));
   kp_call call;
   kp_call_init(&call, &deform_solid_kernel, &a);
   KP_BIND(&call, &a, corner, &t->corner, KP_ACCESS_READ);
@@ -329,8 +334,9 @@ static kp_result evaluate_solids(kp_deform *d, kp_range range, kp_buffer x[3], d
   KP_BIND(&call, &a, x, &x[0], KP_ACCESS_READ);
   KP_BIND(&call, &a, y, &x[1], KP_ACCESS_READ);
   KP_BIND(&call, &a, z, &x[2], KP_ACCESS_READ);
+  kp_deform_bind_means(d, part, &call, &a.means);
   KP_BIND(&call, &a, state, &t->state, KP_ACCESS_WRITE);
-  return kp_call_run(d->set->space->backend, &call, range.n);
+  return kp_call_run(d->set->space->backend, &call, part->solids.n);
 }
 
 kp_result kp_deform_tets_evaluate(kp_deform *d, const kp_deform_part *part, kp_buffer x[3],
@@ -339,7 +345,7 @@ kp_result kp_deform_tets_evaluate(kp_deform *d, const kp_deform_part *part, kp_b
     KP_TRY(evaluate_axes(d, part->axes, x, implicit, part->strength_now));
   }
   if (part->solids.n > 0) {
-    KP_TRY(evaluate_solids(d, part->solids, x, implicit, part->strength_now));
+    KP_TRY(evaluate_solids(d, part, x, implicit));
   }
   return part->membranes.n > 0 ? kp_deform_membranes_evaluate(d, part, x, implicit) : KP_OK;
 }
@@ -462,15 +468,7 @@ kp_result kp_deform_tets_energy(kp_deform *d, const kp_deform_part *part, double
     KP_TRY(kp_call_reduce(d->set->space->backend, &call, part->axes.n, &axes));
   }
   if (part->solids.n > 0) {
-    kp_deform_materials *t = &d->tets.solids;
-    deform_solid_energy_args a = { .first = part->solids.first,
-                                   .n = t->n,
-                                   .strength = (kp_real)part->strength_now };
-    kp_call_init(&call, &deform_solid_energy_kernel, &a);
-    KP_BIND(&call, &a, corner, &t->corner, KP_ACCESS_READ);
-    KP_BIND(&call, &a, rest, &t->rest, KP_ACCESS_READ);
-    KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
-    KP_TRY(kp_call_reduce(d->set->space->backend, &call, part->solids.n, &solids));
+    KP_TRY(kp_deform_edges_energy(d, part, &solids));
   }
   if (part->membranes.n > 0) {
     KP_TRY(kp_deform_membranes_energy(d, part, &membranes));

@@ -6,6 +6,7 @@ kp_sources(
   deform_bodies.c
   deform_contact.c
   deform_doubts.c
+  deform_edges.c
   deform_forces.c
   deform_guests.c
   deform_membranes.c
