@@ -309,7 +309,7 @@ static kp_result level_set_world(kp_world *world, int64_t particles, const kp_le
   ball.shape.center = kp_vec3_make(0.8, 0.2, 0.5);
   snprintf(ball.name, sizeof ball.name, "ball");
   kp_emitter_def jet = kp_default_emitter_def();
-  jet.position = kp_vec3_make(0.1, 0.7, 0.5);
+  jet.position = kp_curve_constant3(kp_vec3_make(0.1, 0.7, 0.5));
   jet.direction = kp_vec3_make(1, 0, 0);
   jet.radius = 0.1;
   jet.speed = kp_curve_constant(2.0);

@@ -260,7 +260,7 @@ static kp_result add_jet(kp_world *world, double x, double z) {
   kp_emitter_def jet = kp_default_emitter_def();
   set_name(jet.name, "jet");
   set_name(jet.into, "water");
-  jet.position = kp_vec3_make(x, 0.7, z);
+  jet.position = kp_curve_constant3(kp_vec3_make(x, 0.7, z));
   jet.radius = 0.08;
   jet.speed = kp_curve_constant(2.0);
   return kp_world_add_emitter(world, &jet);

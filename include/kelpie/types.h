@@ -598,19 +598,21 @@ typedef struct kp_source_def {
   char name[KP_TEXT_SIZE];
   char into[KP_TEXT_SIZE];  // the gas that is fed
   kp_shape_def shape;
-  kp_curve position;        // m: moves the shape's origin
-  double density;           // held; KP_AUTO: not
-  double temperature;       // K, held; KP_AUTO: not
-  double fuel;              // held; KP_AUTO: not
-  double density_rate;      // 1/s
-  double temperature_rate;  // K/s
-  double fuel_rate;         // 1/s
-  kp_vec3 velocity;         // m/s of the gas inside; 0: it moves as it does
-  kp_curve divergence;      // 1/s: the gas inside swells
-  double noise;             // random share of what is fed, 0..1
-  double noise_scale;       // m; KP_AUTO: four cells
-  double noise_time;        // s
-  double start, stop;       // s
+  kp_curve position;          // m: moves the shape's origin
+  kp_curve rotation_deg;      // of the shape about its origin
+  char parent[KP_TEXT_SIZE];  // collider or free body that carries it along; empty: none
+  double density;             // held; KP_AUTO: not
+  double temperature;         // K, held; KP_AUTO: not
+  double fuel;                // held; KP_AUTO: not
+  double density_rate;        // 1/s
+  double temperature_rate;    // K/s
+  double fuel_rate;           // 1/s
+  kp_vec3 velocity;           // m/s of the gas inside; 0: it moves as it does
+  kp_curve divergence;        // 1/s: the gas inside swells
+  double noise;               // random share of what is fed, 0..1
+  double noise_scale;         // m; KP_AUTO: four cells
+  double noise_time;          // s
+  double start, stop;         // s
 } kp_source_def;
 
 typedef enum kp_vortices_forcing {
@@ -1058,24 +1060,39 @@ typedef struct kp_body_def {
   kp_vec3 color;
 } kp_body_def;
 
+// Where the particles of an emitter come from.
+typedef enum kp_emitter_from {
+  KP_EMITTER_OPENING,  // a disc or rectangle across the direction
+  KP_EMITTER_SURFACE,  // of the shape, along its normals
+  KP_EMITTER_INSIDE,   // of the shape, wherever it has room
+  KP_EMITTER_FROM_COUNT
+} kp_emitter_from;
+
 typedef struct kp_emitter_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
-  char into[KP_TEXT_SIZE];  // the liquid that is fed
-  kp_vec3 position;         // centre of the disc
-  kp_vec3 direction;        // of the jet
-  double radius;            // m
-  double width, height;     // m, of a rectangle in place of the disc; 0: a disc
-  bool only_free;           // particles whose place is taken are left out
-  kp_curve speed;           // m/s; a layer is emitted every spacing / speed seconds
-  double start, stop;       // s
-  int64_t limit;            // particles at most
+  char into[KP_TEXT_SIZE];    // the liquid that is fed
+  int from;                   // kp_emitter_from
+  kp_shape_def shape;         // of surface and inside
+  kp_curve position;          // m: centre of the opening, shift of the shape
+  kp_curve rotation_deg;      // of the opening about its centre, of the shape about its origin
+  char parent[KP_TEXT_SIZE];  // collider or free body that carries it along; empty: none
+  kp_vec3 direction;          // of the jet
+  double radius;              // m
+  double width, height;       // m, of a rectangle in place of the disc; 0: a disc
+  bool only_free;             // particles whose place is taken are left out
+  kp_curve speed;             // m/s, of what comes out
+  double start, stop;         // s
+  int64_t limit;              // particles at most
 } kp_emitter_def;
 
 typedef struct kp_sink_def {
   uint32_t cookie;
   char name[KP_TEXT_SIZE];
-  kp_shape_def shape;  // particles inside are removed
+  kp_shape_def shape;         // particles inside are removed
+  kp_curve position;          // m: shift of the shape
+  kp_curve rotation_deg;      // of the shape about its origin
+  char parent[KP_TEXT_SIZE];  // collider or free body that carries it along; empty: none
 } kp_sink_def;
 
 typedef struct kp_force_def {

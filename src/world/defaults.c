@@ -613,7 +613,10 @@ kp_body_def kp_default_body_def(void) {
 kp_emitter_def kp_default_emitter_def(void) {
   return (kp_emitter_def){
     .cookie = KP_DEF_COOKIE,
-    .position = { 0.0, 0.0, 0.0 },
+    .from = KP_EMITTER_OPENING,
+    .shape = no_shape(),
+    .position = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .rotation_deg = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
     .direction = { 0.0, -1.0, 0.0 },
     .radius = 0.05,
     .speed = kp_curve_constant(1.0),
@@ -646,6 +649,7 @@ kp_source_def kp_default_source_def(void) {
     .cookie = KP_DEF_COOKIE,
     .shape = no_shape(),
     .position = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+    .rotation_deg = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
     .density = KP_AUTO,
     .temperature = KP_AUTO,
     .fuel = KP_AUTO,
@@ -674,7 +678,10 @@ kp_vortices_def kp_default_vortices_def(void) {
 }
 
 kp_sink_def kp_default_sink_def(void) {
-  return (kp_sink_def){ .cookie = KP_DEF_COOKIE, .shape = no_shape() };
+  return (kp_sink_def){ .cookie = KP_DEF_COOKIE,
+                        .shape = no_shape(),
+                        .position = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)),
+                        .rotation_deg = kp_curve_constant3(kp_vec3_make(0.0, 0.0, 0.0)) };
 }
 
 kp_force_def kp_default_force_def(void) {

@@ -233,12 +233,14 @@ static kp_result check_entity(const kp_spec *spec, const kp_param_table *table, 
 }
 
 // The default shape of every def is a box without volume: nobody has said a shape.
+static bool has_shape(const kp_shape_def *shape) {
+  return shape->kind != KP_SHAPE_BOX || shape->min.x != shape->max.x ||
+         shape->min.y != shape->max.y || shape->min.z != shape->max.z;
+}
+
 static kp_result need_shape(const kp_shape_def *shape, const char *word, const char *name) {
-  if (shape->kind == KP_SHAPE_BOX && shape->min.x == shape->max.x && shape->min.y == shape->max.y &&
-      shape->min.z == shape->max.z) {
-    return kp_fail(KP_ERROR_SCENE, "%s \"%s\": the shape is missing", word, name);
-  }
-  return KP_OK;
+  return has_shape(shape) ? KP_OK
+                          : kp_fail(KP_ERROR_SCENE, "%s \"%s\": the shape is missing", word, name);
 }
 
 // Let samples be a copy that lives as long as the spec.
@@ -323,6 +325,7 @@ kp_result kp_spec_add_source(kp_spec *spec, const kp_source_def *def) {
   KP_TRY(need_shape(&def->shape, "source", def->name));
   kp_source_def copy = *def;
   KP_TRY(own_curve(spec, &copy.position));
+  KP_TRY(own_curve(spec, &copy.rotation_deg));
   KP_TRY(own_curve(spec, &copy.divergence));
   INSERT(source, sources, &copy);
   return KP_OK;
@@ -446,7 +449,17 @@ kp_result kp_spec_add_body(kp_spec *spec, const kp_body_def *def) {
 
 kp_result kp_spec_add_emitter(kp_spec *spec, const kp_emitter_def *def) {
   KP_TRY(check_entity(spec, &kp_emitter_params, def, def->cookie, def->name));
+  if (def->from != KP_EMITTER_OPENING) {
+    KP_TRY(need_shape(&def->shape, "emitter", def->name));
+  } else if (has_shape(&def->shape)) {
+    return kp_fail(KP_ERROR_SCENE,
+                   "emitter \"%s\": an opening has no shape; from = \"inside\" fills it, from = "
+                   "\"surface\" lets particles out of its surface",
+                   def->name);
+  }
   kp_emitter_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.position));
+  KP_TRY(own_curve(spec, &copy.rotation_deg));
   KP_TRY(own_curve(spec, &copy.speed));
   INSERT(emitter, emitters, &copy);
   return KP_OK;
@@ -455,7 +468,10 @@ kp_result kp_spec_add_emitter(kp_spec *spec, const kp_emitter_def *def) {
 kp_result kp_spec_add_sink(kp_spec *spec, const kp_sink_def *def) {
   KP_TRY(check_entity(spec, &kp_sink_params, def, def->cookie, def->name));
   KP_TRY(need_shape(&def->shape, "sink", def->name));
-  INSERT(sink, sinks, def);
+  kp_sink_def copy = *def;
+  KP_TRY(own_curve(spec, &copy.position));
+  KP_TRY(own_curve(spec, &copy.rotation_deg));
+  INSERT(sink, sinks, &copy);
   return KP_OK;
 }
 

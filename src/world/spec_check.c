@@ -234,25 +234,71 @@ static kp_result check_target(const kp_population_defs *populations,
   return result;
 }
 
-static kp_result check_emitter(const kp_population_defs *populations, const census *c,
-                               const kp_emitter_def *emitter) {
-  KP_TRY(check_target(populations, emitter));
-  KP_TRY(check_flat(c, "direction", emitter->name, emitter->direction));
+// All of a curve lies in the plane of a flat world.
+static kp_result check_flat_curve(const census *c, const char *what, const char *name,
+                                  const kp_curve *curve) {
+  const double *v = curve->n > 0 ? curve->samples : curve->constant;
+  for (int32_t k = 0; k < (curve->n > 0 ? curve->n : 1); ++k) {
+    KP_TRY(check_flat(c, what, name, kp_vec3_make(v[3 * k], v[3 * k + 1], v[3 * k + 2])));
+  }
+  return KP_OK;
+}
+
+// Of what moves by functions of time.
+static kp_result check_motion(const census *c, const char *name, const kp_curve *position,
+                              const kp_curve *rotation_deg) {
+  KP_TRY(check_flat_curve(c, "position", name, position));
+  const kp_curve *turn = rotation_deg;
+  const double *v = turn->n > 0 ? turn->samples : turn->constant;
+  for (int32_t k = 0; k < (turn->n > 0 ? turn->n : 1); ++k) {
+    kp_vec3 degrees = kp_vec3_make(v[3 * k], v[3 * k + 1], v[3 * k + 2]);
+    KP_TRY(check_flat_turn(c, "rotation_deg", name, degrees));
+  }
+  return KP_OK;
+}
+
+// An opening that stays where it is lies in the domain.
+static kp_result check_opening(const census *c, const kp_emitter_def *emitter) {
   if (kp_vec3_length(emitter->direction) == 0.0) {
     return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": direction has no length", emitter->name);
   }
-  if (emitter->stop < emitter->start) {
-    return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": it stops at %g s, before its start at %g s",
-                   emitter->name, emitter->stop, emitter->start);
-  }
-  for (int axis = 0; axis < c->dimension; ++axis) {
-    double x = component(emitter->position, axis);
-    if (x < component(c->domain.min, axis) || x > component(c->domain.max, axis)) {
+  const double *at = emitter->position.constant;
+  bool moves = emitter->position.n > 0 || emitter->parent[0] != '\0';
+  for (int axis = 0; axis < c->dimension && !moves; ++axis) {
+    if (at[axis] < component(c->domain.min, axis) || at[axis] > component(c->domain.max, axis)) {
       return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": its position lies outside the domain",
                      emitter->name);
     }
   }
   return KP_OK;
+}
+
+// What comes out of a shape comes out of all of it.
+static kp_result check_emitting_shape(const kp_spec *spec, const census *c,
+                                      const kp_emitter_def *emitter) {
+  kp_shape *shape = NULL;
+  kp_result result = build_shape(spec, c, &emitter->shape, &shape);
+  if (result != KP_OK) {
+    return blame(result, "emitter", emitter->name);
+  }
+  if (!kp_shape_is_bounded(shape)) {
+    result = kp_fail(KP_ERROR_SCENE, "emitter \"%s\": its shape has no bounds", emitter->name);
+  }
+  kp_shape_destroy(&shape);
+  return result;
+}
+
+static kp_result check_emitter(const kp_spec *spec, const kp_population_defs *populations,
+                               const census *c, const kp_emitter_def *emitter) {
+  KP_TRY(check_target(populations, emitter));
+  KP_TRY(check_flat(c, "direction", emitter->name, emitter->direction));
+  KP_TRY(check_motion(c, emitter->name, &emitter->position, &emitter->rotation_deg));
+  if (emitter->stop < emitter->start) {
+    return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": it stops at %g s, before its start at %g s",
+                   emitter->name, emitter->stop, emitter->start);
+  }
+  return emitter->from == KP_EMITTER_OPENING ? check_opening(c, emitter)
+                                             : check_emitting_shape(spec, c, emitter);
 }
 
 // ---- gases and what feeds them
@@ -400,16 +446,6 @@ static kp_result check_solid(const kp_spec *spec, census *c, const solid *s) {
   return result;
 }
 
-// All of a curve lies in the plane of a flat world.
-static kp_result check_flat_curve(const census *c, const char *what, const char *name,
-                                  const kp_curve *curve) {
-  const double *v = curve->n > 0 ? curve->samples : curve->constant;
-  for (int32_t k = 0; k < (curve->n > 0 ? curve->n : 1); ++k) {
-    KP_TRY(check_flat(c, what, name, kp_vec3_make(v[3 * k], v[3 * k + 1], v[3 * k + 2])));
-  }
-  return KP_OK;
-}
-
 // Whether the meshes fit each other is seen when the world is built.
 static kp_result check_morph(const kp_spec *spec, const kp_morph_def *def) {
   for (size_t i = 0; i < spec->colliders.count; ++i) {
@@ -442,6 +478,7 @@ static kp_result check_solids(const kp_spec *spec, census *c) {
   for (size_t i = 0; i < spec->sinks.count; ++i) {
     const kp_sink_def *def = &spec->sinks.data[i];
     solid s = { "sink", def->name, &def->shape, KP_AUTO, 0, false };
+    KP_TRY(check_motion(c, def->name, &def->position, &def->rotation_deg));
     KP_TRY(check_solid(spec, c, &s));
   }
   return KP_OK;
@@ -467,7 +504,7 @@ static kp_result check_soft(const kp_spec *spec, census *c, const kp_soft_def *d
 static kp_result check_populations(const kp_spec *spec, census *c,
                                    const kp_population_defs *populations) {
   for (size_t i = 0; i < spec->emitters.count; ++i) {
-    KP_TRY(check_emitter(populations, c, &spec->emitters.data[i]));
+    KP_TRY(check_emitter(spec, populations, c, &spec->emitters.data[i]));
   }
   KP_TRY(check_not_empty(spec, populations));
   for (size_t i = 0; i < populations->count; ++i) {

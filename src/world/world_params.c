@@ -248,10 +248,24 @@ const kp_param_table kp_body_params = {
 #define ROW(member, kind, unit, lowest, highest, text)                                             \
   KP_PARAM(kp_emitter_def, member, kind, unit, lowest, highest, text)
 
+static const char *const from_words[] = { "opening", "surface", "inside", NULL };
+
 static const kp_param emitter_rows[] = {
   ROW(into, TEXT, "", 0, 0, "Name of the liquid that is fed."),
-  ROW(position, VEC3, "m", -FAR, FAR, "Centre of the disc the jet comes from."),
-  ROW(direction, VEC3, "", -FAR, FAR, "Of the jet; its length does not matter."),
+  KP_PARAM_WORDS(kp_emitter_def, from, from_words,
+                 "Where particles come from: a disc or rectangle across the direction, the surface "
+                 "of the shape along its normals, or the inside of the shape, wherever it has "
+                 "room."),
+  ROW(shape, SHAPE, "", 0, 0, "Of any kind, meshes included; with from = 'surface' or 'inside'."),
+  ROW(position, CURVE3, "m", -FAR, FAR,
+      "Centre of the opening, or shift of the shape; may be a function of time."),
+  ROW(rotation_deg, CURVE3, "deg", -1e9, 1e9,
+      "Turn about x, y, z, of the opening about its centre, of the shape about its origin; may be "
+      "a function of time."),
+  ROW(parent, TEXT, "", 0, 0,
+      "Name of the collider or free body that carries it along, from where both are at the start."),
+  ROW(direction, VEC3, "", -FAR, FAR,
+      "Of the jet, and of what comes from the inside of a shape; its length does not matter."),
   ROW(radius, REAL, "m", SMALLEST, FAR, "Of the disc."),
   ROW(width, REAL, "m", 0, FAR,
       "Of a rectangle in place of the disc, along the level line across the jet; 0 is a disc."),
@@ -259,7 +273,8 @@ static const kp_param emitter_rows[] = {
   ROW(only_free, BOOL, "", 0, 0,
       "Leaves out particles whose place is taken, as of a nozzle under water."),
   ROW(speed, CURVE, "m/s", 0, FASTEST,
-      "Of the jet; one layer comes every spacing / speed. May be a function of time."),
+      "Of what comes out, against the emitter, whose own velocity is added; may be a function of "
+      "time."),
   ROW(start, REAL, "s", 0, 1e9, "Nothing is emitted before."),
   ROW(stop, REAL, "s", 0, 1e9, "Nothing is emitted after."),
   ROW(limit, INT, "", 0, MANY, "Particles at most."),
@@ -270,7 +285,7 @@ static void set_emitter(void *def) {
 }
 
 const kp_param_table kp_emitter_params = {
-  "emitter",          "A disc or rectangle that pours particles into a liquid.",
+  "emitter",          "An opening or a shape that pours particles into a liquid.",
   ROWS(emitter_rows), sizeof(kp_emitter_def),
   set_emitter,
 };
@@ -279,8 +294,18 @@ const kp_param_table kp_emitter_params = {
 
 // ---- sink
 
+#define ROW(member, kind, unit, lowest, highest, text)                                             \
+  KP_PARAM(kp_sink_def, member, kind, unit, lowest, highest, text)
+
 static const kp_param sink_rows[] = {
-  KP_PARAM(kp_sink_def, shape, SHAPE, "", 0, 0, "Particles inside it are removed."),
+  ROW(shape, SHAPE, "", 0, 0,
+      "Particles inside it are removed; of any kind, meshes included. A box without extent along "
+      "an axis has no end there."),
+  ROW(position, CURVE3, "m", -FAR, FAR, "Shift of the shape; may be a function of time."),
+  ROW(rotation_deg, CURVE3, "deg", -1e9, 1e9,
+      "Turn about x, y, z through the shape's origin; may be a function of time."),
+  ROW(parent, TEXT, "", 0, 0,
+      "Name of the collider or free body that carries it along, from where both are at the start."),
 };
 
 static void set_sink(void *def) {
@@ -290,6 +315,8 @@ static void set_sink(void *def) {
 const kp_param_table kp_sink_params = {
   "sink", "A place where particles disappear.", ROWS(sink_rows), sizeof(kp_sink_def), set_sink,
 };
+
+#undef ROW
 
 // ---- force
 

@@ -34,7 +34,7 @@ static kp_world *make_cup(pourer kind) {
   kp_emitter_def spout = kp_default_emitter_def();
   (void)snprintf(spout.name, sizeof spout.name, "spout");
   (void)snprintf(spout.into, sizeof spout.into, "water");
-  spout.position = kp_vec3_make(0.07, 0.35, 0);
+  spout.position = kp_curve_constant3(kp_vec3_make(0.07, 0.35, 0));
   spout.direction = kp_vec3_make(0, -1, 0);
   spout.radius = 0.02;
   spout.speed = kp_curve_constant(0.8);

@@ -174,7 +174,7 @@ static kp_world *busy(const char *backend, int dimension, int transfer) {
   kp_emitter_def jet = kp_default_emitter_def();
   (void)snprintf(jet.name, sizeof jet.name, "jet");
   (void)snprintf(jet.into, sizeof jet.into, "water");
-  jet.position = kp_vec3_make(0.1, 0.5, is_flat ? 0.0 : 0.2);
+  jet.position = kp_curve_constant3(kp_vec3_make(0.1, 0.5, is_flat ? 0.0 : 0.2));
   jet.direction = kp_vec3_make(1.0, 0.0, 0.0);
   jet.radius = 0.04;
   jet.speed = kp_curve_constant(2.0);

@@ -60,7 +60,7 @@ static kp_world *make_world(const char *backend) {
   kp_emitter_def jet = kp_default_emitter_def();
   name_it(jet.name, "jet");
   name_it(jet.into, "sand");
-  jet.position = kp_vec3_make(0.6, 0.7, 0.2);
+  jet.position = kp_curve_constant3(kp_vec3_make(0.6, 0.7, 0.2));
   jet.speed = kp_curve_constant(4.0);
   assert_ok(kp_world_add_emitter(world, &jet));
   kp_sink_def drain = kp_default_sink_def();

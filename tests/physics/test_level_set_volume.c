@@ -141,7 +141,7 @@ static kp_world *poured(const char *backend) {
   kp_emitter_def jet = kp_default_emitter_def();
   snprintf(jet.name, sizeof jet.name, "jet");
   snprintf(jet.into, sizeof jet.into, "water");
-  jet.position = kp_vec3_make(0.3, 0.7, 0.0);
+  jet.position = kp_curve_constant3(kp_vec3_make(0.3, 0.7, 0.0));
   jet.direction = kp_vec3_make(0, -1, 0);
   jet.radius = 0.1;
   jet.speed = kp_curve_constant(2.0);

@@ -46,7 +46,7 @@ static kp_world *make(const char *backend, trough t) {
     kp_emitter_def jet = kp_default_emitter_def();
     strcpy(jet.name, "jet");
     strcpy(jet.into, "water");
-    jet.position = kp_vec3_make(2.4, 0.4, 0.0);
+    jet.position = kp_curve_constant3(kp_vec3_make(2.4, 0.4, 0.0));
     jet.direction = kp_vec3_make(-1, 0, 0);
     jet.radius = 0.15;
     jet.speed = kp_curve_constant(2.0);

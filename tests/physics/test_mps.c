@@ -488,7 +488,7 @@ static kp_world *bits_world(const char *backend) {
   kp_emitter_def jet = kp_default_emitter_def();
   snprintf(jet.name, sizeof jet.name, "jet");
   snprintf(jet.into, sizeof jet.into, "water");
-  jet.position = kp_vec3_make(0.9, 0.6, 0.15);
+  jet.position = kp_curve_constant3(kp_vec3_make(0.9, 0.6, 0.15));
   jet.direction = kp_vec3_make(0, -1, 0);
   jet.radius = 0.05;
   jet.speed = kp_curve_constant(4.0);

@@ -41,7 +41,7 @@ static kp_world *make_world(const kp_test_settings *s, double spacing) {
   kp_emitter_def jet = kp_default_emitter_def();
   snprintf(jet.name, sizeof jet.name, "jet");
   snprintf(jet.into, sizeof jet.into, "brine");
-  jet.position = kp_vec3_make(1.7, 0.9, 0.32);
+  jet.position = kp_curve_constant3(kp_vec3_make(1.7, 0.9, 0.32));
   jet.speed = kp_curve_constant(8.0);
   assert_ok(kp_world_add_emitter(world, &jet));
   kp_sink_def drain = kp_default_sink_def();

@@ -637,7 +637,7 @@ static void test_newcomers_bring_their_past(void **state) {
   kp_emitter_def jet = kp_default_emitter_def();
   snprintf(jet.name, sizeof jet.name, "jet");
   snprintf(jet.into, sizeof jet.into, "water");
-  jet.position = kp_vec3_make(-0.5, 0, 0);
+  jet.position = kp_curve_constant3(kp_vec3_make(-0.5, 0, 0));
   jet.direction = kp_vec3_make(1, 0, 0);
   jet.radius = 3.2 * DX;
   jet.speed = kp_curve_constant(2.0);
@@ -691,7 +691,7 @@ static kp_world *bits_world(const char *backend, int integrator, bool hybrid) {
   kp_emitter_def jet = kp_default_emitter_def();
   snprintf(jet.name, sizeof jet.name, "jet");
   snprintf(jet.into, sizeof jet.into, "water");
-  jet.position = kp_vec3_make(0.2, 0.55, 0.16);
+  jet.position = kp_curve_constant3(kp_vec3_make(0.2, 0.55, 0.16));
   jet.speed = kp_curve_constant(8.0);
   assert_ok(kp_world_add_emitter(world, &jet));
   kp_sink_def drain = kp_default_sink_def();

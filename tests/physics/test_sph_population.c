@@ -10,7 +10,7 @@ static kp_emitter_def make_emitter(const char *into, kp_vec3 at, kp_vec3 directi
   kp_emitter_def e = kp_default_emitter_def();
   snprintf(e.name, sizeof e.name, "nozzle");
   snprintf(e.into, sizeof e.into, "%s", into);
-  e.position = at;
+  e.position = kp_curve_constant3(at);
   e.direction = direction;
   e.radius = 2.2 * DX;
   e.speed = kp_curve_constant(speed);
@@ -35,20 +35,19 @@ static void test_emitter_only(void **state) {
     assert_ok(kp_world_add_emitter(world, &e));
     assert_ok(kp_world_build(world));
     assert_int_equal(kp_world_count(world, "water"), 0);
-    int64_t layer = dimension == 2 ? 5 : 13;  // lattice points within 2.2 spacings of the axis
     kp_step_report report;
     assert_ok(kp_world_advance(world, 0.4, &report));
     int64_t n = kp_world_count(world, "water");
-    double layers = 0.4 * 1.5 / DX;
-    print_message("  %dD: %lld particles, %.1f layers expected\n", dimension, (long long)n, layers);
-    assert_int_equal(n % layer, 0);
-    assert_between((double)(n / layer), layers - 0.01, layers + 1.01);
+    double area = dimension == 2 ? 4.4 * DX : 3.14159265358979323846 * pow(2.2 * DX, 2.0);
+    double expected = 0.4 * 1.5 * area / pow(DX, dimension);
+    print_message("  %dD: %lld particles, %.1f expected\n", dimension, (long long)n, expected);
+    // the last sub-step's are still to come
+    assert_between((double)n, 0.98 * expected - 2.0, expected + 2.0);
     assert_int_equal(report.n_emitted, n);
     kp_test_sums sums = kp_test_sums_of(world);
     assert_near_relative(sums.mass, (double)n * kp_test_fluid(world, "water")->medium.mass, 1e-12);
     // rho A v t
-    double area = (double)layer * pow(DX, dimension - 1);
-    assert_near_relative(sums.mass, 1000.0 * area * 1.5 * 0.4, 0.05);
+    assert_near_relative(sums.mass, 1000.0 * area * 1.5 * 0.4, 0.03);
     assert_near_relative(sums.momentum.x / sums.mass, 1.5, 0.02);
     kp_world_destroy(&world);
   }
@@ -70,10 +69,12 @@ static void test_emitter_stops_at_its_limit(void **state) {
   kp_world_destroy(&world);
 }
 
-// A slot 8 spacings wide and 3 high, level: one layer is 8 x 3, side by side along z.
+// A slot 8 spacings wide and 3 high, level: 8 x 3 particles in the time of a spacing, side by side
+// along z.
 static void test_rectangle(void **state) {
   (void)state;
   kp_test_settings s = kp_test_settings_make(3, kp_vec3_make(0, 0, 0), kp_vec3_make(2, 1, 1));
+  s.simulation.gravity = kp_vec3_make(0, 0, 0);
   kp_world *world = kp_test_world(&s);
   kp_liquid_def water = kp_test_liquid("water", kp_vec3_make(0, 0, 0), kp_vec3_make(0, 0, 0), DX);
   water.empty = true;
@@ -81,15 +82,15 @@ static void test_rectangle(void **state) {
   kp_emitter_def e = make_emitter("water", kp_vec3_make(0.2, 0.5, 0.5), kp_vec3_make(1, 0, 0), 1.0);
   e.width = 8.0 * DX;
   e.height = 3.0 * DX;
-  e.limit = 24;
+  e.stop = DX;
   assert_ok(kp_world_add_emitter(world, &e));
   assert_ok(kp_world_build(world));
-  kp_test_steps(world, 1);
+  assert_ok(kp_world_advance(world, 1.5 * DX, NULL));
   assert_int_equal(kp_world_count(world, "water"), 24);
   kp_population_stats layer;
   assert_ok(kp_world_stats(world, 0, &layer));
-  assert_near(layer.bounds.max.z - layer.bounds.min.z, 7.0 * DX, 0.01 * DX);
-  assert_near(layer.bounds.max.y - layer.bounds.min.y, 2.0 * DX, 0.01 * DX);
+  assert_near(layer.bounds.max.z - layer.bounds.min.z, 7.0 * DX, 0.02 * DX);
+  assert_near(layer.bounds.max.y - layer.bounds.min.y, 2.0 * DX, 0.02 * DX);
   assert_near(0.5 * (layer.bounds.max.z + layer.bounds.min.z), 0.5, 0.01 * DX);
   kp_world_destroy(&world);
 }
@@ -110,14 +111,16 @@ static void test_only_free(void **state) {
     assert_ok(kp_world_add_emitter(world, &under));
     kp_emitter_def above = under;
     snprintf(above.name, sizeof above.name, "above");
-    above.position.y = 0.8;
+    above.position.constant[1] = 0.8;
     above.limit = 5;
     assert_ok(kp_world_add_emitter(world, &above));
     assert_ok(kp_world_build(world));
     int64_t before = kp_world_count(world, "water");
-    kp_test_steps(world, 1);
+    assert_ok(kp_world_advance(world, 1.1 * DX, NULL));
     // what has room comes in either case
-    assert_int_equal(kp_world_count(world, "water") - before, only_free ? 5 : 10);
+    int64_t more = kp_world_count(world, "water") - before;
+    print_message("  %lld particles\n", (long long)more);
+    assert_between((double)more, only_free ? 5 : 9, only_free ? 5 : 11);
     kp_world_destroy(&world);
   }
 }

@@ -466,7 +466,7 @@ static kp_world *make_busy(const char *backend) {
   kp_emitter_def jet = kp_default_emitter_def();
   snprintf(jet.name, sizeof jet.name, "jet");
   snprintf(jet.into, sizeof jet.into, "oil");
-  jet.position = kp_vec3_make(1.0, 0.7, 0.25);
+  jet.position = kp_curve_constant3(kp_vec3_make(1.0, 0.7, 0.25));
   jet.speed = kp_curve_constant(8.0);
   assert_ok(kp_world_add_emitter(world, &jet));
   kp_test_log_begin();

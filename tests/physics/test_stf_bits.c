@@ -49,7 +49,7 @@ static kp_world *make_world(const char *backend, int dimension) {
   kp_emitter_def jet = kp_default_emitter_def();
   snprintf(jet.name, sizeof jet.name, "jet");
   snprintf(jet.into, sizeof jet.into, "starch");
-  jet.position = kp_vec3_make(1.3, 0.5, 0.5 * depth);
+  jet.position = kp_curve_constant3(kp_vec3_make(1.3, 0.5, 0.5 * depth));
   jet.speed = kp_curve_constant(2.0);
   assert_ok(kp_world_add_emitter(world, &jet));
   kp_sink_def drain = kp_default_sink_def();

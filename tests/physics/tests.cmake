@@ -43,6 +43,8 @@ kp_test(test_rigid_groove SOURCES test_rigid_groove.c ${media_support} LABELS fu
 kp_test(test_sph_bodies SOURCES test_sph_bodies.c ${physics_support} LABELS full)
 kp_test(test_sph_walls SOURCES test_sph_walls.c walls_short.c ${physics_support} LABELS full)
 kp_test(test_sph_walls_long SOURCES test_sph_walls.c walls_long.c ${physics_support} LABELS long TIMEOUT 3600)
+kp_test(test_jets SOURCES test_jets.c ${physics_support} LABELS full)
+kp_test(test_emitters SOURCES test_emitters.c ${physics_support} LABELS full)
 kp_test(test_sph_population SOURCES test_sph_population.c ${physics_support} LABELS full)
 kp_test(test_flow_cavity SOURCES test_flow_cavity.c flow_cavity_short.c ${media_support} LABELS full)
 kp_test(test_flow_cavity_long SOURCES test_flow_cavity.c flow_cavity_long.c ${media_support}

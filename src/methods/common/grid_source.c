@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "data/call.h"
-#include "data/curve.h"
 #include "methods/common/grid_source_kernels.h"
 #include "par/kernel_define.h"
 
@@ -21,6 +20,8 @@ static kp_result build_source(kp_grid_source *source, kp_env *env) {
     source->weights[kind].type = KP_TYPE_REAL;
     source->items[kind].type = KP_TYPE_I32;
   }
+  KP_TRY(kp_motion_create(env, &source->def.position, &source->def.rotation_deg, source->def.parent,
+                          "source", source->def.name, &source->motion));
   KP_TRY(kp_shape_build(&source->def.shape, env->scenery.folder, &source->shape));
   return env->dimension == 2 ? kp_shape_flatten(source->shape) : KP_OK;
 }
@@ -84,17 +85,13 @@ static kp_vec3 place_of(const kp_mac_view *g, kp_mac_kind kind, const int32_t it
   return kp_vec3_make(x[0], x[1], x[2]);
 }
 
-kp_result kp_grid_sources_cover(kp_grid_sources *sources, const kp_shape *shape, kp_vec3 at,
-                                kp_mac_kind kind) {
+kp_result kp_grid_sources_cover(kp_grid_sources *sources, const kp_shape *shape,
+                                const kp_frame3 *at, kp_mac_kind kind) {
   const kp_mac_view *g = &sources->mac->view;
-  kp_aabb box = kp_shape_bounds(shape);
-  bool is_bounded = kp_shape_is_bounded(shape);
+  kp_aabb box = kp_motion_box(shape, at);
   int32_t range[3][2];
   for (int c = 0; c < 3; ++c) {
-    const double ends[2] = {
-      is_bounded ? component(box.min, c) + component(at, c) : -HUGE_VAL,
-      is_bounded ? component(box.max, c) + component(at, c) : HUGE_VAL,
-    };
+    const double ends[2] = { component(box.min, c), component(box.max, c) };
     reach(g, kind, c, ends, range[c]);
   }
   sources->items.count = 0;
@@ -104,8 +101,8 @@ kp_result kp_grid_sources_cover(kp_grid_sources *sources, const kp_shape *shape,
     for (i[1] = range[1][0]; i[1] <= range[1][1]; ++i[1]) {
       for (i[0] = range[0][0]; i[0] <= range[0][1]; ++i[0]) {
         // the share of a cell that a plane at this distance leaves inside
-        double inside =
-            0.5 - kp_shape_distance(shape, kp_vec3_sub(place_of(g, kind, i), at)) / g->cell;
+        kp_vec3 local = kp_frame3_local(at, place_of(g, kind, i));
+        double inside = 0.5 - kp_shape_distance(shape, local) / g->cell;
         if (inside > 0.0) {
           KP_TRY(kp_array_push(&sources->items, (int32_t)kp_mac_at(g, i[0], i[1], i[2])));
           KP_TRY(kp_array_push(&sources->weights, (kp_real)fmin(inside, 1.0)));
@@ -117,23 +114,28 @@ kp_result kp_grid_sources_cover(kp_grid_sources *sources, const kp_shape *shape,
 }
 
 static kp_result list_places(kp_grid_sources *sources, kp_grid_source *source, kp_mac_kind kind) {
-  KP_TRY(kp_grid_sources_cover(sources, source->shape, source->at, kind));
+  KP_TRY(kp_grid_sources_cover(sources, source->shape, &source->at, kind));
   size_t n = sources->items.count;
   source->n[kind] = (int64_t)n;
   KP_TRY(kp_buffer_put(&source->items[kind], sources->items.data, n * sizeof(int32_t)));
   return kp_buffer_put(&source->weights[kind], sources->weights.data, n * sizeof(kp_real));
 }
 
+static bool is_same_place(const kp_frame3 *a, const kp_frame3 *b) {
+  kp_quat p = a->orientation;
+  kp_quat q = b->orientation;
+  return kp_vec3_length(kp_vec3_sub(a->position, b->position)) == 0.0 && p.w == q.w && p.x == q.x &&
+         p.y == q.y && p.z == q.z;
+}
+
 kp_result kp_grid_sources_move(kp_grid_sources *sources, kp_env *env) {
   for (size_t s = 0; s < sources->list.count; ++s) {
     kp_grid_source *source = &sources->list.data[s];
-    double x[3];
-    kp_curve_at(&source->def.position, env->time, x, NULL);
-    bool is_there = source->at.x == x[0] && source->at.y == x[1] && source->at.z == x[2];
-    if (source->is_listed && is_there) {
+    kp_frame3 at = kp_motion_frame(&source->motion, env, env->time);
+    if (source->is_listed && is_same_place(&source->at, &at)) {
       continue;
     }
-    source->at = kp_vec3_make(x[0], x[1], x[2]);
+    source->at = at;
     bool blows = kp_vec3_length(source->def.velocity) > 0.0;
     for (int kind = blows ? 0 : KP_MAC_CELL; kind <= KP_MAC_CELL; ++kind) {
       KP_TRY(list_places(sources, source, (kp_mac_kind)kind));

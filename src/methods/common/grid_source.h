@@ -3,12 +3,13 @@
 #pragma once
 
 #include "data/mac.h"
-#include "methods/method.h"
+#include "methods/common/motion.h"
 
 typedef struct kp_grid_source {
   kp_source_def def;
   kp_shape *shape;
-  kp_vec3 at;  // m: where the lists were made
+  kp_motion motion;
+  kp_frame3 at;  // where the lists were made
   bool is_listed;
   kp_buffer items[KP_MAC_KIND_COUNT];    // I32
   kp_buffer weights[KP_MAC_KIND_COUNT];  // REAL: covered share, 0..1
@@ -29,10 +30,10 @@ void kp_grid_sources_free(kp_grid_sources *sources);
 // Shapes where they are at the start of the sub-step.
 KP_NODISCARD kp_result kp_grid_sources_move(kp_grid_sources *sources, kp_env *env);
 
-// Places of a kind that a shape at `at` covers, as lists on the host: for what is filled at the
-// start too.
+// Places of a kind that a shape covers whose axes are `at`, as lists on the host: for what is
+// filled at the start too.
 KP_NODISCARD kp_result kp_grid_sources_cover(kp_grid_sources *sources, const kp_shape *shape,
-                                             kp_vec3 at, kp_mac_kind kind);
+                                             const kp_frame3 *at, kp_mac_kind kind);
 
 // Seconds of the sub-step in which the source is on.
 double kp_grid_source_seconds(const kp_grid_source *source, const kp_env *env);

@@ -29,6 +29,7 @@ static const kp_field_desc state_fields[] = {
 static const kp_field_desc emitter_fields[] = {
   { "travelled", KP_TYPE_F64, 1, "m", KP_FIELD_SAVE, 0.0 },
   { "count", KP_TYPE_U64, 1, "", KP_FIELD_SAVE, 0.0 },
+  { "until", KP_TYPE_F64, 1, "s", KP_FIELD_SAVE, 0.0 },
 };
 
 static kp_result create_state(kp_medium *medium, kp_registry *registry) {
@@ -39,7 +40,9 @@ static kp_result create_state(kp_medium *medium, kp_registry *registry) {
   KP_TRY(kp_space_append(medium->state, 1, NULL, 0));
   snprintf(name, sizeof name, "%.36s.emitters", medium->name);
   KP_TRY(kp_registry_add_space(registry, name, KP_SPACE_GLOBAL, &medium->emitter_state));
-  KP_TRY(kp_space_add_fields(medium->emitter_state, emitter_fields, 2));
+  // the last of them only where something pours
+  size_t n_fields = medium->emitters.count > 0 ? 3 : 2;
+  KP_TRY(kp_space_add_fields(medium->emitter_state, emitter_fields, n_fields));
   return kp_space_append(medium->emitter_state, (int64_t)medium->emitters.count, NULL, 0);
 }
 
@@ -63,9 +66,10 @@ kp_result kp_medium_store(kp_medium *medium) {
   }
   *(uint64_t *)host_of(medium->state, "next_id", 0, KP_ACCESS_WRITE) = medium->set->next_id;
   for (size_t e = 0; e < medium->emitters.count; ++e) {
-    const kp_medium_emitter *emitter = &medium->emitters.data[e];
+    const kp_emitter *emitter = &medium->emitters.data[e];
     kp_space *space = medium->emitter_state;
     ((double *)host_of(space, "travelled", 0, KP_ACCESS_WRITE))[e] = emitter->travelled;
+    ((double *)host_of(space, "until", 0, KP_ACCESS_WRITE))[e] = emitter->until;
     ((uint64_t *)host_of(space, "count", 0, KP_ACCESS_WRITE))[e] = (uint64_t)emitter->count;
   }
   return KP_OK;
@@ -90,9 +94,10 @@ kp_result kp_medium_loaded(kp_medium *medium) {
   medium->bounds = (kp_aabb){ { lo[0], lo[1], lo[2] }, { hi[0], hi[1], hi[2] } };
   medium->set->next_id = *(uint64_t *)host_of(medium->state, "next_id", 0, KP_ACCESS_READ);
   for (size_t e = 0; e < medium->emitters.count; ++e) {
-    kp_medium_emitter *emitter = &medium->emitters.data[e];
+    kp_emitter *emitter = &medium->emitters.data[e];
     kp_space *space = medium->emitter_state;
     emitter->travelled = ((double *)host_of(space, "travelled", 0, KP_ACCESS_READ))[e];
+    emitter->until = ((double *)host_of(space, "until", 0, KP_ACCESS_READ))[e];
     emitter->count = (int64_t)((uint64_t *)host_of(space, "count", 0, KP_ACCESS_READ))[e];
   }
   return KP_OK;
@@ -100,29 +105,14 @@ kp_result kp_medium_loaded(kp_medium *medium) {
 
 // ---- life ---------------------------------------------------------------------------------------
 
-static kp_result take_emitters(kp_medium *medium, const kp_env *env) {
+static kp_result take_emitters(kp_medium *medium, const kp_env *env, bool is_granular) {
   const kp_scenery *scenery = &env->scenery;
   for (size_t e = 0; e < scenery->n_emitters; ++e) {
-    // the first layer leaves at once
-    kp_medium_emitter emitter = { .def = scenery->emitters[e], .travelled = medium->spacing };
-    if (strcmp(emitter.def.into, medium->name) == 0) {
-      if (env->dimension == 3 && (emitter.def.width > 0.0) != (emitter.def.height > 0.0)) {
-        return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": a rectangle needs both width and height",
-                       emitter.def.name);
-      }
-      KP_TRY(kp_array_push(&medium->emitters, emitter));
-    }
-  }
-  return KP_OK;
-}
-
-static kp_result check_sinks(const kp_scenery *scenery) {
-  for (size_t s = 0; s < scenery->n_sinks; ++s) {
-    kp_shape_kind kind = scenery->sinks[s].shape.kind;
-    if (s >= MEDIUM_SINKS || (kind != KP_SHAPE_BOX && kind != KP_SHAPE_SPHERE)) {
-      return kp_fail(KP_ERROR_SCENE, "sink \"%s\": %s", scenery->sinks[s].name,
-                     s >= MEDIUM_SINKS ? "a world has at most 8 sinks"
-                                       : "its shape must be a box or a sphere");
+    if (strcmp(scenery->emitters[e].into, medium->name) == 0) {
+      kp_emitter empty = { 0 };
+      KP_TRY(kp_array_push(&medium->emitters, empty));
+      KP_TRY(kp_emitter_create(&medium->emitters.data[medium->emitters.count - 1], env,
+                               &scenery->emitters[e], medium->spacing, is_granular));
     }
   }
   return KP_OK;
@@ -138,8 +128,8 @@ kp_result kp_medium_create(kp_medium *medium, kp_env *env, const kp_medium_def *
   kp_text_copy(medium->word, sizeof medium->word, def->word);
   kp_text_copy(medium->name, sizeof medium->name, def->name);
   kp_buffer_init(&medium->keep, env->backend);
-  KP_TRY(check_sinks(&env->scenery));
-  KP_TRY(take_emitters(medium, env));
+  KP_TRY(kp_regions_of_sinks(&medium->sinks, env, 0.5 * medium->spacing));
+  KP_TRY(take_emitters(medium, env, def->is_granular));
   KP_TRY(kp_set_create(env->registry, def->name, KP_SET_FREE, env->dimension, &medium->set));
   // a method that moves its particles by itself still has the acceleration field, for outer forces
   int kind = medium->integrates ? def->integrator : KP_INTEGRATOR_SYMPLECTIC;
@@ -153,7 +143,11 @@ void kp_medium_free(kp_medium *medium) {
   kp_ghosts_destroy(&medium->ghosts);
   kp_cells_destroy(&medium->cells);
   kp_buffer_free(&medium->keep);
+  for (size_t e = 0; e < medium->emitters.count; ++e) {
+    kp_emitter_free(&medium->emitters.data[e]);
+  }
   kp_array_free(&medium->emitters);
+  kp_regions_free(&medium->sinks);
   kp_set_destroy(&medium->set);
 }
 
@@ -449,11 +443,7 @@ kp_result kp_medium_stats(kp_medium *medium, kp_env *env, kp_population_stats *o
 static double fastest_jet(const kp_medium *medium) {
   double speed = 0.0;
   for (size_t e = 0; e < medium->emitters.count; ++e) {
-    const kp_curve *jet = &medium->emitters.data[e].def.speed;
-    speed = jet->n == 0 ? fmax(speed, fabs(jet->constant[0])) : speed;
-    for (int32_t k = 0; k < jet->n; ++k) {
-      speed = fmax(speed, fabs(jet->samples[k]));
-    }
+    speed = fmax(speed, kp_emitter_fastest(&medium->emitters.data[e]));
   }
   return speed;
 }

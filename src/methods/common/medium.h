@@ -20,14 +20,10 @@
 
 #include "data/ghosts.h"
 #include "geom/shape.h"
+#include "methods/common/emitter.h"
 #include "methods/common/integrate.h"
+#include "methods/common/region.h"
 #include "methods/method.h"
-
-typedef struct kp_medium_emitter {
-  kp_emitter_def def;
-  double travelled;  // m of jet since the last layer
-  int64_t count;     // particles so far
-} kp_medium_emitter;
 
 typedef struct kp_medium_def {
   const char *word;            // "liquid", for messages
@@ -38,6 +34,7 @@ typedef struct kp_medium_def {
   kp_vec3 velocity;            // m/s at the start
   kp_vec_lattice velocity_at;  // instead, where it depends on place; as long as the medium lives
   int integrator;              // kp_integrator; KP_INTEGRATOR_COUNT: the method moves it by itself
+  bool is_granular;            // its particles must not overlap, and nothing holds them together
 } kp_medium_def;
 
 typedef struct kp_medium {
@@ -63,7 +60,8 @@ typedef struct kp_medium {
   bool bounds_known;
   // of the last population stage
   int64_t first_new;  // particles from here on have just been emitted
-  KP_ARRAY(kp_medium_emitter) emitters;
+  KP_ARRAY(kp_emitter) emitters;
+  kp_regions sinks;
   kp_space *state;          // GLOBAL, one element
   kp_space *emitter_state;  // GLOBAL, one element per emitter
   kp_buffer keep;           // flags of removal

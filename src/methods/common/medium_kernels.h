@@ -1,7 +1,7 @@
 // What one particle of any medium does at the faces of the domain, in sinks and in reports.
 #pragma once
 
-#include "kelpie/config.h"
+#include "methods/common/region_view.h"
 
 // The faces of the domain as exact planes: a particle past a closed face is put back, its normal
 // velocity reflected with restitution, its tangential velocity rubbed.
@@ -44,29 +44,12 @@ KP_FN void medium_domain(int64_t i, const medium_domain_args *a) {
   }
 }
 
-// Which particles stay: not past an open face, not in a sink.
-#define MEDIUM_SINKS 8
-
+// Which particles stay: not past an open face,
 typedef struct medium_keep_args {
   double lo[3], hi[3];  // infinite where a face is not open
-  double sink_lo[MEDIUM_SINKS][3],
-      sink_hi[MEDIUM_SINKS][3];  // boxes; a ball is a box with radius > 0
-  double sink_center[MEDIUM_SINKS][3], sink_radius[MEDIUM_SINKS];
-  int32_t n_sinks;
   const kp_pos *x, *y, *z;
   uint32_t *keep;
 } medium_keep_args;
-
-KP_FN int medium_in_sink(double x, double y, double z, int s, const medium_keep_args *a) {
-  if (a->sink_radius[s] > 0.0) {
-    double dx = x - a->sink_center[s][0];
-    double dy = y - a->sink_center[s][1];
-    double dz = z - a->sink_center[s][2];
-    return dx * dx + dy * dy + dz * dz < a->sink_radius[s] * a->sink_radius[s];
-  }
-  return x > a->sink_lo[s][0] && x < a->sink_hi[s][0] && y > a->sink_lo[s][1] &&
-         y < a->sink_hi[s][1] && z > a->sink_lo[s][2] && z < a->sink_hi[s][2];
-}
 
 KP_FN void medium_keep(int64_t i, const medium_keep_args *a) {
   double x = a->x[i];
@@ -74,10 +57,21 @@ KP_FN void medium_keep(int64_t i, const medium_keep_args *a) {
   double z = a->z[i];
   int out =
       x < a->lo[0] || y < a->lo[1] || z < a->lo[2] || x > a->hi[0] || y > a->hi[1] || z > a->hi[2];
-  for (int s = 0; s < a->n_sinks; ++s) {
-    out |= medium_in_sink(x, y, z, s, a);
-  }
   a->keep[i] = out ? 0u : 1u;
+}
+
+// and not in a sink.
+typedef struct medium_drain_args {
+  kp_region_view sink;
+  const kp_real *values;  // of a mesh; NULL otherwise
+  const kp_pos *x, *y, *z;
+  uint32_t *keep;
+} medium_drain_args;
+
+KP_FN void medium_drain(int64_t i, const medium_drain_args *a) {
+  if (a->keep[i] && kp_region_distance(&a->sink, a->values, a->x[i], a->y[i], a->z[i]) < 0.0) {
+    a->keep[i] = 0u;
+  }
 }
 
 // ---- what the host looks at once per sub-step ---------------------------------------------------
@@ -148,5 +142,6 @@ KP_FN void medium_stats(int64_t i, const medium_stats_args *a, double *v) {
 #define MEDIUM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   POINT(medium, domain)                                                                            \
   POINT(medium, keep)                                                                              \
+  POINT(medium, drain)                                                                             \
   REDUCE(medium, report, MEDIUM_REPORT_OPS)                                                        \
   REDUCE(medium, stats, MEDIUM_STATS_OPS)

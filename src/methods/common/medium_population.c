@@ -1,9 +1,8 @@
 // Emission and removal.
 #include <math.h>
-#include <string.h>
 
+#include "base/log.h"
 #include "data/call.h"
-#include "data/curve.h"
 #include "data/probe.h"
 #include "geom/sampler.h"
 #include "methods/common/medium.h"
@@ -14,63 +13,14 @@ MEDIUM_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_P
 
 // ---- emitters -----------------------------------------------------------------------------------
 
-#define TAKEN 0.75  // spacings: nearer to a particle a place is not free
-
-// In 2D a width is enough.
-static bool is_rectangle(const kp_emitter_def *def, const kp_env *env) {
-  return def->width > 0.0 && (def->height > 0.0 || env->dimension == 2);
-}
-
-// Two unit vectors across the jet: those of a rectangle are level and upright where they can be.
-static void across(const kp_emitter_def *def, const kp_env *env, kp_vec3 *u, kp_vec3 *v) {
-  kp_vec3 direction = kp_vec3_normalize(def->direction);
-  if (env->dimension == 2) {
-    *u = kp_vec3_make(-direction.y, direction.x, 0.0);
-    *v = kp_vec3_make(0.0, 0.0, 1.0);
-    return;
-  }
-  int axis = kp_env_up_axis(env);
-  kp_vec3 up = kp_vec3_make(axis == 0, axis == 1, axis == 2);
-  kp_vec3 level = kp_vec3_cross(up, direction);
-  if (is_rectangle(def, env) && kp_vec3_length(level) > 1e-6) {
-    *u = kp_vec3_normalize(level);
-    *v = kp_vec3_cross(direction, *u);
-    return;
-  }
-  kp_vec3 help = fabs(direction.x) < 0.9 ? kp_vec3_make(1, 0, 0) : kp_vec3_make(0, 1, 0);
-  *u = kp_vec3_normalize(kp_vec3_cross(direction, help));
-  *v = kp_vec3_cross(direction, *u);
-}
-
-// One layer of the jet: a square lattice cut to the disc, or laid evenly into the rectangle,
-// `ahead` metres past the nozzle. In 2D a rectangle is the line of its width.
-static kp_result layer_points(const kp_emitter_def *def, const kp_env *env, double spacing,
-                              double ahead, kp_points *out) {
-  kp_vec3 u;
-  kp_vec3 v;
-  across(def, env, &u, &v);
-  bool flat = env->dimension == 2;
-  bool rectangle = is_rectangle(def, env);
-  // places along u and v, counted from the middle; an even number has none in the middle
-  double n_u = rectangle ? fmax(floor(def->width / spacing + 1e-6), 1.0)
-                         : 2.0 * floor(def->radius / spacing) + 1.0;
-  double n_v = rectangle ? fmax(floor(def->height / spacing + 1e-6), 1.0) : n_u;
-  n_v = flat ? 1.0 : n_v;
-  kp_vec3 middle = kp_vec3_madd(def->position, ahead, kp_vec3_normalize(def->direction));
-  for (double b = 0.0; b < n_v; b += 1.0) {
-    for (double a = 0.0; a < n_u; a += 1.0) {
-      double s = spacing * (a - 0.5 * (n_u - 1.0));
-      double t = spacing * (b - 0.5 * (n_v - 1.0));
-      if (rectangle || s * s + t * t <= def->radius * def->radius) {
-        KP_TRY(kp_array_push(out, kp_vec3_madd(kp_vec3_madd(middle, s, u), t, v)));
-      }
-    }
-  }
-  return KP_OK;
-}
+// Spacings: nearer to a particle a place is not free. A shape that is kept full finds no room in
+// the middle of a cube of particles, sqrt(3)/2 away from them.
+#define TAKEN 0.75
+#define TAKEN_INSIDE 0.95
 
 // Keeps the points that have no particle of the medium around them, in their order.
-static kp_result keep_free(kp_medium *medium, const kp_env *env, kp_points *points) {
+static kp_result keep_free(kp_medium *medium, const kp_env *env, double radius, kp_points *points,
+                           kp_points *velocities) {
   KP_ARRAY(kp_probe_value) seen = { 0 };
   kp_probe *probe = NULL;
   kp_result result = KP_OK;
@@ -80,13 +30,14 @@ static kp_result keep_free(kp_medium *medium, const kp_env *env, kp_points *poin
   KP_TRY_GOTO(result, kp_array_resize(&seen, points->count), done);
   KP_TRY_GOTO(result,
               kp_probe_create(KP_PROBE_MEAN, medium->set->space, env->dimension, points->data,
-                              (int64_t)points->count, TAKEN * medium->spacing, &probe),
+                              (int64_t)points->count, radius, &probe),
               done);
   KP_TRY_GOTO(result, kp_probe_look(probe, seen.data), done);
   size_t kept = 0;
   for (size_t i = 0; i < points->count; ++i) {
     if (seen.data[i].count < 0.5) {
-      points->data[kept++] = points->data[i];
+      points->data[kept] = points->data[i];
+      velocities->data[kept++] = velocities->data[i];
     }
   }
   points->count = kept;
@@ -96,69 +47,96 @@ done:
   return result;
 }
 
-static kp_result emit_layer(kp_medium *medium, kp_env *env, kp_medium_emitter *emitter,
-                            double speed) {
-  kp_points points = { 0 };
+// Not beyond a face of the domain, unless what comes in there is seen on the other side.
+static bool is_in_domain(const kp_env *env, kp_vec3 p) {
+  const double x[3] = { p.x, p.y, p.z };
+  for (int axis = 0; axis < env->dimension; ++axis) {
+    kp_faces faces = kp_env_faces(env, axis);
+    bool is_over = x[axis] > faces.hi && !faces.open_top;
+    if (!faces.periodic && (x[axis] < faces.lo || is_over)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// In or against a solid, where that is now.
+static bool is_in_solid(const kp_medium *medium, const kp_env *env, kp_vec3 p) {
+  for (size_t s = 0; s < env->scenery.n_solids; ++s) {
+    const kp_solid *solid = &env->scenery.solids[s];
+    kp_frame3 frame = kp_bodies_frame(env->bodies, solid->body);
+    kp_vec3 local = kp_body_to_shape(&env->bodies->models.data[solid->body], &frame, p);
+    if (kp_shape_distance(solid->shape, local) < 0.4999 * medium->spacing) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void keep_allowed(const kp_medium *medium, const kp_env *env, kp_emitter *emitter,
+                         kp_points *places, kp_points *velocities) {
+  bool fills = emitter->def.from == KP_EMITTER_INSIDE;
+  size_t kept = 0;
+  size_t outside = 0;
+  for (size_t i = 0; i < places->count; ++i) {
+    if (!is_in_domain(env, places->data[i])) {
+      outside += 1;
+    } else if (!fills || !is_in_solid(medium, env, places->data[i])) {
+      places->data[kept] = places->data[i];
+      velocities->data[kept++] = velocities->data[i];
+    }
+  }
+  places->count = velocities->count = kept;
+  if (outside > 0 && !emitter->has_told) {
+    kp_log(KP_LOG_WARN, "world", "emitter \"%s\": what it lets out beyond the domain is left out",
+           emitter->def.name);
+    emitter->has_told = true;
+  }
+}
+
+// What may come in: inside the domain, not beyond the limit and, if so asked, only where there is
+// room. Velocities stay in step with places.
+static kp_result choose(kp_medium *medium, kp_env *env, kp_emitter *emitter, kp_points *places,
+                        kp_points *velocities) {
+  size_t left = (size_t)(emitter->def.limit - emitter->count);
+  bool fills = emitter->def.from == KP_EMITTER_INSIDE;
+  keep_allowed(medium, env, emitter, places, velocities);
+  if (fills || emitter->def.only_free) {
+    double radius = (fills ? TAKEN_INSIDE : TAKEN) * medium->spacing;
+    KP_TRY(keep_free(medium, env, radius, places, velocities));
+  }
+  places->count = places->count > left ? left : places->count;
+  velocities->count = places->count;
+  return KP_OK;
+}
+
+// What is known of the medium holds for newcomers too.
+static void stretch_bounds(kp_medium *medium, const kp_points *places,
+                           const kp_points *velocities) {
+  for (size_t i = 0; i < places->count; ++i) {
+    medium->bounds = kp_aabb_grow(medium->bounds, places->data[i]);
+    medium->max_speed = fmax(medium->max_speed, kp_vec3_length(velocities->data[i]));
+  }
+}
+
+static kp_result emit(kp_medium *medium, kp_env *env, kp_emitter *emitter) {
+  kp_points places = { 0 };
   kp_points velocities = { 0 };
   kp_result result = KP_OK;
-  kp_vec3 velocity = kp_vec3_scale(kp_vec3_normalize(emitter->def.direction), speed);
-  KP_TRY_GOTO(result,
-              layer_points(&emitter->def, env, medium->spacing, emitter->travelled, &points), done);
-  if (emitter->def.only_free) {
-    KP_TRY_GOTO(result, keep_free(medium, env, &points), done);
-  }
-  int64_t left = emitter->def.limit - emitter->count;
-  points.count = (int64_t)points.count > left ? (size_t)left : points.count;
-  KP_TRY_GOTO(result, kp_array_resize(&velocities, points.count), done);
-  for (size_t i = 0; i < points.count; ++i) {
-    velocities.data[i] = velocity;
-  }
-  KP_TRY_GOTO(result, kp_set_add(medium->set, (int64_t)points.count, points.data, velocities.data),
+  KP_TRY_GOTO(result, kp_emitter_pour(emitter, env, &places, &velocities), done);
+  KP_TRY_GOTO(result, choose(medium, env, emitter, &places, &velocities), done);
+  KP_TRY_GOTO(result, kp_set_add(medium->set, (int64_t)places.count, places.data, velocities.data),
               done);
-  emitter->count += (int64_t)points.count;
-  env->report.n_emitted += (int64_t)points.count;
-  // newcomers lie outside the known bounds
-  medium->bounds_known = false;
-  medium->max_speed = fmax(medium->max_speed, fabs(speed));
+  emitter->count += (int64_t)places.count;
+  env->report.n_emitted += (int64_t)places.count;
+  stretch_bounds(medium, &places, &velocities);
 done:
-  kp_array_free(&points);
+  kp_array_free(&places);
   kp_array_free(&velocities);
   return result;
 }
 
-// The jet advances by speed x dt; a layer leaves for every spacing of it.
-static kp_result emit(kp_medium *medium, kp_env *env, kp_medium_emitter *emitter) {
-  const kp_emitter_def *def = &emitter->def;
-  if (env->time < def->start || env->time >= def->stop || emitter->count >= def->limit) {
-    return KP_OK;
-  }
-  double speed;
-  kp_curve_at(&def->speed, env->time, &speed, NULL);
-  while (emitter->travelled >= medium->spacing && emitter->count < def->limit) {
-    emitter->travelled -= medium->spacing;
-    KP_TRY(emit_layer(medium, env, emitter, speed));
-  }
-  emitter->travelled += fmax(speed, 0.0) * env->dt;
-  return KP_OK;
-}
-
 // ---- removal ------------------------------------------------------------------------------------
-
-static void add_sink(medium_keep_args *a, const kp_shape_def *shape) {
-  int s = a->n_sinks++;
-  const double lo[3] = { shape->min.x, shape->min.y, shape->min.z };
-  const double hi[3] = { shape->max.x, shape->max.y, shape->max.z };
-  const double center[3] = { shape->center.x, shape->center.y, shape->center.z };
-  bool ball = shape->kind == KP_SHAPE_SPHERE;
-  a->sink_radius[s] = ball ? shape->radius : 0.0;
-  for (int axis = 0; axis < 3; ++axis) {
-    // a box that is flat along an axis is unbounded along it
-    bool flat = lo[axis] == hi[axis];
-    a->sink_lo[s][axis] = flat ? -HUGE_VAL : lo[axis];
-    a->sink_hi[s][axis] = flat ? HUGE_VAL : hi[axis];
-    a->sink_center[s][axis] = center[axis];
-  }
-}
 
 // Faces through which particles leave; false when nothing can leave at all.
 static bool exits(const kp_env *env, medium_keep_args *a) {
@@ -185,21 +163,47 @@ static bool may_have_left(const kp_medium *medium, const kp_env *env, const medi
          hi.y > a->hi[1] || hi.z > a->hi[2];
 }
 
+static kp_result mark_inside(kp_medium *medium, kp_env *env) {
+  medium_keep_args a = { 0 };
+  exits(env, &a);
+  kp_call call;
+  kp_call_init(&call, &medium_keep_kernel, &a);
+  KP_BIND3(&call, &a, , medium->set->position, KP_ACCESS_READ);
+  KP_BIND(&call, &a, keep, &medium->keep, KP_ACCESS_OVERWRITE);
+  return kp_call_run(env->backend, &call, medium->set->space->n);
+}
+
+static bool is_apart(kp_aabb a, kp_aabb b) {
+  return a.max.x < b.min.x || a.max.y < b.min.y || a.max.z < b.min.z || b.max.x < a.min.x ||
+         b.max.y < a.min.y || b.max.z < a.min.z;
+}
+
+static kp_result mark_sink(kp_medium *medium, kp_env *env, kp_region *sink) {
+  kp_aabb box = kp_region_box(sink, env, env->time);
+  if (medium->bounds_known && is_apart(box, medium->bounds)) {
+    return KP_OK;
+  }
+  kp_buffer *values;
+  medium_drain_args a = { .sink = kp_region_at(sink, env, env->time, &values) };
+  kp_call call;
+  kp_call_init(&call, &medium_drain_kernel, &a);
+  KP_BIND3(&call, &a, , medium->set->position, KP_ACCESS_READ);
+  KP_BIND(&call, &a, values, values, KP_ACCESS_READ);
+  KP_BIND(&call, &a, keep, &medium->keep, KP_ACCESS_WRITE);
+  return kp_call_run(env->backend, &call, medium->set->space->n);
+}
+
 static kp_result remove_leavers(kp_medium *medium, kp_env *env) {
   medium_keep_args a = { 0 };
   int64_t before = medium->set->space->n;
   if (before == 0 || !exits(env, &a) || !may_have_left(medium, env, &a)) {
     return KP_OK;
   }
-  for (size_t s = 0; s < env->scenery.n_sinks; ++s) {
-    add_sink(&a, &env->scenery.sinks[s].shape);
-  }
   KP_TRY(kp_buffer_resize(&medium->keep, (size_t)before * sizeof(uint32_t)));
-  kp_call call;
-  kp_call_init(&call, &medium_keep_kernel, &a);
-  KP_BIND3(&call, &a, , medium->set->position, KP_ACCESS_READ);
-  KP_BIND(&call, &a, keep, &medium->keep, KP_ACCESS_OVERWRITE);
-  KP_TRY(kp_call_run(env->backend, &call, before));
+  KP_TRY(mark_inside(medium, env));
+  for (size_t s = 0; s < medium->sinks.count; ++s) {
+    KP_TRY(mark_sink(medium, env, &medium->sinks.data[s]));
+  }
   KP_TRY(kp_space_remove(medium->set->space, &medium->keep));
   env->report.n_removed += before - medium->set->space->n;
   return KP_OK;

@@ -1,9 +1,12 @@
 kp_sources(
+  emitter.c
   flame.c
   force_field.c
   integrate.c
   medium.c
   medium_population.c
+  motion.c
+  region.c
   scatter.c
   walls.c)
 kp_isa_sources(flame_cpu.c force_field_cpu.c integrate_cpu.c medium_cpu.c)

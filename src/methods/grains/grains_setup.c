@@ -78,7 +78,8 @@ static kp_result add_set(kp_grains *grains, kp_env *env, const kp_grains_def *de
                            .jitter = isnan(def->jitter) ? 0.0 : def->jitter,
                            .velocity = def->velocity,
                            .velocity_at = def->velocity_at,
-                           .integrator = KP_INTEGRATOR_COUNT };
+                           .integrator = KP_INTEGRATOR_COUNT,
+                           .is_granular = true };
   kp_buffer_init(&set->records, env->backend);
   KP_TRY(kp_medium_create(&set->medium, env, &medium));
   return add_fields(grains, set);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "data/curve.h"
 #include "methods/common/medium.h"
 #include "methods/level_set/pls_kernels.h"
 #include "par/kernel_define.h"
@@ -31,8 +30,7 @@ static void pls_destroy(void **self) {
   kp_vortex_particles_free(&pls->vortices);
   kp_vorticity_free(&pls->vorticity);
   kp_flow_free(&pls->flow);
-  kp_array_free(&pls->emitters);
-  kp_array_free(&pls->nozzles);
+  kp_pls_inlets_free(pls);
   kp_free(pls);
   *self = NULL;
 }
@@ -102,92 +100,6 @@ kp_result kp_pls_into_solids(kp_pls *pls) {
   return KP_OK;
 }
 
-// ---- what comes in and goes out
-
-static pls_nozzle nozzle_of(const kp_pls *pls, const kp_env *env, const kp_emitter_def *def) {
-  double speed;
-  kp_curve_at(&def->speed, env->time, &speed, NULL);
-  kp_vec3 axis = kp_vec3_normalize(def->direction);
-  double half = 0.75 * pls->flow.mac->view.cell;
-  kp_vec3 center = kp_vec3_madd(def->position, half, axis);
-  return (pls_nozzle){ .center = { center.x, center.y, center.z },
-                       .axis = { axis.x, axis.y, axis.z },
-                       .radius = def->radius,
-                       .half = half,
-                       .velocity = { speed * axis.x, speed * axis.y, speed * axis.z } };
-}
-
-static kp_result pour_one(kp_pls *pls, const pls_nozzle *nozzle) {
-  kp_mac *mac = pls->flow.mac;
-  pls_pour_args a = { .grid = mac->view, .nozzle = *nozzle };
-  kp_call call;
-  kp_call_init(&call, &pls_pour_kernel, &a);
-  KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_WRITE);
-  KP_TRY(kp_mac_rows(mac, KP_MAC_CELL, &call));
-  for (int axis = 0; axis < mac->view.dimension; ++axis) {
-    pls_push_args p = { .grid = mac->view, .axis = axis, .nozzle = *nozzle };
-    kp_call_init(&call, &pls_push_kernel, &p);
-    KP_BIND(&call, &p, velocity, &pls->flow.velocity->buffers[axis], KP_ACCESS_WRITE);
-    KP_TRY(kp_mac_rows(mac, (kp_mac_kind)axis, &call));
-  }
-  return KP_OK;
-}
-
-static pls_sink sink_of(const kp_shape_def *shape) {
-  pls_sink sink = { .center = { shape->center.x, shape->center.y, shape->center.z },
-                    .radius = shape->kind == KP_SHAPE_SPHERE ? shape->radius : 0.0 };
-  const double lo[3] = { shape->min.x, shape->min.y, shape->min.z };
-  const double hi[3] = { shape->max.x, shape->max.y, shape->max.z };
-  for (int c = 0; c < 3; ++c) {
-    // a box that is flat along an axis is unbounded along it
-    bool flat = lo[c] == hi[c];
-    sink.lo[c] = flat ? -HUGE_VAL : lo[c];
-    sink.hi[c] = flat ? HUGE_VAL : hi[c];
-  }
-  return sink;
-}
-
-static kp_result drain_one(kp_pls *pls, const kp_shape_def *shape) {
-  pls_sink sink = sink_of(shape);
-  pls_drain_args a = { .grid = pls->flow.mac->view, .sink = sink };
-  kp_call call;
-  kp_call_init(&call, &pls_drain_kernel, &a);
-  KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_WRITE);
-  KP_TRY(kp_mac_rows(pls->flow.mac, KP_MAC_CELL, &call));
-  return pls->set != NULL ? kp_pls_particles_strike(pls, &sink) : KP_OK;
-}
-
-static kp_result pour_and_drain(kp_pls *pls, kp_env *env) {
-  for (size_t e = 0; e < pls->emitters.count; ++e) {
-    const kp_emitter_def *def = &pls->emitters.data[e];
-    if (env->time >= def->start && env->time < def->stop) {
-      pls_nozzle nozzle = nozzle_of(pls, env, def);
-      KP_TRY(pour_one(pls, &nozzle));
-    }
-  }
-  for (size_t s = 0; s < env->scenery.n_sinks; ++s) {
-    KP_TRY(drain_one(pls, &env->scenery.sinks[s].shape));
-  }
-  return kp_mac_fill_cells(pls->flow.mac, phi_of(pls), KP_MAC_DISTANCE);
-}
-
-kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
-  bool is_counted = pls->emitters.count + env->scenery.n_sinks > 0;
-  double before = 0.0;
-  double after = 0.0;
-  if (is_counted) {
-    // what has let go of walls since is not the nozzles' doing
-    KP_TRY(kp_mac_fill_cells(pls->flow.mac, phi_of(pls), KP_MAC_DISTANCE));
-    KP_TRY(kp_pls_volume(pls, &before));
-  }
-  KP_TRY(pour_and_drain(pls, env));
-  if (is_counted) {
-    KP_TRY(kp_pls_volume(pls, &after));
-    pls->volume = fmax(pls->volume + after - before, 0.0);
-  }
-  return KP_OK;
-}
-
 // ---- stages
 
 // The window to where phi is not that of open air, and to the nozzles.
@@ -195,13 +107,14 @@ static kp_result follow(kp_pls *pls) {
   double h = pls->flow.mac->view.cell;
   kp_flow_watch water = { .values = phi_of(pls), .rest = pls->band * h, .tolerance = 1e-3 * h };
   kp_flow_activity activity = {
-    .watches = &water, .n_watches = 1, .boxes = pls->nozzles.data, .n_boxes = pls->nozzles.count
+    .watches = &water, .n_watches = 1, .boxes = pls->boxes.data, .n_boxes = pls->boxes.count
   };
   return kp_flow_follow(&pls->flow, &activity);
 }
 
 static kp_result pls_population(void *self, kp_env *env) {
   kp_pls *pls = self;
+  kp_pls_inlet_boxes(pls, env);
   KP_TRY(follow(pls));
   KP_TRY(kp_pls_pour(pls, env));
   return kp_vortex_particles_emit(&pls->vortices, env);
@@ -295,11 +208,7 @@ static double courant_dt(const kp_pls *pls, kp_env *env) {
   double h = pls->flow.mac->view.cell;
   double speed = pls->flow.max_sum + sqrt(h * kp_vec3_length(env->simulation.gravity));
   speed = fmax(speed, kp_medium_fastest_body(env));
-  for (size_t e = 0; e < pls->emitters.count; ++e) {
-    double jet;
-    kp_curve_at(&pls->emitters.data[e].speed, env->time, &jet, NULL);
-    speed = fmax(speed, fabs(jet));
-  }
+  speed = fmax(speed, kp_pls_inlet_speed(pls, env));
   return pls->flow.grid.cfl * h / fmax(speed, 1e-30);
 }
 

@@ -9,6 +9,7 @@
 #include "data/cells.h"
 #include "geom/level_set.h"
 #include "methods/common/flow.h"
+#include "methods/common/region.h"
 #include "methods/common/vortex_particles.h"
 
 typedef struct kp_pls_setup {
@@ -17,6 +18,12 @@ typedef struct kp_pls_setup {
   const kp_liquid_def *liquids;
   size_t n_liquids;
 } kp_pls_setup;
+
+// What liquid comes from: an opening, or the inside of a shape.
+typedef struct kp_pls_inlet {
+  kp_emitter_def def;
+  kp_region region;  // an opening has no shape, but moves too
+} kp_pls_inlet;
 
 typedef struct kp_pls {
   kp_level_set_def def;
@@ -51,8 +58,9 @@ typedef struct kp_pls {
   double volume;       // cells of liquid that there should be
   bool has_warned;     // of a volume that drifts
   uint64_t seeded_in;  // revision of the window that the counts were cleared for
-  KP_ARRAY(kp_emitter_def) emitters;
-  KP_ARRAY(kp_aabb) nozzles;  // around them, for the window
+  KP_ARRAY(kp_pls_inlet) inlets;
+  KP_ARRAY(kp_aabb) boxes;  // around them, for the window
+  kp_regions sinks;
 } kp_pls;
 
 extern const kp_method kp_pls_method;
@@ -61,7 +69,13 @@ KP_NODISCARD kp_result kp_pls_create(kp_env *env, const kp_pls_setup *setup, kp_
 
 // parts of the method, one file each
 KP_NODISCARD kp_result kp_pls_setup_all(kp_pls *pls, kp_env *env, const kp_pls_setup *setup);
+// Emitters and sinks (pls_pour.c): those of the scene, what they let in and out, the boxes around
+// them where they are now, and the fastest of what comes in [m/s].
+KP_NODISCARD kp_result kp_pls_inlets_create(kp_pls *pls, kp_env *env, const kp_pls_setup *setup);
+void kp_pls_inlets_free(kp_pls *pls);
 KP_NODISCARD kp_result kp_pls_pour(kp_pls *pls, kp_env *env);
+void kp_pls_inlet_boxes(kp_pls *pls, kp_env *env);
+double kp_pls_inlet_speed(const kp_pls *pls, const kp_env *env);
 // Kinds of the cells that are not solid, from the distance.
 KP_NODISCARD kp_result kp_pls_flags(kp_pls *pls);
 // The distance inside solids is that of the liquid or air beside them.
@@ -69,8 +83,7 @@ KP_NODISCARD kp_result kp_pls_into_solids(kp_pls *pls);
 KP_NODISCARD kp_result kp_pls_particles_create(kp_pls *pls, kp_env *env);
 KP_NODISCARD kp_result kp_pls_particles_move(kp_pls *pls, kp_env *env);
 // Those inside a sink are no longer heard.
-struct pls_sink;
-KP_NODISCARD kp_result kp_pls_particles_strike(kp_pls *pls, const struct pls_sink *sink);
+KP_NODISCARD kp_result kp_pls_particles_strike(kp_pls *pls, kp_env *env, kp_region *sink);
 // Those on the wrong side by more than their radius bring the distance back.
 KP_NODISCARD kp_result kp_pls_particles_correct(kp_pls *pls);
 KP_NODISCARD kp_result kp_pls_particles_fit(kp_pls *pls);  // radii

@@ -6,6 +6,7 @@
 #include "data/mac.h"
 #include "data/mac_sample.h"
 #include "geom/level_set_kernels.h"
+#include "methods/common/region_view.h"
 #include "par/kernel.h"
 
 // shares of cells, momentum x 3, kinetic energy, height along gravity
@@ -118,15 +119,17 @@ KP_FN void pls_into_solid(int64_t j, int64_t k, int64_t i0, int64_t i1,
   }
 }
 
-// A nozzle: a disc with a length along its axis.
-typedef struct pls_nozzle {
-  double center[3], axis[3];  // of the middle; the axis has length 1
+// What liquid comes from: a disc with a length along its axis, or the inside of a shape.
+typedef struct pls_inlet {
+  int32_t is_region;
+  kp_region_view region;
+  double center[3], axis[3];  // of the middle of the disc; the axis has length 1
   double radius, half;        // m
-  double velocity[3];         // m/s
-} pls_nozzle;
+  // of what comes out [m/s], with the turn [rad/s] of the inlet about its origin [m]
+  double velocity[3], spin[3], origin[3];
+} pls_inlet;
 
-// Distance to it, negative inside.
-KP_FN double pls_nozzle_distance(const pls_nozzle *n, const double x[3]) {
+KP_FN double pls_nozzle_distance(const pls_inlet *n, const double x[3]) {
   double along = 0.0;
   double square = 0.0;
   for (int c = 0; c < 3; ++c) {
@@ -144,9 +147,16 @@ KP_FN double pls_nozzle_distance(const pls_nozzle *n, const double x[3]) {
   return sqrt(ox * ox + oy * oy) + (inner < 0.0 ? inner : 0.0);
 }
 
+// Distance to it, negative inside. `values` are those of a mesh.
+KP_FN double pls_inlet_distance(const pls_inlet *n, const kp_real *values, const double x[3]) {
+  return n->is_region ? kp_region_distance(&n->region, values, x[0], x[1], x[2])
+                      : pls_nozzle_distance(n, x);
+}
+
 typedef struct pls_pour_args {
   kp_mac_view grid;
-  pls_nozzle nozzle;
+  pls_inlet inlet;
+  const kp_real *values;
   kp_real *phi;
 } pls_pour_args;
 
@@ -155,35 +165,16 @@ KP_FN void pls_pour(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_pour
   for (int64_t i = i0; i < i1; ++i) {
     double x[3];
     kp_mac_place(g, KP_MAC_CELL, i, j, k, x);
-    kp_real d = (kp_real)pls_nozzle_distance(&a->nozzle, x);
+    kp_real d = (kp_real)pls_inlet_distance(&a->inlet, a->values, x);
     int64_t at = kp_mac_at(g, i, j, k);
     a->phi[at] = level_set_min(a->phi[at], d);
   }
 }
 
-// A sink: a box, or a ball when it has a radius.
-typedef struct pls_sink {
-  double lo[3], hi[3];
-  double center[3], radius;
-} pls_sink;
-
-// Distance to it, negative inside.
-KP_FN double pls_sink_distance(const pls_sink *s, const double x[3], int dimension) {
-  double d = -1e30;
-  double square = 0.0;
-  for (int c = 0; c < dimension; ++c) {
-    double below = s->lo[c] - x[c];
-    double above = x[c] - s->hi[c];
-    d = below > d ? below : d;
-    d = above > d ? above : d;
-    square += (x[c] - s->center[c]) * (x[c] - s->center[c]);
-  }
-  return s->radius > 0.0 ? sqrt(square) - s->radius : d;
-}
-
 typedef struct pls_drain_args {
   kp_mac_view grid;
-  pls_sink sink;
+  kp_region_view sink;
+  const kp_real *values;
   kp_real *phi;
 } pls_drain_args;
 
@@ -192,7 +183,7 @@ KP_FN void pls_drain(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_dra
   for (int64_t i = i0; i < i1; ++i) {
     double x[3];
     kp_mac_place(g, KP_MAC_CELL, i, j, k, x);
-    double d = pls_sink_distance(&a->sink, x, g->dimension);
+    double d = kp_region_distance(&a->sink, a->values, x[0], x[1], x[2]);
     int64_t at = kp_mac_at(g, i, j, k);
     // never nearer to the surface than the sink's own: outside of it nothing changes
     a->phi[at] = d < 0.0 ? level_set_max(a->phi[at], (kp_real)-d) : a->phi[at];
@@ -200,33 +191,36 @@ KP_FN void pls_drain(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_dra
 }
 
 typedef struct pls_strike_args {
-  kp_mac_view grid;
-  pls_sink sink;
+  kp_region_view sink;
+  const kp_real *values;
   const kp_pos *x, *y, *z;
   int32_t *sign;
 } pls_strike_args;
 
 // Particles of what is drained would bring it back: they are struck out.
 KP_FN void pls_strike(int64_t i, const pls_strike_args *a) {
-  const double x[3] = { a->x[i], a->y[i], a->z[i] };
-  int is_in = pls_sink_distance(&a->sink, x, a->grid.dimension) < 0.0;
-  a->sign[i] = is_in ? 0 : a->sign[i];
+  double d = kp_region_distance(&a->sink, a->values, a->x[i], a->y[i], a->z[i]);
+  a->sign[i] = d < 0.0 ? 0 : a->sign[i];
 }
 
 typedef struct pls_push_args {
   kp_mac_view grid;
   int32_t axis;
-  pls_nozzle nozzle;
+  pls_inlet inlet;
+  const kp_real *values;
   kp_real *velocity;
 } pls_push_args;
 
 KP_FN void pls_push(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_push_args *a) {
   const kp_mac_view *g = &a->grid;
+  const pls_inlet *n = &a->inlet;
+  int c = a->axis, d = (c + 1) % 3, e = (c + 2) % 3;
   for (int64_t i = i0; i < i1; ++i) {
     double x[3];
     kp_mac_place(g, a->axis, i, j, k, x);
-    if (pls_nozzle_distance(&a->nozzle, x) < 0.5 * g->cell) {
-      a->velocity[kp_mac_at(g, i, j, k)] = (kp_real)a->nozzle.velocity[a->axis];
+    if (pls_inlet_distance(n, a->values, x) < 0.5 * g->cell) {
+      double turn = n->spin[d] * (x[e] - n->origin[e]) - n->spin[e] * (x[d] - n->origin[d]);
+      a->velocity[kp_mac_at(g, i, j, k)] = (kp_real)(n->velocity[c] + turn);
     }
   }
 }

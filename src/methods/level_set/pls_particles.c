@@ -110,11 +110,13 @@ kp_result kp_pls_particles_move(kp_pls *pls, kp_env *env) {
   return sort(pls);
 }
 
-kp_result kp_pls_particles_strike(kp_pls *pls, const struct pls_sink *sink) {
-  pls_strike_args a = { .grid = pls->flow.mac->view, .sink = *sink };
+kp_result kp_pls_particles_strike(kp_pls *pls, kp_env *env, kp_region *sink) {
+  kp_buffer *values;
+  pls_strike_args a = { .sink = kp_region_at(sink, env, env->time, &values) };
   kp_call call;
   kp_call_init(&call, &pls_strike_kernel, &a);
   KP_BIND3(&call, &a, , pls->set->position, KP_ACCESS_READ);
+  KP_BIND(&call, &a, values, values, KP_ACCESS_READ);
   KP_BIND(&call, &a, sign, &pls->sign->buffers[0], KP_ACCESS_WRITE);
   return kp_call_run(pls->flow.mac->backend, &call, pls->set->space->n);
 }

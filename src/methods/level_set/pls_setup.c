@@ -29,33 +29,6 @@ static kp_result check_alike(const kp_pls_setup *setup) {
   return KP_OK;
 }
 
-static kp_result check_sinks(const kp_scenery *scenery) {
-  for (size_t s = 0; s < scenery->n_sinks; ++s) {
-    kp_shape_kind kind = scenery->sinks[s].shape.kind;
-    if (kind != KP_SHAPE_BOX && kind != KP_SHAPE_SPHERE) {
-      return kp_fail(KP_ERROR_SCENE, "sink \"%s\": its shape must be a box or a sphere",
-                     scenery->sinks[s].name);
-    }
-  }
-  return KP_OK;
-}
-
-static kp_result take_emitters(kp_pls *pls, const kp_env *env, const kp_pls_setup *setup) {
-  for (size_t e = 0; e < env->scenery.n_emitters; ++e) {
-    const kp_emitter_def *def = &env->scenery.emitters[e];
-    for (size_t l = 0; l < setup->n_liquids; ++l) {
-      if (strcmp(def->into, setup->liquids[l].name) == 0) {
-        double r = 2.0 * def->radius;
-        kp_vec3 reach = kp_vec3_make(r, r, r);
-        kp_aabb box = { kp_vec3_sub(def->position, reach), kp_vec3_add(def->position, reach) };
-        KP_TRY(kp_array_push(&pls->emitters, *def));
-        KP_TRY(kp_array_push(&pls->nozzles, box));
-      }
-    }
-  }
-  return KP_OK;
-}
-
 static kp_result start_along(kp_pls *pls, const kp_liquid_def *liquid, int axis,
                              kp_buffer *values) {
   kp_mac *mac = pls->flow.mac;
@@ -154,9 +127,8 @@ kp_result kp_pls_setup_all(kp_pls *pls, kp_env *env, const kp_pls_setup *setup) 
   pls->surface_tension = first->surface_tension;
   pls->seed = kp_hash_bytes(first->name, strlen(first->name), (uint64_t)env->simulation.seed);
   KP_TRY(check_alike(setup));
-  KP_TRY(check_sinks(&env->scenery));
-  KP_TRY(take_emitters(pls, env, setup));
   KP_TRY(make_flow(pls, env, setup));
+  KP_TRY(kp_pls_inlets_create(pls, env, setup));
   KP_TRY(add_state(pls, env, first->name));
   for (size_t l = 0; l < setup->n_liquids; ++l) {
     if (!setup->liquids[l].empty) {

@@ -59,7 +59,8 @@ static kp_result fill_shape(kp_gas *gas, kp_env *env) {
   KP_TRY(kp_shape_build(&gas->def.shape, env->scenery.folder, &shape));
   kp_result result = env->dimension == 2 ? kp_shape_flatten(shape) : KP_OK;
   if (result == KP_OK) {
-    result = kp_grid_sources_cover(&gas->sources, shape, kp_vec3_make(0.0, 0.0, 0.0), KP_MAC_CELL);
+    const kp_frame3 still = { .orientation = kp_quat_identity() };
+    result = kp_grid_sources_cover(&gas->sources, shape, &still, KP_MAC_CELL);
   }
   kp_shape_destroy(&shape);
   KP_TRY(result);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 
 #include "data/call.h"
-#include "data/curve.h"
 #include "linalg/vector.h"
 #include "methods/sph/sph_confined.h"
 #include "methods/sph/sph_implicit_kernels.h"
@@ -647,9 +646,7 @@ static kp_result solve(kp_sph *sph, kp_env *env, kp_sph_system system) {
 double kp_sph_implicit_jet(const kp_sph_fluid *fluid, const kp_env *env) {
   double fastest = 0.0;
   for (size_t e = 0; e < fluid->medium.emitters.count; ++e) {
-    double speed[3] = { 0.0, 0.0, 0.0 };
-    kp_curve_at(&fluid->medium.emitters.data[e].def.speed, env->time, speed, NULL);
-    fastest = fmax(fastest, fabs(speed[0]));
+    fastest = fmax(fastest, kp_emitter_speed(&fluid->medium.emitters.data[e], env));
   }
   return fastest;
 }
