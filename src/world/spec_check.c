@@ -234,21 +234,8 @@ static kp_result check_target(const kp_population_defs *populations,
   return result;
 }
 
-// All of a curve lies in the plane of a flat world.
-static kp_result check_flat_curve(const census *c, const char *what, const char *name,
-                                  const kp_curve *curve) {
-  const double *v = curve->n > 0 ? curve->samples : curve->constant;
-  for (int32_t k = 0; k < (curve->n > 0 ? curve->n : 1); ++k) {
-    KP_TRY(check_flat(c, what, name, kp_vec3_make(v[3 * k], v[3 * k + 1], v[3 * k + 2])));
-  }
-  return KP_OK;
-}
-
-// Of what moves by functions of time.
-static kp_result check_motion(const census *c, const char *name, const kp_curve *position,
-                              const kp_curve *rotation_deg) {
-  KP_TRY(check_flat_curve(c, "position", name, position));
-  const kp_curve *turn = rotation_deg;
+// What moves by functions of time turns about z alone in a flat world; its z has no meaning there.
+static kp_result check_flat_turns(const census *c, const char *name, const kp_curve *turn) {
   const double *v = turn->n > 0 ? turn->samples : turn->constant;
   for (int32_t k = 0; k < (turn->n > 0 ? turn->n : 1); ++k) {
     kp_vec3 degrees = kp_vec3_make(v[3 * k], v[3 * k + 1], v[3 * k + 2]);
@@ -292,7 +279,7 @@ static kp_result check_emitter(const kp_spec *spec, const kp_population_defs *po
                                const census *c, const kp_emitter_def *emitter) {
   KP_TRY(check_target(populations, emitter));
   KP_TRY(check_flat(c, "direction", emitter->name, emitter->direction));
-  KP_TRY(check_motion(c, emitter->name, &emitter->position, &emitter->rotation_deg));
+  KP_TRY(check_flat_turns(c, emitter->name, &emitter->rotation_deg));
   if (emitter->stop < emitter->start) {
     return kp_fail(KP_ERROR_SCENE, "emitter \"%s\": it stops at %g s, before its start at %g s",
                    emitter->name, emitter->stop, emitter->start);
@@ -363,6 +350,7 @@ static kp_result check_source(const kp_spec *spec, const census *c, const kp_sou
                    def->name, def->stop, def->start);
   }
   KP_TRY(check_fuel(gas, def));
+  KP_TRY(check_flat_turns(c, def->name, &def->rotation_deg));
   kp_shape *shape = NULL;
   kp_result result = build_shape(spec, c, &def->shape, &shape);
   if (result != KP_OK) {
@@ -446,6 +434,16 @@ static kp_result check_solid(const kp_spec *spec, census *c, const solid *s) {
   return result;
 }
 
+// All of a curve lies in the plane of a flat world.
+static kp_result check_flat_curve(const census *c, const char *what, const char *name,
+                                  const kp_curve *curve) {
+  const double *v = curve->n > 0 ? curve->samples : curve->constant;
+  for (int32_t k = 0; k < (curve->n > 0 ? curve->n : 1); ++k) {
+    KP_TRY(check_flat(c, what, name, kp_vec3_make(v[3 * k], v[3 * k + 1], v[3 * k + 2])));
+  }
+  return KP_OK;
+}
+
 // Whether the meshes fit each other is seen when the world is built.
 static kp_result check_morph(const kp_spec *spec, const kp_morph_def *def) {
   for (size_t i = 0; i < spec->colliders.count; ++i) {
@@ -478,7 +476,7 @@ static kp_result check_solids(const kp_spec *spec, census *c) {
   for (size_t i = 0; i < spec->sinks.count; ++i) {
     const kp_sink_def *def = &spec->sinks.data[i];
     solid s = { "sink", def->name, &def->shape, KP_AUTO, 0, false };
-    KP_TRY(check_motion(c, def->name, &def->position, &def->rotation_deg));
+    KP_TRY(check_flat_turns(c, def->name, &def->rotation_deg));
     KP_TRY(check_solid(spec, c, &s));
   }
   return KP_OK;

@@ -61,6 +61,7 @@ static kp_world *make_world(const char *backend) {
   name_it(jet.name, "jet");
   name_it(jet.into, "sand");
   jet.position = kp_curve_constant3(kp_vec3_make(0.6, 0.7, 0.2));
+  jet.radius = 0.14;
   jet.speed = kp_curve_constant(4.0);
   assert_ok(kp_world_add_emitter(world, &jet));
   kp_sink_def drain = kp_default_sink_def();
@@ -93,6 +94,7 @@ static void test_everything_happens(void **state) {
     emitted += report.n_emitted;
     removed += report.n_removed;
   }
+  print_message("  %lld emitted, %lld removed\n", (long long)emitted, (long long)removed);
   assert_true(emitted > 10 && removed > 5);
   kp_grains *grains = kp_test_system(world, &kp_grains_method);
   assert_int_equal(grains->sets.count, 3);

@@ -128,7 +128,8 @@ static kp_world *make_tank(double radius, double density, double mu) {
   kp_emitter_def hand = kp_default_emitter_def();
   snprintf(hand.name, sizeof hand.name, "hand");
   snprintf(hand.into, sizeof hand.into, "grain");
-  hand.position = kp_vec3_make(0.04, density > 1000.0 ? 0.1 : 0.05, 0.04);
+  hand.position =
+      kp_curve_constant3(kp_vec3_make(0.04, density > 1000.0 ? 0.1 : 0.05, 0.04));
   hand.radius = 0.1 * radius;
   hand.speed = kp_curve_constant(1e-3);
   hand.start = CALM;

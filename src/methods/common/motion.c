@@ -55,6 +55,9 @@ static kp_frame3 body_frame(const kp_motion *motion, const kp_env *env, double t
 
 kp_frame3 kp_motion_frame(const kp_motion *motion, const kp_env *env, double time) {
   kp_frame3 own = kp_body_scripted_frame(&motion->path, time);
+  if (env->dimension == 2) {
+    own.position.z = own.velocity.z = 0.0;
+  }
   if (motion->body < 0) {
     return own;
   }
