@@ -1064,8 +1064,7 @@ typedef struct kp_body_def {
 typedef enum kp_emitter_from {
   KP_EMITTER_OPENING,  // a disc or rectangle across the direction
   KP_EMITTER_SURFACE,  // of the shape, along its normals
-  KP_EMITTER_INSIDE,   // of the shape, wherever it has room
-  KP_EMITTER_FROM_COUNT
+  KP_EMITTER_INSIDE    // of the shape, wherever it has room
 } kp_emitter_from;
 
 typedef struct kp_emitter_def {
