@@ -1060,8 +1060,7 @@ typedef struct kp_body_def {
   kp_vec3 color;
 } kp_body_def;
 
-// Where the particles of an emitter come from.
-typedef enum kp_emitter_from {
+typedef enum kp_emitter_from {  // where the particles of an emitter come from
   KP_EMITTER_OPENING,  // a disc or rectangle across the direction
   KP_EMITTER_SURFACE,  // of the shape, along its normals
   KP_EMITTER_INSIDE    // of the shape, wherever it has room
