@@ -41,8 +41,10 @@ static void print_bytes(double bytes) {
 static void print_seconds(double seconds) {
   if (!isfinite(seconds)) {
     (void)printf("unknown\n");
+  } else if (seconds < 10.0) {
+    (void)printf("%.2g s\n", seconds);
   } else if (seconds < 120.0) {
-    (void)printf("%.1f s\n", seconds);
+    (void)printf("%.0f s\n", seconds);
   } else if (seconds < 7200.0) {
     (void)printf("%.0f min\n", seconds / 60.0);
   } else {

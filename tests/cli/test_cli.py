@@ -417,7 +417,7 @@ class Check(Case):
             out, _ = self.call("check", self.small_scene())
             del os.environ["TMPDIR"]
             self.assertEqual(os.listdir(temporary), [])
-        self.assertRegex(out, r"(?m)^time        about, on one core of this machine: [\d.]+ (s|min|h)$")
+        self.assertRegex(out, r"(?m)^time        about, on one core of this machine: [-+.e\d]+ (s|min|h)$")
         out, _ = self.call("check", self.small_scene(), "--pilot", "0")
         self.assertNotRegex(out, "(?m)^time")
         for words in ("x", "-1", "1e9", ""):

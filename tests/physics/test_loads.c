@@ -146,6 +146,36 @@ static void test_plate(void **state) {
   }
 }
 
+// ---- a disc that speeds up in still gas or water takes its own volume of it along: F = -rho V a
+
+static void test_added_mass(void **state) {
+  (void)state;
+  static const char *const media[] = {
+    "smoke 'gas' { density = 0, lift = 0, air_density = 1000,\n"
+    "  shape = box { min = {0, 0, -1}, max = {2, 2, 1} } }\n",
+    "liquid 'w' { method = 'level_set', shape = box { min = {-1, -1, -1}, max = {3, 3, 1} } }\n",
+  };
+  for (size_t m = 0; m < sizeof media / sizeof media[0]; ++m) {
+    kp_world *world = world_of(
+        "domain { dimension = 2, max = {2, 2} } gravity { 0, 0, 0 } grid { cell = 1 / 32 }\n"
+        "simulation { dt_max = 0.01 }\n"
+        "collider 'disc' { shape = sphere { center = {0, 0, 0}, radius = 0.2 },\n"
+        "  position = function(t) return {0.9 + 0.5 * t * t, 1, 0} end }\n"
+        "probe 'load' { of = 'disc', kind = 'track' }\n"
+        "output { fps = 100 }\n",
+        media[m]);
+    assert_ok(kp_world_advance(world, 0.05, NULL));
+    kp_probe_value v = mean_load(world, "load", 0.2);
+    double added = 1000.0 * PI * 0.04;
+    print_message("  added mass: %.3f of the volume, across %.3f\n", -v.force.x / added,
+                  fabs(v.force.y) / added);
+    // walls five radii away raise it by some percent (Brennen 1982: 1 + 2 (r / h)^2 and alike)
+    assert_between(-v.force.x / added, 0.9, 1.2);
+    assert_between(fabs(v.force.y) / added, 0.0, 0.02);
+    kp_world_destroy(&world);
+  }
+}
+
 // ---- contacts
 
 static void test_contacts(void **state) {
@@ -334,9 +364,10 @@ static void test_user_force(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_archimedes),    cmocka_unit_test(test_plate),
-    cmocka_unit_test(test_contacts),      cmocka_unit_test(test_balance),
-    cmocka_unit_test(test_cloth_on_held), cmocka_unit_test(test_user_force),
+    cmocka_unit_test(test_archimedes), cmocka_unit_test(test_plate),
+    cmocka_unit_test(test_added_mass), cmocka_unit_test(test_contacts),
+    cmocka_unit_test(test_balance),    cmocka_unit_test(test_cloth_on_held),
+    cmocka_unit_test(test_user_force),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

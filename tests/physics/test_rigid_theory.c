@@ -128,10 +128,6 @@ static gyration spin_top(const char *folder, double spin, double tilt_deg, doubl
   assert_ok(kp_world_set_folder(world, folder));
   kp_rigid_def rigid = kp_default_rigid_def();
   rigid.domain_friction = 1.0;
-  if (getenv("ST")) {
-    rigid.step = atof(getenv("ST"));
-    rigid.substeps = atoi(getenv("SS"));
-  }
   assert_ok(kp_world_set_rigid(world, &rigid));
   kp_body_def top = kp_default_body_def();
   snprintf(top.name, sizeof top.name, "top");
