@@ -60,7 +60,7 @@ class Gallery(Case):
         self.assertRegex(self.tool("--check"), r"(?<!\d)\d{2,} pictures, \d{2,} blocks of commands, 0 wrong")
 
     def small_page(self):
-        write(PAGE % {"scene": self.small_scene(3)}, self.folder, "page.md")
+        write(PAGE % {"scene": self.small_scene(2)}, self.folder, "page.md")
         return ["--page", self.path("page.md"), "--program", PROGRAM, "--into", self.path("made")]
 
     def test_pictures(self):

@@ -45,8 +45,9 @@ static const char *const scenes[] = {
   TANK "body 'ball' { shape = sphere { center = {0.2, 0.12, 0.2}, radius = 0.1 }, density = 400 } "
        "body 'die' { shape = box { min = {0.4, 0.02, 0.4}, max = {0.6, 0.2, 0.6} } }",
   TANK
-  "cloth 'sheet' { width = 0.4, height = 0.4, columns = 4, rows = 4, "
+  "cloth 'sheet' { width = 0.4, height = 0.4, columns = 4, rows = 4, model = 'edges', "
   "position = {0.4, 0.4, 0.4} } "
+  "cloth 'towel' { width = 0.4, height = 0.4, columns = 4, rows = 4, position = {0.4, 0.6, 0.4} } "
   "pin 'edge' { of = 'sheet', shape = box { max = {0.8, 0.8, 0.3} } } "
   "immersion 'pool' { of = 'sheet', damping = 0.05, memory_drag = 6, memory = 1, samples = 8 }",
   TANK "soft 'jelly' { shape = box { min = {0.1, 0.1, 0.1}, max = {0.3, 0.3, 0.3} }, "

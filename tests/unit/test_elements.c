@@ -330,20 +330,35 @@ typedef struct element {
   int32_t tet;
   kp_real rest[DEFORM_SOLID_REST];
   kp_real state[DEFORM_SOLID_STATE];
+  double inverse[9], gradient[9];
   kp_pos x[3][4];
   kp_real v[3][4], force[3][4], diagonal[3][4];
 } element;
 
 static void evaluate(element *e, kp_real implicit) {
-  deform_solid_args a = { .n = 1,
-                          .implicit = implicit,
-                          .strength = 1,
-                          .corner = e->corner,
-                          .rest = e->rest,
-                          .x = e->x[0],
-                          .y = e->x[1],
-                          .z = e->x[2],
-                          .state = e->state };
+  for (int k = 0; k < 9; ++k) {
+    e->inverse[k] = (double)e->rest[DEFORM_SOLID_B + k];
+  }
+  deform_gradient_args g = { .n = 1,
+                             .corner = e->corner,
+                             .inverse = e->inverse,
+                             .x = e->x[0],
+                             .y = e->x[1],
+                             .z = e->x[2],
+                             .gradient = e->gradient };
+  deform_gradient(0, &g);
+  deform_solid_args a = {
+    .n = 1,
+    .implicit = implicit,
+    .strength = 1,
+    .corner = e->corner,
+    .rest = e->rest,
+    .means = { .is_alone = 1, .n = 1, .strength = 1, .gradient = e->gradient, .rest = e->rest },
+    .x = e->x[0],
+    .y = e->x[1],
+    .z = e->x[2],
+    .state = e->state
+  };
   deform_solid(0, &a);
 }
 

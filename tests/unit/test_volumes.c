@@ -302,11 +302,12 @@ static void test_solid_in_liquid(void **state) {
 static void test_particles(void **state) {
   grid_world g = make_world("cpu", 3);
   kp_surface_out how = kp_default_surface_out();
-  // particles have a surface only when it is asked for
+  kp_text_copy(how.from, sizeof how.from, "none");
   kp_frame *frame = load_surface(&g, &how, *state);
   assert_int_equal(frame->n_meshes, 0);
   kp_frame_free(&frame);
-  kp_text_copy(how.from, sizeof how.from, "all");
+  // particles have a surface unless it is turned off
+  how = kp_default_surface_out();
   frame = load_surface(&g, &how, *state);
   kp_mesh mesh = closed_mesh(kp_frame_find_mesh(frame, "surface of drop"));
   assert_between(kp_mesh_volume(&mesh), 0.15, 1.2);  // eight particles, 1 m^3
