@@ -21,7 +21,7 @@
 #define BYTES_PER_SAMPLE 190.0
 #define BYTES_PER_CLOTH_NODE 3000.0
 #define BYTES_PER_HAIR_NODE 1500.0
-#define BYTES_PER_SOFT_NODE 5000.0
+#define BYTES_PER_SOFT_NODE 6700.0
 // Nodes of a shape that is no box: corners and middles of cells, and those on its surface, which is
 // taken for half that of its bounds.
 #define SOFT_NODES_PER_CELL 2.0
