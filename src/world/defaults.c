@@ -383,7 +383,7 @@ kp_cloth_def kp_default_cloth_def(void) {
     .flare = 1.0,
     .layers = 1,
     .gap = 0.005,
-    .volume_stiffness = 30.0,
+    .volume_stiffness = 0.5,
     .yarn_radius = 0.002,
     .yarn_plies = 1,
     .yarn_pitch = 0.012,

@@ -134,6 +134,48 @@ static void test_thickness(void **state) {
   assert_true(three > 0.1 * GAP && fabs(one) < 0.01 * three);
 }
 
+// How far the ends of a scarf reach after it has lain on a ball for a second, over its radius.
+static double reach_of_scarf(int64_t rows, double volume) {
+  const double radius = 0.1;
+  kp_cloth_def scarf = kp_default_cloth_def();
+  snprintf(scarf.name, sizeof scarf.name, "scarf");
+  scarf.width = 0.12;
+  scarf.height = 6.0 * radius;
+  scarf.columns = rows / 5;
+  scarf.rows = rows;
+  scarf.model = KP_CLOTH_GRID;
+  scarf.layers = 3;
+  scarf.position = vec(0, radius + 0.02, 0);
+  scarf.volume_stiffness = volume > 0.0 ? volume : scarf.volume_stiffness;
+  kp_collider_def ball = kp_default_collider_def();
+  snprintf(ball.name, sizeof ball.name, "ball");
+  ball.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE, .radius = radius };
+  kp_test_cloth c = kp_test_cloth_make(&scarf, 1e-3);
+  c.solids = kp_default_solids_def();
+  c.body = &ball;
+  kp_world *world = kp_test_cloth_world(&c);
+  kp_test_until(world, 1.0, 0.05);
+  kp_vec3 *x = kp_test_nodes(world);
+  double farthest = 0.0;
+  for (int64_t i = 0; i < kp_test_deform(world)->set->space->n; ++i) {
+    farthest = fmax(farthest, fabs(x[i].z));
+  }
+  kp_free(x);
+  kp_world_destroy(&world);
+  return farthest / radius;
+}
+
+// Knitwear as it comes drapes, coarse and finer; with layers tied as firmly as before it stood off
+// like a board.
+static void test_scarf_drapes(void **state) {
+  (void)state;
+  double coarse = reach_of_scarf(25, 0.0), fine = reach_of_scarf(40, 0.0);
+  double firm = reach_of_scarf(25, 30.0);
+  print_message("a scarf reaches %.2f and %.2f radii, with firm layers %.2f\n", coarse, fine, firm);
+  assert_true(coarse < 1.4 && fine < 1.4);
+  assert_true(firm > 2.0);
+}
+
 // Springs of the knit: three grids, and five per node to the next layer inside.
 static void test_knit_springs(void **state) {
   (void)state;
@@ -317,9 +359,8 @@ static void test_shell(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_knit_springs),
-    cmocka_unit_test(test_thickness),
-    cmocka_unit_test(test_folded),
+    cmocka_unit_test(test_knit_springs), cmocka_unit_test(test_thickness),
+    cmocka_unit_test(test_scarf_drapes), cmocka_unit_test(test_folded),
     cmocka_unit_test(test_shell),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

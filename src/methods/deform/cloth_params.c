@@ -73,7 +73,10 @@ static const kp_param rows[] = {
       "Bent along y = parabola z^2 from its middle, with the length it has: its rest shape too."),
   ROW(layers, INT, "", 1, 3, "1, or 3 for knitwear: front, middle and back, tied by springs."),
   ROW(gap, REAL, "m", 1e-9, 10, "Between two layers of knitwear."),
-  ROW(volume_stiffness, REAL, "N/m", 0, 1e12, "Of the springs between layers."),
+  ROW(volume_stiffness, REAL, "N/m", 0, 1e12,
+      "Of the springs between layers: the more, the less layers slide past each other, and the "
+      "more "
+      "the fabric bends like a board."),
   ROW(yarn, BOOL, "", 0, 0, "Draw the yarn of the stitches of knitwear, as curves."),
   ROW(yarn_radius, REAL, "m", 1e-9, 10, "Of the yarn in pictures."),
   ROW(yarn_plies, INT, "", 1, 16, "Threads that a yarn is twisted of, in pictures."),
