@@ -52,6 +52,9 @@ typedef struct nearest_word {
 
 // Looks through the names of a table, functions and entities alike.
 static void look_through(lua_State *lua, int table, nearest_word *nearest) {
+  if (nearest->limit < 0) {
+    return;  // nothing is near to a single letter
+  }
   lua_pushnil(lua);
   while (lua_next(lua, table) != 0) {
     if (lua_type(lua, -2) == LUA_TSTRING) {

@@ -268,19 +268,43 @@ static double spacing_of(const kp_spec *spec, const char *name) {
   return liquid != NULL ? liquid->spacing : grains != NULL ? grains->spacing : HUGE_VAL;
 }
 
-static kp_result add_emitters(kp_spec_sizes *sizes, const kp_spec *spec) {
-  for (size_t i = 0; i < spec->emitters.count; ++i) {
-    const kp_emitter_def *def = &spec->emitters.data[i];
-    double step = spacing_of(spec, def->into), pi = 3.14159265358979323846;
+// Particles of a spacing in the opening of an emitter, or in or on its shape.
+static kp_result count_sites(const kp_spec *spec, const kp_emitter_def *def, double step,
+                             double *n) {
+  double pi = 3.14159265358979323846;
+  bool is_flat = spec->domain.dimension == 2;
+  if (def->from == KP_EMITTER_OPENING) {
     bool is_disc = def->width == 0.0;
     double area = is_disc ? pi * def->radius * def->radius : def->width * def->height;
     double width = is_disc ? 2.0 * def->radius : def->width;
-    double n = spec->domain.dimension == 2 ? width / step : area / (step * step);
-    // a layer that is let in at once
-    kp_spec_size size = {
-      "emitter",         def->name, "particles of a layer",
-      "opening smaller", n,         n * (BYTES_PER_SITE + bytes_of_particle(spec, def->into))
-    };
+    *n = is_flat ? width / step : area / (step * step);
+    return KP_OK;
+  }
+  kp_shape *shape = NULL;
+  KP_TRY(kp_shape_build(&def->shape, spec->folder, &shape));
+  kp_aabb box = kp_shape_bounds(shape);
+  kp_vec3 size = kp_vec3_scale(kp_vec3_sub(box.max, box.min), 1.0 / step);
+  double faces = 2.0 * (size.x * size.y + size.y * size.z + size.z * size.x);
+  double volume = kp_shape_volume(shape) / (step * step * step);
+  double inside = is_flat ? size.x * size.y : volume;
+  *n = def->from == KP_EMITTER_INSIDE ? inside : is_flat ? 2.0 * (size.x + size.y) : faces;
+  kp_shape_destroy(&shape);
+  return KP_OK;
+}
+
+static kp_result add_emitters(kp_spec_sizes *sizes, const kp_spec *spec) {
+  for (size_t i = 0; i < spec->emitters.count; ++i) {
+    const kp_emitter_def *def = &spec->emitters.data[i];
+    bool is_opening = def->from == KP_EMITTER_OPENING;
+    double n;
+    KP_TRY(count_sites(spec, def, spacing_of(spec, def->into), &n));
+    // a layer that is let in at once, or all of the shape
+    kp_spec_size size = { "emitter",
+                          def->name,
+                          is_opening ? "particles of a layer" : "places of its shape",
+                          is_opening ? "opening smaller" : "shape smaller",
+                          n,
+                          n * (BYTES_PER_SITE + bytes_of_particle(spec, def->into)) };
     KP_TRY(kp_array_push(sizes, size));
   }
   return KP_OK;
