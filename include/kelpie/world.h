@@ -93,8 +93,10 @@ KP_API KP_NODISCARD kp_result kp_world_probe_now(kp_world *world, const char *na
 KP_API KP_NODISCARD kp_result kp_world_hash(kp_world *world, uint64_t *out);
 
 // A user force, called once per force evaluation and set: add to the accelerations. A free body is
-// a set of one element under its name, its centre of mass. Runs on the host, so on a device
-// backend it costs copies.
+// a set of one element under its name, its centre of mass. The elements of a fluid on a grid (FLIP
+// and other liquids of grids, gases) are the faces of its cells, under the name of the liquid or
+// gas ("flip" where several liquids share the grid), and of what is added at a face the component
+// across it counts. Runs on the host, so on a device backend it costs copies.
 typedef struct kp_force_view {
   const char *set;
   int64_t n;

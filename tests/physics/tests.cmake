@@ -67,6 +67,8 @@ kp_test(test_flip_volume_long SOURCES test_flip_volume.c volume_long.c ${media_s
 kp_test(test_marker SOURCES test_marker.c ${media_support} LABELS full)
 kp_test(test_marker_column SOURCES test_marker_column.c ${media_support} LABELS long)
 kp_test(test_flip_solids SOURCES test_flip_solids.c ${media_support} LABELS full)
+kp_test(test_grid_force SOURCES test_grid_force.c ${media_support} LABELS full)
+kp_test(test_flip_drift SOURCES test_flip_drift.c ${media_support} LABELS full)
 kp_test(test_flip_energy SOURCES test_flip_energy.c ${media_support} LABELS full)
 kp_test(test_flip_centering SOURCES test_flip_centering.c ${media_support} LABELS full)
 kp_test(test_flip_flows SOURCES test_flip_flows.c flip_flows_short.c ${media_support} LABELS full)

@@ -185,8 +185,8 @@ kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   }
   kp_text_copy(flow->word, sizeof flow->word, def->word);
   kp_text_copy(flow->name, sizeof flow->name, def->name);
-  KP_TRY(kp_loads_medium(env->loads, def->medium != NULL ? def->medium : def->name,
-                         !def->pushes_bodies, &flow->medium));
+  kp_text_copy(flow->set, sizeof flow->set, def->medium != NULL ? def->medium : def->name);
+  KP_TRY(kp_loads_medium(env->loads, flow->set, !def->pushes_bodies, &flow->medium));
   KP_TRY(make_grid(flow, env, def));
   KP_TRY(add_fields(flow, def));
   flow->mac->loose = def->lets_go ? &flow->flags->buffers[0] : NULL;
@@ -221,6 +221,8 @@ void kp_flow_free(kp_flow *flow) {
   kp_buffer_free(&flow->known[1]);
   kp_buffer_free(&flow->right);
   kp_mac_destroy(&flow->mac);
+  kp_array_free(&flow->force_places);
+  kp_array_free(&flow->force_values);
 }
 
 // ---- the window
@@ -599,7 +601,7 @@ kp_result kp_flow_push_ahead(kp_flow *flow, kp_buffer *pressure, double time, in
 kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight) {
   int32_t n_fields = 0;
   if (env->fields != NULL) {
-    KP_TRY(kp_force_fields_write(env->fields, flow->name, env->time, &n_fields));
+    KP_TRY(kp_force_fields_write(env->fields, flow->set, env->time, &n_fields));
   }
   for (int axis = 0; axis < flow->mac->view.dimension; ++axis) {
     double change = env->dt * weight * component(env->simulation.gravity, axis);
@@ -617,7 +619,7 @@ kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight) {
     KP_BIND(&call, &a, velocity, &flow->velocity->buffers[axis], KP_ACCESS_WRITE);
     KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
   }
-  return KP_OK;
+  return kp_flow_user_force(flow, env);
 }
 
 double kp_flow_max_dt(const kp_flow *flow, const kp_env *env) {

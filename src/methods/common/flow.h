@@ -27,12 +27,13 @@ typedef struct kp_flow_def {
   bool lets_go;                // projections will release: what is loose may leave walls
   bool shows_pressure;         // in frames
   bool pushes_bodies;          // free ones feel the pressure
-  const char *medium;          // what loads call it; NULL: its name
+  const char *medium;          // what loads and forces call it; NULL: its name
 } kp_flow_def;
 
 typedef struct kp_flow {
   char word[16];
   char name[KP_NAME_SIZE];
+  char set[KP_NAME_SIZE];  // what forces call it
   kp_grid_def grid;
   double density;  // kg/m^3
   kp_mac *mac;
@@ -47,15 +48,17 @@ typedef struct kp_flow {
   kp_field carried;        // the velocity with the pressure of the start; only with centering
   kp_poisson *viscous[3];  // of the components; made when first needed
   kp_buffer viscous_extra, viscous_answer;
-  kp_poisson_report solved;  // of the last sub-step
-  double late;               // share of a step that the pressure of its end acts for
-  bool has_warned;           // of a pressure that did not converge
-  kp_buffer known[2];        // U8 at faces: extrapolation
-  double max_speed;          // m/s, of the last sub-step; saved
-  double max_sum;            // of the speeds along the axes, of any cell
-  double n_released;         // cells that were let go and are not water again yet
-  kp_space *state;           // GLOBAL: the two speeds
-  int medium;                // of env->loads
+  kp_poisson_report solved;       // of the last sub-step
+  double late;                    // share of a step that the pressure of its end acts for
+  bool has_warned;                // of a pressure that did not converge
+  kp_buffer known[2];             // U8 at faces: extrapolation
+  double max_speed;               // m/s, of the last sub-step; saved
+  double max_sum;                 // of the speeds along the axes, of any cell
+  double n_released;              // cells that were let go and are not water again yet
+  kp_space *state;                // GLOBAL: the two speeds
+  int medium;                     // of env->loads
+  KP_ARRAY(kp_pos) force_places;  // m: what the user's force sees
+  KP_ARRAY(kp_real) force_values;
 } kp_flow;
 
 // The edge of a cell in a domain, where the method has none of its own [m].
@@ -129,6 +132,10 @@ KP_NODISCARD kp_result kp_flow_push_ahead(kp_flow *flow, kp_buffer *pressure, do
                                           int n_layers);
 // a of force fields, gravity (times `weight`, a share) and the user's force on all faces.
 KP_NODISCARD kp_result kp_flow_forces(kp_flow *flow, kp_env *env, double weight);
+
+// The user's part of it (flow_force.c): the function sees the velocity at all faces of the window,
+// and of the acceleration that it adds at one the component across the face counts.
+KP_NODISCARD kp_result kp_flow_user_force(kp_flow *flow, kp_env *env);
 
 // The pressure of the last projection at particles, into a field of theirs that is shown.
 KP_NODISCARD kp_result kp_flow_show_pressure(kp_flow *flow, kp_set *set, kp_field *out);

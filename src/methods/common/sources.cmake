@@ -15,6 +15,7 @@ kp_cuda_sources(flame_cuda.cu force_field_cuda.cu integrate_cuda.cu medium_cuda.
 kp_sources(
   advect.c
   flow.c
+  flow_force.c
   grid_params.c
   grid_solids.c
   release.c

@@ -1,10 +1,12 @@
 #include "methods/flip/flip.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/timer.h"
 #include "data/call.h"
+#include "methods/common/force_field.h"
 #include "methods/common/release.h"
 #include "methods/flip/flip_kernels.h"
 #include "par/kernel_define.h"
@@ -125,6 +127,23 @@ double kp_flip_cell(const kp_grid_def *grid, const kp_liquid_def *liquid) {
   return isnan(grid->cell) ? CELL_SPACINGS * liquid->spacing : grid->cell;
 }
 
+// A force on one of several is none that the grid they share can tell from one on all.
+static kp_result check_forces(const kp_env *env, const kp_flip_setup *setup) {
+  size_t n_fields = env->fields != NULL && setup->n_liquids > 1 ? env->fields->n : 0;
+  for (size_t f = 0; f < n_fields; ++f) {
+    const kp_force_def *force = &env->fields->defs[f];
+    for (size_t l = 0; l < setup->n_liquids; ++l) {
+      if (strcmp(force->on, setup->liquids[l].name) == 0) {
+        return kp_fail(KP_ERROR_SCENE,
+                       "force \"%s\": on = \"%s\" names one of several liquids of method 'flip', "
+                       "which share one grid; leave `on` out, and it acts on all of them",
+                       force->name, force->on);
+      }
+    }
+  }
+  return KP_OK;
+}
+
 static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *setup) {
   const kp_liquid_def *first = &setup->liquids[0];
   kp_flow_def flow = { .word = "liquid",
@@ -158,6 +177,7 @@ static kp_result setup_vortices(kp_flip *flip, kp_env *env) {
 }
 
 static kp_result setup_all(kp_flip *flip, kp_env *env, const kp_flip_setup *setup) {
+  KP_TRY(check_forces(env, setup));
   KP_TRY(kp_array_reserve(&flip->liquids, setup->n_liquids));
   bool is_centred = !(setup->grid->centering >= 1.0);
   for (size_t l = 0; l < setup->n_liquids; ++l) {
