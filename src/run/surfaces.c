@@ -6,6 +6,8 @@
 
 #define FINEST 0.35   // spacings between samples; with the largest reach this is what fits
 #define FARTHEST 2.8  // spacings
+#define GRAIN 0.85    // spacings: width of the filter over particles of a grid whose cells are two
+#define MOST_PASSES 20
 
 #define ROW(member, kind, unit, lowest, highest, text)                                             \
   KP_PARAM(kp_surface_out, member, kind, unit, lowest, highest, text)
@@ -22,7 +24,9 @@ static const kp_param surface_rows[] = {
   ROW(reach, REAL, "spacings", 0, FARTHEST,
       "Particles so far away count; more is smoother. 0: as far as suits the field."),
   ROW(smooth, INT, "", -1, 20,
-      "Passes of a filter over the surface of particles; -1: as many as suit the field."),
+      "Passes of a filter over the surface of particles; -1: as many as suit the field, and of "
+      "FLIP "
+      "as its cells are wide."),
   KP_PARAM_WORDS(kp_surface_out, mesh_smoothing, kp_mesh_smoothing_names,
                  "How the mesh is smoothed: means over a radius (hong), which takes volume and "
                  "small features, or steps that keep them (taubin)."),
@@ -98,7 +102,8 @@ static kp_liquid_surface find_liquid(const kp_world *world, const kp_surface_out
                                      const kp_liquid_def *liquid) {
   kp_liquid_surface found = { .spacing = liquid->spacing,
                               .n_parts = 1,
-                              .sprays = can_spray(how, liquid) };
+                              .sprays = can_spray(how, liquid),
+                              .is_coarse = liquid->method == KP_LIQUID_FLIP };
   kp_text_copy(found.name, sizeof found.name, liquid->name);
   for (size_t g = 0; g < world->env.grids.count; ++g) {
     const kp_env_grid *grid = &world->env.grids.data[g];
@@ -155,6 +160,7 @@ static kp_result join_items(kp_surfaces *s) {
                      first->name, first->spacing, part->name, part->spacing);
     }
     first->sprays = first->sprays && part->sprays;
+    first->is_coarse = first->is_coarse || part->is_coarse;
     size_t length = strlen(first->name);
     int more = snprintf(first->name + length, sizeof first->name - length, " and %s", part->name);
     if (more < 0 || (size_t)more >= sizeof first->name - length) {
@@ -303,13 +309,21 @@ static kp_result get_cloud(kp_surfaces *s, const kp_liquid_surface *item, kp_clo
   return KP_OK;
 }
 
+// Below a cell particles of FLIP lie as chance has it, and their surface shows it as crumbs: the
+// field is filtered to a Gaussian of GRAIN. A pass of the binomial filter has the variance 1/2.
+static int passes_of(const kp_surfaces *s, const kp_liquid_surface *item) {
+  double width = GRAIN / s->how.voxel;
+  bool is_given = s->how.smooth >= 0 || !item->is_coarse;
+  return is_given ? (int)s->how.smooth : (int)fmin(round(2.0 * width * width), MOST_PASSES);
+}
+
 static kp_surfacing settings_of(const kp_surfaces *s, const kp_world *world,
                                 const kp_liquid_surface *item) {
   const kp_domain_def *domain = &world->spec.domain;
   return (kp_surfacing){ .spacing = item->spacing,
                          .voxel = s->how.voxel * item->spacing,
                          .reach = s->how.reach,
-                         .smooth = (int)s->how.smooth,
+                         .smooth = passes_of(s, item),
                          .dimension = (int)domain->dimension,
                          .box = { domain->min, domain->max },
                          .field = (kp_surface_kind)s->how.field,

@@ -46,6 +46,7 @@ typedef struct kp_liquid_surface {
   kp_field *depth;      // of its cells
   double spacing;       // m, of the particles
   bool sprays;
+  bool is_coarse;  // their grid knows nothing finer than two spacings
   size_t n_parts;  // the surface goes around this liquid and the next n_parts - 1
 } kp_liquid_surface;
 

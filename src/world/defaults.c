@@ -186,7 +186,7 @@ kp_flip_def kp_default_flip_def(void) {
     .transfer = KP_FLIP_BLEND,
     .ratio = 0.97,
     .volume = 1.0,
-    .volume_tolerance = 1e-3,
+    .volume_tolerance = 5e-4,
     .lets_go = true,
     .suction = 0.0,
   };
