@@ -242,6 +242,40 @@ def means(points, n):
     return [(sum(x for x, _ in g) / n, sum(y for _, y in g) / n) for g in groups]
 
 
+# ---- SPHERIC benchmark 2: a dam break against a box
+
+def smooth(points, width):
+    """The running mean."""
+    out = []
+    for x, _ in points:
+        near = [y for a, y in points if abs(a - x) <= 0.5 * width]
+        out.append((x, sum(near) / len(near)))
+    return out
+
+
+def at_gauge(name, x):
+    def read(run):
+        return [(row["time"], row["height"]) for row in run.rows("probes_" + name) if abs(row["x"] - x) < 0.1]
+    return read
+
+
+def dam_break_box(method, title, size, settings):
+    scene = {"scene": "dam_break_box.lua", "size": size, "settings": settings,
+             "source": "Kleefsman et al. 2005, SPHERIC benchmark 2", "x": "time [s]", "norm": "rms"}
+    cases = [Case(name="dam_break_box_%s_%s" % (method, column), title="Dam break against a box, %s, %s" % (title, where),
+                  claim="the water stands as high as measured %s" % where, y="height [m]",
+                  measured=at_gauge(probe, x), reference=data("marin_dam_break.csv", "t", column), limit=0.07, **scene)
+             for column, where, probe, x in (("h1488", "between box and dam", "gauges", 1.488),
+                                             ("h992", "in front of the box", "gauges", 0.992),
+                                             ("h496", "behind the box", "gauges", 0.496),
+                                             ("h2638", "behind the dam", "dam", 2.638))]
+    return cases + [
+        Case(name="dam_break_box_%s_p1" % method, title="Dam break against a box, %s, pressure P1" % title,
+             claim="running means of 0.1 s of the pressure on the box are those measured, after the impact",
+             y="pressure [Pa]", measured=lambda run: smooth(run.column("probes_P1", "pressure"), 0.1),
+             reference=smooth(data("marin_dam_break.csv", "t", "p1"), 0.1), limit=0.15, begin=0.5, end=1.95, **scene)]
+
+
 ELASTICA = elastica_droop()
 
 CASES = [
@@ -286,6 +320,11 @@ CASES = [
          size="2D, DFSPH, 16 particles across the stream", source="momentum", x="time [s]", y="force [N/m]",
          measured=lambda run: means(run.column("probes_load", "force_x"), 5), reference=lambda t: 800.0, limit=0.05,
          begin=0.06, end=0.2),
+    *dam_break_box("flip", "FLIP", "box of 8 particles across, 2 s", ("water.method=flip",)),
+    *dam_break_box("level_set", "level set", "box of 5 cells across, 2 s",
+                   ("water.method=level_set", "grid.cell=0.0322")),
+    *dam_break_box("dfsph", "DFSPH", "box of 6 particles across, 2 s",
+                   ("water.method=sph", "sph.solver=dfsph", "water.spacing=0.0268")),
     taylor_green("gas", "gas", "taylor_green.lua", "gas", 0.01, "2D, 64 x 64 cells"),
     taylor_green("dfsph", "DFSPH", "taylor_green_liquid.lua", "water", 0.1, "2D, 50 x 50 particles"),
     taylor_green("flip", "FLIP", "taylor_green_liquid.lua", "water", 0.02, "2D, 64 x 64 cells, four particles in each",
