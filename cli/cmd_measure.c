@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "kelpie/types.h"
 #include "run/measure.h"
 #include "run/run_folder.h"
 

@@ -4,6 +4,7 @@
 #include "kelpie/base.h"
 #include "kelpie/config.h"
 #include "kelpie/io.h"
+#include "kelpie/report.h"
 #include "kelpie/scene.h"
 #include "kelpie/shape.h"
 #include "kelpie/types.h"

@@ -12,6 +12,7 @@
 //   kp_world_destroy(&world);
 #pragma once
 
+#include "kelpie/report.h"
 #include "kelpie/types.h"
 
 #ifdef __cplusplus

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "data/pairs.h"
+#include "kelpie/report.h"
 #include "kelpie/types.h"
 
 typedef enum kp_probe_kind {

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/array.h"
-#include "kelpie/types.h"
+#include "kelpie/report.h"
 
 // All looks of a probe: values[look * n_regions + region].
 typedef struct kp_series {

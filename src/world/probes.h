@@ -4,6 +4,7 @@
 
 #include "data/gauge.h"
 #include "data/loads.h"
+#include "kelpie/report.h"
 #include "kelpie/types.h"
 
 struct kp_world;
