@@ -75,6 +75,7 @@ nightly:
 	$(MAKE) interop
 	tools/mutate --count 40 --seed $$(date +%Y%j)
 	$(MAKE) claims
+	$(MAKE) validation
 	tools/coverage --compare HEAD
 
 bench: build
@@ -86,8 +87,8 @@ claims:
 	tools/install-deps core test
 	@git diff --quiet HEAD -- . ':!claims' ':!docs' || \
 	  { echo "claims: commit first, so that results can name what they were taken from" >&2; exit 1; }
-	$(call build_preset,release,all tests_long)
-	$(call build_preset,double,kelpie tests_real tests_long)
+	$(call build_preset,release,kelpie tests_claims)
+	$(call build_preset,double,kelpie tests_claims)
 	rm -rf build/claims
 	failed=; for precision in release double; do \
 	  if test $$precision = double; then only="-L real"; fi; \
@@ -95,18 +96,19 @@ claims:
 	  KELPIE_CLAIMS_DIR=$(CURDIR)/build/claims/$$precision \
 	  KELPIE_CLAIMS_MACHINE="$$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1), $$(nproc) cores" \
 	  KELPIE_CLAIMS_COMMIT="$$(git rev-parse --short HEAD)" \
-	  ctest --test-dir build/$$precision -j $(CLAIM_JOBS) --output-on-failure $$only -E '^coverage$$' $(CLAIM_FILTER) || \
+	  ctest --test-dir build/$$precision -j $(CLAIM_JOBS) --output-on-failure -L claims $$only $(CLAIM_FILTER) || \
 	    failed=yes; \
 	  find build/claims/$$precision -name '*.json' -exec cp -t claims/results {} +; \
 	done; test -z "$$failed"
+	$(if $(ids),,tools/claim-times --program build/release/kelpie)
 	tools/coverage
 
-# before landings what handles memory and files; `make asan ASAN_LABEL=fast` runs all fast tests
-ASAN_LABEL := memory
 # Curves of scenes/validation beside their references, and the page that shows them.
 validation: build
 	tools/validation $(cases)
 
+# before landings what handles memory and files; `make asan ASAN_LABEL=fast` runs all fast tests
+ASAN_LABEL := memory
 asan:
 	tools/install-deps core test
 	$(call build_preset,asan,$(if $(filter memory,$(ASAN_LABEL)),tests_memory,all))

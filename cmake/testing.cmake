@@ -7,7 +7,8 @@
 # each test is labelled with its folder, and with
 #   real      its expectations depend on the precision: it runs in the double build too
 #   memory    it runs under the address sanitizer before every landing
-# Aggregates to build: all (without the long ones), tests_real, tests_memory, tests_long.
+#   claims    it writes results of claims: make claims runs it
+# Aggregates to build: all (without the long ones), tests_real, tests_memory, tests_long, tests_claims.
 # Each test finds the program, the sources and the build folder in its environment:
 # KELPIE_PROGRAM, KELPIE_SOURCE_DIR, KELPIE_BINARY_DIR.
 if(NOT KELPIE_TESTS)
@@ -32,7 +33,7 @@ if(NOT KELPIE_SANITIZE STREQUAL "thread")
   list(APPEND kelpie_test_environment "OMP_NUM_THREADS=1")
 endif()
 
-foreach(group IN ITEMS real memory long)
+foreach(group IN ITEMS real memory long claims)
   add_custom_target(tests_${group})
 endforeach()
 
@@ -64,10 +65,10 @@ function(kp_test_settings name)
   endif()
   if(TARGET ${name})
     # a long test is built on demand alone, whatever its other labels
-    set(groups real memory)
+    set(groups real memory claims)
     if("long" IN_LIST arg_LABELS)
       set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
-      set(groups long)
+      set(groups long claims)
     endif()
     foreach(group IN LISTS groups)
       if(group IN_LIST arg_LABELS)
@@ -77,11 +78,11 @@ function(kp_test_settings name)
   endif()
 endfunction()
 
-# Whether the sources of a test give expectations per precision.
-function(kp_depends_on_precision result)
+# Whether the regex is found in a source of a test, shared helpers aside.
+function(kp_find_in_sources result regex)
   set(${result} OFF PARENT_SCOPE)
   foreach(file IN LISTS ARGN)
-    file(STRINGS ${file} found REGEX "KP_TOL\\(|IS_DOUBLE|sizeof\\(kp_real\\)" LIMIT_COUNT 1)
+    file(STRINGS ${file} found REGEX "${regex}" LIMIT_COUNT 1)
     if(found AND NOT file MATCHES "/tests/support/")
       set(${result} ON PARENT_SCOPE)
     endif()
@@ -101,9 +102,13 @@ function(kp_test name)
   target_link_libraries(${name} PRIVATE kelpie_test_support)
   kp_internal_link(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  kp_depends_on_precision(is_real ${files})
+  kp_find_in_sources(is_real "KP_TOL\\(|IS_DOUBLE|sizeof\\(kp_real\\)" ${files})
   if(is_real)
     list(APPEND arg_LABELS real)
+  endif()
+  kp_find_in_sources(has_claims "kp_claim" ${files})
+  if(has_claims)
+    list(APPEND arg_LABELS claims)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   kp_test_settings(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT} COST ${arg_COST})
@@ -111,6 +116,12 @@ endfunction()
 
 function(kp_test_command name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST" "COMMAND;LABELS")
+  set(scripts ${arg_COMMAND})
+  list(FILTER scripts INCLUDE REGEX "[.]py$")
+  kp_find_in_sources(has_claims "claims[.]write" ${scripts})
+  if(has_claims)
+    list(APPEND arg_LABELS claims)
+  endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   kp_test_settings(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT} COST ${arg_COST})
 endfunction()
