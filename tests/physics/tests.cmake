@@ -101,6 +101,7 @@ kp_test(test_fabric_water_long SOURCES test_fabric_water.c fabric_water_long.c $
 kp_test(test_cloth_material SOURCES test_cloth_material.c cloth_material_short.c ${media_support} LABELS full)
 kp_test(test_cloth_material_long SOURCES test_cloth_material.c cloth_material_long.c ${media_support} LABELS long TIMEOUT 3600)
 kp_test(test_deform SOURCES test_deform.c ${media_support} LABELS full)
+kp_test(test_deform_sweep_rows SOURCES test_deform_sweep_rows.c ${media_support} LABELS fast)
 kp_test(test_solid_steps SOURCES test_solid_steps.c ${media_support} LABELS full)
 kp_test(test_recovery SOURCES test_recovery.c ${media_support} LABELS full)
 kp_test(test_soft SOURCES test_soft.c ${media_support} LABELS full)

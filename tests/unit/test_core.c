@@ -482,6 +482,13 @@ static void cores_know_how_thin_a_solid_is(void **state) {
   assert_near(core.thin, 0.3, 1e-12);
   kp_core_destroy(&core);
   kp_shape_destroy(&shape);
+  def = round_def(KP_SHAPE_SPHERE, 0.5, 0.0);
+  assert_ok(kp_shape_build(&def, NULL, &shape));
+  assert_ok(kp_shape_flatten(shape));
+  assert_ok(kp_core_of_shape(shape, NULL, false, &core));
+  assert_near(core.thin, 1.0, 1e-12);  // a disc, which has no depth
+  kp_core_destroy(&core);
+  kp_shape_destroy(&shape);
   for (int k = N_BODIES; k < N_SOLIDS; ++k) {
     solid s = make(k);
     assert_true(s.core.thin == HUGE_VAL && s.core.inset == 0.0);

@@ -354,15 +354,13 @@ static void meet_room(const kp_rigid_part *room, const kp_rigid_part *p, int dim
   for (int side = 0; side < 2 * dimension; ++side) {
     int axis = side / 2;
     double n[3] = { 0.0, 0.0, 0.0 };
-    double x[3] = { 0.0, 0.0, 0.0 };
     if (axis == 2 && lo[2] == hi[2]) {
       break;  // no end in z
     }
     n[axis] = side % 2 == 0 ? 1.0 : -1.0;
-    x[axis] = side % 2 == 0 ? lo[axis] : hi[axis];
-    kp_vec3 point =
-        kp_vec3_add(room->at.origin, kp_quat_rotate(room->at.turn, kp_vec3_make(x[0], x[1], x[2])));
     kp_vec3 normal = kp_quat_rotate(room->at.turn, kp_vec3_make(n[0], n[1], n[2]));
+    double along = side % 2 == 0 ? lo[axis] : -hi[axis];
+    kp_vec3 point = kp_vec3_madd(room->at.origin, along, normal);
     kp_manifold_half_space(point, normal, &p->convex_at, reach, (uint32_t)side << 16, m);
   }
 }
