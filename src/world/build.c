@@ -363,6 +363,42 @@ static void warn_unpushed(const kp_spec *spec) {
   }
 }
 
+static void warn_unblown_of(const kp_spec *spec, const char *word, const char *name,
+                            const char *instead) {
+  char more[48] = "";
+  if (spec->winds.count > 1) {
+    snprintf(more, sizeof more, " (and %zu more)", spec->winds.count - 1);
+  }
+  kp_log(KP_LOG_WARN, "world",
+         "wind \"%s\"%s acts on cloth, hair and soft bodies; %s \"%s\" does not feel it: %s",
+         spec->winds.data[0].name, more, word, name, instead);
+}
+
+// Wind is air that deformables feel (methods/deform/deform_wind.c); it moves no medium.
+static void warn_unblown(const kp_spec *spec) {
+  if (spec->winds.count == 0) {
+    return;
+  }
+  for (size_t s = 0; s < spec->smokes.count; ++s) {
+    warn_unblown_of(spec, "smoke", spec->smokes.data[s].name,
+                    "grid { stream } lets air flow in through open sides of the domain, and "
+                    "force { shape } pushes what is inside it");
+  }
+  for (size_t f = 0; f < spec->fires.count; ++f) {
+    warn_unblown_of(spec, "fire", spec->fires.data[f].name,
+                    spec->fires.data[f].method == KP_FIRE_PARTICLES
+                        ? "its own key wind does, and force { shape } pushes what is inside it"
+                        : "force { shape } pushes what is inside it");
+  }
+  size_t deformables = spec->cloths.count + spec->softs.count + spec->hairs.count;
+  if (deformables == 0 && spec->smokes.count + spec->fires.count == 0) {
+    kp_log(KP_LOG_WARN, "world",
+           "wind \"%s\" moves nothing: it acts on cloth, hair and soft bodies, and there are none; "
+           "force { } pushes everything else",
+           spec->winds.data[0].name);
+  }
+}
+
 static kp_result build_domain_walls(kp_world *world) {
   int layers = kp_spec_wall_layers(&world->spec);
   if (layers == 0) {
@@ -401,6 +437,7 @@ static kp_result build_bodies(kp_world *world) {
   KP_TRY(build_domain_walls(world));
   warn_overlaps(world);
   warn_unpushed(&world->spec);
+  warn_unblown(&world->spec);
   return keep_solids(world);
 }
 

@@ -465,6 +465,40 @@ class Check(Case):
         scene = os.path.join(self.folder, "doubts.lua")
         self.assertIn("as in a vacuum", self.call("run", scene, "-o", os.path.join(self.folder, "o"))[1])
 
+    def test_wind_that_nothing_feels(self):
+        wind = 'wind "breeze" { velocity = {1, 0, 0} }\n'
+        gust = wind.replace("breeze", "gust")
+        cloud = ('grid { cell = 0.125 }\n'
+                 'smoke "cloud" { shape = box { min = {-1, 0, -1}, max = {0, 1, 0} } }\n')
+        flame = 'fire "torch" { particles = 100 }\n'
+        pool = 'liquid "pool" { shape = box { min = {-1, 0, -1}, max = {1, 0.4, 1} }, spacing = 0.1 }\n'
+        flag = 'cloth "flag" { columns = 8, rows = 8, position = {0, 0.5, 0}, drag = 1 }\n'
+        unfelt = r'wind "breeze"%s acts on cloth, hair and soft bodies; %s does not feel it: .*force { shape }'
+        self.assertRegex(self.warnings(cloud + wind), unfelt % ("", 'smoke "cloud"'))
+        self.assertRegex(self.warnings(cloud + wind), r"grid { stream } .* open sides")
+        self.assertRegex(self.warnings(cloud + wind + gust), unfelt % (r" \(and 1 more\)", 'smoke "cloud"'))
+        self.assertRegex(self.warnings(flame + wind), unfelt % ("", 'fire "torch"'))
+        self.assertRegex(self.warnings(flag + cloud + wind), unfelt % ("", 'smoke "cloud"'))
+        self.assertRegex(self.warnings(pool + wind), 'wind "breeze" moves nothing: .* there are none')
+        self.assertNotIn("breeze", self.warnings(flag + pool + wind))
+        self.assertEqual(self.warnings(cloud), "")
+
+    def test_what_moves_a_gas_in_place_of_wind(self):
+        cloud = ('smoke "cloud" { shape = box { min = {-1, 0, -1}, max = {0, 1, 0} } }\n'
+                 'simulation { gravity = {0, 0, 0} }\n')
+        fan = 'force "fan" { shape = box { max = {0, 0, 0}, min = {-1, -1, -1} }, acceleration = {1, 0, 0} }\n'
+        domain = ('domain { min = {-1, -1, -1}, max = {1, 1, 1}, boundary_x = "open" }\n'
+                  'output { frames = 3 }\n')
+        speed = {}
+        for name, grid, push in (("calm", "", 'wind "w" { velocity = {1, 0, 0} }\n'), ("fan", "", fan),
+                                 ("stream", ", stream = {1, 0, 0}", "")):
+            write(domain + "grid { cell = 0.125%s }\n" % grid + cloud + push, self.folder, "air.lua")
+            self.call("run", "air.lua", "-o", name)
+            speed[name] = float(rows(self.folder, name, "stats.csv")[-1]["cloud.max_speed"])
+        self.assertLess(speed["calm"], 1e-3)
+        self.assertGreater(speed["fan"], 0.01)
+        self.assertGreater(speed["stream"], 0.9)
+
     def test_pieces(self):
         soft = 'soft "bone" { shape = mesh { file = "bone.obj" }, spacing = %g }\n'
         write(BONE, self.folder, "bone.obj")
