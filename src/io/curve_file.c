@@ -10,6 +10,7 @@ typedef struct curve_reader {
   const char *name;
   kp_words words;
   kp_points vertices;  // of an OBJ file
+  int64_t end;         // the vertex that the last line element ended at, from 1; 0: none
   kp_curves curves;
 } curve_reader;
 
@@ -52,20 +53,27 @@ static kp_result read_point(curve_reader *r, kp_points *points, const char *firs
   return kp_array_push(points, kp_vec3_make(x[0], x[1], x[2]));
 }
 
-// l i j k ...: counted from 1, or backwards from -1
+// l i j k ...: counted from 1, or backwards from -1. What begins at the vertex that the line before
+// ended at goes on with its curve: programs that know edges alone write a hair as its segments.
 static kp_result read_line(curve_reader *r) {
   char word[KP_WORD_SIZE];
-  while (kp_words_next(&r->words, word)) {
+  size_t n_read = 0, n_open = r->curves.first.count - 1;
+  for (; kp_words_next(&r->words, word); ++n_read) {
     word[strcspn(word, "/")] = '\0';
     int64_t number;
     int64_t n = (int64_t)r->vertices.count;
     if (!kp_word_integer(word, &number) || number == 0 || number > n || number < -n) {
       return fail_at(r, "a line needs numbers of vertices that stand before it", word);
     }
-    kp_vec3 p = r->vertices.data[number > 0 ? number - 1 : n + number];
-    KP_TRY(kp_array_push(&r->curves.points, p));
+    number = number > 0 ? number : n + number + 1;
+    if (n_read == 0 && n_open > 0 && number == r->end) {
+      --r->curves.first.count;
+    } else {
+      KP_TRY(kp_array_push(&r->curves.points, r->vertices.data[number - 1]));
+    }
+    r->end = number;
   }
-  return end_curve(r);
+  return n_read == 1 ? fail_at(r, "a curve needs two points or more", "") : end_curve(r);
 }
 
 static kp_result read_obj(curve_reader *r) {

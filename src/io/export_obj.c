@@ -1,4 +1,4 @@
-// Wavefront OBJ, text: meshes with their normals, hair and yarn as lines. Read by everything.
+// Wavefront OBJ, text: meshes with their normals, hair and yarn as segments. Read by everything.
 // Velocities have no place in it.
 #include <string.h>
 
@@ -26,21 +26,17 @@ static void print_points(kp_file *file, const kp_vec3 *points, uint64_t n) {
   }
 }
 
-// One line element from root to tip per curve: what hair { guides } reads.
+// Every segment of a curve is a line element, from root to tip: programs that keep edges of two
+// ends alone (Blender) show all of it, and hair { guides } joins them again.
 static kp_result write_curves(const kp_frame *frame, const kp_frame_curves *curves,
                               const char *path) {
   kp_file file;
   KP_TRY(begin(&file, frame, curves->name, path));
   print_points(&file, curves->points, curves->n_points);
   for (uint64_t c = 0; c < curves->n_curves; ++c) {
-    if (curves->offsets[c + 1] < curves->offsets[c] + 2) {
-      continue;  // a line has two ends
+    for (uint64_t i = curves->offsets[c] + 1; i < curves->offsets[c + 1]; ++i) {
+      kp_file_print(&file, "l %llu %llu\n", (unsigned long long)i, (unsigned long long)i + 1);
     }
-    kp_file_print(&file, "l");
-    for (uint64_t i = curves->offsets[c]; i < curves->offsets[c + 1]; ++i) {
-      kp_file_print(&file, " %llu", (unsigned long long)i + 1);
-    }
-    kp_file_print(&file, "\n");
   }
   return kp_file_commit(&file);
 }
@@ -99,6 +95,6 @@ static kp_result write_obj(const kp_frame *frame, const char *folder, uint32_t f
 const kp_exporter kp_export_obj = {
   .name = "obj",
   .extension = "obj",
-  .text = "Wavefront OBJ: meshes with normals, curves as lines, as text, for any program.",
+  .text = "Wavefront OBJ: meshes with normals, curves as segments, as text, for any program.",
   .write = write_obj,
 };

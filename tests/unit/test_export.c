@@ -818,6 +818,24 @@ static void test_halves(void **state) {
 
 // ---- OBJ
 
+// Line elements of an OBJ file, all of which have two ends.
+static size_t count_segments(const char *path) {
+  char *bytes, line[128];
+  size_t n_bytes, n = 0;
+  assert_ok(kp_file_read(path, 1 << 20, &bytes, &n_bytes));
+  for (size_t at = 0; at < n_bytes; at += strlen(line) + 1) {
+    unsigned a, b;
+    char more;
+    (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(bytes + at, "\n"), bytes + at);
+    if (line[0] == 'l') {
+      assert_int_equal(sscanf(line, "l %u %u %c", &a, &b, &more), 2);
+      ++n;
+    }
+  }
+  kp_free(bytes);
+  return n;
+}
+
 static void test_obj(void **state) {
   kp_frame *frame = make_frame();
   kp_export_list list = { 0 };
@@ -830,9 +848,11 @@ static void test_obj(void **state) {
   assert_vec3_near(mesh.vertices[3], kp_vec3_make(1, 1, 0.25), 0.0);
   assert_int_equal(mesh.triangles[1].v[2], 3);
   kp_mesh_destroy(&mesh);
-  // what is written can be the guides of hair
+  // what is written can be the guides of hair, and is nothing but segments of two ends
   const kp_frame_curves *hair = &frame->curves[0];
   kp_curves curves;
+  assert_int_equal(count_segments(kp_test_path(*state, "hair_curves_000007.obj")),
+                   hair->n_points - hair->n_curves);
   assert_ok(kp_curves_read(kp_test_path(*state, "hair_curves_000007.obj"), &curves));
   size_t n = 0;
   for (uint64_t c = 0; c < hair->n_curves; ++c) {

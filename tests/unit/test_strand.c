@@ -1,6 +1,7 @@
 // The shapes of hairs, and where they grow.
 #include "support/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "geom/curve_file.h"
@@ -294,6 +295,41 @@ static void guides_are_read(void **state) {
   }
 }
 
+// Segments of two ends are joined where one begins at the vertex that the last one ended at.
+static void segments_are_joined(void **state) {
+  const char *path = kp_test_path(*state, "guides.obj");
+  static const char vertices[] = "v 0 0 0\nv 0 1 0\nv 0 2 0\nv 5 0 0\nv 5 1 0\nv 0 2 0\nv 7 7 7\n";
+  static const struct {
+    const char *lines;
+    size_t counts[3];
+  } cases[] = {
+    { "l 1 2\nl 2 3\nl 4 5\n", { 3, 2 } },   { "l 1 2 3\nl 4 5\nl 5 7\n", { 3, 3 } },
+    { "l 1 2\nl -6 -5\n", { 3 } },            // counted backwards
+    { "l 1 2 3\nl 6 7\n", { 3, 2 } },         // the same place, another vertex
+    { "l 1 2\nl 3 2\n", { 2, 2 } },           // ends meet, but this begins elsewhere
+    { "l 1 2\nl 4 5\nl 2 3\n", { 2, 2, 2 } }  // not the one before
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+    char text[256];
+    (void)snprintf(text, sizeof text, "%s%s", vertices, cases[k].lines);
+    write_text(path, text);
+    kp_curves curves;
+    assert_ok(kp_curves_read(path, &curves));
+    for (size_t c = 0; c < 3 && cases[k].counts[c] > 0; ++c) {
+      assert_in_range(curves.first.count, c + 2, 4);
+      assert_int_equal(curves.first.data[c + 1] - curves.first.data[c], cases[k].counts[c]);
+    }
+    size_t n = curves.first.count - 1;
+    assert_true(n == 3 || cases[k].counts[n] == 0);
+    assert_int_equal(curves.points.count, curves.first.data[n]);
+    if (cases[k].counts[0] == 3) {
+      assert_vec3_near(curves.points.data[1], kp_vec3_make(0, 1, 0), 0.0);
+      assert_vec3_near(curves.points.data[2], kp_vec3_make(0, 2, 0), 0.0);
+    }
+    kp_curves_free(&curves);
+  }
+}
+
 static void bad_guides_are_refused(void **state) {
   static const struct {
     const char *text, *words;
@@ -302,6 +338,7 @@ static void bad_guides_are_refused(void **state) {
     { "v 0 0 0\nv 1 0 0\nl 1 0\n", ":3: a line needs numbers of vertices that stand before it" },
     { "v 0 0 0\nv 1 0 0\nl 1 -3\n", ":3: a line needs numbers of vertices that stand before it" },
     { "v 0 0 0\nl 1\n", "two points" },
+    { "v 0 0 0\nv 1 0 0\nl 1 2\nl 2\n", ":4: a curve needs two points" },
     { "0 0 0\n0 1\n", ":2: a point needs three finite numbers" },
     { "0 0 0\n\n0 1 0\n1 1 1\n", ":2: a curve needs two points" },
     { "0 0 nan\n", "three finite numbers, not nan" },
@@ -328,6 +365,8 @@ int main(void) {
     cmocka_unit_test(no_room_is_said),
     cmocka_unit_test(guides_blend_from_the_root),
     cmocka_unit_test_setup_teardown(guides_are_read, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test_setup_teardown(segments_are_joined, kp_test_folder_make,
+                                    kp_test_folder_remove),
     cmocka_unit_test_setup_teardown(bad_guides_are_refused, kp_test_folder_make,
                                     kp_test_folder_remove),
   };
