@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,18 +88,36 @@ ssize_t kp_disk_read_at(int descriptor, const char *path, void *out, size_t n, u
   return got;
 }
 
+static _Thread_local int write_error;
+
+// What a failed call left in errno is kept: cleaning up may fail for other reasons.
+static bool note(bool is_written) {
+  write_error = is_written ? write_error : errno;
+  return is_written;
+}
+
+int kp_disk_write_error(void) {
+  return write_error;
+}
+
+uint64_t kp_disk_size_limit(void) {
+  struct rlimit limit;
+  bool is_limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return is_limited ? (uint64_t)limit.rlim_cur : UINT64_MAX;
+}
+
 bool kp_disk_write(FILE *stream, const char *path, const void *bytes, size_t n) {
   if (must_fail("write", path, ENOSPC)) {
     // a full disk takes what still has room
     (void)fwrite(bytes, 1, n / 2, stream);
     errno = ENOSPC;
-    return false;
+    return note(false);
   }
-  return fwrite(bytes, 1, n, stream) == n;
+  return note(fwrite(bytes, 1, n, stream) == n);
 }
 
 bool kp_disk_print(FILE *stream, const char *path, const char *format, va_list arguments) {
-  return !must_fail("write", path, ENOSPC) && vfprintf(stream, format, arguments) >= 0;
+  return note(!must_fail("write", path, ENOSPC) && vfprintf(stream, format, arguments) >= 0);
 }
 
 bool kp_disk_seek(FILE *stream, const char *path, uint64_t offset) {
@@ -110,7 +129,7 @@ bool kp_disk_seek_end(FILE *stream, const char *path) {
 }
 
 bool kp_disk_flush(FILE *stream, const char *path) {
-  return !must_fail("flush", path, ENOSPC) && fflush(stream) == 0;
+  return note(!must_fail("flush", path, ENOSPC) && fflush(stream) == 0);
 }
 
 bool kp_disk_sync(int descriptor, const char *path) {

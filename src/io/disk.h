@@ -34,6 +34,12 @@ bool kp_disk_sync(int descriptor, const char *path);
 // Of a file that was written. One that was only read has nothing to lose and may use fclose.
 bool kp_disk_close(FILE *stream, const char *path);
 
+// Why writing failed last on this thread, as errno says it; 0 before the first.
+int kp_disk_write_error(void);
+
+// How many bytes a file of this process may have (ulimit -f); UINT64_MAX: as many as fit.
+uint64_t kp_disk_size_limit(void);
+
 bool kp_disk_rename(const char *from, const char *to);
 bool kp_disk_remove(const char *path);
 bool kp_disk_remove_folder(const char *path);

@@ -18,7 +18,8 @@ struct kp_table {
   FILE *stream;
   char *path;
   size_t n_columns;
-  kp_text line;  // kept between rows
+  uint64_t bytes;  // after the newest row
+  kp_text line;    // kept between rows
 };
 
 static kp_result make_header(const char *path, const char *const *columns, size_t n_columns,
@@ -111,7 +112,13 @@ kp_result kp_table_row(kp_table *table, const double *values) {
       !kp_disk_flush(table->stream, table->path)) {
     return kp_fail(KP_ERROR_IO, "cannot write %s: %s", table->path, strerror(errno));
   }
+  off_t end = ftello(table->stream);
+  table->bytes = end > 0 ? (uint64_t)end : table->bytes;
   return KP_OK;
+}
+
+uint64_t kp_table_bytes(const kp_table *table) {
+  return table->bytes;
 }
 
 void kp_table_close(kp_table **table) {

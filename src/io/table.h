@@ -25,6 +25,9 @@ KP_NODISCARD kp_result kp_table_resume(const char *path, const char *const *colu
 KP_NODISCARD kp_result kp_table_row(kp_table *table, const double *values);
 void kp_table_close(kp_table **table);
 
+// What the file holds after the newest row; 0 before the first one of this program.
+uint64_t kp_table_bytes(const kp_table *table);
+
 // Cut a table back without opening it for writing; a missing file is left missing.
 KP_NODISCARD kp_result kp_table_cut(const char *path, double last);
 

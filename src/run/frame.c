@@ -105,13 +105,15 @@ static kp_result gather_state(kp_session *s, kp_frame_job *job, uint64_t frame) 
 
 static kp_result gather_checkpoint(kp_session *s, kp_frame_job *job) {
   job->has_checkpoint = is_checkpoint_due(s);
-  if (!job->has_checkpoint) {
+  job->keeps_state = kp_writer_is_near_limit(s->writer, job);
+  if (!job->has_checkpoint && !job->keeps_state) {
     return KP_OK;
   }
   double start = kp_time_now();
   KP_TRY(gather_state(s, job, s->frame));
-  s->checkpoint_time = kp_time_now();
-  s->checkpoint_gather = s->checkpoint_time - start;
+  double now = kp_time_now();
+  s->checkpoint_time = job->has_checkpoint ? now : s->checkpoint_time;
+  s->checkpoint_gather = now - start;
   return KP_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/timer.h"
+#include "io/disk.h"
 #include "par/parallel.h"
 #include "run/session.h"
 
@@ -310,6 +311,8 @@ static int writer_threads(const kp_session *s) {
 static kp_result start_writer(kp_session *s) {
   kp_writer_def def = { .folder = &s->folder, .stats = s->stats, .perf = s->perf };
   def.probes = s->probes.data;
+  def.n_probes = s->probes.count;
+  def.size_limit = kp_disk_size_limit();
   def.n_media = s->world->env.loads != NULL ? s->world->env.loads->media.count : 0;
   def.threads = writer_threads(s);
   def.verify_frames = s->is_resumed;

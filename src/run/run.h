@@ -43,7 +43,8 @@ typedef struct kp_run_outcome {
   int64_t from_frame;  // resume: the frame it went on from; -1: from the start
 } kp_run_outcome;
 
-// KP_OK when all frames are there, KP_STOPPED when a stop was asked for and a checkpoint written.
-// `outcome` is filled in every case.
+// KP_OK when all frames are there, KP_STOPPED when a stop was asked for and a checkpoint written,
+// or when a file may not grow further; a resume then goes on from the newest checkpoint, or the
+// start. `outcome` is filled in every case.
 KP_NODISCARD kp_result kp_run_start(const kp_run_def *def, kp_run_outcome *outcome);
 KP_NODISCARD kp_result kp_run_resume(const kp_run_def *def, kp_run_outcome *outcome);

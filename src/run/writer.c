@@ -1,10 +1,12 @@
 #include "run/writer.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "base/timer.h"
+#include "io/disk.h"
 #include "par/parallel.h"
 #include "run/rows.h"
 
@@ -26,6 +28,7 @@ struct kp_writer {
   char message[2048];  // its sentence, carried over from the writer's thread
   double checkpoint_seconds;
   double unreported_checkpoint;  // for the next row of perf.csv
+  uint64_t table_bytes;          // of the largest table
   kp_row_values values;          // of a row of a probe
 };
 
@@ -117,6 +120,56 @@ static kp_result write_job(kp_writer *w, kp_frame_job *job) {
   return KP_OK;
 }
 
+// Where a resume goes on from; -1: from the start.
+static int64_t newest_checkpoint(const kp_writer *w) {
+  kp_numbered_list list;
+  if (kp_run_checkpoints(w->def.folder, &list) != KP_OK) {
+    return -1;
+  }
+  int64_t newest = list.count > 0 ? (int64_t)list.files[list.count - 1].number : -1;
+  kp_numbered_free(&list);
+  return newest;
+}
+
+// A job was not written, since a file may not be so large: what a stop at the frame before it would
+// have left.
+static kp_result stop_at_limit(kp_writer *w, const kp_frame_job *job, kp_frame_job *before) {
+  char sentence[1024], limit[64] = "", from[64] = "the start";
+  kp_text_copy(sentence, sizeof sentence, kp_last_error());
+  if (before->keeps_state && before->frame + 1 == job->frame) {
+    // it may be too large as well; then an older one has to do
+    (void)write_checkpoint(w, before);
+  }
+  int64_t newest = newest_checkpoint(w);
+  if (w->def.size_limit != UINT64_MAX) {
+    (void)snprintf(limit, sizeof limit, " of %llu bytes (ulimit -f)",
+                   (unsigned long long)w->def.size_limit);
+  }
+  if (newest >= 0) {
+    (void)snprintf(from, sizeof from, "the checkpoint of frame %lld", (long long)newest);
+  }
+  return kp_fail(KP_STOPPED,
+                 "%s; stopped at the limit%s of file sizes: without it, resume goes on from %s",
+                 sentence, limit, from);
+}
+
+static uint64_t largest_table(const kp_writer *w) {
+  uint64_t stats = kp_table_bytes(w->def.stats), perf = kp_table_bytes(w->def.perf);
+  uint64_t most = stats > perf ? stats : perf;
+  for (size_t i = 0; i < w->def.n_probes; ++i) {
+    uint64_t bytes = kp_table_bytes(w->def.probes[i]);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
+static kp_result write_or_stop(kp_writer *w, int job) {
+  kp_result result = write_job(w, &w->jobs[job]);
+  return result == KP_ERROR_IO && kp_disk_write_error() == EFBIG
+             ? stop_at_limit(w, &w->jobs[job], &w->jobs[(job + 1) % N_JOBS])
+             : result;
+}
+
 static void *write_jobs(void *user) {
   kp_writer *w = user;
   kp_parallel_set_threads(w->def.threads);
@@ -130,8 +183,10 @@ static void *write_jobs(void *user) {
     }
     if (w->result == KP_OK) {
       pthread_mutex_unlock(&w->mutex);
-      kp_result result = write_job(w, &w->jobs[next]);
+      kp_result result = write_or_stop(w, next);
+      uint64_t table_bytes = largest_table(w);
       pthread_mutex_lock(&w->mutex);
+      w->table_bytes = table_bytes;
       if (result != KP_OK) {
         w->result = result;
         kp_text_copy(w->message, sizeof w->message, kp_last_error());
@@ -181,19 +236,24 @@ static void wait_for(kp_writer *w, int job) {
 kp_result kp_writer_take(kp_writer *w, kp_frame_job **job) {
   pthread_mutex_lock(&w->mutex);
   wait_for(w, w->next_fill);
+  if (w->jobs[w->next_fill].keeps_state) {
+    wait_for(w, (w->next_fill + 1) % N_JOBS);
+  }
   for (int i = 0; i < N_JOBS; ++i) {
     kp_frame_job *other = &w->jobs[i];
     if (i != w->next_fill &&
         kp_batch_bytes(&other->frame_batch) + kp_batch_bytes(&other->state_batch) > LARGE_JOB) {
       wait_for(w, i);
       kp_batch_free(&other->frame_batch);
-      kp_batch_free(&other->state_batch);
+      if (!other->keeps_state) {
+        kp_batch_free(&other->state_batch);
+      }
     }
   }
   kp_result result = report(w);
   pthread_mutex_unlock(&w->mutex);
   *job = &w->jobs[w->next_fill];
-  (*job)->has_frame = (*job)->has_checkpoint = false;
+  (*job)->has_frame = (*job)->has_checkpoint = (*job)->keeps_state = false;
   (*job)->stats.count = (*job)->perf.count = 0;
   return result;
 }
@@ -214,6 +274,18 @@ kp_result kp_writer_finish(kp_writer *w) {
   kp_result result = report(w);
   pthread_mutex_unlock(&w->mutex);
   return result;
+}
+
+bool kp_writer_is_near_limit(kp_writer *w, const kp_frame_job *job) {
+  if (w->def.size_limit == UINT64_MAX) {
+    return false;
+  }
+  pthread_mutex_lock(&w->mutex);
+  uint64_t tables = w->table_bytes;
+  pthread_mutex_unlock(&w->mutex);
+  uint64_t frame = kp_batch_bytes(&job->frame_batch);
+  // what is packed is smaller, and hardly a frame is twice as large as the one before
+  return (frame > tables ? frame : tables) > w->def.size_limit / 2;
 }
 
 double kp_writer_checkpoint_seconds(kp_writer *w) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A disk that is full, or a file that may not grow: one sentence with its name, exit status 5,
-nothing half written, and the run goes on where it was once there is room again. The full disk is
+"""A disk that is full, or a file that may not grow: one sentence with its name, exit status 5 (75 of a
+run, which can be resumed), nothing half written, and the run goes on where it was once there is room again. The full disk is
 /dev/full, the other the shell's limit on the size of a file."""
 
 import os
@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from program import Case, main, read  # noqa: E402
 import program  # noqa: E402
 
-IO = 5
+IO, STOPPED = 5, 75
 FRAMES = 4
 
 
@@ -31,12 +31,18 @@ def contents(folder):
 
 
 class FullDisk(Case):
-    def limited(self, blocks, *words):
-        """Runs the program with files of at most so many blocks of 512 bytes; its only sentence."""
+    def limited(self, blocks, *words, simulates=False):
+        """Runs the program with files of at most so many blocks of 512 bytes; its only sentence. A run
+        ends as one that is stopped, and says how to go on."""
         whole, program.PROGRAM = program.PROGRAM, "/bin/sh"
+        words = ("-c", 'ulimit -f %d && exec "$0" "$@"' % blocks, whole, *words)
         try:
-            return self.refuse(IO, "File too large", "-c",
-                               'ulimit -f %d && exec "$0" "$@"' % blocks, whole, *words)
+            if not simulates:
+                return self.refuse(IO, "File too large", *words)
+            _, said = self.call(*words, status=STOPPED)
+            self.assertRegex(said, r"\Akelpie: cannot write .*: File too large; stopped at .*\n"
+                                   r"kelpie: go on with: kelpie resume out\n\Z")
+            return said
         finally:
             program.PROGRAM = whole
 
@@ -47,8 +53,9 @@ class FullDisk(Case):
         scene = self.small_scene(FRAMES)
         self.call("run", scene, "-o", "whole", "--progress", "none")
         # the frames do not fit, the record does: the run is there, with no frame
-        said = self.limited(16, "run", scene, "-o", "out", "--progress", "none")
+        said = self.limited(16, "run", scene, "-o", "out", "--progress", "none", simulates=True)
         self.assertRegex(said, r"out/frames/frame_000000\.kpf")
+        self.assertIn("from the start", said)
         self.no_leftovers(self.path("out"))
         self.call("resume", "out", "--progress", "none")
         self.assertEqual(self.hash("out"), self.hash("whole"))
@@ -61,8 +68,9 @@ class FullDisk(Case):
         before = contents(self.path("out/frames"))
         self.assertEqual(len(before), 2)
         said = self.limited(16, "resume", "out", "--frames", ":%d" % FRAMES,
-                            "--progress", "none")
+                            "--progress", "none", simulates=True)
         self.assertRegex(said, r"out/frames/frame_000002\.kpf")
+        self.assertIn("from the checkpoint of frame 1\n", said)
         self.no_leftovers(self.path("out"))
         self.assertEqual(contents(self.path("out/frames")), before)
         self.call("resume", "out", "--progress", "none")
