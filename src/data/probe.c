@@ -78,14 +78,15 @@ int64_t kp_probe_count(const kp_probe *probe) {
 }
 
 kp_result kp_probe_watch(kp_probe *p) {
+  static const char *const units[KP_PROBE_WATCHED] = { "Pa", "kg/m^3", "K" };
   static const kp_field_desc values = { "values", KP_TYPE_REAL, 3, "", 0, 0.0 };
   static const kp_field_desc spare = { "spare", KP_TYPE_REAL, 1, "", 0, 0.0 };
   bool any = false;
   for (int w = 0; w < KP_PROBE_WATCHED; ++w) {
     kp_field *field = kp_space_find(p->seen.space, kp_probe_watched[w]);
-    // pressures over a density have other units
+    // pressures over a density and densities that count neighbours have other units
     bool fits = field != NULL && field->components == 1 && field->type == KP_TYPE_REAL &&
-                (w > 0 || strcmp(field->unit, "Pa") == 0);
+                strcmp(field->unit, units[w]) == 0;
     p->watched[w] = fits ? field : NULL;
     any = any || fits;
   }

@@ -619,6 +619,21 @@ static bool is_gridded(const kp_spec *spec, const char *name) {
   return liquid != NULL && liquid->method == KP_LIQUID_LEVEL_SET;
 }
 
+// Spheres of springs have no pressure, and what pushes those of stf is no pressure in Pa: their
+// lattice carries loads as a solid does, by springs and to some percent of rho c^2 without.
+static kp_result check_has_pressure(const kp_liquid_def *liquid, const char *entity) {
+  const char *method = liquid->method == KP_LIQUID_SPRINGS ? "springs"
+                       : liquid->method == KP_LIQUID_STF   ? "stf"
+                                                           : NULL;
+  return method == NULL
+             ? KP_OK
+             : kp_fail(
+                   KP_ERROR_SCENE,
+                   "%s: kind = \"wall\" measures pressure, and liquid \"%s\" of method '%s' has "
+                   "none; those of methods 'sph', 'mps', 'flip', 'level_set' and 'marker' have",
+                   entity, liquid->name, method);
+}
+
 static kp_result check_probe(const kp_spec *spec, const census *c, const kp_probe_def *def) {
   const double n[3] = { def->counts.x, def->counts.y, def->counts.z };
   char entity[KP_TEXT_SIZE + 16];
@@ -639,6 +654,9 @@ static kp_result check_probe(const kp_spec *spec, const census *c, const kp_prob
   if (wants_liquid && liquid_of(spec, def->of) == NULL) {
     return kp_fail(KP_ERROR_SCENE, "%s: kind = \"%s\" measures liquids, and \"%s\" is none", entity,
                    def->kind == KP_PROBE_GAUGE ? "gauge" : "wall", def->of);
+  }
+  if (def->kind == KP_PROBE_WALL) {
+    KP_TRY(check_has_pressure(liquid_of(spec, def->of), entity));
   }
   if (is_body(spec, def->of) || is_collider(spec, def->of)) {
     return kp_fail(KP_ERROR_SCENE,

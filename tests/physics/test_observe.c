@@ -341,6 +341,30 @@ static void test_memory(void **state) {
   assert_int_equal(left[0], left[1]);
 }
 
+// Nothing is told that a method does not have: what stf calls density counts neighbours.
+static void test_without_pressure(void **state) {
+  (void)state;
+  static const char *const head =
+      "domain { dimension = 2, max = {0.4, 0.8} }\n"
+      "probe 'inside' { of = 'w', radius = 0.06, min = {0.2, 0.3, 0}, max = {0.2, 0.3, 0} }\n";
+  static const char *const methods[] = { "springs", "stf" };
+  for (int m = 0; m < 2; ++m) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "liquid 'w' { method = '%s', spacing = 0.025, shape = box { min = {0, 0, -1}, max = "
+             "{0.4, 0.5, 1} } }\n",
+             methods[m]);
+    kp_world *world = world_of(head, text);
+    kp_probe_value v[MOST];
+    assert_ok(kp_world_advance(world, 0.01, NULL));
+    (void)ask(world, "inside", v);
+    assert_true(v[0].count > 4);
+    assert_true(isnan(v[0].pressure));
+    assert_true(isnan(v[0].density));
+    kp_world_destroy(&world);
+  }
+}
+
 static void test_refused(void **state) {
   (void)state;
   static const struct {
@@ -365,9 +389,10 @@ static void test_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_velocities), cmocka_unit_test(test_smoke),  cmocka_unit_test(test_gauges),
-    cmocka_unit_test(test_pressures),  cmocka_unit_test(test_bounds), cmocka_unit_test(test_memory),
-    cmocka_unit_test(test_refused),
+    cmocka_unit_test(test_velocities),       cmocka_unit_test(test_smoke),
+    cmocka_unit_test(test_gauges),           cmocka_unit_test(test_pressures),
+    cmocka_unit_test(test_bounds),           cmocka_unit_test(test_memory),
+    cmocka_unit_test(test_without_pressure), cmocka_unit_test(test_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
