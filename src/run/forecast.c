@@ -14,9 +14,11 @@
 #include "run/run_folder.h"
 #include "run/shape_meshes.h"
 
-#define SHORT 0.2    // s
-#define SETTLED 0.5  // share of the pilot after which rates are taken
-#define TYPICAL 0.5  // of the speed of a free fall or rise: what a flow has over a run
+#define SHORT 0.2         // s
+#define SETTLED 0.5       // share of the pilot after which rates are taken
+#define MOST_SECOND 1.5   // of the budget, with the second sub-step
+#define MOST_SHAPES 1024  // whose meshes are gathered; of more a sample is
+#define TYPICAL 0.5       // of the speed of a free fall or rise: what a flow has over a run
 
 // ---- the pilot ----------------------------------------------------------------------------------
 
@@ -58,12 +60,21 @@ static double end_of(const pilot *p) {
   return (double)p->output->frames / p->output->fps;
 }
 
+// Whether a sub-step as long as the newest one is still within the budget. The first one makes room
+// for the others, so a second one may take half as much again.
+static bool has_time(const pilot *p, double used, double budget) {
+  size_t n = p->steps.count;
+  double before = n > 1 ? p->steps.data[n - 2].cpu : 0.0;
+  double newest = n > 0 ? p->steps.data[n - 1].cpu - before : 0.0;
+  return n == 0 || used + newest < (n == 1 ? MOST_SECOND : 1.0) * budget;
+}
+
 // Real sub-steps that end with frames as those of the run do.
 static kp_result fly(pilot *p, double budget, double *trouble) {
   double begin = cpu_now();
   double frame = 1.0 / p->output->fps;
   *trouble = NAN;
-  while (p->world->env.time < end_of(p) * (1.0 - 1e-9) && cpu_now() - begin < budget) {
+  while (p->world->env.time < end_of(p) * (1.0 - 1e-9) && has_time(p, cpu_now() - begin, budget)) {
     double next = (floor(p->world->env.time / frame + 1e-6) + 1.0) * frame;
     kp_step_report report;
     kp_result result = kp_world_step(p->world, next - p->world->env.time, &report);
@@ -78,14 +89,13 @@ static kp_result fly(pilot *p, double budget, double *trouble) {
   return KP_OK;
 }
 
-static kp_result gather(pilot *p, const kp_shape_meshes *meshes, kp_batch *batch) {
+static kp_result gather(pilot *p, kp_batch *batch) {
   KP_TRY(kp_world_show(p->world));
   kp_batch_begin(batch, p->world, 0, 0);
   KP_TRY(kp_batch_add_sets(batch, p->world));
   KP_TRY(kp_batch_add_volumes(batch, p->world));
   KP_TRY(kp_batch_add_parts(batch, p->world));
-  KP_TRY(kp_surfaces_add(p->surfaces, p->world, batch));
-  return kp_shape_meshes_add(meshes, p->world, batch);
+  return kp_surfaces_add(p->surfaces, p->world, batch);
 }
 
 // Where no file can be written, the rest of a frame has to do.
@@ -102,20 +112,45 @@ static void write_frame(const kp_batch *batch) {
   }
 }
 
+// Of thousands of bodies the meshes of some are written, to a file of their own, and stand for all.
+static kp_result sample_shapes(pilot *p, const kp_shape_meshes *meshes, kp_batch *batch) {
+  kp_batch_begin(batch, p->world, 0, 0);
+  KP_TRY(kp_shape_meshes_add(meshes, p->world, batch));
+  write_frame(batch);
+  return KP_OK;
+}
+
+static kp_result write_once(pilot *p, const kp_shape_meshes *meshes, size_t stride, kp_batch *batch,
+                            double *seconds) {
+  double begin = cpu_now();
+  KP_TRY(gather(p, batch));
+  if (stride == 1) {
+    KP_TRY(kp_shape_meshes_add(meshes, p->world, batch));
+  }
+  write_frame(batch);
+  *seconds = cpu_now() - begin;
+  if (stride > 1) {
+    begin = cpu_now();
+    KP_TRY(sample_shapes(p, meshes, batch));
+    *seconds += (double)stride * (cpu_now() - begin);
+  }
+  return KP_OK;
+}
+
 // What a frame costs besides its sub-steps: surfaces, copies, and a file. The first one makes room
 // for the others, so a second one is taken where that does not take long.
 static kp_result take_frame(pilot *p) {
   kp_batch batch = { 0 };
   kp_shape_meshes meshes = { 0 };
-  kp_result result = kp_shape_meshes_make(p->world, &meshes);
+  size_t stride = (p->world->shapes.count + MOST_SHAPES - 1) / MOST_SHAPES;
+  stride = stride > 1 ? stride : 1;
+  kp_result result = kp_shape_meshes_sample(p->world, stride, &meshes);
   double seconds = 0.0;
-  for (int k = 0; k < 2 && seconds < SHORT && result == KP_OK; ++k) {
+  double spent = 0.0;
+  for (int k = 0; k < 2 && spent < SHORT && result == KP_OK; ++k) {
     double begin = cpu_now();
-    result = gather(p, &meshes, &batch);
-    if (result == KP_OK) {
-      write_frame(&batch);
-    }
-    seconds = cpu_now() - begin;
+    result = write_once(p, &meshes, stride, &batch, &seconds);
+    spent += cpu_now() - begin;
   }
   p->frame_cost = seconds / size_of(p);
   kp_batch_free(&batch);
@@ -264,7 +299,8 @@ static kp_result forecast(pilot *p, double budget, kp_forecast *out) {
   for (size_t k = 0; k < p->world->env.parts.count; ++k) {
     p->nodes += (double)p->world->env.parts.data[k].count;
   }
-  KP_TRY(fly(p, budget, &out->trouble));
+  // reading and building are part of it, and leave half of it to the sub-steps
+  KP_TRY(fly(p, fmax(budget - out->seconds, 0.5 * budget), &out->trouble));
   out->simulated = p->world->env.time;
   if (p->steps.count == 0 || !isnan(out->trouble)) {
     out->seconds = p->steps.count == 0 && isnan(out->trouble) ? out->seconds : NAN;

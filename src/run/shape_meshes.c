@@ -38,9 +38,13 @@ static kp_result add_shape(kp_world *world, const kp_world_body *entry, kp_shape
 }
 
 kp_result kp_shape_meshes_make(kp_world *world, kp_shape_meshes *out) {
+  return kp_shape_meshes_sample(world, 1, out);
+}
+
+kp_result kp_shape_meshes_sample(kp_world *world, size_t stride, kp_shape_meshes *out) {
   *out = (kp_shape_meshes){ 0 };
   kp_result result = KP_OK;
-  for (size_t i = 0; result == KP_OK && i < world->shapes.count; ++i) {
+  for (size_t i = 0; result == KP_OK && i < world->shapes.count; i += stride) {
     const kp_world_body *entry = &world->shapes.data[i];
     if (entry->visible && entry->shape != NULL && kp_shape_is_bounded(entry->shape)) {
       result = add_shape(world, entry, out);

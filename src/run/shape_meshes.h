@@ -19,6 +19,8 @@ typedef struct kp_shape_meshes {
 // Shapes without a closed surface (planes) and containers, which would hide what is in them, have
 // none.
 KP_NODISCARD kp_result kp_shape_meshes_make(kp_world *world, kp_shape_meshes *out);
+// Of every stride-th shape alone: a sample of them.
+KP_NODISCARD kp_result kp_shape_meshes_sample(kp_world *world, size_t stride, kp_shape_meshes *out);
 void kp_shape_meshes_free(kp_shape_meshes *meshes);
 
 // Where a body is now: the world has scripted ones where the last sub-step began.

@@ -427,6 +427,22 @@ class Check(Case):
               "output { frames = 1 }\n", self.folder, "short.lua")
         self.assertRegex(self.call("check", "short.lua")[0], "(?m)^time        unknown: a sub-step fails at 0")
 
+    def test_pilot_of_many_bodies(self):
+        """Of 16,000 balls the meshes of some are written for the time of a frame, not all of 5 GB and 650 MB."""
+        write("domain { min = {-40, 0, -40}, max = {40, 40, 40} } output { frames = 2 }\n"
+              "for i = 0, 39 do for j = 0, 39 do for k = 0, 9 do\n"
+              "  body (('b%d'):format(i + 40 * j + 1600 * k)) { density = 500, shape = sphere { radius = 0.2 },\n"
+              "    position = {1.5 * i - 30, 0.3 + 0.6 * k, 1.5 * j - 30} }\n"
+              "end end end\n", self.folder, "many.lua")
+        process = subprocess.Popen([PROGRAM, "check", "many.lua"], cwd=self.folder, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        with process.stdout:
+            out = process.stdout.read()
+        _, process.returncode, used = os.wait4(process.pid, 0)
+        self.assertEqual(process.returncode, 0, out)
+        self.assertRegex(out, r"(?m)^time        about, on one core of this machine: [-+.e\d]+ (s|min|h)$")
+        self.assertLess(used.ru_maxrss, 1 << 20, "KiB of memory")
+
     def test_names_what_is_there(self):
         out, _ = self.call("check", self.small_scene())
         for line in ("liquid +1: water", "collider +1: paddle", "body +1: ball", "emitter +1: tap"):
