@@ -33,6 +33,10 @@ if(Python3_Interpreter_FOUND)
   kp_test_command(test_gallery
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_gallery.py
     LABELS fast TIMEOUT 120)
+  # tools/validation and tools/forecast, which have no other test
+  kp_test_command(test_tools
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_tools.py
+    LABELS full TIMEOUT 300)
   kp_test_command(test_theory
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_theory.py
     LABELS fast)
