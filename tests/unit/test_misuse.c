@@ -100,7 +100,8 @@ static void test_wrong_times(void **state) {
   const double wrong[] = { -1.0, NAN, INFINITY, -INFINITY };
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
     assert_fails(KP_ERROR_ARGUMENT, "it must be positive", kp_world_step(world, wrong[i], NULL));
-    assert_fails(KP_ERROR_ARGUMENT, "must be finite and not negative", kp_world_advance(world, wrong[i], NULL));
+    assert_fails(KP_ERROR_ARGUMENT, "must be finite and not negative",
+                 kp_world_advance(world, wrong[i], NULL));
   }
   assert_fails(KP_ERROR_ARGUMENT, "positive", kp_world_step(world, 0.0, NULL));
   assert_ok(kp_world_advance(world, 0.0, NULL));
