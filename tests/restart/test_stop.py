@@ -68,8 +68,8 @@ class Stop(Case):
         self.assertEqual(process.returncode, FAILED, errors)
         self.assertIn("out/", errors)
         self.assertIn("File too large", errors)
-        if os.path.exists(self.path("out/run.json")):
-            self.ends_like_the_whole()
+        self.assertTrue(os.path.exists(self.path("out/run.json")))
+        self.ends_like_the_whole()
 
     def test_stop_among_retries(self):
         """The frame that is tried again and again is left, and begins anew from a checkpoint of the one before."""
