@@ -57,8 +57,9 @@ double kp_flow_cell(const kp_domain_def *domain, const kp_grid_def *grid) {
   return isnan(grid->cell) ? longest / CELLS_ACROSS : grid->cell;
 }
 
-// Where an axis of the domain is not a whole number of cells: half of what is too much or too little
-// lies at either end, so that symmetric scenes are symmetric; what gravity pulls to keeps its place.
+// Where an axis of the domain is not a whole number of cells, half of what is too much or too
+// little lies at either end, so that symmetric scenes are symmetric; the side gravity pulls to
+// stays.
 static void centre_cells(kp_mac_def *mac, const kp_env *env) {
   double *lo[3] = { &mac->box.min.x, &mac->box.min.y, &mac->box.min.z };
   double *hi[3] = { &mac->box.max.x, &mac->box.max.y, &mac->box.max.z };
