@@ -18,8 +18,8 @@
 //
 // The last two are what tension does to triangles that turn, as for springs (deform_kernels.h): in
 // the system with `turns`, where they are positive. Damping resists the rate of Green's strain with
-// tau times the same moduli: no force in a rigid motion. By itself it would grow with the squares of
-// the stretches, beyond what explicit steps bear, so it is divided by that of the largest over 1.
+// tau times the same moduli: no force in a rigid motion. As it is it would grow with the squares of
+// the stretches, beyond what explicit steps bear: it is divided by that of the largest above 1.
 #pragma once
 
 #include "kelpie/vec.h"
