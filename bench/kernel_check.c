@@ -137,6 +137,7 @@ static kp_result run_world(void *user) {
   for (int s = 0; s < N_STEPS; ++s) {
     KP_TRY(kp_world_step(job->world, 1.0, NULL));
   }
+  KP_TRY(kp_world_show(job->world));
   KP_TRY(kp_world_probes_start(job->world));
   for (int p = 0; p < kp_world_n_populations(job->world); ++p) {
     kp_population_stats stats;

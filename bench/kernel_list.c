@@ -35,6 +35,7 @@
 #include "methods/deform/deform_bodies_kernels.h"
 #include "methods/deform/deform_kernels.h"
 #include "methods/deform/deform_levels_kernels.h"
+#include "methods/deform/deform_membrane_kernels.h"
 #include "methods/deform/deform_poly_kernels.h"
 #include "methods/deform/deform_sweep_kernels.h"
 #include "methods/deform/deform_tets_kernels.h"
@@ -117,6 +118,7 @@
   FABRIC_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   DEFORM_LEVELS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
+  DEFORM_MEMBRANE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                \
   DEFORM_POLY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   DEFORM_SWEEP_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \

@@ -310,8 +310,12 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   kp_domain_def domain = kp_default_domain_def();
   domain.dimension = def->dimension;
   domain.max = kp_vec3_make(def->far_jet ? far_away : 1.6, 0.8, flat ? 0.0 : 0.6);
+  kp_vec3 extent = kp_vec3_make(0.4, 0.4, flat ? 0.0 : 0.6);
   if (def->full) {
-    domain.max = kp_vec3_make(0.4, 0.4, flat ? 0.0 : 0.6);
+    // whole numbers of particles leave no gap at the walls, nor where a side meets its image
+    extent.x = extent.y = spacing * round(extent.x / spacing);
+    extent.z = spacing * round(extent.z / spacing);
+    domain.max = extent;
   }
   domain.boundary_x = flat ? (int)def->sides : KP_BOUNDARY_CLOSED;
   domain.boundary_z = flat ? KP_BOUNDARY_CLOSED : (int)def->sides;
@@ -326,7 +330,7 @@ kp_result kp_case_dam_break(kp_world *world, const kp_dam_break_def *def) {
   set_name(water.name, "water");
   water.spacing = spacing;
   water.jitter = def->full ? 0.1 : 0.0;
-  water.shape = box(kp_vec3_make(0.0, 0.0, 0.0), kp_vec3_make(0.4, 0.4, flat ? 0.0 : 0.6));
+  water.shape = box(kp_vec3_make(0.0, 0.0, 0.0), extent);
   water.method = def->flip ? KP_LIQUID_FLIP : (def->mps ? KP_LIQUID_MPS : KP_LIQUID_SPH);
   kp_flip_def flip = kp_default_flip_def();
   flip.transfer = flat ? KP_FLIP_AFFINE : KP_FLIP_BLEND;

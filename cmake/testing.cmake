@@ -132,6 +132,11 @@ target_include_directories(kelpie_test_support PUBLIC ${PROJECT_SOURCE_DIR}/test
 target_compile_definitions(kelpie_test_support PUBLIC KP_SCENES="${PROJECT_SOURCE_DIR}/scenes")
 target_link_libraries(kelpie_test_support PRIVATE kelpie_flags PUBLIC PkgConfig::cmocka)
 
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(NOT Python3_Interpreter_FOUND)
+  message(WARNING "Python was not found: the tests written in it are left out (tests/cli, tests/restart ...)")
+endif()
+
 foreach(kind IN ITEMS
     unit kernels physics golden property fault fuzz restart cli headers images perf)
   include(${PROJECT_SOURCE_DIR}/tests/${kind}/tests.cmake)

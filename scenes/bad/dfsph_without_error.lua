@@ -1,4 +1,4 @@
--- expect: density_error
+-- expect: density_error = 0 is out of range
 -- exit: 3
 sph { solver = "dfsph", density_error = 0 }
 liquid "water" { shape = box { min = {0, 0, 0}, max = {0.4, 0.4, 0.4} } }

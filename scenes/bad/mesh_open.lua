@@ -1,4 +1,4 @@
--- expect: open.obj
+-- expect: open.obj: the mesh is not closed
 -- exit: 3
 liquid "water" { shape = box { min = {0, 0, 0}, max = {0.4, 0.4, 0.4} } }
 collider "statue" { shape = mesh { file = "parts/open.obj" } }

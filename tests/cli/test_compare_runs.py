@@ -70,10 +70,10 @@ class CompareRuns(Case):
     def test_refusals(self):
         self.make("a")
         self.assertIn("has no frames", self.compare(2, self.folder + "/nothing", "a")[1])
-        self.compare(2, "a", "a", "--length", 0)
-        self.compare(2, "a", "a", "--tolerance", -1)
+        self.assertIn("--length must be above 0", self.compare(2, "a", "a", "--length", 0)[1])
+        self.assertIn("--tolerance must be 0 or more", self.compare(2, "a", "a", "--tolerance", -1)[1])
         self.assertIn("kelpie: ", self.compare(5, "a", "nothing")[1])
-        self.assertTrue(self.compare(2, "a", "a", "--program", "./nothing")[1])
+        self.assertIn("./nothing: No such file", self.compare(2, "a", "a", "--program", "./nothing")[1])
 
 
 if __name__ == "__main__":

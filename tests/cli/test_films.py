@@ -106,13 +106,15 @@ class Films(Case):
         run = self.start_film(400)
         self.wait_for(lambda: len(self.pictures("out/images")) >= 1)
         painter = children(run.pid)
+        self.assertTrue(painter)
         run.kill()
         for pid in painter:
             os.kill(pid, signal.SIGKILL)
         run.wait()
         self.assertTrue(all(map(is_whole, self.pictures("out/images").values())))
+        frames = [name for name in os.listdir(self.path("out/frames")) if name.endswith(".kpf")]
         out, _ = self.call("info", "out")
-        self.assertIn("frames", out)
+        self.assertRegex(out, r"(?m)^frames +%d, newest %d of 400," % (len(frames), len(frames) - 1))
 
     def test_follow_a_run_that_ended(self):
         self.call("run", self.small_scene(2), "-o", "out", *QUICK)

@@ -136,7 +136,9 @@ output { frames = 2, fps = 50 }
         out = os.path.join(folder, method)
         run("run", scene, "-o", out, "--threads", "1")
         deep = table(os.path.join(out, "probes_deep.csv"))[-1]
-        assert deep["count"] > 0 and 300 < deep["pressure"] < 3000, (method, deep)
+        # 0.15 m below the surface, known to half a cell with markers; a started column of SPH still rings
+        low, high = {"sph": (300, 3000), "marker": (1270, 1670)}.get(method, (1465, 1477))
+        assert deep["count"] > 0 and low < deep["pressure"] < high, (method, deep)
         tide = table(os.path.join(out, "probes_tide.csv"))[-1]
         assert abs(tide["height"] - 0.2) < 0.01 and tide["height"] == tide["y"], (method, tide)
         kind = "csv" if method != "level_set" else "vti"
@@ -207,6 +209,8 @@ def test_measure(folder):
         assert os.path.getsize(os.path.join(out, name)) > 500, name
     with open(os.path.join(out, "map.png"), "rb") as file:
         assert file.read(8) == b"\x89PNG\r\n\x1a\n"
+    for name in ("map.svg", "curves.svg"):
+        assert read(out, name).rstrip().endswith("</svg>"), name
 
 
 def test_measure_itself(folder):
@@ -241,7 +245,7 @@ def test_measure_refuses(folder):
             ((whole, folder, "--probe", "raster"), "is no run folder"),
             ((whole, whole, "--probe", "raster", "--region", "12"), "there is no region 12"),
             ((whole, whole, "--probe", "raster", "--slow", "x"), "--slow wants a number"),
-            ((whole,), "measure")):
+            ((whole,), "an argument is missing; usage: kelpie measure REFERENCE RUN")):
         done = run("measure", *arguments, ok=False)
         assert done.returncode != 0, arguments
         assert words in done.stderr, (arguments, done.stderr)
@@ -256,11 +260,14 @@ def test_measure_refuses(folder):
 def main():
     need_program()
     with tempfile.TemporaryDirectory(prefix="kelpie-") as folder:
+        n_run = 0
         for name, test in sorted(globals().items(), key=lambda item: getattr(
                 item[1], "__code__", main.__code__).co_firstlineno):
             if name.startswith("test_"):
                 test(folder)
+                n_run += 1
                 print("ok", name)
+        assert n_run >= 8, n_run
 
 
 if __name__ == "__main__":

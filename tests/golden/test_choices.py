@@ -88,8 +88,11 @@ class Choices(unittest.TestCase):
         hashes = {name: value for name, precision, _, value in rows("hashes.csv")
                   if precision == "float"}
         alike = collections.defaultdict(list)
-        for name, scene, steps, _ in rows("cases.csv"):
-            alike[scene, steps, hashes.get(name)].append(name)
+        cases = rows("cases.csv")
+        self.assertEqual([name for name, *_ in cases if name not in hashes], [],
+                         "not in hashes.csv; see tools/golden --update")
+        for name, scene, steps, _ in cases:
+            alike[scene, steps, hashes[name]].append(name)
         found = {tuple(names) for names in alike.values() if len(names) > 1}
         self.assertEqual(found - set(ALIKE), set(), "cases that change nothing")
         self.assertEqual(set(ALIKE) - found, set(), "named as alike, and are not")

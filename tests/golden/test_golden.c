@@ -71,10 +71,17 @@ static void reference_path(char *path, size_t size) {
                  golden_precision());
 }
 
-static void tell_difference(const golden_case *of, const kp_batch *state, kp_container *reference) {
-  char title[256];
+// The file is opened for every case anew: what a container keeps to unpack with would count among
+// what the world left.
+static void tell_difference(const golden_case *of, const kp_batch *state) {
+  char title[256], path[4096];
+  kp_container *reference = NULL;
   (void)snprintf(title, sizeof title, "%s, %s: not the state of the record", of->name,
                  golden_precision());
+  reference_path(path, sizeof path);
+  if (kp_container_open(path, &reference) != KP_OK) {
+    reference = NULL;  // the difference is then told without values
+  }
   const kp_section *section = reference != NULL ? kp_container_find(reference, of->name) : NULL;
   uint64_t *words = section != NULL ? kp_alloc(section->count * sizeof *words, KP_MEMORY_IO) : NULL;
   if (words == NULL || kp_container_read(reference, section, 0, section->count, words) != KP_OK ||
@@ -82,9 +89,10 @@ static void tell_difference(const golden_case *of, const kp_batch *state, kp_con
     print_message("%s; the values kept do not tell where\n", title);
   }
   kp_free(words);
+  kp_container_close(&reference);
 }
 
-static bool check_record(const golden_case *of, const kp_batch *state, kp_container *reference) {
+static bool check_record(const golden_case *of, const kp_batch *state) {
   if (!of->is_recorded || of->recorded_steps != of->steps) {
     print_message("%s, %s: not in hashes.csv with %" PRId64 " steps; see tools/golden --update\n",
                   of->name, golden_precision(), of->steps);
@@ -93,7 +101,7 @@ static bool check_record(const golden_case *of, const kp_batch *state, kp_contai
   if (golden_hash(state) == of->hash) {
     return true;
   }
-  tell_difference(of, state, reference);
+  tell_difference(of, state);
   return false;
 }
 
@@ -166,8 +174,7 @@ static bool check_memory(const golden_case *of, int64_t before) {
   return left == 0;
 }
 
-static bool check_case(const golden_case *of, const settings *chosen, kp_container *reference,
-                       kp_batch *recorded) {
+static bool check_case(const golden_case *of, const settings *chosen, kp_batch *recorded) {
   int64_t bytes = bytes_in_use();
   kp_batch state = { 0 };
   bool is_right = run(of, &ways[0], &state);
@@ -178,7 +185,7 @@ static bool check_case(const golden_case *of, const settings *chosen, kp_contain
   } else if (is_right && chosen->against != NULL) {
     is_right = compare_with_folder(of, &state, chosen->against);
   } else if (is_right) {
-    is_right = check_record(of, &state, reference);
+    is_right = check_record(of, &state);
     is_right = check_ways(of, &state, chosen->once ? N_WAYS - 1 : 1) && is_right;
   }
   kp_batch_free(&state);
@@ -187,18 +194,12 @@ static bool check_case(const golden_case *of, const settings *chosen, kp_contain
 
 static int check_cases(const settings *chosen) {
   golden_cases cases;
-  kp_container *reference = NULL;
   kp_batch recorded = { 0 };
-  char path[4096];
   int n_wrong = 0;
   golden_cases_read(&cases);
-  reference_path(path, sizeof path);
-  if (kp_container_open(path, &reference) != KP_OK) {
-    reference = NULL;  // differences are then told without values
-  }
   for (size_t i = 0; i < cases.items.count && !(chosen->once && n_wrong > 0); ++i) {
     const golden_case *one = &cases.items.data[i];
-    if (is_chosen(chosen, one->name) && !check_case(one, chosen, reference, &recorded)) {
+    if (is_chosen(chosen, one->name) && !check_case(one, chosen, &recorded)) {
       ++n_wrong;
     }
   }
@@ -211,7 +212,6 @@ static int check_cases(const settings *chosen) {
     print_message("The functions of this machine's mathematical library (sin, exp, ...) give other "
                   "bits than those of the machine of the record.\n");
   }
-  kp_container_close(&reference);
   kp_batch_free(&recorded);
   golden_cases_free(&cases);
   return n_wrong;

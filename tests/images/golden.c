@@ -21,7 +21,7 @@ static double block_difference(const kp_image *a, const kp_image *b) {
           int i = 3 * ((y + k / BLOCK) * a->width + x + k % BLOCK) + c;
           sum += (double)a->pixels[i] - (double)b->pixels[i];
         }
-        worst = fmax(worst, fabs(sum) / (BLOCK * BLOCK));
+        worst = kp_test_most(worst, fabs(sum) / (BLOCK * BLOCK));
       }
     }
   }

@@ -139,7 +139,7 @@ static double mean_of(double light[BINS][3], int c) {
 static double contrast_of(double light[BINS][3]) {
   double mean = mean_of(light, 1), most = 0.0;
   for (int b = 0; b < BINS; ++b) {
-    most = fmax(most, fabs(light[b][1] / mean - 1.0));
+    most = kp_test_most(most, fabs(light[b][1] / mean - 1.0));
   }
   return most;
 }
@@ -223,7 +223,7 @@ static void waves_bundle_light_and_lose_none(void **state) {
   for (int b = 0; b < BINS; ++b) {
     double found = wavy[b][1] / mean_of(flat, 1);
     square += (found - counted[b]) * (found - counted[b]) / BINS;
-    most = fmax(most, counted[b]);
+    most = kp_test_most(most, counted[b]);
   }
   assert_true(most > 1.4);  // there is something to see
   assert_true(sqrt(square) < 0.05);

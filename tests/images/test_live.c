@@ -358,7 +358,7 @@ static bool cross_cube(kp_vec3 d, double *enter, double *leave) {
   *leave = HUGE_VAL;
   for (int c = 0; c < 3; ++c) {
     double a = (-0.5 - from[c]) / along[c], b = (0.5 - from[c]) / along[c];
-    *enter = fmax(*enter, fmin(a, b));
+    *enter = kp_test_most(*enter, fmin(a, b));
     *leave = fmin(*leave, fmax(a, b));
   }
   return *leave > *enter;
@@ -538,8 +538,8 @@ static void test_shapes_that_change(void **state) {
     for (int64_t i = 0; i < p->n; ++i) {
       kp_vec3 d = kp_vec3_make((double)x[0][i] - 0.6 * t, (double)x[1][i], (double)x[2][i]);
       double radii = kp_vec3_length(d) / (0.1 + 0.1 * t);
-      least = fmin(least, radii);
-      most = fmax(most, radii);
+      least = kp_test_least(least, radii);
+      most = kp_test_most(most, radii);
     }
   }
   print_message("  points lie %.4f to %.4f radii from the middle\n", least, most);

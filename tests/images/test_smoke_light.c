@@ -207,14 +207,15 @@ static void slices_agree_with_rays(void **state) {
       double sum = 0.0, alpha = 0.0;
       for (int i = 0; i < SIZE * SIZE; ++i) {
         sum += fabs((double)rays.rgba[4 * i + 1] - (double)slices.rgba[4 * i + 1]);
-        alpha = fmax(alpha, fabs((double)rays.rgba[4 * i + 3] - (double)slices.rgba[4 * i + 3]));
+        alpha = kp_test_most(alpha,
+                             fabs((double)rays.rgba[4 * i + 3] - (double)slices.rgba[4 * i + 3]));
       }
       double mean = sum / (SIZE * SIZE) / brightness(&rays);
       print_message("  sun %d, scattering %d: mean difference %.4f of the brightness %.4f, of "
                     "alpha at most %.4f\n",
                     k, scattering, mean, brightness(&rays), alpha);
-      off = fmax(off, mean);
-      through = fmax(through, alpha);
+      off = kp_test_most(off, mean);
+      through = kp_test_most(through, alpha);
       kp_picture_free(&rays);
       kp_picture_free(&slices);
     }
@@ -253,8 +254,8 @@ static void slices_stop_at_surfaces(void **state) {
   // in the wall's shadow only what comes from below is left, and a texel of light along the wall
   for (int method = 0; method < 2; ++method) {
     assert_true(pixel(&pictures[method], MIDDLE, MIDDLE)[1] < 0.01f);
+    assert_near(pixel(&pictures[method], MIDDLE, MIDDLE)[3], 1.0, 1e-4);
   }
-  assert_near(pixel(&pictures[1], MIDDLE, MIDDLE)[3], 1.0, 1e-4);
   kp_picture_free(&pictures[0]);
   kp_picture_free(&pictures[1]);
 }

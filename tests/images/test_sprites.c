@@ -64,7 +64,7 @@ static void size_falls_with_distance(void **state) {
     double f = focal_pixels(&def), c2 = d * d / square;
     double area = PI * f * f * s2 * sqrt(1.0 - s2) / pow(c2 - s2, 1.5);
     // a disc that faces the eye and the ball of its radius differ by the square of the sine
-    off = fmax(off, fabs(covered / area - 1.0));
+    off = kp_test_most(off, fabs(covered / area - 1.0));
     kp_picture_free(&picture);
   }
   kp_claim claim = { .id = "lyes-L51",
@@ -93,8 +93,8 @@ static void textures_fade_to_the_rim(void **state) {
       double soft = (1.0 - q) * (1.0 - q), gauss = (exp(-4.0 * q) - exp(-4.0)) / (1.0 - exp(-4.0));
       double want = texture == KP_TEXTURE_FLAT ? 1.0 : texture == KP_TEXTURE_SOFT ? soft : gauss;
       want = q < 1.0 ? 0.8 * want : 0.0;
-      off = fmax(off, fabs((double)pixel(&picture, MIDDLE + i, MIDDLE)[3] - want));
-      off = fmax(off, fabs((double)pixel(&picture, MIDDLE, MIDDLE - i)[3] - want));
+      off = kp_test_most(off, fabs((double)pixel(&picture, MIDDLE + i, MIDDLE)[3] - want));
+      off = kp_test_most(off, fabs((double)pixel(&picture, MIDDLE, MIDDLE - i)[3] - want));
     }
     kp_picture_free(&picture);
   }
@@ -332,7 +332,7 @@ static void impostors_are_lit_as_balls(void **state) {
       double got = (double)pixel(&picture, MIDDLE + x, MIDDLE + y)[0];
       // where the sun grazes, the ball's own shadow map is coarser than the formula
       double *worst = cosine > 0.15 ? &off : &grazing;
-      *worst = fmax(*worst, fabs(got - want));
+      *worst = kp_test_most(*worst, fabs(got - want));
       ++compared;
     }
   }
@@ -384,8 +384,9 @@ static void speed_gives_the_color(void **state) {
     kp_rgb want = kp_colormap_eval(KP_COLORMAP_VIRIDIS, 0.25 * i);  // |v| = i of 4
     int x = MIDDLE + (int)lrint(0.6 * (i - 1) * focal_pixels(&def) / 5.0);
     const float *got = pixel(&picture, x, MIDDLE);
-    off = fmax(off, fmax(fabs((double)(got[0] - want.r)),
-                         fmax(fabs((double)(got[1] - want.g)), fabs((double)(got[2] - want.b)))));
+    off = kp_test_most(off, kp_test_most(fabs((double)(got[0] - want.r)),
+                                         kp_test_most(fabs((double)(got[1] - want.g)),
+                                                      fabs((double)(got[2] - want.b)))));
   }
   kp_claim claim = { .id = "lyes-L56",
                      .text = "particles have the colour of their speed",

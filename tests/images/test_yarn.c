@@ -55,10 +55,10 @@ static void curve_has_no_seams(void **state) {
   double worst = 0.0;
   for (int k = 1; k < MOST; ++k) {
     if (places[k].vertex != places[k - 1].vertex) {
-      curved = fmax(curved, angle_between(places[k - 1].tangent, places[k].tangent));
+      curved = kp_test_most(curved, angle_between(places[k - 1].tangent, places[k].tangent));
     }
     kp_f3 d = kp_f3_sub(places[k].at, places[k - 1].at);
-    worst = fmax(worst, fabs(sqrt((double)kp_f3_dot(d, d)) / (double)steps.step - 1.0));
+    worst = kp_test_most(worst, fabs(sqrt((double)kp_f3_dot(d, d)) / (double)steps.step - 1.0));
   }
   print_message("  largest turn at a point %.3f degrees, of the straight pieces at least %.1f; "
                 "steps even to %.3f\n",
@@ -141,8 +141,8 @@ static void find_opacity(int axes, double *least, double *most) {
         ++n;
       }
     }
-    *least = fmin(*least, sum / n);
-    *most = fmax(*most, sum / n);
+    *least = kp_test_least(*least, sum / n);
+    *most = kp_test_most(*most, sum / n);
     kp_picture_free(&picture);
   }
 }
@@ -188,8 +188,8 @@ static void slice_stores_its_light(void **state) {
   for (int a = 0; a < KP_LUMI_ANGLES; ++a) {
     double angle = 2.0 * PI * a / KP_LUMI_ANGLES;
     float x = (float)(0.97 * cos(angle)), y = (float)(0.97 * sin(angle));
-    least_lit = fmin(least_lit, (double)kp_lumi_light(fine, x, y, (float)a, 1.0f));
-    most_behind = fmax(most_behind, (double)kp_lumi_light(fine, -x, -y, (float)a, 1.0f));
+    least_lit = kp_test_least(least_lit, (double)kp_lumi_light(fine, x, y, (float)a, 1.0f));
+    most_behind = kp_test_most(most_behind, (double)kp_lumi_light(fine, -x, -y, (float)a, 1.0f));
     // by hand, from the middle outwards
     double depth = 0.0;
     for (int k = 0; k < 2000; ++k) {
@@ -197,7 +197,8 @@ static void slice_stores_its_light(void **state) {
       depth += 5.0 / 2000.0 *
                (double)kp_lumi_density(fine, (float)(r * cos(angle)), (float)(r * sin(angle)));
     }
-    off = fmax(off, fabs((double)kp_lumi_light(fine, 0.0f, 0.0f, (float)a, 1.0f) - exp(-depth)));
+    off = kp_test_most(off,
+                       fabs((double)kp_lumi_light(fine, 0.0f, 0.0f, (float)a, 1.0f) - exp(-depth)));
   }
   kp_claim claim = { .id = "bayraktar-B41",
                      .text = "a lumislice of yarn stores the light that comes through its fibres",

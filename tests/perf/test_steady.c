@@ -101,11 +101,17 @@ static void test_growth_is_counted(void **state) {
   assert_non_null(space);
   int64_t growths = space->growths;
   int64_t allocations = kp_memory_allocations();
+  int64_t device_allocations = world->backend->counters.device_allocations;
+  int64_t bytes_in = world->backend->counters.bytes_in;
   int64_t count = space->n;
   take_steps(world, 400);
   assert_true(space->n > count);
   assert_true(space->growths > growths);
   assert_true(kp_memory_allocations() > allocations);
+  // what steady steps are held by does count
+  assert_true(world->backend->counters.device_allocations > device_allocations);
+  assert_true(world->backend->counters.bytes_in >
+              bytes_in + (space->n - count) * (int64_t)sizeof(kp_vec3));
   // each array by half at a time
   double arrays = 0.0;
   for (size_t k = 0; k < space->fields.count; ++k) {

@@ -111,7 +111,7 @@ static double ghia_error(const double values[LINE], const char *axis, const char
     // a misprint of the table
     bool outlier = reynolds == 400 && table[0] == 'v' && fabs(s[r] - 0.9063) < 1e-4;
     if (!corner && !outlier) {
-      worst = fmax(worst, fabs(on_line(values, s[r]) - want[r]));
+      worst = kp_test_most(worst, fabs(on_line(values, s[r]) - want[r]));
     }
   }
   kp_table_free(&data);
@@ -125,7 +125,7 @@ static double emptiest(kp_world *world) {
   assert_ok(kp_world_probe_now(world, "voids", values, 3600, &n));
   double least = HUGE_VAL;
   for (int64_t k = 0; k < n; ++k) {
-    least = fmin(least, values[k].count);
+    least = kp_test_least(least, values[k].count);
   }
   free(values);
   return least;
@@ -302,7 +302,7 @@ static void test_grid(void **state) {
 static double largest_difference(const double a[LINE], const double b[LINE]) {
   double worst = 0.0;
   for (int k = 3; k < LINE - 3; ++k) {
-    worst = fmax(worst, fabs(a[k] - b[k]));
+    worst = kp_test_most(worst, fabs(a[k] - b[k]));
   }
   return worst;
 }
@@ -316,7 +316,7 @@ static double effective_reynolds(const double u[LINE], double seconds) {
     grid_line(reynolds, seconds, want);
     double error = largest_difference(u, want);
     found = error < best ? reynolds : found;
-    best = fmin(best, error);
+    best = kp_test_least(best, error);
   }
   return found;
 }

@@ -89,9 +89,9 @@ void kp_test_square_sags(const int *columns, size_t n) {
   double worst = 0.0, least = HUGE_VAL, most = 0.0, exact = sag_exact(100.0);
   for (size_t k = 0; k < n; ++k) {
     double sag = sag_of(columns[k], 100.0, KP_CLOTH_HERRING_BONE, KP_SCHEME_BACKWARD_EULER, 0.02);
-    worst = fmax(worst, fabs(sag / exact - 1.0));
-    least = fmin(least, sag);
-    most = fmax(most, sag);
+    worst = kp_test_most(worst, fabs(sag / exact - 1.0));
+    least = kp_test_least(least, sag);
+    most = kp_test_most(most, sag);
   }
   print_message("  sag %.3f to %.3f mm, theory %.3f mm\n", 1e3 * least, 1e3 * most, 1e3 * exact);
   kp_claim claim = { .id = "kelpie-cloth-sag",
@@ -152,9 +152,9 @@ void kp_test_strip_droops(const int *columns, size_t n) {
   double worst = 0.0, least = HUGE_VAL, most = 0.0, exact = droop_exact();
   for (size_t k = 0; k < n; ++k) {
     double droop = droop_of(columns[k], NULL);
-    worst = fmax(worst, fabs(droop / exact - 1.0));
-    least = fmin(least, droop);
-    most = fmax(most, droop);
+    worst = kp_test_most(worst, fabs(droop / exact - 1.0));
+    least = kp_test_least(least, droop);
+    most = kp_test_most(most, droop);
   }
   print_message("  droop %.3f to %.3f mm, elastica %.3f mm\n", 1e3 * least, 1e3 * most,
                 1e3 * exact);

@@ -146,8 +146,8 @@ static void test_repulsion_is_cheap(void **state) {
     outcome o = go(*state, run, NULL);
     assert_int_equal(o.crossings, 0);
     assert_int_equal(o.inner, o.steps * run->inner);
-    most = fmax(most, o.share);
-    fewest = fmin(fewest, (double)o.near / (double)o.steps);
+    most = kp_test_most(most, o.share);
+    fewest = kp_test_least(fewest, (double)o.near / (double)o.steps);
     size_t used = strlen(size);
     snprintf(size + used, sizeof size - used, "%s %.1f %% (%lld triangles, %d frames), ",
              run->scene, 100.0 * o.share, (long long)o.triangles, run->frames);
@@ -172,7 +172,7 @@ static void test_going_back(void **state) {
     assert_int_equal(fixed.crossings + back.crossings, 0);
     ratio[k] = fixed.total / back.total;
     triangles[k] = fixed.triangles;
-    least = fmin(least, (double)back.inner / (double)fixed.inner);
+    least = kp_test_least(least, (double)back.inner / (double)fixed.inner);
   }
   print_message("time over that of going back and halving: %.3f and %.3f\n", ratio[0], ratio[1]);
   char size[256];

@@ -89,7 +89,7 @@ static cup pour(pourer kind) {
       extreme = 0.0;
     }
     extreme = fabs(over) > fabs(extreme) ? over : extreme;
-    c.largest = fmax(c.largest, fabs(over));
+    c.largest = kp_test_most(c.largest, fabs(over));
   }
   return c;
 }

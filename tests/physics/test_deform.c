@@ -386,7 +386,7 @@ static void check_levels(kp_deform *d, kp_sweep *s) {
   const kp_real *got = kp_buffer_host(&s->change, KP_ACCESS_READ);
   double most = 0.0;
   for (int64_t i = 0; i < n; ++i) {
-    most = fmax(most, fabs(u[i]));
+    most = kp_test_most(most, fabs(u[i]));
   }
   for (int64_t i = 0; i < n; ++i) {
     int64_t at = sweep_at(SWEEP_VECTOR, i % s->rows) + SWEEP_SLICE * (i / s->rows);
@@ -425,7 +425,7 @@ static void test_levels(void **state) {
     assert_true(with ? sweep->levels.n_used >= 2 : sweep->levels.n_used == 0);
     const kp_real *w = kp_buffer_host(&d->moving.c[1], KP_ACCESS_READ);
     for (int64_t i = 0; i < group->nodes.n; ++i) {
-      most = fmax(most, fabs((double)w[i]));
+      most = kp_test_most(most, fabs((double)w[i]));
       answer[i] = with ? (double)w[i] : answer[i] - (double)w[i];
     }
     if (with) {
@@ -539,7 +539,7 @@ static void test_push(void **state) {
     double most = 0.0;
     for (int64_t k = 0; k < n; ++k) {
       expected[k] = (double)right[k];
-      most = fmax(most, fabs(expected[k]));
+      most = kp_test_most(most, fabs(expected[k]));
     }
     assert_ok(kp_sweep_fill(d, sweep, h));
     assert_ok(kp_deform_impulse(d, &world->env, group, v, h, whole));

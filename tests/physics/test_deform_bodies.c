@@ -148,7 +148,7 @@ static void test_particle(void **state) {
   slope s = faster();
   slide got = run_slope(&s, particle, 1);
   double error = fabs(got.along / (0.5 * rate(&s)) - 1.0);
-  error = fmax(error, fabs(got.speed / rate(&s) - 1.0));
+  error = kp_test_most(error, fabs(got.speed / rate(&s) - 1.0));
   assert_between(error, 0.0, KP_TOL(1e-5, 1e-10));
   // it stops, and stays
   s = slower();
@@ -196,7 +196,7 @@ static void test_friction_before(void **state) {
   s = slower();
   s.when = KP_FRICTION_BEFORE;
   s.end = 1.0;
-  off = fmax(off, fabs(run_slope(&s, particle, 1).along - 3.880));
+  off = kp_test_most(off, fabs(run_slope(&s, particle, 1).along - 3.880));
   double least = HUGE_VAL;
   for (int k = 0; k < 4; ++k) {
     s = k % 2 == 0 ? faster() : slower();
@@ -205,7 +205,7 @@ static void test_friction_before(void **state) {
     s.end = 1.0;
     double right = k % 2 == 0 ? 0.5 * rate(&s) : -0.5 / rate(&s);
     slide got = run_slope(&s, k < 2 ? particle : tetrahedron, k < 2 ? 1 : 4);
-    least = fmin(least, fabs(got.along / right - 1.0));
+    least = kp_test_least(least, fabs(got.along / right - 1.0));
   }
   kp_claim claim = { .id = "selle-S60",
                      .text = "friction before the solve, as in the older operator, hardly brakes",
@@ -226,9 +226,9 @@ static void test_moving_incline(void **state) {
     slide still = run_slope(&s, particle, 1);
     s.drift = drifts[k / 2];
     slide moved = run_slope(&s, particle, 1);
-    off = fmax(off, fabs(moved.along - still.along));
-    off = fmax(off, fabs(moved.speed - still.speed));
-    off = fmax(off, fabs(moved.away - still.away));
+    off = kp_test_most(off, fabs(moved.along - still.along));
+    off = kp_test_most(off, fabs(moved.speed - still.speed));
+    off = kp_test_most(off, fabs(moved.away - still.away));
   }
   assert_between(off, 0.0, KP_TOL(3e-5, 1e-10));
   kp_claim claim = { .id = "selle-C23-moving",

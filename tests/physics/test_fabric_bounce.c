@@ -50,7 +50,7 @@ static void test_bounce(void **state) {
   int frames = 0;
   while (kp_world_time(world) < 2.0 - 1e-9) {
     assert_ok(kp_world_advance(world, 1.0 / 30.0, NULL));
-    least = fmin(least, volume(world));
+    least = kp_test_least(least, volume(world));
     ++frames;
   }
   double after = volume(world) / rest;

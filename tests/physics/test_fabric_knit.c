@@ -114,7 +114,7 @@ static void test_thickness(void **state) {
       before = now;
     }
     assert_near(first, 2.0 * GAP, 1e-6);
-    recovered = fmin(recovered, before / first);
+    recovered = kp_test_least(recovered, before / first);
     kp_world_destroy(&world);
   }
   double ratio = pressed[0] / pressed[1];
@@ -158,7 +158,7 @@ static double reach_of_scarf(int64_t rows, double volume) {
   kp_vec3 *x = kp_test_nodes(world);
   double farthest = 0.0;
   for (int64_t i = 0; i < kp_test_deform(world)->set->space->n; ++i) {
-    farthest = fmax(farthest, fabs(x[i].z));
+    farthest = kp_test_most(farthest, fabs(x[i].z));
   }
   kp_free(x);
   kp_world_destroy(&world);
@@ -287,7 +287,7 @@ static void test_folded(void **state) {
     if (sizes[k] <= kp_knit_size.widest) {
       double wide = crossed(sizes[k], 0.45 * SIDE / (double)sizes[k]);
       print_message("%lld^2 cells, wider particles: %.4f\n", (long long)sizes[k], wide);
-      of_wide = fmax(of_wide, wide);
+      of_wide = kp_test_most(of_wide, wide);
     }
   }
   double without = crossed(sizes[1], 0.0);
@@ -341,8 +341,8 @@ static void test_shell(void **state) {
   kp_vec3 *x = kp_test_nodes(world);
   double nearest = HUGE_VAL, lowest = 0.0;
   for (int64_t i = 0; i < 25 * 25; ++i) {
-    nearest = fmin(nearest, kp_vec3_length(kp_vec3_sub(x[i], vec(0, -0.15, 0))));
-    lowest = fmin(lowest, x[i].y);
+    nearest = kp_test_least(nearest, kp_vec3_length(kp_vec3_sub(x[i], vec(0, -0.15, 0))));
+    lowest = kp_test_least(lowest, x[i].y);
   }
   kp_free(x);
   print_message("nearest node %.4f m from the middle of a ball of 0.15 m, lowest at %.3f m\n",

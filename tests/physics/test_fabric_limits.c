@@ -101,7 +101,7 @@ static double time_of_limit(kp_world *world) {
     }
     double start = kp_time_now();
     assert_ok(kp_fabric_limit(d, &world->env, &d->groups.data[0]));
-    best = fmin(best, kp_time_now() - start);
+    best = kp_test_least(best, kp_time_now() - start);
   }
   kp_parallel_set_threads(0);
   kp_free(proposed);
@@ -134,8 +134,8 @@ static outcome run(const hanging *h) {
     }
     out.speed += mean_square_speed(world);
     kp_test_stretch now = kp_test_stretch_of(world);
-    out.stretch.largest = fmax(out.stretch.largest, now.largest);
-    out.stretch.mean = fmax(out.stretch.mean, now.mean);
+    out.stretch.largest = kp_test_most(out.stretch.largest, now.largest);
+    out.stretch.mean = kp_test_most(out.stretch.mean, now.mean);
     ++n;
   }
   out.speed = sqrt(out.speed / n);
@@ -374,9 +374,9 @@ static void test_orders(void **state) {
       print_message("%s: largest %.2f, mean %.4f, asymmetry %.4f m, RMS speed %.2f m/s\n",
                     names[order], o.stretch.largest, o.stretch.mean, o.asymmetry, o.speed);
       if (order != KP_LIST_HVS) {
-        best.stretch.largest = fmin(best.stretch.largest, o.stretch.largest);
-        best.stretch.mean = fmin(best.stretch.mean, o.stretch.mean);
-        best.asymmetry = fmin(best.asymmetry, o.asymmetry);
+        best.stretch.largest = kp_test_least(best.stretch.largest, o.stretch.largest);
+        best.stretch.mean = kp_test_least(best.stretch.mean, o.stretch.mean);
+        best.asymmetry = kp_test_least(best.asymmetry, o.asymmetry);
       }
     }
     const outcome *hvs = &of[KP_LIST_HVS];
@@ -418,7 +418,7 @@ static void test_precomputation(void **state) {
     };
     kp_edge_order order;
     assert_ok(kp_edge_order_make(&graph, &def, &order));
-    best = fmin(best, kp_time_now() - start);
+    best = kp_test_least(best, kp_time_now() - start);
     kp_edge_order_free(&order);
     kp_edge_graph_free(&graph);
   }
@@ -469,10 +469,10 @@ static void test_damped_verlet(void **state) {
     for (int i = 0; i < 25; ++i) {
       kp_vec3 way = kp_vec3_sub(now[i], start[i]);
       kp_vec3 want = kp_vec3_sub(vec(x[0], x[1], x[2]), start[0]);
-      worst = fmax(worst, kp_vec3_length(kp_vec3_sub(way, want)));
+      worst = kp_test_most(worst, kp_vec3_length(kp_vec3_sub(way, want)));
     }
     gone = fabs(x[0] - start[0].x);
-    drawn = fmax(drawn, fabs(plain - x[0]));
+    drawn = kp_test_most(drawn, fabs(plain - x[0]));
     kp_free(start);
     kp_free(now);
     kp_world_destroy(&world);
@@ -558,7 +558,7 @@ static double off_by_hand(const kp_limit_def *def, double *moved) {
     const kp_real *w = kp_buffer_host(&d->moving.c[k], KP_ACCESS_READ);
     for (int i = 0; i < 169; ++i) {
       double at = k == 0 ? now[i].x : k == 1 ? now[i].y : now[i].z;
-      worst = fmax(worst, fabs(at + d->dt * (double)w[i] - p[i][k]));
+      worst = kp_test_most(worst, fabs(at + d->dt * (double)w[i] - p[i][k]));
     }
   }
   kp_free(x);

@@ -162,7 +162,7 @@ static void every_step_is_that_of_its_twin(void **state) {
     double b = -s.stiffness * x - s.damping * derivative(v, n + 1, s.h);
     v[n + 1] = v[n] + 0.5 * s.h * (a + b);
     kp_test_steps(world, 1);
-    worst = fmax(worst, fabs(place_of(world) - x));
+    worst = kp_test_most(worst, fabs(place_of(world) - x));
   }
   print_message(
       "%d steps with h omega = %.2f: %.2g of the draw from the twin, which ends at %.3f\n", STEPS,
@@ -202,7 +202,7 @@ static double amplitude_after(const kp_immersion_def *pool, double h, int steps)
   double most = 0.0;
   for (int n = 0; n < steps && most < 10.0 * DRAWN; ++n) {
     kp_test_steps(world, 1);
-    most = fmax(most, fabs(place_of(world)));
+    most = kp_test_most(most, fabs(place_of(world)));
   }
   kp_world_destroy(&world);
   return most / DRAWN;
@@ -230,9 +230,9 @@ static void steps_may_be_as_long_as_its_roots_say(void **state) {
         "draw at 0.97 of it, %.3g at 1.03\n",
         0.5 * s.damping / sqrt(s.stiffness), low * sqrt(s.stiffness), euler * sqrt(s.stiffness),
         calm, wild);
-    below = fmax(below, calm);
-    above = fmin(above, wild);
-    against_euler = fmin(against_euler, low / euler);
+    below = kp_test_most(below, calm);
+    above = kp_test_least(above, wild);
+    against_euler = kp_test_least(against_euler, low / euler);
   }
   kp_claim claim = { .id = "ozgen-O13-steps",
                      .text = "its steps may be as long as the roots of its matrix say",

@@ -30,7 +30,7 @@ static double outside(const kp_deform_bodies *b, const kp_vec3 p) {
   for (size_t s = 0; s < b->solids.count; ++s) {
     const double x[3] = { p.x, p.y, p.z };
     double n[3];
-    least = fmin(least, deform_obstacle_distance(&b->solids.data[s].record, values, x, n));
+    least = kp_test_least(least, deform_obstacle_distance(&b->solids.data[s].record, values, x, n));
   }
   return least;
 }
@@ -77,12 +77,12 @@ static walk go(const char *scene, const char *change) {
   while (kp_world_time(world) < skirt.seconds - 1e-9) {
     assert_ok(kp_world_advance(world, FRAME, NULL));
     kp_test_stretch s = kp_test_stretch_of(world);
-    out.stretch = fmax(out.stretch, s.largest);
-    out.mean = fmax(out.mean, s.mean);
+    out.stretch = kp_test_most(out.stretch, s.largest);
+    out.mean = kp_test_most(out.mean, s.mean);
     out.penetrated += count_penetrated(world);
     int64_t touching = count_touching(world);
     out.touching = touching > out.touching ? touching : out.touching;
-    out.speed = fmax(out.speed, kp_test_stats(world, "skirt").max_speed);
+    out.speed = kp_test_most(out.speed, kp_test_stats(world, "skirt").max_speed);
     const kp_fabric *f = kp_test_deform(world)->fabric;
     used |= f->limited.count > 0 ? 1u << f->limited.data[0]->active : 0;
   }
@@ -189,9 +189,9 @@ static void test_dance(void **state) {
     assert_ok(kp_world_advance(world, FRAME, NULL));
     kp_population_stats s = kp_test_stats(world, "skirt");
     inside += count_penetrated(world);
-    fastest = fmax(fastest, s.max_speed);
+    fastest = kp_test_most(fastest, s.max_speed);
     mean += sqrt(2.0 * s.kinetic_energy / s.mass) / FRAMES;
-    stretch = fmax(stretch, kp_test_stretch_of(world).largest);
+    stretch = kp_test_most(stretch, kp_test_stretch_of(world).largest);
   }
   print_message("dance: %lld triangles inside, at most %.2f m/s, mean %.3f m/s, stretch %.1f %%\n",
                 (long long)inside, fastest, mean, 100.0 * stretch);
@@ -269,7 +269,7 @@ static void test_lists_follow_contact(void **state) {
     for (size_t e = 0; e < m->edges.count; ++e) {
       place = m->edges.data[e].to == i ? (double)(e + 1) / (double)m->edges.count : place;
     }
-    off = fmax(off, fabs(order[i] - place));
+    off = kp_test_most(off, fabs(order[i] - place));
     misplaced += m->fixed.data[i] && order[i] != 0.0;
   }
   kp_claim pictured = { .id = "ozgen-O55",

@@ -135,7 +135,7 @@ static double amplitude(const record *r, int row, double interval, double driven
   for (int k = 0; k < r->n; ++k) {
     double t = (k + 1) * interval;
     if (t > 0.5 * driven && t <= driven) {
-      most = fmax(most, fabs(r->z[k][row]));
+      most = kp_test_most(most, fabs(r->z[k][row]));
     }
   }
   return most;
@@ -217,9 +217,9 @@ static void test_driven_edge(void **state) {
       kp_vec3 *x = kp_test_nodes(world);
       for (int i = 0; i < 11; ++i) {
         double side = sideways ? 0.15 * sin(3.0 * PI * t) : 0.0, out = 0.12 * sin(PI * t);
-        worst = fmax(worst, fabs(x[i].z - out) + fabs(x[i].y));
-        worst = fmax(worst, fabs(x[i].x - (SPACING * (i - 5) + side)));
-        farthest = fmax(farthest, fabs(x[i].z));
+        worst = kp_test_most(worst, fabs(x[i].z - out) + fabs(x[i].y));
+        worst = kp_test_most(worst, fabs(x[i].x - (SPACING * (i - 5) + side)));
+        farthest = kp_test_most(farthest, fabs(x[i].z));
       }
       kp_free(x);
     }
@@ -303,7 +303,7 @@ static void test_window_matters(void **state) {
         double diff = difference(&runs[0], &runs[1], interval, w.driven);
         print_message("u = %lld instead of 3%s: %.4f\n", (long long)windows[k],
                       unit ? ", unit weights" : "", diff);
-        most[unit] = fmax(most[unit], diff);
+        most[unit] = kp_test_most(most[unit], diff);
       }
     }
   }
@@ -473,7 +473,7 @@ static double highest_mode(void) {
         m[2] += f * y * y;
       }
       double mean = 0.5 * (m[0] + m[2]), half = 0.5 * (m[0] - m[2]);
-      most = fmax(most, (mean + sqrt(half * half + m[1] * m[1])) / mass);
+      most = kp_test_most(most, (mean + sqrt(half * half + m[1] * m[1])) / mass);
     }
   }
   return most;
@@ -632,8 +632,8 @@ static void test_baselines(void **state) {
     const struct regular_model *model = &regular_models[k];
     double strength = 0.0;
     bump same, best = tune(model, &w, &strength, &same);
-    least_deep = fmin(least_deep, memory.deep / same.deep);
-    least_energy = fmin(least_energy, memory.energy / same.energy);
+    least_deep = kp_test_least(least_deep, memory.deep / same.deep);
+    least_energy = kp_test_least(least_energy, memory.energy / same.energy);
     double energy = memory.energy / best.energy;
     assert_true(best.deep > 0.0 && isfinite(energy) && best.difference < 1.0);
     char text[160], words[160];
@@ -687,7 +687,7 @@ static double frame_time(int64_t columns, int64_t rows, cost_kind kind) {
     assert_ok(kp_world_advance(world, 1.0 / 60.0, NULL));
     double start = processor_time();
     assert_ok(kp_world_advance(world, FRAMES_TIMED / 60.0, NULL));
-    best = fmin(best, (processor_time() - start) / FRAMES_TIMED);
+    best = kp_test_least(best, (processor_time() - start) / FRAMES_TIMED);
     kp_world_destroy(&world);
   }
   kp_parallel_set_threads(0);
@@ -750,14 +750,14 @@ static void test_avoidance(void **state) {
   double off = 0.0;
   for (int i = 0; i < 25; ++i) {
     double want = (4.0 * (0.05 - 0.04) + 0.01 * 0.5) / (double)mass[i];
-    off = fmax(off, fabs((double)push[i] / want - 1.0));
+    off = kp_test_most(off, fabs((double)push[i] / want - 1.0));
   }
   double nearest = HUGE_VAL;
   for (int k = 0; k < 100; ++k) {
     kp_test_steps(world, 10);
     kp_vec3 *x = kp_test_nodes(world);
     for (int i = 0; i < 25; ++i) {
-      nearest = fmin(nearest, x[i].z + 0.04);
+      nearest = kp_test_least(nearest, x[i].z + 0.04);
     }
     kp_free(x);
   }
@@ -854,7 +854,7 @@ static meeting meet(const water_case *w, record *r) {
     kp_vec3 *x = kp_test_nodes(world);
     for (int j = 0; j < ROWS; ++j) {
       r->z[r->n][j] = x[j * 21 + 10].z;
-      out.deep = fmax(out.deep, fabs(r->z[r->n][j]));
+      out.deep = kp_test_most(out.deep, fabs(r->z[r->n][j]));
     }
     kp_free(x);
     waves[r->n] = waves_of(r->z[r->n]);
@@ -888,8 +888,8 @@ static void test_sphere(void **state) {
     double diff = difference(&runs[0], &runs[1], INTERVAL, 2.0 * MEET_UNTIL);
     print_message("normal drag %.3f: %.2f s, waves %.2f s, %.3f m deep, difference %.3f\n", factor,
                   m.decay, m.waves, m.deep, diff);
-    longest = fmax(longest, m.decay);
-    longest_waves = fmax(longest_waves, m.waves);
+    longest = kp_test_most(longest, m.decay);
+    longest_waves = kp_test_most(longest_waves, m.waves);
     if (diff < nearest) {
       nearest = diff;
       of_nearest = m.decay;

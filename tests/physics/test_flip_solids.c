@@ -141,7 +141,7 @@ static double behind(bool lets_go) {
   while (kp_world_time(world) < 0.035) {
     assert_ok(kp_world_step(world, 0.035 - kp_world_time(world) + 1e-9, NULL));
     bool is_in = kp_bodies_frame(world->bodies, 0).position.y < LEVEL;
-    most = fmax(most, is_in ? share_of(world, is_behind) : 0.0);
+    most = kp_test_most(most, is_in ? share_of(world, is_behind) : 0.0);
   }
   double n = (double)flip_of(world)->liquids.data[0].medium.set->space->n;
   kp_world_destroy(&world);

@@ -34,7 +34,7 @@ static kp_flip *flip_of(const kp_world *world) {
 
 // How far a flat surface is when a tent sees this much of the liquid below it [cells].
 static double distance_of(double fill) {
-  fill = fmin(fill, 1.0);
+  fill = kp_test_least(fill, 1.0);
   return fill < 0.5 ? 1.0 - sqrt(2.0 * fill) : sqrt(2.0 * (1.0 - fill)) - 1.0;
 }
 
@@ -124,9 +124,9 @@ static volumes slosh(int dimension, const kp_flip_def *def, int cells, double se
     kp_flip_volumes v;
     assert_ok(kp_world_advance(world, 1.0 / FRAMES, NULL));
     assert_ok(kp_flip_measure(flip, &v));
-    out.worst = fmax(out.worst, fabs(v.volume / volume - 1.0));
-    out.crowd = fmax(out.crowd, v.particles / pow(2.0, dimension));
-    out.crowd = fmax(out.crowd, crowd_of_frame(world));
+    out.worst = kp_test_most(out.worst, fabs(v.volume / volume - 1.0));
+    out.crowd = kp_test_most(out.crowd, v.particles / pow(2.0, dimension));
+    out.crowd = kp_test_most(out.crowd, crowd_of_frame(world));
   }
   out.settled = mean_height(flip) * area / volume - 1.0;
   out.mass = kp_test_stats(world, "water").mass / (1000.0 * volume) - 1.0;
@@ -213,10 +213,10 @@ static long_steps take_long_steps(kp_world *world, int n_steps) {
     kp_flip_volumes v;
     assert_ok(kp_world_advance(world, 1.0 / FRAMES, NULL));
     assert_ok(kp_flip_measure(flip, &v));
-    out.crowd = fmax(out.crowd, v.particles / pow(2.0, dimension));
-    out.crowd = fmax(out.crowd, crowd_of_frame(world));
-    out.least = fmin(out.least, v.volume / volume);
-    out.most = fmax(out.most, v.volume / volume);
+    out.crowd = kp_test_most(out.crowd, v.particles / pow(2.0, dimension));
+    out.crowd = kp_test_most(out.crowd, crowd_of_frame(world));
+    out.least = kp_test_least(out.least, v.volume / volume);
+    out.most = kp_test_most(out.most, v.volume / volume);
   }
   for (size_t l = 0; l < flip->liquids.count; ++l) {
     end += kp_test_stats(world, flip->liquids.data[l].def.name).mass;

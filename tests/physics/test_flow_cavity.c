@@ -71,7 +71,7 @@ static double ghia_error(cavity *c, const char *table, int reynolds) {
     }
     kp_real v[3];
     kp_mac_velocity_at(&c->flow.mac->view, flow, is_u ? 0.5 : s[r], is_u ? s[r] : 0.5, 0.0, v);
-    worst = fmax(worst, fabs((double)v[is_u ? 0 : 1] - want[r]));
+    worst = kp_test_most(worst, fabs((double)v[is_u ? 0 : 1] - want[r]));
   }
   kp_table_free(&data);
   return worst;

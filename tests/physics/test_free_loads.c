@@ -91,10 +91,10 @@ static course run(kp_world *world, double end) {
     c.cuts += count_cuts(world);
     c.inner += kp_test_deform(world)->inner_steps;
     double now = energy(world);
-    lowest = fmin(lowest, now);
-    c.above = fmax(c.above, now - start);
-    c.rise = fmax(c.rise, now - lowest);
-    c.peak = fmax(c.peak, kp_test_stats(world, "sheet").internal_energy);
+    lowest = kp_test_least(lowest, now);
+    c.above = kp_test_most(c.above, now - start);
+    c.rise = kp_test_most(c.rise, now - lowest);
+    c.peak = kp_test_most(c.peak, kp_test_stats(world, "sheet").internal_energy);
   }
   return c;
 }

@@ -122,9 +122,9 @@ static double flank(kp_world *world) {
   for (int64_t i = 0; i < n; ++i) {
     int bin = (int)(fabs(x[0][i]) / D);
     double y = x[1][i] - FLOOR;
-    height = fmax(height, y);
+    height = kp_test_most(height, y);
     if (bin < BINS) {
-      top[bin] = fmax(top[bin], y);
+      top[bin] = kp_test_most(top[bin], y);
     }
   }
   double s = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
@@ -201,7 +201,7 @@ static double order_of(int64_t n, double *closest) {
       double d[3] = { x[0][i] - x[0][j], x[1][i] - x[1][j], x[2][i] - x[2][j] };
       double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
       if (r2 < 1.5 * D * D) {
-        *closest = fmin(*closest, sqrt(r2));
+        *closest = kp_test_least(*closest, sqrt(r2));
         sum += (pow(d[0], 4) + pow(d[1], 4) + pow(d[2], 4)) / (r2 * r2);
         pairs += 1;
       }

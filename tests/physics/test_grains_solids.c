@@ -188,7 +188,7 @@ static void test_nothing_falls_through(void **state) {
       double into_ball =
           0.05 - sqrt(x[0][i] * x[0][i] + (x[1][i] - 0.27) * (x[1][i] - 0.27) + x[2][i] * x[2][i]);
       double into_plate = fmin(0.12 - fabs(x[0][i]), fmin(0.24 - x[1][i], x[1][i] - 0.2));
-      deepest = fmax(deepest, (fmax(into_ball, into_plate) + radius[i]) / radius[i]);
+      deepest = kp_test_most(deepest, (fmax(into_ball, into_plate) + radius[i]) / radius[i]);
     }
   }
   print_message("  %lld grains, deepest %.3f radii into a solid\n", (long long)n, deepest);
@@ -218,8 +218,8 @@ static double slope_of(kp_world *world, double *height) {
   for (int64_t i = 0; i < n; ++i) {
     int bin = (int)((x[i] + 0.9) / 0.03);
     bin = bin < 0 ? 0 : (bin >= BINS ? BINS - 1 : bin);
-    top[bin] = fmax(top[bin], y[i]);
-    *height = fmax(*height, y[i]);
+    top[bin] = kp_test_most(top[bin], y[i]);
+    *height = kp_test_most(*height, y[i]);
   }
   // y over |x|, by least squares
   double s = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;

@@ -86,8 +86,8 @@ static void speeds(kp_world *world, const fluid *f, double *slowest, double *fas
     for (int64_t j = 1; j < 6; ++j) {
       for (int64_t i = 0; i < g->n[0]; ++i) {
         double v = (double)u[kp_mac_at(g, i, j, k)];
-        *slowest = fmin(*slowest, v);
-        *fastest = fmax(*fastest, v);
+        *slowest = kp_test_least(*slowest, v);
+        *fastest = kp_test_most(*fastest, v);
       }
     }
   }

@@ -230,7 +230,7 @@ static void roots_follow_the_head(void **state) {
       kp_vec3 there =
           kp_vec3_add(f.position, kp_quat_rotate(f.orientation, kp_vec3_make(p[0], p[1], p[2])));
       kp_vec3 now = kp_vec3_make(x[0], x[1], x[2]);
-      worst = fmax(worst, kp_vec3_length(kp_vec3_sub(there, now)));
+      worst = kp_test_most(worst, kp_vec3_length(kp_vec3_sub(there, now)));
       double way = kp_vec3_length(kp_vec3_sub(now, before[r])) / (double)d->inner_steps;
       farthest = is_first ? 0.0 : fmax(farthest, way);
       before[r] = now;
@@ -284,7 +284,7 @@ static void hair_grows_around_other_solids(void **state) {
   for (size_t k = 0; k < 2 * (size_t)d->n_segments; ++k) {
     kp_index i = d->segments.data[k];
     kp_vec3 p = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
-    nearest = fmin(nearest, kp_vec3_length(kp_vec3_sub(p, middle)) - radius);
+    nearest = kp_test_least(nearest, kp_vec3_length(kp_vec3_sub(p, middle)) - radius);
   }
   while (world->env.time < 0.05) {
     kp_test_steps(world, 1);
@@ -332,7 +332,7 @@ static double strain_of_shake(int limit, double edge, int64_t count, int64_t seg
     kp_test_steps(world, 1);
     double strain;
     assert_ok(kp_hair_strain(d, 0, &strain));
-    worst = fmax(worst, strain);
+    worst = kp_test_most(worst, strain);
   }
   kp_world_destroy(&world);
   return worst;
@@ -344,7 +344,7 @@ static void shaken_hair_does_not_stretch(void **state) {
   (void)state;
   double soft = 5e-5, usual = kp_test_hair().edge_stiffness;
   double limited = strain_of_shake(KP_HAIR_LIMIT_BIASED, soft, 20, 15);
-  limited = fmax(limited, strain_of_shake(KP_HAIR_LIMIT_BIASED, usual, 20, 15));
+  limited = kp_test_most(limited, strain_of_shake(KP_HAIR_LIMIT_BIASED, usual, 20, 15));
   double loose = strain_of_shake(KP_HAIR_LIMIT_NONE, soft, 20, 15);
   double stiff = strain_of_shake(KP_HAIR_LIMIT_NONE, usual, 20, 15);
   print_message("strain: limited %.3g, none %.3g, none with usual edges %.3g\n", limited, loose,
@@ -575,7 +575,7 @@ static void sticking_is_implicit(void **state) {
     int iterations = 0;
     for (int k = 0; k < 40; ++k) {
       kp_test_steps(world, 1);
-      fastest[sticks] = fmax(fastest[sticks], kp_test_stats(world, "hair").max_speed);
+      fastest[sticks] = kp_test_most(fastest[sticks], kp_test_stats(world, "hair").max_speed);
       iterations = d->pcg.report.iterations > iterations ? d->pcg.report.iterations : iterations;
     }
     // hairs alone are solved at once; links make it iterate
@@ -629,10 +629,10 @@ static pull_off run_pull_off(const kp_hair_def *hair, double speed) {
     const kp_real *force = kp_buffer_host(&d->hair.links.force, KP_ACCESS_READ);
     double f = d->hair.links.space->n > 0 ? (double)force[0] : 0.0;
     if (out.n_after == 0 && (f > 0.0 || y <= hair->stiction_break)) {
-      out.worst = fmax(out.worst, fabs(f - fmax(0.0, k * (y / rest - 1.0))) / full);
+      out.worst = kp_test_most(out.worst, fabs(f - fmax(0.0, k * (y / rest - 1.0))) / full);
       out.last = f;
     } else {
-      out.after = fmax(out.after, fabs(f));
+      out.after = kp_test_most(out.after, fabs(f));
       ++out.n_after;
     }
   }
@@ -782,8 +782,8 @@ static void contact_in_a_tuft_makes_no_energy(void **state) {
                   "without\n",
                   (long long)cases[k].count, with, (long long)cases[k].inner, without);
     assert_true(with != without);  // hairs did meet
-    low = fmin(low, with / without);
-    high = fmax(high, with / without);
+    low = kp_test_least(low, with / without);
+    high = kp_test_most(high, with / without);
   }
   kp_claim claim = { .id = "selle-S73-tuft",
                      .text = "contact in a shaken tuft makes no energy",

@@ -30,7 +30,7 @@ static double nearest_to_itself(kp_world *world) {
   for (kp_index i = 0; i < n; ++i) {
     for (kp_index j = i + n / 10; j < n; ++j) {
       double d_ij = kp_test_segment_distance(x, &d->segments.data[2 * i], &d->segments.data[2 * j]);
-      nearest = fmin(nearest, d_ij);
+      nearest = kp_test_least(nearest, d_ij);
     }
   }
   for (int c = 0; c < 3; ++c) {
@@ -75,7 +75,7 @@ static coil spin(bool resists, double most_turns) {
       kp_test_steps(world, 1);
     }
     double now = nearest_to_itself(world);
-    out.nearest = fmin(out.nearest, now);
+    out.nearest = kp_test_least(out.nearest, now);
     out.turns = now < COIL_THICKNESS ? 0.5 * (time - 1.0) : out.turns;
   }
   kp_world_destroy(&world);

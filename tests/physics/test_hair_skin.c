@@ -9,8 +9,8 @@
 #include "geom/morph.h"
 
 #include "support/claims.h"
-#include "support/hairs.h"
 #include "support/deform.h"
+#include "support/hairs.h"
 
 #define TURN 6.283185307179586
 #define N 61
@@ -140,18 +140,18 @@ static void roots_stay_where_they_are_on_the_skin(void **state) {
         kp_index v = mesh->triangles[hits[r].triangle].v[c];
         on = kp_vec3_madd(on, hits[r].weights[c], mesh->vertices[v]);
       }
-      worst = fmax(worst, kp_vec3_length(kp_vec3_sub(p, on)));
+      worst = kp_test_most(worst, kp_vec3_length(kp_vec3_sub(p, on)));
       // the other led nodes keep their distance from it, to the float in which they move
       for (int k = 1; k < 3; ++k) {
         kp_vec3 arm = kp_vec3_sub(at(x, list[r + k]), p);
         if (frame == 0) {
           hits[r + k].distance = kp_vec3_length(arm);
         }
-        shift = fmax(shift, fabs(kp_vec3_length(arm) - hits[r + k].distance));
+        shift = kp_test_most(shift, fabs(kp_vec3_length(arm) - hits[r + k].distance));
       }
     }
     first = frame == 0 ? at(x, list[0]) : first;
-    moved = fmax(moved, kp_vec3_length(kp_vec3_sub(at(x, list[0]), first)));
+    moved = kp_test_most(moved, kp_vec3_length(kp_vec3_sub(at(x, list[0]), first)));
     free_places(x);
     kp_mesh_query_destroy(&head);
     assert_ok(kp_world_advance(world, 0.05, NULL));
@@ -186,7 +186,7 @@ static double depth_of(const skin_case *how) {
     places(world, x);
     for (int64_t i = 0; i < d->set->space->n; ++i) {
       if (hold[i] == 0) {
-        deepest = fmax(deepest, -kp_mesh_query_distance(head, at(x, i), NULL));
+        deepest = kp_test_most(deepest, -kp_mesh_query_distance(head, at(x, i), NULL));
       }
     }
     free_places(x);
@@ -225,11 +225,11 @@ static void without_weight_nothing_changes(void **state) {
   double speed = 0.0, bound = 0.0;
   for (double t = 0.0; t < 1.0; t += 0.0173) {
     kp_morph_at(morph, t, x, x + n);
-    bound = fmax(bound, kp_morph_speed(morph, t));
+    bound = kp_test_most(bound, kp_morph_speed(morph, t));
     for (size_t i = 0; i < n; ++i) {
       assert_true(x[i].x >= box.min.x && x[i].y >= box.min.y && x[i].z >= box.min.z);
       assert_true(x[i].x <= box.max.x && x[i].y <= box.max.y && x[i].z <= box.max.z);
-      speed = fmax(speed, kp_vec3_length(x[n + i]));
+      speed = kp_test_most(speed, kp_vec3_length(x[n + i]));
       assert_true(kp_vec3_length(x[n + i]) <= kp_morph_speed(morph, t) * (1.0 + 1e-12));
     }
   }
@@ -285,8 +285,8 @@ static void cloth_is_lifted(void **state) {
   int64_t n = kp_test_deform(world)->set->space->n;
   double nearest = HUGE_VAL;
   for (int64_t i = 0; i < n; ++i) {
-    top = fmax(top, x[1][i]);
-    nearest = fmin(nearest, kp_mesh_query_distance(now, at(x, i), NULL));
+    top = kp_test_most(top, x[1][i]);
+    nearest = kp_test_least(nearest, kp_mesh_query_distance(now, at(x, i), NULL));
   }
   print_message("a rag on a ball that swells to 0.2 m: its top is at %.4f m, nearest %.2g m\n", top,
                 nearest);

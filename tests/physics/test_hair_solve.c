@@ -9,8 +9,8 @@
 #include "methods/deform/deform.h"
 
 #include "support/claims.h"
-#include "support/hairs.h"
 #include "support/deform.h"
+#include "support/hairs.h"
 #include "support/media.h"
 
 static kp_test_settings space(void) {
@@ -222,8 +222,8 @@ static void touching_nodes_feel_all_their_elements(void **state) {
   double largest = 0.0, worst = 0.0;
   for (int64_t i = 0; i < 3 * n; ++i) {
     if (contact[i % n] >= 0) {
-      largest = fmax(largest, fabs((double)all[i]));
-      worst = fmax(worst, fabs((double)all[i] - (double)one[i]));
+      largest = kp_test_most(largest, fabs((double)all[i]));
+      worst = kp_test_most(worst, fabs((double)all[i] - (double)one[i]));
       touching += i < n;
       linked += i < n && links[i + 1] > links[i];
     }

@@ -368,7 +368,7 @@ static void test_orders(void **state) {
     bool claimed = !has_partner && scheme < KP_INTEGRATOR_COUNT;
     first[scheme] = orders[0];
     for (int p = 0; p < 2 && claimed; ++p) {
-      worst_of_both = fmax(worst_of_both, fabs(orders[p] - scheme_orders[scheme]));
+      worst_of_both = kp_test_most(worst_of_both, fabs(orders[p] - scheme_orders[scheme]));
     }
   }
   kp_claim claim = { .id = "lyes-1",
@@ -417,7 +417,7 @@ static void test_unequal_steps(void **state) {
     print_message("| %s | %.2f | %.2f |\n", scheme_names[scheme], order, order_v);
     if (IS_DOUBLE || scheme_orders[scheme] < 3) {
       assert_true(order > scheme_orders[scheme] - 0.2);
-      least = fmin(least, order - scheme_orders[scheme]);
+      least = kp_test_least(least, order - scheme_orders[scheme]);
     }
     if (scheme_orders[scheme] < 3) {
       assert_true(order_v > scheme_orders[scheme] - 0.2);
@@ -449,8 +449,8 @@ static energy_range oscillator_energy(int scheme, double dt, double periods) {
     velocities(&r, dt, v);
     kp_vec3 x = position_of(&r, 0);
     e.end = kp_vec3_dot(x, x) + v[0][0] * v[0][0];
-    e.low = fmin(e.low, e.end);
-    e.high = fmax(e.high, e.end);
+    e.low = kp_test_least(e.low, e.end);
+    e.high = kp_test_most(e.high, e.end);
   }
   rig_close(&r);
   return e;
@@ -682,7 +682,7 @@ static double farthest_out(rig *r) {
   for (int c = 0; c < 3; ++c) {
     const kp_pos *x = rig_x(r, c, KP_ACCESS_READ);
     for (int i = 0; i < GAS_N; ++i) {
-      farthest = fmax(farthest, fmax(-x[i], x[i] - GAS_EDGE));
+      farthest = kp_test_most(farthest, fmax(-x[i], x[i] - GAS_EDGE));
     }
   }
   return farthest;
@@ -704,11 +704,11 @@ static gas_run run_gas(int scheme, double dt, double limit) {
     if ((double)k * dt <= 5.0) {  // a hundredth of the time the claim speaks of
       out.low = out.high = ratio;
     }
-    out.low = fmin(out.low, ratio);
-    out.high = fmax(out.high, ratio);
+    out.low = kp_test_least(out.low, ratio);
+    out.high = kp_test_most(out.high, ratio);
     out.worst = fmax(out.high - 1.0, 1.0 - out.low);
-    out.jump = fmax(out.jump, fabs(now / before - 1.0));
-    out.farthest = fmax(out.farthest, farthest_out(&r));
+    out.jump = kp_test_most(out.jump, fabs(now / before - 1.0));
+    out.farthest = kp_test_most(out.farthest, farthest_out(&r));
     out.blown = ratio < limit ? 0 : k;
     out.end = ratio;
     if (k % (n / 10) == 0) {
@@ -863,7 +863,7 @@ static double chain_growth(int scheme, int64_t n, double dt, int steps) {
     fastest = 0.0;
     const kp_real *v = rig_reals(r.set->velocity, 0, KP_ACCESS_READ);
     for (int64_t i = 0; i < n; ++i) {
-      fastest = fmax(fastest, fabs((double)v[i]));
+      fastest = kp_test_most(fastest, fabs((double)v[i]));
     }
   }
   rig_close(&r);
@@ -890,8 +890,8 @@ static void test_step_bounds_of_springs(void **state) {
     double literal = chain_growth(schemes[k], CHAIN, printed, 4000);
     print_message("| %s | %.3g | %.3g | %.3g | %.3g |\n", scheme_names[schemes[k]], stable,
                   unstable, alone, literal);
-    worst = fmax(worst, stable);
-    least = fmin(least, fmin(unstable, fmin(alone, literal)));
+    worst = kp_test_most(worst, stable);
+    least = kp_test_least(least, fmin(unstable, fmin(alone, literal)));
   }
   // two points and one spring: the printed 4 s against sqrt(2) 2 s of the pair
   double pair_right = chain_growth(KP_INTEGRATOR_LEAPFROG, 2, 0.9 * bound * sqrt(2.0), 4000);
@@ -1071,7 +1071,7 @@ static double adaptive_orbit(int scheme, double e, double tolerance, int64_t *ev
   double t = 0.0;
   double dt = 1e-3;
   while (end - t > 1e-14) {
-    dt = fmin(dt, end - t);
+    dt = kp_test_least(dt, end - t);
     assert_ok(kp_registry_save(r.registry, &snapshot));
     step(&r, dt);
     double error_x;
@@ -1131,8 +1131,8 @@ static void test_adaptive_steps(void **state) {
         "RK4 %.1e with as many, %.1e with %lld\n",
         e, scheme_names[schemes[s]], error, (long long)adaptive, rough,
         (long long)rough_evaluations, same_cost, fixed, (long long)(4 * n));
-    worst = fmax(worst, error);
-    least = fmin(least, same_cost);
+    worst = kp_test_most(worst, error);
+    least = kp_test_least(least, same_cost);
     assert_true(error < 1e-8);
     assert_true(same_cost > 1e-8);
     // a hundredth of the tolerance: 100^(1/5) = 2.5 times as many steps, and 40 times less error

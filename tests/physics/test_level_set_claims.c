@@ -57,8 +57,8 @@ static splash run_splash(const pool *in, int variant, bool drifts) {
   splash out = { .is_finite = reached == LAST, .last = frames[reached].kinetic };
   for (int64_t f = 1; f <= reached; ++f) {
     out.energy += f >= IMPACT ? frames[f].kinetic / (LAST - IMPACT + 1) : 0.0;
-    out.fastest = fmax(out.fastest, frames[f].fastest);
-    out.volume = fmax(out.volume, fabs(frames[f].volume / frames[0].volume - 1.0));
+    out.fastest = kp_test_most(out.fastest, frames[f].fastest);
+    out.volume = kp_test_most(out.volume, fabs(frames[f].volume / frames[0].volume - 1.0));
   }
   return out;
 }
@@ -258,18 +258,18 @@ static race run_race(int n) {
     fill(mac, phi);
     double start = seconds();
     assert_ok(kp_level_set_sweep(&set, &phi->buffers[0]));
-    out.sweep = fmin(out.sweep, (seconds() - start) / cells);
+    out.sweep = kp_test_least(out.sweep, (seconds() - start) / cells);
     fill(mac, other);
     start = seconds();
     assert_ok(kp_level_set_march(&set, &other->buffers[0], 1e5));
-    out.march = fmin(out.march, (seconds() - start) / cells);
+    out.march = kp_test_least(out.march, (seconds() - start) / cells);
   }
   const kp_real *a = kp_buffer_host(&phi->buffers[0], KP_ACCESS_READ);
   const kp_real *b = kp_buffer_host(&other->buffers[0], KP_ACCESS_READ);
   for (int64_t t = 0; t < kp_mac_n_all(mac); ++t) {
     const kp_mac_view *g = &mac->view;
     int64_t at = kp_mac_at(g, t % n, t / n % n, t / n / n);
-    out.difference = fmax(out.difference, fabs((double)(a[at] - b[at])) / g->cell);
+    out.difference = kp_test_most(out.difference, fabs((double)(a[at] - b[at])) / g->cell);
   }
   kp_level_set_free(&set);
   kp_mac_destroy(&mac);

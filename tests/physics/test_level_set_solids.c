@@ -83,7 +83,7 @@ static splash watch(bool lets_go) {
   while (kp_world_time(world) < 0.035) {
     assert_ok(kp_world_step(world, 0.035 - kp_world_time(world) + 1e-9, NULL));
     bool is_in = kp_bodies_frame(world->bodies, 0).position.y < LEVEL;
-    out.behind = fmax(out.behind, is_in ? behind(world) : 0.0);
+    out.behind = kp_test_most(out.behind, is_in ? behind(world) : 0.0);
   }
   assert_ok(kp_pls_measure(pls_of(world), &sums));
   out.gained = sums.volume / before - 1.0;

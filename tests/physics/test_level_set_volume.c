@@ -62,7 +62,7 @@ static double drift(kp_world *world, double end) {
   double worst = 0.0;
   while (kp_world_time(world) < end - 1e-9) {
     assert_ok(kp_world_advance(world, 1.0 / 24, NULL));
-    worst = fmax(worst, fabs(volume_of(world) / before - 1.0));
+    worst = kp_test_most(worst, fabs(volume_of(world) / before - 1.0));
   }
   kp_world_destroy(&world);
   return worst;

@@ -86,7 +86,7 @@ static void check_still(int dimension, int cells, int steps) {
   for (int j = 0; (j + 1.0) * g->cell < height - g->cell; ++j) {
     double wanted = 1000.0 * G * (height - (j + 0.5) * g->cell);
     int64_t at = kp_mac_at(g, g->n[0] / 3, j, g->n[2] / 2);
-    off = fmax(off, fabs((double)p[at] / wanted - 1.0));
+    off = kp_test_most(off, fabs((double)p[at] / wanted - 1.0));
   }
   assert_near_relative(before, height, 2e-3);
   kp_claim claim = { .id = dimension == 2 ? "hong-6-level-set-2d" : "hong-6-level-set-3d",
@@ -153,9 +153,9 @@ static void test_ball_enters_still_water(void **state) {
     assert_ok(kp_world_step(world, 0.04 - kp_world_time(world), NULL));
     double y = kp_bodies_frame(world->bodies, 0).position.y;
     // the curve ends at rest: between its samples it is a little faster than they are
-    most = fmax(most, (last - y) * t.cells);
+    most = kp_test_most(most, (last - y) * t.cells);
     last = y;
-    drift = fmax(drift, fabs(volume_of(world) / before - 1.0));
+    drift = kp_test_most(drift, fabs(volume_of(world) / before - 1.0));
   }
   print_message("%lld steps, the ball at most %.2f cells in one\n",
                 (long long)(kp_world_steps(world) - steps), most);
@@ -330,7 +330,7 @@ static double front_of(kp_pls *pls) {
       double in = (double)phi[kp_mac_at(g, i, j, 0)];
       double out = (double)phi[kp_mac_at(g, i + 1, j, 0)];
       if (in <= 0.0 && out > 0.0) {
-        front = fmax(front, (i + 0.5 + in / (in - out)) * g->cell);
+        front = kp_test_most(front, (i + 0.5 + in / (in - out)) * g->cell);
       }
     }
   }

@@ -56,7 +56,7 @@ static void test_hole(void **state) {
   for (int k = 1; k <= 28; ++k) {
     assert_ok(kp_world_advance(world, step, NULL));
     pour now = look(world, spacing);
-    beside = fmax(beside, now.beside);
+    beside = kp_test_most(beside, now.beside);
     if (k * step > 0.15) {
       n += 1.0;
       t += k * step;
@@ -160,7 +160,7 @@ static void test_ball(void **state) {
     for (int64_t i = 0; i < p.n; ++i) {
       kp_vec3 r = kp_vec3_sub(kp_vec3_make(p.x[0][i], p.x[1][i], p.x[2][i]), at);
       double far = kp_vec3_length(r) - BALL;
-      deepest = fmax(deepest, -far / spacing);
+      deepest = kp_test_most(deepest, -far / spacing);
       double cosine = kp_vec3_dot(kp_vec3_normalize(r), ahead);
       if (far < 1.5 * spacing && cosine > 0.7) {
         ideal += pow(BALL / (BALL + far), 3.0) * (1.5 * cosine * cosine - 0.5);

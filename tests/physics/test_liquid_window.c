@@ -71,7 +71,7 @@ static double off_phi(kp_world *a, kp_world *b) {
   double off = 0.0;
   for (int64_t t = 0; t < kp_mac_n_all(mac_of(a)); ++t) {
     int64_t at = kp_mac_at(g, t % g->n[0], t / g->n[0] % g->n[1], t / g->n[0] / g->n[1]);
-    off = fmax(off, fabs((double)(pa[at] - pb[at])) / g->cell);
+    off = kp_test_most(off, fabs((double)(pa[at] - pb[at])) / g->cell);
   }
   return off;
 }
@@ -84,7 +84,7 @@ static double off_places(kp_world *a, kp_world *b) {
     double *xa = kp_test_field(a, "water", "position", c);
     double *xb = kp_test_field(b, "water", "position", c);
     for (int64_t i = 0; i < n; ++i) {
-      off = fmax(off, fabs(xa[i] - xb[i]) / mac_of(a)->view.cell);
+      off = kp_test_most(off, fabs(xa[i] - xb[i]) / mac_of(a)->view.cell);
     }
     kp_free(xa);
     kp_free(xb);
@@ -106,7 +106,7 @@ static void compare(int method, int dimension, int steps) {
     kp_test_steps(window, 1);
     n_windows += mac_of(window)->window_revision != before ? 1 : 0;
     double all = (double)kp_mac_n_all(mac_of(window));
-    least = fmin(least, (double)kp_mac_n_cells(mac_of(window)) / all);
+    least = kp_test_least(least, (double)kp_mac_n_cells(mac_of(window)) / all);
   }
   double off = method == KP_LIQUID_FLIP ? off_places(whole, window) : off_phi(whole, window);
   print_message("%s in %d D: off by %g cells; smallest window %.0f %%, moved %d times\n",

@@ -50,7 +50,7 @@ static void test_gas(void **state) {
   // RK2 gains energy all the time, where each tenth is long enough to tell
   double least_gain = HUGE_VAL;
   for (int k = 1; k < TENTHS; ++k) {
-    least_gain = fmin(least_gain, gas_tenths[0][RK2][k] - gas_tenths[0][RK2][k - 1]);
+    least_gain = kp_test_least(least_gain, gas_tenths[0][RK2][k] - gas_tenths[0][RK2][k - 1]);
   }
   // largest change of a step at dt = 0.1: RK4 < RK2 ~ leapfrog < Euler-Cromer < Euler
   double rk2 = gas[1][RK2].jump, leapfrog = gas[1][LEAPFROG].jump, cromer = gas[1][CROMER].jump;
@@ -116,8 +116,8 @@ static void test_stable_steps(void **state) {
   }
   double next = HUGE_VAL, out = 0.0;
   for (int s = CROMER; s < N_SCHEMES; ++s) {
-    next = fmin(next, largest[s]);
-    out = fmax(out, gas[1][s].farthest);
+    next = kp_test_least(next, largest[s]);
+    out = kp_test_most(out, gas[1][s].farthest);
   }
   char words[96];
   snprintf(words, sizeof words, "400 spheres, %d steps of %g to 1, T = %g", size->n_tries,
@@ -233,7 +233,7 @@ static void test_waves(void **state) {
       double height;
       advance(world, 0.02);
       assert_ok(kp_water_height(world, 20, &height));
-      crest[m] = fmax(crest[m], height / 0.21);
+      crest[m] = kp_test_most(crest[m], height / 0.21);
     }
     print_message("  %-7s first run-up %.2f still depths\n", kp_water_names[m], crest[m]);
     // water arrives; it may jet up to the lid

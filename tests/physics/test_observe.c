@@ -78,13 +78,13 @@ static void test_velocities(void **state) {
         kp_vec3 p = v[i].position;
         kp_vec3 want =
             kp_vec3_make(sin(PI * p.x) * cos(PI * p.y), -cos(PI * p.x) * sin(PI * p.y), 0);
-        off = fmax(off, kp_vec3_length(kp_vec3_sub(v[i].velocity, want)));
-        seen = fmin(seen, v[i].count);
+        off = kp_test_most(off, kp_vec3_length(kp_vec3_sub(v[i].velocity, want)));
+        seen = kp_test_least(seen, v[i].count);
         assert_true(isnan(v[i].height));
       }
       print_message("  %s %s: off by %.4f m/s\n", media[m].name, kind == 0 ? "points" : "line",
                     off);
-      worst = fmax(worst, off);
+      worst = kp_test_most(worst, off);
     }
     kp_world_destroy(&world);
   }
@@ -139,7 +139,7 @@ static void test_gauges(void **state) {
       kp_probe_value v[MOST];
       assert_int_equal(ask(world, "gauges", v), 5);
       for (int i = 0; i < 2; ++i) {
-        worst = fmax(worst, fabs(v[i].height - 0.4));
+        worst = kp_test_most(worst, fabs(v[i].height - 0.4));
         assert_near(v[i].position.y, v[i].height, 0.0);
         assert_near(v[i].position.x, 0.25 * i, 1e-12);
         assert_true(v[i].count > 0.0);
@@ -237,10 +237,10 @@ static void test_pressures(void **state) {
                   still[m].name, r.floor / (0.5 * rho_g), r.side / (0.25 * rho_g),
                   r.inside / (0.2 * rho_g), r.particles / (0.25 * rho_g));
     double off = fmax(fabs(r.floor - 0.5 * rho_g), fabs(r.side - 0.25 * rho_g));
-    walls = fmax(walls, off / (0.5 * rho_g));
+    walls = kp_test_most(walls, off / (0.5 * rho_g));
     off = fmax(fabs(r.inside - 0.2 * rho_g),
                isnan(r.particles) ? 0.0 : fabs(r.particles - 0.25 * rho_g));
-    inside = fmax(inside, off / (0.5 * rho_g));
+    inside = kp_test_most(inside, off / (0.5 * rho_g));
     kp_world_destroy(&world);
   }
   kp_claim claim = { .id = "kelpie-wall-pressure",

@@ -121,7 +121,7 @@ static double hollow(kp_world *world, double spacing) {
       int column = (int)fmin((p.x[0][i] + 0.5) / wide, side - 1);
       int row = (int)fmin((p.x[2][i] + 0.5) / wide, side - 1);
       double *highest = &top[column + side * row];
-      *highest = fmax(*highest, p.x[1][i]);
+      *highest = kp_test_most(*highest, p.x[1][i]);
     }
     kp_test_particles_free(&p);
   }
@@ -165,7 +165,7 @@ static void drop_makes_crater(void **state) {
     for (int k = 0; k < DROPS; ++k) {
       assert_ok(kp_world_advance(worlds[k], step, NULL));
       double r = cbrt(1.5 * hollow(worlds[k], c.spacing) / PI);
-      widest[k] = fmax(widest[k], r);
+      widest[k] = kp_test_most(widest[k], r);
     }
   }
   for (int k = 0; k < DROPS; ++k) {
@@ -193,7 +193,7 @@ static double top_of(kp_world *world) {
   kp_test_particles p = kp_test_particles_read(world, "pool");
   double top = FLOOR;
   for (int64_t i = 0; i < p.n; ++i) {
-    top = fmax(top, p.x[1][i]);
+    top = kp_test_most(top, p.x[1][i]);
   }
   kp_test_particles_free(&p);
   return top;

@@ -61,9 +61,9 @@ static void check_mean(const kp_test_particles *p, const kp_probe_value *v, doub
   }
   double n = fmax(sum[0], 1.0);
   kp_vec3 mean = kp_vec3_make(sum[1] / n, sum[2] / n, sum[3] / n);
-  worst->count = fmax(worst->count, fabs(v->count - sum[0]));
-  worst->velocity = fmax(worst->velocity, kp_vec3_length(kp_vec3_sub(v->velocity, mean)));
-  worst->velocity = fmax(worst->velocity, fabs(v->speed - sum[4] / n));
+  worst->count = kp_test_most(worst->count, fabs(v->count - sum[0]));
+  worst->velocity = kp_test_most(worst->velocity, kp_vec3_length(kp_vec3_sub(v->velocity, mean)));
+  worst->velocity = kp_test_most(worst->velocity, fabs(v->speed - sum[4] / n));
 }
 
 static void test_mean(void **state) {
@@ -144,7 +144,7 @@ static void test_fit(void **state) {
       kp_vec3 want = linear(fit[r].position.x, fit[r].position.y, fit[r].position.z);
       assert_vec3_near(fit[r].velocity, want, KP_TOL(3e-5, 1e-11));
       assert_near(fit[r].count, mean[r].count, 0.0);
-      worst_mean = fmax(worst_mean, kp_vec3_length(kp_vec3_sub(mean[r].velocity, want)));
+      worst_mean = kp_test_most(worst_mean, kp_vec3_length(kp_vec3_sub(mean[r].velocity, want)));
     }
     assert_true(worst_mean > 0.02);
     kp_world_destroy(&world);

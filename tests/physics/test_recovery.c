@@ -58,8 +58,9 @@ static double largest_force(kp_deform *d, kp_world *world) {
   const kp_real *f = kp_buffer_host(&d->right, KP_ACCESS_READ);
   double most = 0.0;
   for (int64_t i = 0; i < n; ++i) {
-    most = fmax(most, sqrt((double)f[i] * (double)f[i] + (double)f[n + i] * (double)f[n + i] +
-                           (double)f[2 * n + i] * (double)f[2 * n + i]));
+    most =
+        kp_test_most(most, sqrt((double)f[i] * (double)f[i] + (double)f[n + i] * (double)f[n + i] +
+                                (double)f[2 * n + i] * (double)f[2 * n + i]));
   }
   return most;
 }
@@ -105,7 +106,7 @@ static outcome recover(const char *folder, kp_soft_model model, double seconds) 
       break;
     }
     if (k % 10 == 0) {
-      out.force = fmax(out.force, largest_force(d, world));
+      out.force = kp_test_most(out.force, largest_force(d, world));
     }
   }
   out.volume = volume(d, &mesh, &out.inverted) / rest;

@@ -130,7 +130,7 @@ static double deepest_overlap(kp_world *world) {
         kp_vec3 p = kp_vec3_add(a->at.origin, kp_quat_rotate(a->at.turn, samples.data[i].position));
         kp_vec3 local = kp_quat_rotate(kp_quat_conjugate(b->at.turn), kp_vec3_sub(p, b->at.origin));
         double depth = -kp_shape_distance(b->shape, local);
-        worst = fmax(worst, depth / fmin(a->size, b->size));
+        worst = kp_test_most(worst, depth / fmin(a->size, b->size));
       }
       kp_array_free(&samples);
     }
@@ -155,8 +155,8 @@ static double tower_drift(int dimension) {
     kp_vec3 drift = kp_vec3_sub(f.position, kp_vec3_make(0, 0.5 + b, 0));
     kp_vec3 up = kp_quat_rotate(f.orientation, kp_vec3_make(0, 1, 0));
     kp_vec3 side = kp_quat_rotate(f.orientation, kp_vec3_make(1, 0, 0));
-    worst = fmax(worst, kp_vec3_length(drift));
-    worst = fmax(worst, 0.5 * fmax(fabs(1.0 - up.y), fabs(1.0 - side.x)));
+    worst = kp_test_most(worst, kp_vec3_length(drift));
+    worst = kp_test_most(worst, 0.5 * fmax(fabs(1.0 - up.y), fabs(1.0 - side.x)));
     if (dimension == 2) {
       assert_true(f.position.z == 0.0 && f.velocity.z == 0.0 && f.orientation.x == 0.0);
     }
@@ -191,7 +191,7 @@ static void test_mass_ratio(void **state) {
   double lowest = 2.0;
   for (int k = 0; k < 300; ++k) {
     advance(world, 1.0 / 60.0);
-    lowest = fmin(lowest, frame_of(world, "heavy").position.y);
+    lowest = kp_test_least(lowest, frame_of(world, "heavy").position.y);
   }
   kp_frame3 f = frame_of(world, "heavy");
   double drift = kp_vec3_length(kp_vec3_sub(f.position, kp_vec3_make(0, 1.5, 0)));
@@ -261,11 +261,11 @@ static void test_pile(void **state) {
     kp_frame3 f = kp_bodies_frame(world->bodies, b);
     kp_vec3 p = f.position;
     double spin = 0.1 * kp_vec3_length(f.angular_velocity);  // at the surface
-    fastest = fmax(fastest, kp_vec3_length(f.velocity) + spin);
+    fastest = kp_test_most(fastest, kp_vec3_length(f.velocity) + spin);
     assert_between(fabs(p.x), 0.0, 0.9);
     assert_between(fabs(p.z), 0.0, 0.9);
     assert_true(p.y > 0.0);
-    highest = fmax(highest, p.y);
+    highest = kp_test_most(highest, p.y);
   }
   print_message("  200 bodies, 8 s: kinetic energy %.1e m g d, fastest %.1e m/s, deepest overlap "
                 "%.4f sizes, %zu pairs, top %.2f m\n",

@@ -119,7 +119,7 @@ static void test_rest(void **state) {
     double fastest = 0.0;
     for (int k = 0; k < 30; ++k) {
       assert_ok(kp_world_advance(world, 1.0 / 60.0, NULL));
-      fastest = fmax(fastest, kp_vec3_length(ball_of(world).velocity));
+      fastest = kp_test_most(fastest, kp_vec3_length(ball_of(world).velocity));
     }
     kp_frame3 f = ball_of(world);
     double sides[2];

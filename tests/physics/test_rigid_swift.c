@@ -273,7 +273,7 @@ static double outside(kp_world *world, int walls, int n_kinds, const int kinds[]
         x = kp_quat_rotate(kp_quat_conjugate(box->at.turn), kp_vec3_sub(x, box->at.origin));
       }
       double out = fmax(fabs(x.x), fmax(fabs(x.y), fabs(x.z)));
-      worst = fmax(worst, (walls == WALL_BALL ? kp_vec3_length(x) : out) - HALF);
+      worst = kp_test_most(worst, (walls == WALL_BALL ? kp_vec3_length(x) : out) - HALF);
     }
   }
   assert_int_equal(k, n_kinds);
@@ -302,7 +302,7 @@ static throw_sum throw_in(const char *folder, int walls, int n, const int kinds[
   throw_sum out = { -HUGE_VAL, 0, 0 };
   for (int k = 0; k < 20; ++k) {
     step(world);
-    out.worst = fmax(out.worst, outside(world, walls, n, kinds));
+    out.worst = kp_test_most(out.worst, outside(world, walls, n, kinds));
   }
   out.strikes = rigid_of(world)->n_strikes;
   out.held = rigid_of(world)->n_held;
@@ -327,7 +327,7 @@ static void test_boxes(void **state) {
       if (one.worst > 0.0) {
         print_message("    %s got out of %s (%d)\n", shape_names[kinds[0]], wall_names[walls], i);
       }
-      all.worst = fmax(all.worst, one.worst);
+      all.worst = kp_test_most(all.worst, one.worst);
       all.strikes += one.strikes;
       all.held += one.held;
     }
@@ -473,9 +473,9 @@ static void test_pairs(void **state) {
     assert_int_equal(f.should_meet, f.has_met);
     met += f.has_met ? 1 : 0;
     passed += f.has_met ? 0 : 1;
-    worst.momentum = fmax(worst.momentum, f.momentum);
-    worst.angular = fmax(worst.angular, f.angular);
-    worst.energy = fmax(worst.energy, f.energy);
+    worst.momentum = kp_test_most(worst.momentum, f.momentum);
+    worst.angular = kp_test_most(worst.angular, f.angular);
+    worst.energy = kp_test_most(worst.energy, f.energy);
   }
   print_message("  %d pairs met, %d passed by, all as brute force says; momentum off by %.1e, "
                 "angular %.1e m, energy at most %.6f of the start\n",
@@ -536,7 +536,7 @@ static void test_bullet(void **state) {
         }
       }
       assert_int_equal(n, 2);
-      nearest = fmin(nearest, x[1] - x[0]);
+      nearest = kp_test_least(nearest, x[1] - x[0]);
     }
     sums after = sums_of(world);
     static const char *const names[3] = { "a still plate", "a free plate", "a scripted plate" };
@@ -592,9 +592,9 @@ static unrest unrest_of(kp_world *world, const kp_vec3 from[STACKED], double thi
   for (kp_index b = 0; b < STACKED; ++b) {
     kp_frame3 f = kp_bodies_frame(world->bodies, b);
     double spin = 0.1 * sqrt(2.0) * kp_vec3_length(f.angular_velocity);
-    out.speed = fmax(out.speed, kp_vec3_length(f.velocity) + spin);
-    out.way = fmax(out.way, hypot(f.position.x - from[b].x, f.position.z - from[b].z));
-    out.nearest = fmin(out.nearest, f.position.y - below);
+    out.speed = kp_test_most(out.speed, kp_vec3_length(f.velocity) + spin);
+    out.way = kp_test_most(out.way, hypot(f.position.x - from[b].x, f.position.z - from[b].z));
+    out.nearest = kp_test_least(out.nearest, f.position.y - below);
     below = f.position.y;
   }
   return out;

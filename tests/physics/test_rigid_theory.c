@@ -61,9 +61,9 @@ static void test_cradle(void **state) {
     swing_cradle(gap, 1.0, angle, k == 3, v);
     print_message("  cradle, gap %.0e m, %2.0f deg, %s: %.4f %.4f %.4f %.4f %.4f\n", gap, angle,
                   k == 3 ? "on the floor" : "free", v[0], v[1], v[2], v[3], v[4]);
-    last = fmin(last, v[N_BALLS - 1]);
+    last = kp_test_least(last, v[N_BALLS - 1]);
     for (int i = 0; i + 1 < N_BALLS; ++i) {
-      others = fmax(others, fabs(v[i]));
+      others = kp_test_most(others, fabs(v[i]));
     }
   }
   kp_claim claim = {
@@ -162,9 +162,9 @@ static gyration spin_top(const char *folder, double spin, double tilt_deg, doubl
     turned += step;
     was = now;
     double deg = acos(axis.y) * 180.0 / 3.14159265358979;
-    out.tilt_least = fmin(out.tilt_least, deg);
-    out.tilt_most = fmax(out.tilt_most, deg);
-    out.lowest = fmin(out.lowest, f.position.y - arm * axis.y);
+    out.tilt_least = kp_test_least(out.tilt_least, deg);
+    out.tilt_most = kp_test_most(out.tilt_most, deg);
+    out.lowest = kp_test_least(out.lowest, f.position.y - arm * axis.y);
   }
   out.precession = -turned / (n / 60.0);
   kp_world_destroy(&world);
@@ -181,9 +181,9 @@ static void test_top(void **state) {
     print_message(
         "  top, %3.0f rad/s: tilt %.2f to %.2f deg, precession %.3f rad/s (%.3f), tip %.1e m\n",
         spins[i], g.tilt_least, g.tilt_most, g.precession, g.exact, g.lowest);
-    tilt = fmax(tilt, fmax(g.tilt_most - TILT, TILT - g.tilt_least));
-    precession = fmax(precession, fabs(g.precession / g.exact - 1.0));
-    deepest = fmax(deepest, -g.lowest);
+    tilt = kp_test_most(tilt, fmax(g.tilt_most - TILT, TILT - g.tilt_least));
+    precession = kp_test_most(precession, fabs(g.precession / g.exact - 1.0));
+    deepest = kp_test_most(deepest, -g.lowest);
   }
   kp_claim claim = { .id = "kelpie-top",
                      .text = "a top on its tip keeps its tilt and precesses at the rate of theory",

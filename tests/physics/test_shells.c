@@ -72,8 +72,8 @@ static recovery recover(const char *set, double until) {
       assert_true(kp_world_time(world) < 0.75 || s.bounds.max.y - s.bounds.min.y < 1e-6);
     }
     if (kp_world_time(world) > 2.95) {
-      least = fmin(least, energy(&s));
-      out.gained = fmax(out.gained, energy(&s) - least);
+      least = kp_test_least(least, energy(&s));
+      out.gained = kp_test_most(out.gained, energy(&s) - least);
     }
     out.left = s.internal_energy;
   }

@@ -212,7 +212,7 @@ static void test_hooke(void **state) {
     for (int64_t i = 0; i < n; ++i) {
       kp_vec3 p = node(d, i);
       pull -= p.x > 0.79 ? f[i] : 0.0;
-      top = fmax(top, p.y);
+      top = kp_test_most(top, p.y);
     }
     double strain = 8e-4 / 0.8;
     print_message("nu %.2f: E %.5g, nu %.4f\n", ratios[r], pull / 0.04 / strain,
@@ -299,7 +299,7 @@ static void test_energy(void **state) {
   }
   double *f = forces(d, world), most = 0.0;
   for (int64_t k = 0; k < 3 * n; ++k) {
-    most = fmax(most, fabs(f[k]));
+    most = kp_test_most(most, fabs(f[k]));
   }
   const double h = 1e-5;
   for (int64_t i = 0; i < n; i += 5) {
@@ -341,9 +341,9 @@ static void test_swing(void **state) {
       kp_population_stats now = kp_test_stats(world, "body");
       double energy = now.kinetic_energy + now.potential_energy + now.internal_energy;
       start = k == 0 ? energy : start;
-      rise = fmax(rise, energy - fmin(last, start));
-      last = fmin(last, energy);
-      deepest = fmin(deepest, now.bounds.min.y);
+      rise = kp_test_most(rise, energy - fmin(last, start));
+      last = kp_test_least(last, energy);
+      deepest = kp_test_least(deepest, now.bounds.min.y);
       assert_ok(kp_world_advance(world, 0.05, NULL));
     }
     // of the weight times how far the end sinks
@@ -600,7 +600,7 @@ static void test_blocks(void **state) {
     double *expected = kp_alloc((size_t)(3 * n) * sizeof *expected, KP_MEMORY_TEST), most = 0.0;
     for (int64_t k = 0; k < 3 * n; ++k) {
       expected[k] = (double)right[k];
-      most = fmax(most, fabs(expected[k]));
+      most = kp_test_most(most, fabs(expected[k]));
     }
     if (has_tets) {  // not by elements
       kp_real *force = kp_buffer_host(&d->tets.force.c[0], KP_ACCESS_WRITE);
@@ -612,7 +612,7 @@ static void test_blocks(void **state) {
     right = kp_buffer_host(&d->right, KP_ACCESS_READ);
     double error = 0.0;
     for (int64_t k = 0; k < 3 * n; ++k) {
-      error = fmax(error, fabs((double)right[k] - expected[k]));
+      error = kp_test_most(error, fabs((double)right[k] - expected[k]));
     }
     print_message("model %d: %lld inverted, blocks are off by %.2e\n", (int)models[m],
                   (long long)n_inverted, error / most);
@@ -759,8 +759,8 @@ static void test_solvers_agree(void **state) {
   double off = 0.0, gone = 0.0;
   for (int64_t i = 0; i < n; ++i) {
     kp_vec3 a = node(d[0], i), b = node(d[1], i);
-    off = fmax(off, kp_vec3_length(kp_vec3_sub(a, b)));
-    gone = fmax(gone, fabs(a.x));
+    off = kp_test_most(off, kp_vec3_length(kp_vec3_sub(a, b)));
+    gone = kp_test_most(gone, fabs(a.x));
   }
   print_message("%lld nodes, %lld contacts, %.1e m apart\n", (long long)n, (long long)n_contacts,
                 off);

@@ -180,7 +180,7 @@ static void test_spectral_radius(void **state) {
       double radius = spectral_radius(theta, all[k]);
       assert_near(radius, exact_radius(theta, all[k]), KP_TOL(3e-4, 1e-9));
       assert_true(radius <= 1.0 + KP_TOL(3e-5, 1e-9));
-      worst = fmax(worst, radius);
+      worst = kp_test_most(worst, radius);
     }
   }
   kp_claim claim = { .id = "selle-C21-oscillator",
@@ -231,7 +231,7 @@ static void test_spring_law(void **state) {
   for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
     kp_vec3 f = force_of_spring(k, cases[n].stretch, cases[n].velocity);
     kp_vec3 off = kp_vec3_sub(f, kp_vec3_make(cases[n].force, 0.0, 0.0));
-    worst = fmax(worst, kp_vec3_length(off) / k);
+    worst = kp_test_most(worst, kp_vec3_length(off) / k);
   }
   kp_claim claim = { .id = "selle-S46",
                      .text = "springs have two stiffnesses and are damped along themselves alone",
@@ -310,7 +310,7 @@ static void test_pendulum(void **state) {
       last = at;
       ++crossings;
     }
-    lowest = fmin(lowest, x);
+    lowest = kp_test_least(lowest, x);
     before = x;
   }
   free_rig(&r);
@@ -352,7 +352,7 @@ static void test_catenary(void **state) {
   }
   double lowest = 0.0;
   for (int i = 0; i <= N; ++i) {
-    lowest = fmin(lowest, place(&r, 1)[i]);
+    lowest = kp_test_least(lowest, place(&r, 1)[i]);
   }
   free_rig(&r);
   double c = 0.3;
@@ -458,9 +458,9 @@ static stiff_run run_stiff(bool is_chain, const stiff_way *way, double times) {
     double moving = (now.kinetic_energy + now.potential_energy) / (now.mass * 9.81);
     double total = moving + now.internal_energy / (now.mass * 9.81);
     out.is_finite = isfinite(total) && now.max_speed < 1e4;
-    out.rise = fmax(out.rise, moving);
-    out.total_rise = fmax(out.total_rise, total);
-    out.step_rise = fmax(out.step_rise, total - before);
+    out.rise = kp_test_most(out.rise, moving);
+    out.total_rise = kp_test_most(out.total_rise, total);
+    out.step_rise = kp_test_most(out.step_rise, total - before);
     before = total;
   }
   free_rig(&r);
@@ -504,12 +504,12 @@ static void test_stiff(void **state) {
     // floats cannot hold a mass beside 1e8 N
     assert_true(s.is_finite && (sizeof(kp_real) == 4 || s.rise < 0.01));
     n_ours += s.is_finite;
-    ours.rise = fmax(ours.rise, s.rise);
-    ours.total_rise = fmax(ours.total_rise, fmax(s.total_rise, s.step_rise));
+    ours.rise = kp_test_most(ours.rise, s.rise);
+    ours.total_rise = kp_test_most(ours.total_rise, fmax(s.total_rise, s.step_rise));
     stiff_run p = run_stiff(is_chain, &as_printed, 1e6);
     n_printed += p.is_finite;
-    printed.rise = fmax(printed.rise, p.rise);
-    printed.total_rise = fmax(printed.total_rise, fmax(p.total_rise, p.step_rise));
+    printed.rise = kp_test_most(printed.rise, p.rise);
+    printed.total_rise = kp_test_most(printed.total_rise, fmax(p.total_rise, p.step_rise));
     n_diverge += !run_stiff(is_chain, &explicitly, 1e6).is_finite;
   }
   assert_int_equal(n_diverge, 2);

@@ -127,9 +127,9 @@ static double plain_sum(kp_world *world, const kept *k, double gain, double *sum
     for (int c = 0; c < 3; ++c) {
       sum[3 * i + c] = a[c];
       out += a[c] * k->x[c][i];
-      largest = fmax(largest, fabs(a[c]));
+      largest = kp_test_most(largest, fabs(a[c]));
     }
-    *away = fmax(*away, out);
+    *away = kp_test_most(*away, out);
   }
   kp_test_particles_free(&p);
   return largest;
@@ -168,18 +168,18 @@ static void test_force(void **state) {
       double out = 0.0;
       for (int c = 0; c < 3; ++c) {
         const kp_real *a = sample_values(fluid->medium.integrate.acceleration, c);
-        worst = fmax(worst, fabs((double)a[i] - sum[3 * i + c]));
+        worst = kp_test_most(worst, fabs((double)a[i] - sum[3 * i + c]));
         out += (double)a[i] * with.x[c][i];
       }
-      repelled = fmax(repelled, out);
+      repelled = kp_test_most(repelled, out);
     }
     print_message("  wall %d: largest difference %.1e of %.3g m/s^2; away from the sphere %.1e\n",
                   walls[w], worst / largest, largest, repelled / largest);
     assert_true(largest > 0.0);
     assert_between(worst / largest, 0.0, KP_TOL(1e-3, 1e-9));
     assert_between(repelled / largest / RADIUS, 0.0, 1e-3);
-    most_off = fmax(most_off, worst / largest);
-    most_away = fmax(most_away, repelled / largest / RADIUS);
+    most_off = kp_test_most(most_off, worst / largest);
+    most_away = kp_test_most(most_away, repelled / largest / RADIUS);
     kp_world_destroy(&world);
   }
   kp_claim claim = { .id = "bayraktar-C15-force",
@@ -207,7 +207,7 @@ static held pour_and_look(const pour *p) {
     bool near = r < RADIUS + 1.5 * 2.4 * DX;
     h.near += near;
     h.below += near && q.x[1][i] < 0.0;
-    h.deepest = fmax(h.deepest, (RADIUS - r) / DX);
+    h.deepest = kp_test_most(h.deepest, (RADIUS - r) / DX);
   }
   kp_test_particles_free(&q);
   kp_world_destroy(&world);
@@ -266,7 +266,7 @@ static void test_bodies_get_it_back(void **state) {
     kp_test_steps(world, 100);
     kp_test_sums after = kp_test_sums_of(world);
     double drift = kp_vec3_length(kp_vec3_sub(after.momentum, before.momentum)) / before.size;
-    worst = fmax(worst, drift);
+    worst = kp_test_most(worst, drift);
     kp_world_destroy(&world);
   }
   print_message("  momentum of water and body with adhesion and five drags drifts by %.1e\n",

@@ -45,7 +45,7 @@ static double profile_error(kp_world *world, profile_fn fn, double top_speed) {
   kp_test_particles p = kp_test_particles_read(world, "water");
   double worst = 0.0;
   for (int64_t i = 0; i < p.n; ++i) {
-    worst = fmax(worst, fabs(p.v[0][i] - fn(p.x[1][i], top_speed)) / top_speed);
+    worst = kp_test_most(worst, fabs(p.v[0][i] - fn(p.x[1][i], top_speed)) / top_speed);
   }
   assert_int_equal(p.n, 8 * ROWS);
   kp_test_particles_free(&p);

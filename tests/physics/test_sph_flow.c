@@ -58,7 +58,7 @@ static void add_profile(profile *f, kp_world *world, double surface) {
     f->sum[layer] += pressure_of(fluid, p.density[i]);
     f->at[layer] += p.x[1][i];
     f->n[layer] += 1.0;
-    f->top = fmax(f->top, p.x[1][i]);
+    f->top = kp_test_most(f->top, p.x[1][i]);
   }
   kp_test_particles_free(&p);
 }
@@ -80,7 +80,7 @@ static double column_error(const column *c, double dx, double depth, double widt
   for (int k = 0; k < LAYERS * 3 / 4; ++k) {
     assert_true(f.n[k] > 0.0);
     double expected = 1000.0 * GRAVITY * (surface - f.at[k] / f.n[k]);
-    worst = fmax(worst, fabs(f.sum[k] / f.n[k] - expected) / (1000.0 * GRAVITY * surface));
+    worst = kp_test_most(worst, fabs(f.sum[k] / f.n[k] - expected) / (1000.0 * GRAVITY * surface));
   }
   print_message(
       "  %dD wall %d planes %d form %d density %d, %g Pa s: error %.3f, top %.3f of %.3f, "
@@ -102,10 +102,10 @@ static double column_3d(int wall) {
 static void test_hydrostatic(void **state) {
   (void)state;
   double own = column_2d(KP_SPH_WALL_SPH, 0, 1, 0);
-  own = fmax(own, column_2d(KP_SPH_WALL_SPH, 0, 0, 0));
+  own = kp_test_most(own, column_2d(KP_SPH_WALL_SPH, 0, 0, 0));
   double mirror = column_2d(KP_SPH_WALL_MIRROR, 0, 1, 0);
-  mirror = fmax(mirror, column_2d(KP_SPH_WALL_MIRROR, 0, 0, 0));
-  mirror = fmax(mirror, column_2d(KP_SPH_WALL_MIRROR, 0, 1, 1));
+  mirror = kp_test_most(mirror, column_2d(KP_SPH_WALL_MIRROR, 0, 0, 0));
+  mirror = kp_test_most(mirror, column_2d(KP_SPH_WALL_MIRROR, 0, 1, 1));
   double deep = column_3d(KP_SPH_WALL_SPH);
   assert_between(fmax(fmax(own, mirror), deep), 0.0, 0.05);
   kp_claim claim = { .id = "bayraktar-B2",
@@ -236,10 +236,10 @@ static front_error compare_front(const double *z, const measured *data, int n) {
   for (double lag = 0.0; lag <= 0.5; lag += 0.02) {
     double worst = 0.0;
     for (int i = 0; i < kept; ++i) {
-      worst = fmax(worst, fabs(front_at(z, t[i] - lag) / wanted[i] - 1.0));
+      worst = kp_test_most(worst, fabs(front_at(z, t[i] - lag) / wanted[i] - 1.0));
     }
     best.lag = worst < best.position ? lag : best.lag;
-    best.position = fmin(best.position, worst);
+    best.position = kp_test_least(best.position, worst);
   }
   return best;
 }
@@ -391,10 +391,10 @@ static double deepest_stray(double viscosity, double *middle) {
   }
   double up = -HUGE_VAL, down = -HUGE_VAL;
   for (int64_t i = 0; i < heavy.n; ++i) {
-    up = fmax(up, heavy.x[1][i] - *middle);
+    up = kp_test_most(up, heavy.x[1][i] - *middle);
   }
   for (int64_t i = 0; i < light.n; ++i) {
-    down = fmax(down, *middle - light.x[1][i]);
+    down = kp_test_most(down, *middle - light.x[1][i]);
   }
   print_message(
       "  %g Pa s: interface at %.3f m, heavy up to %.2f dx above it, light down to %.2f dx "

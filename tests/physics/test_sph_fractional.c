@@ -125,7 +125,7 @@ static double check_past(const frame *now, const frame *history, int n_steps, do
       for (int64_t k = 0; k <= reach; ++k) {
         sum += (n_steps > 0 ? w[k] / *gain : 1.0) * history[n_steps - k].v[i][c];
       }
-      worst = fmax(worst, fabs(sum - now->past[i][c]));
+      worst = kp_test_most(worst, fabs(sum - now->past[i][c]));
     }
   }
   return worst;
@@ -206,7 +206,7 @@ static offsets check_variant(const variant *b) {
     double gain = 1.0;
     for (int l = 0; l < n_liquids; ++l) {
       read_forces(world, liquid_names[l], &history[l][n]);
-      worst_past = fmax(worst_past, check_past(&history[l][n], history[l], n, 5e-4, &gain));
+      worst_past = kp_test_most(worst_past, check_past(&history[l][n], history[l], n, 5e-4, &gain));
     }
     for (int l = 0; l < n_liquids; ++l) {
       const frame *now = &history[l][n];
@@ -222,8 +222,8 @@ static offsets check_variant(const variant *b) {
       double error = 0.0;
       for (int64_t i = 0; i < now->n; ++i) {
         for (int c = 0; c < 3; ++c) {
-          largest = fmax(largest, fabs(sums[i][c]));
-          error = fmax(error, fabs(now->a[i][c] - sums[i][c]));
+          largest = kp_test_most(largest, fabs(sums[i][c]));
+          error = kp_test_most(error, fabs(now->a[i][c] - sums[i][c]));
         }
         n_flagged += now->flag[i] > 0.0;
       }
@@ -231,7 +231,7 @@ static offsets check_variant(const variant *b) {
       bool starts_raw = b->raw && n == 0;
       assert_true(starts_raw ? error < 1e-6 : largest > 0.01);
       error = starts_raw ? 0.0 : error;
-      worst_force = fmax(worst_force, error / largest);
+      worst_force = kp_test_most(worst_force, error / largest);
     }
   }
   print_message("  %-28s past off by %.1e m/s, force by %.1e, flagged %.2f\n", b->name, worst_past,
@@ -259,8 +259,8 @@ static void test_forces_against_all_pairs(void **state) {
   for (size_t k = 0; k < sizeof variants / sizeof variants[0]; ++k) {
     offsets o = check_variant(&variants[k]);
     offsets *worst = variants[k].hybrid ? &hybrid : &all;
-    worst->past = fmax(worst->past, o.past);
-    worst->force = fmax(worst->force, o.force);
+    worst->past = kp_test_most(worst->past, o.past);
+    worst->force = kp_test_most(worst->force, o.force);
     hybrid.flagged = variants[k].hybrid ? fmax(hybrid.flagged, o.flagged) : hybrid.flagged;
     least = variants[k].hybrid ? fmin(least, o.flagged) : least;
   }
@@ -368,11 +368,11 @@ static void test_baseline(void **state) {
   double largest = 0.0, error = 0.0, off_x = 0.0, off_v = 0.0;
   for (int64_t i = 0; i < before.n; ++i) {
     for (int c = 0; c < 2; ++c) {
-      largest = fmax(largest, fabs(sums[i][c]));
-      error = fmax(error, fabs(after.a[i][c] - sums[i][c]));
+      largest = kp_test_most(largest, fabs(sums[i][c]));
+      error = kp_test_most(error, fabs(after.a[i][c] - sums[i][c]));
       double moved = wrap(after.x[i][c] - before.x[i][c], BASE_EDGE);
-      off_x = fmax(off_x, fabs(moved - 5e-4 * before.v[i][c]));
-      off_v = fmax(off_v, fabs(after.v[i][c] - before.v[i][c] - 5e-4 * sums[i][c]));
+      off_x = kp_test_most(off_x, fabs(moved - 5e-4 * before.v[i][c]));
+      off_v = kp_test_most(off_v, fabs(after.v[i][c] - before.v[i][c] - 5e-4 * sums[i][c]));
     }
   }
   print_message("  baseline: %.1e of %.3g m/s^2; Euler: x off by %.1e m, v by %.1e m/s\n",
@@ -417,7 +417,7 @@ static void test_momentum(void **state) {
     print_message("  momentum, %-11s drift %.2e of sum m|v| in 100 steps, kinetic energy %.3f\n",
                   variants[k].name, drift, after.kinetic_energy / before.kinetic_energy);
     assert_true(after.kinetic_energy < 0.9 * before.kinetic_energy);
-    worst = fmax(worst, drift);
+    worst = kp_test_most(worst, drift);
     kp_world_destroy(&world);
   }
   kp_claim claim = { "ozgen-27-fsph",
@@ -560,7 +560,7 @@ static void test_walls(void **state) {
     couette_rows(&def, 0.06, rows, &n_steps);
     double worst = 0.0;
     for (int r = 0; r < ROWS; ++r) {
-      worst = fmax(worst, fabs(rows[r] - plain[r]) / 0.01);
+      worst = kp_test_most(worst, fabs(rows[r] - plain[r]) / 0.01);
     }
     print_message("  Couette, %s: off by %.4f U from plain viscosity; %d steps instead of %d\n",
                   form == 0   ? "summation"
@@ -591,7 +591,7 @@ static dam break_dam(const char *scene, bool plain) {
   kp_test_particles p = kp_test_particles_read(world, "water");
   dam out = { 0 };
   for (int64_t i = 0; i < p.n; ++i) {
-    out.front = fmax(out.front, p.x[0][i]);
+    out.front = kp_test_most(out.front, p.x[0][i]);
   }
   kp_test_particles_free(&p);
   kp_test_sums sums = kp_test_sums_of(world);

@@ -39,7 +39,7 @@ static double front(const slope *s, double seconds, double *fastest) {
   for (int64_t i = 0; i < p.n; ++i) {
     // the foremost of those that are not spray
     x = p.x[1][i] < 0.1 ? fmax(x, p.x[0][i]) : x;
-    *fastest = fmax(*fastest, hypot(p.v[0][i], p.v[1][i]));
+    *fastest = kp_test_most(*fastest, hypot(p.v[0][i], p.v[1][i]));
   }
   kp_test_particles_free(&p);
   kp_world_destroy(&world);
@@ -104,7 +104,7 @@ static double film_error(double *top) {
   for (int64_t i = 0; i < p.n; ++i) {
     double y = fmin(p.x[1][i], depth);
     double wanted = rho * pull * (depth * y - 0.5 * y * y) / mu;
-    worst = fmax(worst, fabs(p.v[0][i] - wanted) / *top);
+    worst = kp_test_most(worst, fabs(p.v[0][i] - wanted) / *top);
   }
   kp_test_particles_free(&p);
   kp_world_destroy(&world);

@@ -160,7 +160,7 @@ static double smallest_gap(kp_world *world) {
   for (int64_t i = 0; i < s.n; ++i) {
     for (int64_t j = 0; j < i; ++j) {
       double dx = s.x[i] - s.x[j];
-      least = fmin(least, hypot(dx - round(dx), s.y[i] - s.y[j]));
+      least = kp_test_least(least, hypot(dx - round(dx), s.y[i] - s.y[j]));
     }
   }
   free_places(&s);

@@ -95,11 +95,11 @@ static void count_leaks(kp_world *world, leaks *sum) {
     out = out || (d->dimension == 3 && (x.z < d->min.z || x.z > d->max.z));
     double depth = -HUGE_VAL;
     for (size_t k = 0; k < world->shapes.count; ++k) {
-      depth = fmax(depth, depth_in(world, &world->shapes.data[k], x));
+      depth = kp_test_most(depth, depth_in(world, &world->shapes.data[k], x));
     }
     sum->outside += out;
     sum->inside += depth > 0.5 * dx;
-    sum->deepest = fmax(sum->deepest, depth);
+    sum->deepest = kp_test_most(sum->deepest, depth);
   }
   kp_test_particles_free(&p);
 }
@@ -120,7 +120,7 @@ static penetration look_through(place_fn make, int dimension, int wall, int step
   double fastest = 0.0;
   for (int k = 0; k < steps; k += CHECK_EVERY) {
     kp_test_steps(world, CHECK_EVERY);
-    fastest = fmax(fastest, kp_test_fluid(world, "water")->medium.max_speed);
+    fastest = kp_test_most(fastest, kp_test_fluid(world, "water")->medium.max_speed);
     count_leaks(world, &sum);
   }
   print_message(
@@ -134,7 +134,7 @@ static penetration look_through(place_fn make, int dimension, int wall, int step
 }
 
 static void add_look(penetration *to, penetration look) {
-  to->deepest = fmax(to->deepest, look.deepest);
+  to->deepest = kp_test_most(to->deepest, look.deepest);
   to->lost += look.lost;
   to->inside += look.inside;
 }
@@ -199,7 +199,7 @@ static void test_dem_restitution(void **state) {
     assert_ok(kp_world_advance(world, 0.2, NULL));
     kp_test_particles p = kp_test_particles_read(world, "drop");
     print_message("  restitution %.2f asked, %.4f found\n", wanted[k], p.v[1][0]);
-    worst = fmax(worst, fabs(p.v[1][0] / wanted[k] - 1.0));
+    worst = kp_test_most(worst, fabs(p.v[1][0] / wanted[k] - 1.0));
     kp_test_particles_free(&p);
     kp_world_destroy(&world);
   }
@@ -221,7 +221,7 @@ static void test_lennard_jones_never_attracts(void **state) {
       assert_ok(kp_world_step(world, 1e-7, NULL));
       kp_test_particles p = kp_test_particles_read(world, "drop");
       // samples lie half a spacing below the floor and reach one spacing
-      least = fmin(least, p.a[1][0]);
+      least = kp_test_least(least, p.a[1][0]);
       near_force = y < 0.49 && side == 0 ? fmin(near_force, p.a[1][0]) : near_force;
       far_force = y > 0.51 ? fmax(far_force, fabs(p.a[1][0])) : far_force;
       kp_test_particles_free(&p);

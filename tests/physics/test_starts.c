@@ -56,7 +56,7 @@ static double worst_particle(kp_world *world, const char *name) {
   for (int64_t i = 0; i < space->n; ++i) {
     kp_vec3 want = vortices(x[0][i], x[1][i]);
     kp_vec3 have = kp_vec3_make((double)v[0][i], (double)v[1][i], (double)v[2][i]);
-    worst = fmax(worst, kp_vec3_length(kp_vec3_sub(have, want)));
+    worst = kp_test_most(worst, kp_vec3_length(kp_vec3_sub(have, want)));
   }
   return worst;
 }
@@ -75,7 +75,7 @@ static double worst_face(kp_world *world) {
         kp_mac_place(&mac->view, axis, i, j, 0, x);
         kp_vec3 want = vortices(x[0], x[1]);
         double have = (double)v[kp_mac_at(&mac->view, i, j, 0)];
-        worst = fmax(worst, fabs(have - (axis == 0 ? want.x : want.y)));
+        worst = kp_test_most(worst, fabs(have - (axis == 0 ? want.x : want.y)));
       }
     }
   }

@@ -162,7 +162,7 @@ static double relax_pair(const reference *r, int64_t i, int64_t j, const double 
     u -= (r->p.v[i][c] - r->p.v[j][c]) * d[c] / dist;
   }
   double share = dt * (1.0 - q) * (r->s.stf.linear_viscosity + r->s.stf.squared_viscosity * u);
-  share = fmin(share, fmin(1.0, 2.0 * (1.0 - q) / fmax(r->weight[i], r->weight[j])));
+  share = kp_test_least(share, fmin(1.0, 2.0 * (1.0 - q) / fmax(r->weight[i], r->weight[j])));
   double impulse = u > 0.0 ? share * u : 0.0;
   return 0.5 * dt * dt * (p * (1.0 - q) + near * (1.0 - q) * (1.0 - q)) + 0.5 * dt * impulse;
 }
@@ -267,8 +267,8 @@ static double difference(kp_world *world, const reference *r) {
   double most = 0.0;
   for (int64_t i = 0; i < now.n; ++i) {
     for (int c = 0; c < 3; ++c) {
-      worst = fmax(worst, fabs(now.v[i][c] - r->p.v[i][c]));
-      most = fmax(most, fabs(r->p.v[i][c]));
+      worst = kp_test_most(worst, fabs(now.v[i][c] - r->p.v[i][c]));
+      most = kp_test_most(most, fabs(r->p.v[i][c]));
     }
   }
   return worst / most;
@@ -317,7 +317,7 @@ static void test_all_pairs(void **state) {
       events e = run_against_reference(&s, 0.05, 30);
       print_message("  %dD%s: %.1e after 30 steps, rows built %d times\n", dimension,
                     periodic ? " periodic" : "", e.error, (int)e.builds);
-      worst = fmax(worst, e.error);
+      worst = kp_test_most(worst, e.error);
       builds = periodic ? builds : fmin(builds, (double)e.builds);
       kept = periodic ? kept : fmin(kept, (double)(e.steps - e.builds));
     }
@@ -345,10 +345,10 @@ static events of_part(void (*choose)(setting *s), double speed) {
     s.stf.plasticity = 0.0;
     choose(&s);
     events e = run_against_reference(&s, speed, 30);
-    worst.error = fmax(worst.error, e.error);
-    worst.born = fmin(worst.born, e.born);
-    worst.broken = fmin(worst.broken, e.broken);
-    worst.crept = fmin(worst.crept, e.crept);
+    worst.error = kp_test_most(worst.error, e.error);
+    worst.born = kp_test_least(worst.born, e.born);
+    worst.broken = kp_test_least(worst.broken, e.broken);
+    worst.crept = kp_test_least(worst.crept, e.crept);
   }
   print_message("  alone: %.1e; %g springs formed, %g broke, %g changes of rest lengths\n",
                 worst.error, worst.born, worst.broken, worst.crept);
@@ -450,8 +450,8 @@ static void test_all_pairs_with_history(void **state) {
     double effect = difference(world, without);
     print_message("  %dD: %.1e from the direct sum, %.1e from no history\n", dimension, error,
                   effect);
-    worst = fmax(worst, error);
-    least = fmin(least, effect / error);
+    worst = kp_test_most(worst, error);
+    least = kp_test_least(least, effect / error);
     kp_free(without);
     kp_world_destroy(&world);
   }
@@ -512,7 +512,7 @@ static void test_momentum(void **state) {
       kp_world *world = make_block(&s);
       stir(world, 0.5, 7);
       double drift = momentum_drift(world, 100);
-      worst = fmax(worst, drift);
+      worst = kp_test_most(worst, drift);
       kp_world_destroy(&world);
     }
   }
@@ -551,8 +551,8 @@ static void test_ball_balance(void **state) {
     kp_vec3 after = kp_bodies_frame(world->bodies, 0).velocity;
     print_message("  %dD: ball from %.2f to %.2f m/s, drift %.1e\n", dimension, before.y, after.y,
                   drift);
-    slowed = fmax(slowed, after.y / before.y);
-    worst = fmax(worst, drift);
+    slowed = kp_test_most(slowed, after.y / before.y);
+    worst = kp_test_most(worst, drift);
     kp_world_destroy(&world);
   }
   kp_claim claim = { .id = "ozgen-O43-ball",
@@ -584,7 +584,7 @@ static double farthest(const cloud *a, const cloud *b) {
   double worst = 0.0;
   for (int64_t i = 0; i < a->n; ++i) {
     for (int c = 0; c < 3; ++c) {
-      worst = fmax(worst, fabs(a->v[i][c] - b->v[i][c]));
+      worst = kp_test_most(worst, fabs(a->v[i][c] - b->v[i][c]));
     }
   }
   return worst;
@@ -721,7 +721,7 @@ static void test_floor(void **state) {
       // heights are smooth and speeds are theirs, but for kinks where a frequency is drawn
       assert_near((h[2] - h[0]) / 2e-6, v[1], 1e-3 * 6.3 * 40 * 0.01);
       assert_true(h[1] >= 0.0 && fabs(v[1]) <= 0.01 * (6.2832 * 40.0 + 30.0));
-      most = fmax(most, fabs(h[1]));
+      most = kp_test_most(most, fabs(h[1]));
       double other;
       kp_stf_source_at(&def, 1, k + 1, t, &other, &v[0]);
       same += other == h[1];

@@ -151,8 +151,8 @@ static double row_error(const row *r, double *blocks_out, double *direct_out) {
       assert_near(exact, r->s[next], 6e-5);
       double scale = exact > 1e-12 ? exact : kp_frac_gain(r->order, r->memory);
       double direct = direct_sum(r, t, &table);
-      worst_blocks = fmax(worst_blocks, fabs(sum - exact) / scale);
-      worst_direct = fmax(worst_direct, fabs(direct - exact) / scale);
+      worst_blocks = kp_test_most(worst_blocks, fabs(sum - exact) / scale);
+      worst_direct = kp_test_most(worst_direct, fabs(direct - exact) / scale);
       ++next;
     }
   }
@@ -172,8 +172,8 @@ static void test_curves(void **state) {
     row_error(&rows[k], &blocks, &direct);
     print_message("  T %.1f s, M %.2f s, q %.1f: blocks %.4f, direct sum %.4f\n", rows[k].length,
                   rows[k].memory, rows[k].order, blocks, direct);
-    worst_blocks = fmax(worst_blocks, blocks);
-    worst_direct = fmax(worst_direct, direct);
+    worst_blocks = kp_test_most(worst_blocks, blocks);
+    worst_direct = kp_test_most(worst_direct, direct);
   }
   kp_claim claim = {
     "ozgen-15",
@@ -206,8 +206,8 @@ static void test_memory_and_cap(void **state) {
     for (int m = 1; m <= 5; ++m) {
       double memory = 0.2 * m;
       double sum = after(memory, order, 3.0);
-      growth = fmin(growth, sum - before);
-      off_cap = fmax(off_cap, fabs(sum / kp_frac_gain(order, memory) - 1.0));
+      growth = kp_test_least(growth, sum - before);
+      off_cap = kp_test_most(off_cap, fabs(sum / kp_frac_gain(order, memory) - 1.0));
       before = sum;
     }
   }

@@ -169,7 +169,7 @@ static heights height_map(kp_world *world, double width, double spacing) {
   for (int k = 0; k < COLUMNS * COLUMNS; ++k) {
     h[k / COLUMNS][k % COLUMNS] = top[k / COLUMNS][k % COLUMNS][2];
     mean += top[k / COLUMNS][k % COLUMNS][2] / (COLUMNS * COLUMNS);
-    most = fmax(most, top[k / COLUMNS][k % COLUMNS][2]);
+    most = kp_test_most(most, top[k / COLUMNS][k % COLUMNS][2]);
   }
   heights out = { .roughness = most / mean };
   for (int k = 0; k < COLUMNS * COLUMNS; ++k) {

@@ -406,7 +406,7 @@ static void test_one_metaball(void **state) {
     double radius = field_radius * sqrt(0.5 - sqrt(how.level));
     for (int64_t i = 0; i < s.mesh.n_vertices; ++i) {
       double off = fabs(kp_vec3_length(kp_vec3_sub(s.mesh.vertices[i], p)) - radius) / how.voxel;
-      worst = fmax(worst, off);
+      worst = kp_test_most(worst, off);
       // outward: normals, and triangles by the positive volume
       kp_vec3 n = kp_vec3_make((double)s.mesh.normals[3 * i], (double)s.mesh.normals[3 * i + 1],
                                (double)s.mesh.normals[3 * i + 2]);
@@ -483,7 +483,7 @@ static void test_naive(void **state) {
     edge_vertex *one = sort_by_edge(&naive, voxel), *two = sort_by_edge(&s.mesh, voxel);
     for (int64_t i = 0; i < naive.n_vertices; ++i) {
       assert_true(one[i].edge == two[i].edge);
-      worst = fmax(worst, kp_vec3_length(kp_vec3_sub(one[i].place, two[i].place)));
+      worst = kp_test_most(worst, kp_vec3_length(kp_vec3_sub(one[i].place, two[i].place)));
     }
     kp_free(one);
     kp_free(two);
@@ -684,7 +684,7 @@ static void test_without_smoothing(void **state) {
     double volume = worst_drop(KP_SURFACE_ANISOTROPIC, sides);
     print_message("%g particles: volume %.3f at worst; zhu-bridson %.3f\n",
                   sides.x * sides.y * sides.z, volume, worst_drop(KP_SURFACE_ZHU_BRIDSON, sides));
-    drop = fmax(drop, fabs(volume - 1.0));
+    drop = kp_test_most(drop, fabs(volume - 1.0));
   }
   kp_claim claim = { .id = "hong-H58",
                      .text = "a surface as smooth as a smoothed one keeps small drops",

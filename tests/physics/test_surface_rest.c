@@ -147,7 +147,7 @@ static void settle(double count, kp_test_cloud *cloud, kp_aabb *box) {
   kp_test_particles p = kp_test_particles_read(world, "water");
   double top = 0.0;
   for (int64_t i = 0; i < p.n; ++i) {
-    top = fmax(top, p.x[1][i]);
+    top = kp_test_most(top, p.x[1][i]);
     for (int image = 0; image < 9; ++image) {
       double x = p.x[0][i] + edge * (image % 3 - 1), z = p.x[2][i] + edge * (image / 3 - 1);
       if (fabs(x - 0.5 * edge) < edge && fabs(z - 0.5 * edge) < edge) {

@@ -118,8 +118,8 @@ static double worst_sample(kp_world *world, double reach) {
     kp_vec3 p = kp_vec3_make(s.x[0][i], s.x[1][i], s.x[2][i]);
     kp_vec3 u = brute_velocity(&a, p, f->core, f->volume, reach);
     kp_vec3 got = kp_vec3_make((double)s.v[0][i], (double)s.v[1][i], (double)s.v[2][i]);
-    worst = fmax(worst, kp_vec3_length(kp_vec3_sub(got, u)));
-    top = fmax(top, kp_vec3_length(u));
+    worst = kp_test_most(worst, kp_vec3_length(kp_vec3_sub(got, u)));
+    top = kp_test_most(top, kp_vec3_length(u));
   }
   free_vortons(&a);
   return worst / top;
@@ -150,9 +150,9 @@ static void test_single_vorton(void **state) {
     double speed = volume * 5.0 / (4.0 * PI) * rho / pow(fmax(d, 0.05), 3.0);
     inside += d < 0.05;
     kp_vec3 u = kp_vec3_make((double)g.v[0][i], (double)g.v[1][i], (double)g.v[2][i]);
-    law = fmax(law, fabs(kp_vec3_length(u) / speed - 1.0));
+    law = kp_test_most(law, fabs(kp_vec3_length(u) / speed - 1.0));
     assert_near(u.z, 0.0, 1e-12);
-    along = fmax(along, fabs(u.x * r.x + u.y * r.y) / speed);
+    along = kp_test_most(along, fabs(u.x * r.x + u.y * r.y) / speed);
     assert_true(u.y * r.x - u.x * r.y >= 0.0);  // counter-clockwise
   }
   kp_claim claim = { .id = "lyes-L30",
@@ -194,7 +194,7 @@ static void test_uniform(void **state) {
     if (is_inner) {
       double u =
           sqrt(pow((double)g.v[0][i], 2) + pow((double)g.v[1][i], 2) + pow((double)g.v[2][i], 2));
-      top = fmax(top, u);
+      top = kp_test_most(top, u);
       ++inner;
       // cells -1..+1 of the lower corner of the sample's cell
       kp_vec3 corner = kp_vec3_make(g.x[0][i] - 0.05, g.x[1][i] - 0.05, g.x[2][i] - 0.05);
@@ -212,7 +212,7 @@ static void test_uniform(void **state) {
                   ? kp_vec3_madd(sum, 1e-3 / (4.0 * PI * size * size * size), kp_vec3_cross(w, r))
                   : sum;
       }
-      printed = fmax(printed, kp_vec3_length(sum));
+      printed = kp_test_most(printed, kp_vec3_length(sum));
     }
   }
   print_message("  %lld samples inside: largest speed %.2g, of the printed stencil %.2g\n",
@@ -366,10 +366,10 @@ static void test_linear(void **state) {
   for (int64_t i = 0; i < N; ++i) {
     vorton_slope(i, &a);
     for (int c = 0; c < 9; ++c) {
-      slopes = fmax(slopes, fabs((double)j[c][i] - matrix[c]));
+      slopes = kp_test_most(slopes, fabs((double)j[c][i] - matrix[c]));
     }
     for (int c = 0; c < 3; ++c) {
-      turns = fmax(turns, fabs((double)torque[c][i] - expected[c]));
+      turns = kp_test_most(turns, fabs((double)torque[c][i] - expected[c]));
     }
   }
   for (uint64_t k = 0; k < 200; ++k) {
@@ -380,7 +380,7 @@ static void test_linear(void **state) {
     }
     vorton_spot spot = vorton_find(&grid, at);
     double exact = matrix[3] * at[0] + matrix[4] * at[1] + matrix[5] * at[2];
-    mixed = fmax(mixed, fabs((double)vorton_mix(&grid, u[1], spot) - exact));
+    mixed = kp_test_most(mixed, fabs((double)vorton_mix(&grid, u[1], spot) - exact));
   }
   kp_claim gradient = { .id = "lyes-L32", .text = "the velocity gradient of u = A x is A" };
   kp_claim light = { .id = "lyes-L35",
@@ -430,7 +430,7 @@ static void test_stretching(void **state) {
       for (int b = 0; b < 3; ++b) {
         sum += matrix[scheme ? 3 * b + c : 3 * c + b] * start[b];
       }
-      off[scheme] = fmax(off[scheme], fabs((double)w[c] - start[c] - 0.01 * sum));
+      off[scheme] = kp_test_most(off[scheme], fabs((double)w[c] - start[c] - 0.01 * sum));
     }
   }
   // left alone it grows as the largest eigenvalue says; the limit holds it, direction kept
@@ -438,7 +438,7 @@ static void test_stretching(void **state) {
   for (int k = 0; k < 5000; ++k) {
     vorton_stretch(0, &a);
     size = sqrt((double)(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]));
-    most = fmax(most, size);
+    most = kp_test_most(most, size);
   }
   kp_claim claim = { .id = "lyes-L33",
                      .text = "stretching adds dt J w, by the transpose scheme dt J^T w, to a limit",
@@ -480,7 +480,7 @@ static void test_exchange(void **state) {
       }
     }
     for (int c = 0; c < 3; ++c) {
-      worst = fmax(worst, fabs(after.w[c][i] - before.w[c][i] - change[c]));
+      worst = kp_test_most(worst, fabs(after.w[c][i] - before.w[c][i] - change[c]));
       sum[0][c] += before.w[c][i];
       sum[1][c] += after.w[c][i];
       square[0] += before.w[c][i] * before.w[c][i];
@@ -490,7 +490,7 @@ static void test_exchange(void **state) {
   }
   double lost = 0.0;
   for (int c = 0; c < 3; ++c) {
-    lost = fmax(lost, fabs(sum[1][c] - sum[0][c]) / size);
+    lost = kp_test_most(lost, fabs(sum[1][c] - sum[0][c]) / size);
   }
   print_message("  worst vorton %.2g of 5, sum changed by %.2g, enstrophy to %.3f\n", worst, lost,
                 square[1] / square[0]);
@@ -549,7 +549,7 @@ static void test_inversion(void **state) {
   vorton_touch(0, &a);
   double twice = 0.0;
   for (int c = 0; c < 3; ++c) {
-    twice = fmax(twice, fabs((double)w[c] - (double)once[c]));
+    twice = kp_test_most(twice, fabs((double)w[c] - (double)once[c]));
   }
   kp_claim claim = { .id = "lyes-L38",
                      .text = "the vorticity a solid asks for brings the flow where they touch to "
@@ -606,12 +606,12 @@ static void test_flame(void **state) {
   double top = 0.0, square = 0.0, side = 0.0, born = 0.0, low = HUGE_VAL, fastest = 0.0, rise = 0.0;
   for (int64_t i = 0; i < a.n; ++i) {
     double r = sqrt(pow(a.x[0][i], 2) + pow(a.x[1][i], 2) + pow(a.x[2][i], 2));
-    low = fmin(low, r);
-    top = fmax(top, a.x[1][i]);
-    side = fmax(side, fmax(fabs(a.x[0][i]), fabs(a.x[2][i])));
+    low = kp_test_least(low, r);
+    top = kp_test_most(top, a.x[1][i]);
+    side = kp_test_most(side, fmax(fabs(a.x[0][i]), fabs(a.x[2][i])));
     double w2 = pow(a.w[0][i], 2) + pow(a.w[1][i], 2) + pow(a.w[2][i], 2);
     square += w2 / (double)a.n;
-    fastest = fmax(fastest, sqrt(w2));
+    fastest = kp_test_most(fastest, sqrt(w2));
     rise += a.v[1][i] / (double)a.n;
     born += births[i] / (double)a.n;
     assert_between(blue[i], -1e-6, 0.5 + 1e-6);
@@ -789,7 +789,7 @@ static void test_grids(void **state) {
   }
   double apart = 0.0;
   for (int64_t i = 0; i < 1000; ++i) {
-    apart = fmax(apart, fabs(x[0][i] - x[1][i]));
+    apart = kp_test_most(apart, fabs(x[0][i] - x[1][i]));
   }
   print_message("  %lld cells follow, %lld when it only grows\n", (long long)cells[0],
                 (long long)cells[1]);

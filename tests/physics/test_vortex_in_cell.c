@@ -109,7 +109,7 @@ static kp_vec3 sum_at(const vortons *a, kp_vec3 p, double volume, bool is_gauss,
   for (int64_t j = 0; j < a->n; ++j) {
     kp_vec3 r = kp_vec3_sub(p, kp_vec3_make(a->x[0][j], a->x[1][j], a->x[2][j]));
     double d = kp_vec3_length(r);
-    *nearest = fmin(*nearest, d);
+    *nearest = kp_test_least(*nearest, d);
     if (d > 1e-9) {
       u = kp_vec3_madd(u, volume * share(d, is_gauss) / (4.0 * PI * d * d * d),
                        kp_vec3_cross(kp_vec3_make(a->w[0][j], a->w[1][j], a->w[2][j]), r));
@@ -139,7 +139,7 @@ static errors compare(kp_world *world, const cut *of) {
       double wrong = kp_vec3_length(kp_vec3_sub(v, u));
       sum += kp_vec3_dot(u, u);
       e.mean += wrong * wrong;
-      e.worst = fmax(e.worst, wrong);
+      e.worst = kp_test_most(e.worst, wrong);
       ++e.n;
     }
   }

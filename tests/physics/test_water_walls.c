@@ -148,9 +148,9 @@ static course dam(double cell, bool lets_go) {
     assert_ok(kp_world_advance(world, 1.0 / 30, NULL));
     kp_population_stats s = kp_test_stats(world, "water");
     double energy = s.kinetic_energy + s.potential_energy;
-    out.drift = fmax(out.drift, fabs(s.mass / first.mass - 1.0));
-    out.gain = fmax(out.gain, (energy - least) / whole);
-    least = fmin(least, energy);
+    out.drift = kp_test_most(out.drift, fabs(s.mass / first.mass - 1.0));
+    out.gain = kp_test_most(out.gain, (energy - least) / whole);
+    least = kp_test_least(least, energy);
   }
   kp_world_destroy(&world);
   return out;

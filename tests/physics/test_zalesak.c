@@ -57,9 +57,9 @@ static double disc_distance(double x, double y) {
   double on_circle = r > 0.0 ? 50.0 + 15.0 * (x - 50.0) / r : 65.0;
   bool is_open = y < 75.0 && on_circle > left && on_circle < right;
   double distance = is_open ? HUGE_VAL : fabs(r - 15.0);
-  distance = fmin(distance, segment_distance(x, y, left, foot, left, top));
-  distance = fmin(distance, segment_distance(x, y, right, foot, right, top));
-  distance = fmin(distance, segment_distance(x, y, left, top, right, top));
+  distance = kp_test_least(distance, segment_distance(x, y, left, foot, left, top));
+  distance = kp_test_least(distance, segment_distance(x, y, right, foot, right, top));
+  distance = kp_test_least(distance, segment_distance(x, y, left, top, right, top));
   bool is_slot = x > left && x < right && y < top;
   return r < 15.0 && !is_slot ? -distance : distance;
 }
@@ -222,14 +222,14 @@ static void run_sizes(int scheme, int row, int column, double cfl, int n_sizes, 
     bool is_fine = n > 401;
     if (!is_first) {
       double *worst = is_fine ? &out->worst_fine : &out->worst;
-      *worst = fmax(*worst, fabs(error / printed - 1.0));
+      *worst = kp_test_most(*worst, fabs(error / printed - 1.0));
       out->n_fine += is_fine;
     }
     if (k > 0 && is_first) {
-      out->first_order_off = fmax(out->first_order_off, fabs(order - 1.0));
+      out->first_order_off = kp_test_most(out->first_order_off, fabs(order - 1.0));
     } else if (k > 0 && (is_fine || k == size->n_coarse - 1)) {
       double *least = is_fine ? &out->order_fine : &out->order;
-      *least = fmin(*least, order);
+      *least = kp_test_least(*least, order);
     }
   }
   for (int k = 0; k < 4; ++k) {

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The same bits for any number of threads, for every instruction set, and on the mirror backend."""
 
+import json
 import os
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from program import SCENES, Case, main  # noqa: E402
+from program import SCENES, Case, main, read  # noqa: E402
 
 # 35 thousand particles: every loop splits into at least eight chunks
 LARGE = [os.path.join(SCENES, "demo", "dam_break.lua"), "--set", "water.spacing=0.0145", "--set",
@@ -17,6 +18,9 @@ class SameBits(Case):
     def run_large(self, name, *words, env=None):
         self.call("run", *LARGE, "-o", name, *words, env=env)
         return self.hash(name)
+
+    def machine(self, name):
+        return json.loads(read(self.folder, name, "run.json"))["machine"]["instruction_set"]
 
     def run_small(self, name, *words, env=None):
         self.call("run", self.small_scene(6, 0.02), "-o", name, "--progress", "none", *words,
@@ -41,6 +45,11 @@ class SameBits(Case):
             hashes = {isa: run("%s-%s" % (kind, isa), env={"KP_ISA": isa})
                       for isa in ("base", "v3", "v4")}
             self.assertEqual(len(set(hashes.values())), 1, hashes)
+            used = [self.machine("%s-%s" % (kind, isa)) for isa in hashes]
+            self.assertEqual(used[0], "base")  # each is the one asked for, or the best there is
+            self.assertEqual(used[1:], [min(isa, used[2]) for isa in ("v3", "v4")])
+        if used[2] != "v4":
+            self.skipTest("this processor has no AVX-512: %s was its best" % used[2])
 
     def test_every_medium(self):
         words = [os.path.join(SCENES, "demo", "everything.lua"), "--set", "output.fps=1000", "--frames",

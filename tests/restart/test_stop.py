@@ -65,6 +65,7 @@ class Stop(Case):
         _, errors = process.communicate()
         self.assertEqual(process.returncode, STOPPED, errors)
         self.assertRegex(errors, "cannot write out/.*File too large; stopped at the limit of %d bytes" % n_bytes)
+        self.assertTrue(os.path.exists(self.path("out/run.json")))
         self.assertIn("kelpie: go on with: kelpie resume out\n", errors)
         self.assertFalse([name for _, _, names in os.walk(self.path("out")) for name in names if name.endswith(".tmp")])
         return errors

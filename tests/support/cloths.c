@@ -114,7 +114,7 @@ kp_test_stretch kp_test_stretch_of(kp_world *world) {
       continue;
     }
     double strain = kp_vec3_length(kp_vec3_sub(x[b[s]], x[a[s]])) / (double)rest[s] - 1.0;
-    out.largest = fmax(out.largest, strain);
+    out.largest = kp_test_most(out.largest, strain);
     out.mean += fmax(strain, 0.0);
     ++n;
   }

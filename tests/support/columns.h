@@ -56,10 +56,10 @@ static inline kp_column_error kp_column_compare(const double *z, const kp_column
   for (double lag = 0.0; lag <= 0.5; lag += 0.02) {
     double worst = 0.0;
     for (int i = 0; i < kept; ++i) {
-      worst = fmax(worst, fabs(kp_column_at(z, t[i] - lag) / wanted[i] - 1.0));
+      worst = kp_test_most(worst, fabs(kp_column_at(z, t[i] - lag) / wanted[i] - 1.0));
     }
     best.lag = worst < best.position ? lag : best.lag;
-    best.position = fmin(best.position, worst);
+    best.position = kp_test_least(best.position, worst);
   }
   return best;
 }

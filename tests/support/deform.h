@@ -25,8 +25,8 @@ static inline double kp_test_residual(kp_deform *d, const kp_deform_group *group
     const kp_real *after = kp_buffer_host(&d->moving.c[c], KP_ACCESS_READ);
     for (int64_t i = 0; i < n; ++i) {
       double gained = (double)mass[i] * ((double)after[i] - (double)before[i]);
-      worst = fmax(worst, fabs(gained - (double)impulse[c * n + i]));
-      largest = fmax(largest, fabs(gained));
+      worst = kp_test_most(worst, fabs(gained - (double)impulse[c * n + i]));
+      largest = kp_test_most(largest, fabs(gained));
     }
   }
   assert_true(largest > 0.0);

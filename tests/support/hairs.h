@@ -75,7 +75,7 @@ static inline double kp_test_segment_distance(const double *x[3], const kp_index
         sum += (a[c] - t * u[c]) * (a[c] - t * u[c]);
       }
       d[e] = sqrt(sum);
-      best = fmin(best, d[e]);
+      best = kp_test_least(best, d[e]);
     }
     if (d[0] < d[1]) {
       high = tries[1];

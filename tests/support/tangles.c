@@ -262,8 +262,8 @@ kp_tangle_outcome kp_tangle_run(const kp_tangle *s, bool look) {
   out.time = kp_world_time(world);
   const double *y = kp_buffer_host(&d->set->position->buffers[1], KP_ACCESS_READ);
   for (int64_t i = 0; i < d->set->space->n; ++i) {
-    out.lowest = fmin(out.lowest, y[i]);
-    out.highest = fmax(out.highest, y[i]);
+    out.lowest = kp_test_least(out.lowest, y[i]);
+    out.highest = kp_test_most(out.highest, y[i]);
   }
   kp_world_destroy(&world);
   return out;

@@ -5,6 +5,7 @@
 // is.
 #pragma once
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,6 +40,16 @@
 // low <= a <= high
 #define assert_between(a, low, high)                                                               \
   kp_test_between((double)(a), (double)(low), (double)(high), #a, __FILE__, __LINE__)
+
+// The larger, or the smaller, of two, and NaN where one is: fmax and fmin pass over it, so that a
+// worst of many would hide what is no number.
+static inline double kp_test_most(double a, double b) {
+  return a > b || isnan(a) ? a : b;
+}
+
+static inline double kp_test_least(double a, double b) {
+  return a < b || isnan(a) ? a : b;
+}
 
 // The string holds the words.
 #define assert_holds(text, words) kp_test_holds((text), (words), __FILE__, __LINE__)

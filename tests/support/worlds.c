@@ -130,7 +130,7 @@ void kp_test_stir(kp_world *world, const char *set, double speed, uint64_t seed)
       v[i] = (kp_real)kp_test_uniform(&random, -speed, speed);
     }
   }
-  fluid->medium.max_speed = fmax(fluid->medium.max_speed, 1.8 * speed);
+  fluid->medium.max_speed = kp_test_most(fluid->medium.max_speed, 1.8 * speed);
 }
 
 static void add_liquid(kp_test_sums *sums, kp_world *world, const kp_sph_fluid *fluid) {

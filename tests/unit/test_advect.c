@@ -198,7 +198,7 @@ static double linear(const array *a, const double x[3], double *lo, double *hi) 
     }
     sum += weight * f;
     *lo = fmin(*lo, f);
-    *hi = fmax(*hi, f);
+    *hi = kp_test_most(*hi, f);
   }
   return sum;
 }
@@ -311,7 +311,7 @@ static double sweep(const twin *w, const array *a, const int64_t at[3], double s
       double other = get(a, at[0] + o[0], at[1] + o[1], at[2] + o[2]);
       sum += fabs(d) * (other - f);
       *lo = fmin(*lo, other);
-      *hi = fmax(*hi, other);
+      *hi = kp_test_most(*hi, other);
       to[c] = x[c] + d;
     }
     *was_out = keep_in(w->t, to);
@@ -443,7 +443,7 @@ static void compare(const int64_t at[3], void *user) {
   double difference = fmin(fabs(got - wanted), fabs(got - other));
   job->n_near += fabs(got - wanted) > job->tolerance;
   assert_true(!isnan(got));
-  job->worst = fmax(job->worst, difference);
+  job->worst = kp_test_most(job->worst, difference);
   ++job->n_items;
 }
 
@@ -532,7 +532,7 @@ static void schemes_agree_with_a_twin(void **state) {
         bool has_solids = limiter == 1;
         double off = one_values(&grids[g], &def, KP_MAC_CELL, NAN, has_solids, seed++);
         near_solids = has_solids ? fmax(near_solids, off) : near_solids;
-        everywhere = fmax(everywhere, off);
+        everywhere = kp_test_most(everywhere, off);
       }
     }
   }

@@ -676,6 +676,10 @@ static void test_rng_is_fixed(void **state) {
   // saved runs depend on these values: they may never change
   assert_int_equal(kp_rng_bits(0, 0, 0, 0), kp_hash_mix(kp_hash_mix(kp_hash_mix(0))));
   assert_int_equal(kp_hash_mix(0), 0xe220a8397b1dcdafull);
+  // of splitmix64, and of Box and Muller, computed elsewhere
+  assert_int_equal(kp_rng_bits(1, 2, 3, 4), 0xac3bce3e506305bcull);
+  assert_true(kp_rng_uniform(1, 2, 3, 4) == 0.6727875616201224);
+  assert_near(kp_rng_normal(1, 2, 3, 4), 1.9064598855064674, 1e-14);
 }
 
 // timer and profile

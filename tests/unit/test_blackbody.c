@@ -43,7 +43,7 @@ static void test_locus(void **state) {
     double xy[2];
     kp_blackbody_color(locus[i].kelvin, rgb);
     chromaticity(rgb, xy);
-    worst = fmax(worst, hypot(xy[0] - locus[i].x, xy[1] - locus[i].y));
+    worst = kp_test_most(worst, hypot(xy[0] - locus[i].x, xy[1] - locus[i].y));
   }
   assert_true(worst < 0.001);
   kp_claim claim = { .id = "kelpie-fire-blackbody",

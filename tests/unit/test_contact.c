@@ -177,7 +177,7 @@ static void repulsion_conserves_momentum(void **state) {
     // impulses along the line between the points: angular momentum too; friction acts across a
     // gap of 4 mm and turns the pair by that lever
     double lever = law == 0 ? 0.0 : 2e-3;
-    shift = fmax(shift, kp_vec3_length(kp_vec3_sub(after.momentum, before.momentum)));
+    shift = kp_test_most(shift, kp_vec3_length(kp_vec3_sub(after.momentum, before.momentum)));
     assert_vec3_near(after.angular, before.angular, lever + KP_TOL(2e-5, 1e-13));
     assert_true(after.energy != before.energy);
     if (law == 1) {
@@ -218,7 +218,7 @@ static void inelastic_impulses_stop_the_approach(void **state) {
   double off = fabs(p.z - (-1.0 + m_eff / 0.001));
   for (kp_index i = 0; i < 4; ++i) {
     double wanted = i == 2 ? 0.0 : -m_eff / (3.0 * 0.002);
-    off = fmax(off, fabs(kp_bag_velocity(&bag, i).z - wanted));
+    off = kp_test_most(off, fabs(kp_bag_velocity(&bag, i).z - wanted));
   }
   // Coulomb: the slip of 0.3 m/s lost 0.4 of the change of 1 m/s, so all of it
   double slip = fabs(p.x - kp_bag_velocity(&bag, 0).x);
@@ -590,7 +590,7 @@ static bool turns_like(kp_vec3 turn, const kp_vec3 *x, const kp_vec3 *v, int n) 
   double most = 0.0;
   for (int i = 0; i < n; ++i) {
     kp_vec3 off = kp_vec3_sub(kp_vec3_cross(turn, x[i]), v[i]);
-    most = fmax(most, isfinite(off.x + off.y + off.z) ? kp_vec3_length(off) : HUGE_VAL);
+    most = kp_test_most(most, isfinite(off.x + off.y + off.z) ? kp_vec3_length(off) : HUGE_VAL);
   }
   return most < 1e-9;
 }
@@ -720,7 +720,7 @@ static double nearest_of_all(kp_vec3 d1, kp_vec3 d2, kp_vec3 r) {
   for (int k = 0; k <= 1000; ++k) {
     double s = k / 1000.0;
     double t = kp_vec3_dot(kp_vec3_madd(r, s, d1), d2) / kp_vec3_dot(d2, d2);
-    least = fmin(least, distance_at(d1, d2, r, s, fmin(1.0, fmax(0.0, t))));
+    least = kp_test_least(least, distance_at(d1, d2, r, s, fmin(1.0, fmax(0.0, t))));
   }
   return least;
 }
@@ -744,13 +744,13 @@ static void nearest_points_do_not_depend_on_rounding(void **state) {
     double s, t, s2, t2;
     contact_closest(d1, d2, r, &s, &t);
     double over = distance_at(d1, d2, r, s, t) - nearest_of_all(d1, d2, r);
-    farthest = fmax(farthest, over);
+    farthest = kp_test_most(farthest, over);
     // the same edges with other last bits
     double eps = 2e-16;
     kp_vec3 e1 = kp_vec3_madd(d1, eps, kp_test_vec3(&random, -1.0, 1.0));
     kp_vec3 e2 = kp_vec3_madd(d2, eps * kp_vec3_length(d2), kp_test_vec3(&random, -1.0, 1.0));
     contact_closest(e1, e2, r, &s2, &t2);
-    moved = fmax(moved, fmax(fabs(s2 - s), fabs(t2 - t)));
+    moved = kp_test_most(moved, kp_test_most(fabs(s2 - s), fabs(t2 - t)));
   }
   print_message("at most %.2g of an edge too far, moved by at most %.2g\n", farthest, moved);
   // half of an edge times (1 - share) of the sine: most where a ninth of the blend is done
@@ -778,8 +778,9 @@ static void directions_do_not_depend_on_rounding(void **state) {
     contact_vec m = { n.x + noise, n.y - noise, n.z + noise };
     contact_vec a = contact_across(n, kp_root(contact_dot(n, n)), s, blur);
     contact_vec b = contact_across(m, kp_root(contact_dot(m, m)), s, blur);
-    turned = fmax(turned, fabs((double)(a.x - b.x)));
-    turned = fmax(turned, fmax(fabs((double)(a.y - b.y)), fabs((double)(a.z - b.z))));
+    turned = kp_test_most(turned, fabs((double)(a.x - b.x)));
+    turned =
+        kp_test_most(turned, kp_test_most(fabs((double)(a.y - b.y)), fabs((double)(a.z - b.z))));
     assert_near((double)contact_dot(a, a), 1.0, 1e-5);
     kp_vec3 wanted = gap == 0.0 ? side : to;
     if (gap == 0.0 || gap > (double)blur) {
@@ -795,15 +796,14 @@ static void directions_do_not_depend_on_rounding(void **state) {
 // Memory that runs out is an error, not a crash, and nothing leaks.
 static void failing_memory_is_told(void **state) {
   (void)state;
-  kp_bag bag = make_stack(2, 4, 0.01);
+  kp_bag bag = make_stack(2, 4, 0.004);
   kp_bag_close(&bag, KP_BACKEND_CPU);
-  kp_index n = kp_bag_nodes(&bag);
   kp_memory_fail_at(0);
   kp_result result = kp_contact_find(bag.contact, bag.from, &bag.inverse_mass);
   kp_memory_fail_at(-1);
   assert_int_equal((int)result, (int)KP_ERROR_MEMORY);
   assert_ok(kp_contact_find(bag.contact, bag.from, &bag.inverse_mass));
-  assert_true(n > 0);
+  assert_true(kp_contact_told(bag.contact)->n_faces > 10);
   kp_bag_free(&bag);
 }
 

@@ -266,7 +266,7 @@ static void brutal_motions_cut_nothing(void **state) {
       kp_vec3 before = momentum(&s, &size);
       resolve(&s);
       double now;
-      worst = fmax(worst, kp_vec3_length(kp_vec3_sub(momentum(&s, &now), before)) / size);
+      worst = kp_test_most(worst, kp_vec3_length(kp_vec3_sub(momentum(&s, &now), before)) / size);
       assert_int_equal(count_cuts(&s), 0);
       kp_bag_accept(&s.bag);
       for (int b = 0; b < s.n_bodies; ++b) {
@@ -324,7 +324,7 @@ static void look_at(nearest *near, bool is_edges, int body, const kp_index *own,
   double d2 = is_edges ? kp_closest_edge_edge(x, weight) : kp_closest_point_triangle(x, weight);
   double most = 0.0;
   for (int k = 0; k < n_own; ++k) {
-    most = fmax(most, fabs(weight[k]));
+    most = kp_test_most(most, fabs(weight[k]));
   }
   for (int k = 0; k < n_own; ++k) {
     double *d = &near->distance[own[k]][body];

@@ -99,7 +99,7 @@ static void test_closest(void **state) {
     if (is_apart) {
       ++n_apart;
       // projections come from above and slowly where faces are nearly parallel
-      worst = fmax(worst, fabs(gap.distance - twin));
+      worst = kp_test_most(worst, fabs(gap.distance - twin));
       assert_true(gap.distance <= twin + 1e-6);
       assert_true(twin - gap.distance < 1e-3);
       assert_near(kp_vec3_length(gap.normal), 1.0, 1e-12);
@@ -132,7 +132,8 @@ static double separating_gap(const solid *a, const solid *b) {
     d = kp_vec3_normalize(d);
     kp_vec3 towards = kp_vec3_sub(b->at.pose.center, a->at.pose.center);
     d = kp_vec3_dot(d, towards) < 0.0 ? kp_vec3_scale(d, -1.0) : d;
-    most = fmax(most, kp_convex_gap_along(&a->convex, &a->at.pose, &b->convex, &b->at.pose, d));
+    most = kp_test_most(most,
+                        kp_convex_gap_along(&a->convex, &a->at.pose, &b->convex, &b->at.pose, d));
   }
   return most;
 }
@@ -198,13 +199,13 @@ static void test_boxes(void **state) {
       double least = HUGE_VAL;
       assert_true(m.count > 0);
       for (int i = 0; i < m.count; ++i) {
-        least = fmin(least, m.points[i].separation);
+        least = kp_test_least(least, m.points[i].separation);
         assert_true(m.points[i].separation <= 0.02);
         // half-way between the surfaces is in both or nearly so
         assert_true(kp_shape_distance(a.shape, local_of(&a, m.points[i].position)) < 0.05);
         assert_true(kp_shape_distance(b.shape, local_of(&b, m.points[i].position)) < 0.05);
       }
-      worst = fmax(worst, fabs(least - gap));
+      worst = kp_test_most(worst, fabs(least - gap));
     }
     for (int i = 0; i < m.count && gap > 0.0; ++i) {
       most_wrong = fmin(most_wrong, m.points[i].separation);

@@ -106,7 +106,7 @@ static double nearest_pair(const kp_points *p) {
   double least = HUGE_VAL;
   for (size_t i = 0; i < p->count; ++i) {
     for (size_t j = i + 1; j < p->count; ++j) {
-      least = fmin(least, kp_vec3_length(kp_vec3_sub(p->data[i], p->data[j])));
+      least = kp_test_least(least, kp_vec3_length(kp_vec3_sub(p->data[i], p->data[j])));
     }
   }
   return least;
@@ -152,7 +152,7 @@ static void test_jet_has_no_layers(void **state) {
   sort_by_height(&places);
   double gap = 0.0;
   for (size_t i = 1; i < places.count; ++i) {
-    gap = fmax(gap, places.data[i].y - places.data[i - 1].y);
+    gap = kp_test_most(gap, places.data[i].y - places.data[i - 1].y);
   }
   double length = places.data[places.count - 1].y - places.data[0].y;
   print_message("  %zu particles over %.3f m, widest gap %.2f spacings\n", places.count, length,
@@ -192,7 +192,7 @@ static void test_sub_steps_do_not_matter(void **state) {
     sort_by_height(&many);
     double off = 0.0;
     for (size_t i = 0; i < few.count; ++i) {
-      off = fmax(off, kp_vec3_length(kp_vec3_sub(few.data[i], many.data[i])));
+      off = kp_test_most(off, kp_vec3_length(kp_vec3_sub(few.data[i], many.data[i])));
     }
     print_message("  %zu particles, %.2g m apart\n", few.count, off);
     assert_between(off, 0.0, 1e-9);

@@ -126,10 +126,13 @@ static double worst_gap(const kp_knit_shape *s, const kp_vec3 *nodes) {
   double worst = 0.0;
   for (int64_t r = 0; r + 1 < s->rows; ++r) {
     for (int64_t k = 0; k + 1 < s->columns; ++k) {
-      worst = fmax(worst, gap(s, nodes, (int64_t[]){ r, k, 8 }, (int64_t[]){ r + 1, k, 1 }));
-      worst = fmax(worst, gap(s, nodes, (int64_t[]){ r, k, 12 }, (int64_t[]){ r + 1, k, 4 }));
+      worst =
+          kp_test_most(worst, gap(s, nodes, (int64_t[]){ r, k, 8 }, (int64_t[]){ r + 1, k, 1 }));
+      worst =
+          kp_test_most(worst, gap(s, nodes, (int64_t[]){ r, k, 12 }, (int64_t[]){ r + 1, k, 4 }));
       if (k + 2 < s->columns) {
-        worst = fmax(worst, gap(s, nodes, (int64_t[]){ r, k, 9 }, (int64_t[]){ r, k + 1, 5 }));
+        worst =
+            kp_test_most(worst, gap(s, nodes, (int64_t[]){ r, k, 9 }, (int64_t[]){ r, k + 1, 5 }));
       }
     }
   }
@@ -141,7 +144,7 @@ static void stitch_case(kp_test_random *random, void *user) {
   kp_knit_shape s = { KNIT_COLUMNS, KNIT_ROWS };
   kp_vec3 nodes[3 * KNIT_COLUMNS * KNIT_ROWS];
   random_nodes(random, nodes, sizeof nodes / sizeof nodes[0]);
-  *worst = fmax(*worst, worst_gap(&s, nodes));
+  *worst = kp_test_most(*worst, worst_gap(&s, nodes));
 }
 
 // C26: shared points stay one whatever happens to the mesh, and weights sum to one.
@@ -157,7 +160,7 @@ static void test_stitches(void **state) {
       for (int t = 1; t <= KP_STITCH_POINTS; ++t) {
         kp_bond b = kp_stitch_bond(&s, r, k, t);
         double sum = b.weight[0] + b.weight[1] + b.weight[2] + b.weight[3];
-        sum_error = fmax(sum_error, fabs(sum - 1.0));
+        sum_error = kp_test_most(sum_error, fabs(sum - 1.0));
       }
     }
   }
@@ -224,7 +227,7 @@ static void test_yarns(void **state) {
       kp_vec3 q = kp_bond_at(&bonds.data[b + 1], nodes);
       double step = kp_vec3_length(kp_vec3_sub(q, p));
       assert_between(step, 0.05, 1.5);
-      top = fmax(top, q.y - (double)y);
+      top = kp_test_most(top, q.y - (double)y);
     }
     assert_near(top, 4.0 / 3.0, 1e-12);  // into the cell above
   }
@@ -409,7 +412,8 @@ static void test_list_sizes(void **state) {
         assert_ok(kp_edge_order_make(&graph, &def, &order));
         assert_int_equal(order.edges.count, visits * free_nodes[which]);
         assert_int_equal(order.n_unreached, 0);
-        worst = fmax(worst, fabs((double)order.edges.count - (double)(visits * free_nodes[which])));
+        worst = kp_test_most(
+            worst, fabs((double)order.edges.count - (double)(visits * free_nodes[which])));
         assert_waves(&order, SIDE * SIDE);
         kp_edge_order_free(&order);
       }
@@ -606,15 +610,18 @@ static void test_colors(void **state) {
   int32_t colors[4000], n_colors;
   assert_ok(kp_edge_colors(17 * 11, links.data, links.count, colors, &n_colors));
   assert_between(n_colors, 12, 24);
+  size_t n_seen = 0;
   for (int32_t c = 0; c < n_colors; ++c) {
     uint8_t used[17 * 11] = { 0 };
     for (size_t l = 0; l < links.count; ++l) {
       if (colors[l] == c) {
         assert_false(used[links.data[l].a] || used[links.data[l].b]);
         used[links.data[l].a] = used[links.data[l].b] = 1;
+        ++n_seen;
       }
     }
   }
+  assert_int_equal(n_seen, links.count);
   kp_array_free(&links);
 }
 

@@ -115,7 +115,7 @@ static void check(world *w, const model *m, const kp_history_rule *rule, double 
       } else {
         double want = expected(m, rule, ids[i], c, t);
         assert_near((double)sum[i], want, KP_TOL(2e-6, 1e-13));
-        worst_sum = fmax(worst_sum, fabs((double)sum[i] - want));
+        worst_sum = kp_test_most(worst_sum, fabs((double)sum[i] - want));
         n_sums += 1.0;
       }
     }
@@ -263,9 +263,10 @@ static void test_equal_steps(void **state) {
       assert_ok(kp_history_clock_weigh(&clock, &rule, 0.01 * n, &sum, by_place));
       int reach = n < SLOTS ? n : SLOTS;
       assert_int_equal(sum.n, reach);
-      worst = fmax(worst, fmax(fabs(sum.gain - gain), fabs(sum.present - by_age[0])));
+      worst =
+          kp_test_most(worst, kp_test_most(fabs(sum.gain - gain), fabs(sum.present - by_age[0])));
       for (int k = 1; k <= reach; ++k) {
-        worst = fmax(worst, fabs(by_place[(n - k) % SLOTS] - by_age[k]));
+        worst = kp_test_most(worst, fabs(by_place[(n - k) % SLOTS] - by_age[k]));
       }
       int64_t place;
       assert_true(kp_history_clock_is_due(&clock, 0.01 * n));

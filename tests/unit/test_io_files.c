@@ -300,6 +300,9 @@ static void test_table_resume(void **state) {
     kp_test_write_file(path, starts[i], strlen(starts[i]));
     assert_ok(kp_table_resume(path, columns, 3, 2.0, &table));
     kp_table_close(&table);
+    text = kp_test_read_file(path, &n);
+    assert_string_equal(text, "frame,mass [kg],energy\n");
+    kp_free(text);
   }
   const char *fresh = kp_test_path(*state, "fresh.csv");
   assert_ok(kp_table_cut(fresh, 3.0));

@@ -205,7 +205,7 @@ static double first_value(rig *r, const kp_real *phi, int64_t t) {
       int64_t o = across(r, t, c, 2 * s - 1);
       q[s] = o >= 0 ? (double)phi[place_of(r, o).at] : p;
       nearest = (p < 0) != (q[s] < 0) ? fmin(nearest, p / (p - q[s])) : nearest;
-      steepest = fmax(steepest, fabs(q[s] - p));
+      steepest = kp_test_most(steepest, fabs(q[s] - p));
     }
     square += 0.25 * (q[1] - q[0]) * (q[1] - q[0]);
     sum += 1.0 / (nearest * nearest);
@@ -295,8 +295,8 @@ static void check_case(const distance_case *k, kp_level_set_start start, distanc
   assert_ok(kp_level_set_sweep(&r.set, &r.phi->buffers[0]));
   double sweep = against_twin(&r, d, 1e5);
   assert_true(march <= tolerance && sweep <= tolerance);
-  off->march = fmax(off->march, march);
-  off->sweep = fmax(off->sweep, sweep);
+  off->march = kp_test_most(off->march, march);
+  off->sweep = kp_test_most(off->sweep, sweep);
   set_bent(&r, k->f);
   assert_ok(kp_level_set_band(&r.set, &r.phi->buffers[0], 5.0));
   assert_near(against_twin(&r, d, 5.0), 0.0, tolerance);
@@ -428,7 +428,7 @@ static void test_share_of_a_cell(void **state) {
     }
     double phi = sum * (1.02 * kp_rng_uniform(2, KP_RNG_FLIP, t, 0) - 0.51);
     double share = level_set_share(phi, m, dimension);
-    worst = fmax(worst, fabs(share - exact_share(phi, m, dimension)));
+    worst = kp_test_most(worst, fabs(share - exact_share(phi, m, dimension)));
   }
   print_message("share of a cell: %.1e off at most\n", worst);
   assert_true(worst < 1e-13);
@@ -553,6 +553,9 @@ static void test_curvature(void **state) {
   check_curvature(3, ball, 2.0 / 0.3, (int[3]){ 27, 27, 27 });
 }
 
+// What stands where nothing is known: read once, it shows. (It may be taken times nothing.)
+#define UNKNOWN ((kp_real)1e6)
+
 // A radial field known inside a disc comes out constant along the rays (Hong, check of H3).
 static void test_extend(void **state) {
   (void)state;
@@ -568,8 +571,8 @@ static void test_extend(void **state) {
     for (int i = 0; i <= g->n[0]; ++i) {
       int64_t at = kp_mac_at(g, i, j, 0);
       flags[at] = phi[at] < 0 ? KP_CELL_FLUID : KP_CELL_AIR;
-      u[at] = NAN;
-      v[at] = NAN;
+      u[at] = UNKNOWN;
+      v[at] = UNKNOWN;
     }
   }
   for (int j = 1; j < g->n[1]; ++j) {
@@ -579,28 +582,31 @@ static void test_extend(void **state) {
       double ay = atan2(j * g->cell - 0.52, (i + 0.5) * g->cell - 0.47);
       bool x_known = flags[at] || flags[at - 1];
       bool y_known = flags[at] || flags[at - g->row];
-      u[at] = x_known ? (kp_real)cos(ax) : (kp_real)NAN;
-      v[at] = y_known ? (kp_real)sin(ay) : (kp_real)NAN;
+      u[at] = x_known ? (kp_real)cos(ax) : UNKNOWN;
+      v[at] = y_known ? (kp_real)sin(ay) : UNKNOWN;
     }
   }
   assert_ok(kp_level_set_extend(&r.set, &r.phi->buffers[0], r.velocity, &r.flags->buffers[0], 5.0));
   u = kp_buffer_host(&r.velocity->buffers[0], KP_ACCESS_READ);
   v = kp_buffer_host(&r.velocity->buffers[1], KP_ACCESS_READ);
   double most = 0.0;
+  int n_seen = 0;
   for (int j = 1; j < g->n[1]; ++j) {
     for (int i = 1; i < g->n[0]; ++i) {
       int64_t at = kp_mac_at(g, i, j, 0);
       double ax = atan2((j + 0.5) * g->cell - 0.52, i * g->cell - 0.47);
       double ay = atan2(j * g->cell - 0.52, (i + 0.5) * g->cell - 0.47);
       if (disc(i * g->cell, (j + 0.5) * g->cell, 0.0) < 4.0 * g->cell) {
-        most = fmax(most, fabs((double)u[at] - cos(ax)));
+        most = kp_test_most(most, fabs((double)u[at] - cos(ax)));
+        ++n_seen;
       }
       if (disc((i + 0.5) * g->cell, j * g->cell, 0.0) < 4.0 * g->cell) {
-        most = fmax(most, fabs((double)v[at] - sin(ay)));
+        most = kp_test_most(most, fabs((double)v[at] - sin(ay)));
       }
     }
   }
-  // 4 cells out: below 1e-2 |u| per cell; NaN is not below
+  // 4 cells out: below 1e-2 |u| per cell
+  assert_true(n_seen > 1000);
   assert_true(most < 0.04);
   kp_claim claim = { .id = "hong-H3-radial",
                      .text = "a radial velocity known in a disc comes out constant along the rays",

@@ -51,7 +51,7 @@ static double ball_error(kp_level_set_keys *keys, double time, kp_key_blend blen
     double rho = sqrt(1.0 - z * z);
     double p[3] = { center.x + r * rho * cos(turn), center.y + r * rho * sin(turn),
                     center.z + r * z };
-    most = fmax(most, fabs(kp_key_distance(&view, p) - (r - RADIUS)));
+    most = kp_test_most(most, fabs(kp_key_distance(&view, p) - (r - RADIUS)));
   }
   return most;
 }
@@ -97,7 +97,7 @@ static void test_no_jump_at_keys(void **state) {
       double p[3] = { -0.2 + 0.7 * (i % 10) / 9.0, -0.2 + 0.7 * (i / 10 % 10) / 9.0,
                       -0.15 + 0.3 * (i / 100) / 9.0 };
       double jump = fabs(kp_key_distance(&before, p) - kp_key_distance(&after, p));
-      most[blend] = fmax(most[blend], jump);
+      most[blend] = kp_test_most(most[blend], jump);
     }
   }
   kp_claim claim = { .id = "selle-C35-keys",
@@ -142,8 +142,8 @@ static void test_a_mesh(void **state) {
     double p[3] = { 0.105 * n[0], 0.105 * n[1], 0.105 * n[2] };
     double v[3];
     kp_key_velocity(&view, p, v);
-    most = fmax(most, fabs(kp_key_distance(&view, p)));
-    slowest = fmin(slowest, v[0] * n[0] + v[1] * n[1] + v[2] * n[2]);
+    most = kp_test_most(most, fabs(kp_key_distance(&view, p)));
+    slowest = kp_test_least(slowest, v[0] * n[0] + v[1] * n[1] + v[2] * n[2]);
   }
   assert_between(most / CELL, 0.0, 0.2);
   assert_between(slowest, 0.95 * 0.01 / INTERVAL, 1.0);

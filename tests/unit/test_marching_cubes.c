@@ -85,7 +85,7 @@ static void test_ball(void **state) {
       assert_near(kp_vec3_length(p), 0.7, 0.3 * l.spacing * l.spacing / 0.7 + 2e-3 * l.spacing);
       kp_vec3 normal = kp_vec3_make((double)s.normals[3 * v], (double)s.normals[3 * v + 1],
                                     (double)s.normals[3 * v + 2]);
-      least = fmin(least, kp_vec3_dot(normal, kp_vec3_normalize(p)));
+      least = kp_test_least(least, kp_vec3_dot(normal, kp_vec3_normalize(p)));
     }
     kp_mesh_destroy(&mesh);
     free_lattice(&l);

@@ -206,6 +206,31 @@ static void test_rigid_motion(void **state) {
   }
 }
 
+// How much force a rate takes at most: explicit steps are as long as the triangle at rest bears.
+static double most_damping(membrane *m, const kp_vec3 x[3]) {
+  double most = 0.0;
+  evaluate(m, x, 0.0);
+  for (int k = 0; k < 9; ++k) {
+    double v[9] = { 0.0 }, force[9];
+    v[k] = 1.0;
+    pull(m, v, false, force);
+    most = fmax(most, -force[k]);
+  }
+  return most;
+}
+
+static void test_stretched_damping(void **state) {
+  (void)state;
+  const kp_vec3 rest[3] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 } };
+  for (int n = 0; n < 4; ++n) {
+    double s = n % 2 == 0 ? 1.0 : 4.0, t = n / 2 == 0 ? 1.0 : 4.0;
+    const kp_vec3 x[3] = { { 0, 0, 0 }, { s, 0, 0 }, { 0, t, 0 } };
+    membrane m = make(rest, 0.1);
+    double still = most_damping(&m, rest);
+    assert_between(most_damping(&m, x), 0.2 * still, (1.0 + KP_TOL(1e-6, 1e-12)) * still);
+  }
+}
+
 // A triangle that has become a line or a point does not end in numbers that are none.
 static void test_degenerate(void **state) {
   (void)state;
@@ -226,7 +251,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_force),      cmocka_unit_test(test_matrix),
     cmocka_unit_test(test_hooke),      cmocka_unit_test(test_rigid_motion),
-    cmocka_unit_test(test_degenerate),
+    cmocka_unit_test(test_degenerate), cmocka_unit_test(test_stretched_damping),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static double deepest(const kp_points *p, const double *radii) {
   for (size_t i = 0; i < p->count; ++i) {
     for (size_t j = 0; j < i; ++j) {
       double r = kp_vec3_length(kp_vec3_sub(p->data[i], p->data[j]));
-      worst = fmax(worst, 1.0 - r / (radii[i] + radii[j]));
+      worst = kp_test_most(worst, 1.0 - r / (radii[i] + radii[j]));
     }
   }
   return worst;

@@ -345,9 +345,18 @@ static void test_other_partners(void **state) {
     const uint32_t *partner = kp_buffer_host(&rows->partner->buffers[0], KP_ACCESS_READ);
     kp_field *stretch = kp_space_find(rows->space, "stretch");
     double *value = kp_buffer_host(&stretch->buffers[0], KP_ACCESS_WRITE);
-    int64_t n = 0;
+    const kp_pos *x[3];
+    for (int d = 0; d < 3; ++d) {
+      x[d] = kp_buffer_host(&w.set->position->buffers[d], KP_ACCESS_READ);
+    }
+    int64_t n = 0, n_near = 0;
     for (int64_t i = 0; i < w.set->space->n; ++i) {
+      kp_vec3 at = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
+      for (int k = 0; k < 36; ++k) {
+        n_near += kp_vec3_length(kp_vec3_sub(at, samples[k])) <= RADIUS;
+      }
       for (uint32_t e = begin[i]; e < begin[i] + count[i]; ++e, ++n) {
+        assert_true(kp_vec3_length(kp_vec3_sub(at, samples[partner[e]])) <= RADIUS);
         double wanted = 100.0 + (double)id[i] + 0.01 * partner[e];
         assert_true(value[e] == 7.0 || value[e] == wanted);
         n_kept += value[e] == wanted;
@@ -355,6 +364,7 @@ static void test_other_partners(void **state) {
       }
     }
     assert_int_equal(n, rows->space->n);
+    assert_int_equal(n, n_near);
   }
   assert_true(n_kept > 20);
   kp_pair_rows_destroy(&rows);

@@ -405,7 +405,7 @@ static double *plain_values(const liquid *l, double h, int dimension) {
         offset[i] = sqrt(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]) / count;
       } else {
         value[i] = offsets / (count * h);
-        largest = fmax(largest, value[i]);
+        largest = kp_test_most(largest, value[i]);
       }
     }
   }
@@ -473,7 +473,7 @@ static double check_field(const plain_field *f, int dimension) {
     double expected = (double)s.numbers.scale * ((double)s.numbers.level - field);
     if (fabs(expected) < 1.2 * D) {
       expected = dimension == 3 ? expected : fmax(expected, -0.5 * how.voxel);
-      worst = fmax(worst, fabs(value - expected) / D);
+      worst = kp_test_most(worst, fabs(value - expected) / D);
       ++n_compared;
     }
   }
@@ -497,7 +497,7 @@ static void test_fields(void **state) {
   for (size_t f = 0; f < sizeof plain_fields / sizeof plain_fields[0]; ++f) {
     int kind = plain_fields[f].kind;
     for (int dimension = 2; dimension <= 3; ++dimension) {
-      worst[kind] = fmax(worst[kind], check_field(&plain_fields[f], dimension));
+      worst[kind] = kp_test_most(worst[kind], check_field(&plain_fields[f], dimension));
     }
     print_message("%s: off by %.1e spacings\n", kp_surface_fields[kind].name, worst[kind]);
   }
@@ -560,7 +560,7 @@ static ellipsoid plain_ellipsoid(const liquid *l, const double *depth, int64_t i
   double roundness = sum > 0.0 ? fmin(fmax(4.0 * minors / (sum * sum), 0.0), 1.0) : 0.0;
   for (int k = 0; k < 3; ++k) {
     lengths[k] = fmin(sqrt(fmax(lengths[k], 0.0) / 0.15), 1.15);
-    longest = fmax(longest, lengths[k]);
+    longest = kp_test_most(longest, lengths[k]);
   }
   double share = count / (4.0 / 3.0 * PI * pow(reach / D, 3.0));
   double t = fmin(fmax((share - 0.1) / 0.2, 0.0), 1.0);

@@ -1,6 +1,7 @@
 // Charts: axes that hold their numbers, the same curves as text and as pixels, gaps, letters.
 #include "support/test.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -83,20 +84,42 @@ static void a_gap_cuts_a_curve(void **state) {
   assert_true((double)inked[1] < 0.85 * (double)inked[0] && inked[1] > 300);
 }
 
+static bool is_alike(const kp_image *a, const kp_image *b) {
+  return memcmp(a->pixels, b->pixels, 3 * (size_t)a->width * (size_t)a->height) == 0;
+}
+
+static kp_image image_of_name(const char *name) {
+  double x[2] = { 0, 1 }, y[2] = { 0, 0 };
+  kp_plot_curve curve = { "", x, y, 2 };
+  kp_plot_panel panel = { "", &curve, 1, false };
+  kp_plot plot = { "", &panel, 1 };
+  kp_image image;
+  (void)snprintf(curve.name, sizeof curve.name, "%s", name);
+  assert_ok(kp_plot_image(&plot, &image));
+  return image;
+}
+
+// No character is drawn as nothing, and those of names and units are not the box of the others.
 static void every_name_is_drawn(void **state) {
   (void)state;
-  double x[2] = { 0, 1 }, y[2] = { 0, 0 };
   char all[96] = "";
   for (int c = 33; c < 127; ++c) {
     all[c - 33] = (char)c;
   }
-  kp_plot_curve curve = { "", x, y, 2 };
-  memcpy(curve.name, all, sizeof all);
-  kp_plot_panel panel = { "", &curve, 1, false };
-  kp_plot plot = { "", &panel, 1 };
-  kp_image image;
-  assert_ok(kp_plot_image(&plot, &image));
+  kp_image blank = image_of_name(""), box = image_of_name("~"), image = image_of_name(all);
+  assert_false(is_alike(&image, &blank));
   kp_image_free(&image);
+  for (int c = 33; c < 127; ++c) {
+    char name[2] = { (char)c, '\0' };
+    image = image_of_name(name);
+    assert_false(is_alike(&image, &blank));
+    if (isalnum(c) || strchr("_-.+*/^=%()[],:", c) != NULL) {
+      assert_false(is_alike(&image, &box));
+    }
+    kp_image_free(&image);
+  }
+  kp_image_free(&blank);
+  kp_image_free(&box);
 }
 
 static void log_axes(void **state) {

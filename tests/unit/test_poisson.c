@@ -388,7 +388,7 @@ static void compare(bench *t, int solver, kp_poisson_report *report) {
   }
   double largest = 1e-6;
   for (int i = 0; i < d.n; ++i) {
-    largest = fmax(largest, fabs(d.x[i]));
+    largest = kp_test_most(largest, fabs(d.x[i]));
   }
   for (int64_t i = 0; i < t->mac->view.count; ++i) {
     if (d.unknown[i] >= 0) {

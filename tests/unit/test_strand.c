@@ -28,7 +28,7 @@ static void samples_lie_at_equal_arclength(void **state) {
   double chord = 2.0 * sin(0.5 * 4.71238898038469 / 30.0);
   double off = 0.0;
   for (int i = 0; i < 30; ++i) {
-    off = fmax(off, fabs(kp_vec3_length(kp_vec3_sub(x[i + 1], x[i])) / chord - 1.0));
+    off = kp_test_most(off, fabs(kp_vec3_length(kp_vec3_sub(x[i + 1], x[i])) / chord - 1.0));
   }
   kp_claim claim = { .id = "selle-S66",
                      .text = "hair is sampled at equal arclength: error of the chord, of the chord",
@@ -72,11 +72,11 @@ static void extras_make_turning_equilateral_triangles(void **state) {
   double uneven = 0.0, unturned = 0.0;
   for (int i = 0; i < N; ++i) {
     double length = kp_vec3_length(kp_vec3_sub(x[i + 1], x[i]));
-    uneven = fmax(uneven, fabs(kp_vec3_length(kp_vec3_sub(extra[i], x[i])) - length));
-    uneven = fmax(uneven, fabs(kp_vec3_length(kp_vec3_sub(extra[i], x[i + 1])) - length));
+    uneven = kp_test_most(uneven, fabs(kp_vec3_length(kp_vec3_sub(extra[i], x[i])) - length));
+    uneven = kp_test_most(uneven, fabs(kp_vec3_length(kp_vec3_sub(extra[i], x[i + 1])) - length));
     kp_vec3 away = kp_vec3_sub(extra[i], kp_vec3_scale(kp_vec3_add(x[i], x[i + 1]), 0.5));
     // a quarter of a turn against the one before
-    unturned = fmax(unturned, fabs(kp_vec3_dot(away, before)));
+    unturned = kp_test_most(unturned, fabs(kp_vec3_dot(away, before)));
     before = away;
   }
   kp_claim claim = { .id = "selle-S66-extras",
@@ -170,7 +170,7 @@ static void roots_spread_evenly_by_density(void **state) {
     for (size_t i = 0; i < roots.count; ++i) {
       double d = nearest_of(&roots, i);
       mean[pushed] += d / (double)roots.count;
-      least[pushed] = fmin(least[pushed], d);
+      least[pushed] = kp_test_least(least[pushed], d);
       assert_near(kp_vec3_length(roots.data[i].position), 1.0, 5e-3);
       assert_true(kp_vec3_dot(roots.data[i].normal, roots.data[i].position) > 0.99);
     }

@@ -70,15 +70,15 @@ static void test_rim(void **state) {
           const int64_t p[3] = { i - pad, j - pad, k - pad };
           double exact = sum_at(q, n, p);
           double got = (double)psi[kp_mac_at(&mac->view, i, j, k)];
-          worst = fmax(worst, fabs(got - exact));
-          top = fmax(top, fabs(exact));
+          worst = kp_test_most(worst, fabs(got - exact));
+          top = kp_test_most(top, fabs(exact));
           ++count;
         }
       }
     }
   }
   print_message("  %lld items around: worst %.2g of the largest\n", (long long)count, worst / top);
-  assert_true(count > 3000);
+  assert_true(count > 3000 && top > 0.1);
   assert_between(worst, 0.0, 4e-3 * top);
   kp_stream_destroy(&s);
   kp_backend_destroy(&backend);
@@ -108,9 +108,9 @@ static void test_divergence(void **state) {
         double out = 0.0;
         for (int c = 0; c < 3; ++c) {
           out += (double)face[c][at + kp_mac_stride(g, c)] - (double)face[c][at];
-          top = fmax(top, fabs((double)face[c][at]));
+          top = kp_test_most(top, fabs((double)face[c][at]));
         }
-        worst = fmax(worst, fabs(out));
+        worst = kp_test_most(worst, fabs(out));
       }
     }
   }
@@ -170,12 +170,12 @@ static void test_order(void **state) {
     double wrong = sqrt(wx * wx + wy * wy) * FOUR_PI * r * r;
     int k = r > 3.5 && r < 4.5 ? 0 : (r > 7.0 && r < 9.0 ? 1 : -1);
     if (k >= 0) {
-      error[k] = fmax(error[k], wrong);
+      error[k] = kp_test_most(error[k], wrong);
     }
   }
   print_message("  at 4 cells %.2g of the velocity, at 8 cells %.2g\n", error[0], error[1]);
-  assert_between(error[0], 0.0, 0.03);
-  assert_between(error[1], 0.0, error[0] / 8.0);
+  assert_between(error[0], 1e-3, 0.03);
+  assert_between(error[1], 1e-6, error[0] / 8.0);
   for (int c = 0; c < 3; ++c) {
     kp_buffer_free(&u[c]);
   }

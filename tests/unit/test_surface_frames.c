@@ -158,7 +158,7 @@ static void test_stiffening(void **state) {
   assert_non_null(values);
   assert_ok(kp_world_read(world, "starch", "stiffening", 0, values, n));
   for (int64_t i = 0; i < n; ++i) {
-    most = fmax(most, values[i]);
+    most = kp_test_most(most, values[i]);
   }
   free(values);
   assert_true(most > 0.0);
@@ -172,7 +172,7 @@ static void test_stiffening(void **state) {
   for (uint64_t i = 0; i < mesh->n_vertices; ++i) {
     double value = kp_frame_value(field, 0, i);
     assert_between(value, 0.0, 1.000001 * most);
-    shown = fmax(shown, value);
+    shown = kp_test_most(shown, value);
   }
   print_message("stiffening up to %g inside, %g on the surface\n", most, shown);
   assert_true(shown > 0.1 * most);
@@ -192,7 +192,7 @@ static void test_apart(void **state) {
     const kp_frame_mesh *mesh = kp_frame_find_mesh(frame, "surface of pink");
     double volume = volume_of(mesh), lowest = 1.0;
     for (uint64_t i = 0; i < mesh->n_vertices; ++i) {
-      lowest = fmin(lowest, mesh->vertices[i].y);
+      lowest = kp_test_least(lowest, mesh->vertices[i].y);
     }
     assert_near_relative(volume, 0.4 * 0.3 * 0.4, kind == KP_MESH_SMOOTHING_NONE ? 0.06 : 0.12);
     assert_near(lowest, 0.0, 1e-3 * D);
@@ -343,7 +343,7 @@ static void test_band(void **state) {
     print_message("volume %.4f of 0.64\n", volume);
     assert_near_relative(volume, 0.64, 0.04);
     for (uint64_t i = 0; i < a->n_vertices; ++i) {
-      fastest = fmax(fastest, kp_vec3_length(a->velocities[i]));
+      fastest = kp_test_most(fastest, kp_vec3_length(a->velocities[i]));
     }
     assert_between(fastest, 0.01, 5.0);
     assert_int_equal(a->n_vertices, b->n_vertices);

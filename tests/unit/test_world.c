@@ -70,8 +70,9 @@ static void test_groups_take_their_own_steps(void **state) {
   assert_near(slow.total, 1e-3, 1e-15);
   assert_near(fast.total, 1e-3, 1e-15);
   assert_near(kp_world_time(world), 1e-3, 0.0);
-  assert_true(slow.steps >= 10);
-  assert_true(fast.steps >= 100);
+  // those of its limit, and up to two more where the slower groups stop on their way
+  assert_between(slow.steps, 10, 12);
+  assert_between(fast.steps, 100, 124);
   assert_true(report.steps >= 100);
   kp_world_destroy(&world);
 }
@@ -139,8 +140,10 @@ static void test_defs_are_fixed_after_build(void **state) {
 static void test_save_and_load(void **state) {
   const char *path = kp_test_path(*state, "state.kpf");
   kp_world *first = small_world();
+  uint64_t saved;
   assert_ok(kp_world_advance(first, 2e-3, NULL));
   assert_ok(kp_world_save(first, path));
+  assert_ok(kp_world_hash(first, &saved));
   assert_ok(kp_world_advance(first, 2e-3, NULL));
   kp_world *second = small_world();
   assert_ok(kp_world_load(second, path));
@@ -150,6 +153,7 @@ static void test_save_and_load(void **state) {
   assert_ok(kp_world_hash(first, &hashes[0]));
   assert_ok(kp_world_hash(second, &hashes[1]));
   assert_true(hashes[0] == hashes[1]);
+  assert_true(hashes[0] != saved);
 
   // a damaged file is refused and the world stays as it was
   size_t size;

@@ -57,6 +57,25 @@ double kp_flow_cell(const kp_domain_def *domain, const kp_grid_def *grid) {
   return isnan(grid->cell) ? longest / CELLS_ACROSS : grid->cell;
 }
 
+// Where an axis of the domain is not a whole number of cells, half of what is too much or too
+// little lies at either end, so that symmetric scenes are symmetric; the side gravity pulls to
+// stays.
+static void centre_cells(kp_mac_def *mac, const kp_env *env) {
+  double *lo[3] = { &mac->box.min.x, &mac->box.min.y, &mac->box.min.z };
+  double *hi[3] = { &mac->box.max.x, &mac->box.max.y, &mac->box.max.z };
+  for (int c = 0; c < env->dimension; ++c) {
+    double length = *hi[c] - *lo[c];
+    double over = mac->cell * fmax(1.0, round(length / mac->cell)) - length;
+    bool is_whole = fabs(over) <= 1e-6 * length;
+    double pull = component(env->simulation.gravity, c);
+    double below = pull < 0.0 ? 0.0 : pull > 0.0 ? 1.0 : 0.5;
+    if (!is_whole) {
+      *lo[c] -= below * over;
+      *hi[c] = *lo[c] + length + over;
+    }
+  }
+}
+
 static kp_result make_grid(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   char name[KP_NAME_SIZE + sizeof GRID_SUFFIX];
   kp_text_copy(name, KP_NAME_SIZE, def->name);
@@ -69,6 +88,7 @@ static kp_result make_grid(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
     mac.sides[axis][0] = side_of(env, def->grid, axis, 0);
     mac.sides[axis][1] = side_of(env, def->grid, axis, 1);
   }
+  centre_cells(&mac, env);
   KP_TRY(kp_mac_create(env->registry, &mac, &flow->mac));
   for (int c = 0; c < env->dimension; ++c) {
     double length = component(env->domain.max, c) - component(env->domain.min, c);

@@ -31,7 +31,7 @@
 
 #include "base/result.h"
 
-#define GIVE 1.35
+#define GIVE 1.333
 
 double kp_cloth_modulus(const kp_cloth_def *def) {
   return isnan(def->stiffness) ? def->young * def->fabric_thickness : def->stiffness;

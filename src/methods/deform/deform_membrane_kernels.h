@@ -18,7 +18,8 @@
 //
 // The last two are what tension does to triangles that turn, as for springs (deform_kernels.h): in
 // the system with `turns`, where they are positive. Damping resists the rate of Green's strain with
-// tau times the same moduli: no force in a rigid motion.
+// tau times the same moduli: no force in a rigid motion. As it is it would grow with the squares of
+// the stretches, beyond what explicit steps bear: it is divided by that of the largest above 1.
 #pragma once
 
 #include "kelpie/vec.h"
@@ -113,8 +114,9 @@ KP_FN void membrane_resist(const membrane_now *now, const double rest[MEMBRANE_R
                            double state[MEMBRANE_STATE]) {
   double area = rest[MEMBRANE_AREA], lambda = rest[MEMBRANE_LAMBDA], mu = rest[MEMBRANE_MU];
   double elastic = area * strength * implicit, tension = area * turns;
-  double viscous = area * sqrt(strength) * rest[MEMBRANE_TAU];
   const double *s = now->s;
+  double most = fmax(1.0, fmax(s[0], s[1]));
+  double viscous = area * sqrt(strength) * rest[MEMBRANE_TAU] / (most * most);
   double sum = s[0] + s[1];
   double twist = sum > 0.0 && w[0] + w[1] > 0.0 ? tension * (w[0] + w[1]) / sum : 0.0;
   for (int i = 0; i < 2; ++i) {
