@@ -492,6 +492,7 @@ bool kp_convex_closest(const kp_convex *a, const kp_convex_pose *pose_a, const k
     if (s.n > 0 && (vv - bound <= TOLERANCE * vv || has_point(&s, w))) {
       break;
     }
+    const simplex last = s;
     s.w[s.n] = w;
     s.a[s.n] = pa;
     s.b[s.n++] = pb;
@@ -499,10 +500,15 @@ bool kp_convex_closest(const kp_convex *a, const kp_convex_pose *pose_a, const k
     if (!reduce(&s, is_apart)) {
       return false;
     }
-    v = closest_point(&s);
-    if (kp_vec3_dot(v, v) <= 1e-20 * scale2) {
+    kp_vec3 next = closest_point(&s);
+    if (kp_vec3_dot(next, next) <= 1e-20 * scale2) {
       return false;
     }
+    if (is_apart && i > 0 && kp_vec3_dot(next, next) >= vv) {
+      s = last;  // as near as rounding lets it come
+      break;
+    }
+    v = next;
   }
   gap->a = gap->b = kp_vec3_make(0.0, 0.0, 0.0);
   for (int i = 0; i < s.n; ++i) {
