@@ -406,8 +406,10 @@ static kp_vec3 closest_point(const simplex *s) {
   return p;
 }
 
-// False when the origin is inside.
-static bool closest_tetrahedron(simplex *s) {
+// False when the origin is inside. Along curved sides and where thin solids almost touch tetrahedra
+// get flat, and signs are lost: with `is_apart` a plane is known to part the two, the origin is
+// inside of none, and any face may be the nearest.
+static bool closest_tetrahedron(simplex *s, bool is_apart) {
   static const int faces[4][4] = { { 0, 1, 2, 3 }, { 0, 3, 1, 2 }, { 0, 2, 3, 1 }, { 1, 3, 2, 0 } };
   simplex best = { 0 };
   double nearest = HUGE_VAL;
@@ -416,7 +418,7 @@ static bool closest_tetrahedron(simplex *s) {
     kp_vec3 n = kp_vec3_cross(kp_vec3_sub(s->w[faces[f][1]], p), kp_vec3_sub(s->w[faces[f][2]], p));
     double inside = kp_vec3_dot(n, kp_vec3_sub(s->w[faces[f][3]], p));
     double origin = -kp_vec3_dot(n, p);
-    if (inside * origin > 0.0) {
+    if (inside * origin > 0.0 && !is_apart) {
       continue;  // on the same side as the fourth corner
     }
     simplex one = *s;
@@ -434,7 +436,7 @@ static bool closest_tetrahedron(simplex *s) {
   return true;
 }
 
-static bool reduce(simplex *s) {
+static bool reduce(simplex *s, bool is_apart) {
   switch (s->n) {
   case 1:
     s->weight[0] = 1.0;
@@ -446,7 +448,7 @@ static bool reduce(simplex *s) {
     closest_triangle(s, 0, 1, 2);
     return true;
   default:
-    return closest_tetrahedron(s);
+    return closest_tetrahedron(s, is_apart);
   }
 }
 
@@ -471,6 +473,7 @@ bool kp_convex_closest(const kp_convex *a, const kp_convex_pose *pose_a, const k
   kp_vec3 v = kp_vec3_sub(pose_b->center, pose_a->center);
   v = kp_vec3_dot(v, v) > 0.0 ? v : kp_vec3_make(0.0, 1.0, 0.0);
   double scale2 = 0.0;
+  bool is_apart = false;
   for (int i = 0; i < GJK_ITERATIONS; ++i) {
     kp_vec3 pa = support_in_world(a, pose_a, v, a->margin);
     kp_vec3 pb = support_in_world(b, pose_b, kp_vec3_scale(v, -1.0), b->margin);
@@ -489,22 +492,23 @@ bool kp_convex_closest(const kp_convex *a, const kp_convex_pose *pose_a, const k
     if (s.n > 0 && (vv - bound <= TOLERANCE * vv || has_point(&s, w))) {
       break;
     }
-    simplex last = s;
+    const simplex last = s;
     s.w[s.n] = w;
     s.a[s.n] = pa;
     s.b[s.n++] = pb;
-    if (!reduce(&s)) {
-      // tetrahedra get flat along curved sides, and signs are lost: a plane across v parts the two
-      if (bound > 0.0) {
-        s = last;
-        break;
-      }
+    is_apart = is_apart || bound > 0.0;
+    if (!reduce(&s, is_apart)) {
       return false;
     }
-    v = closest_point(&s);
-    if (kp_vec3_dot(v, v) <= 1e-20 * scale2) {
+    kp_vec3 next = closest_point(&s);
+    if (kp_vec3_dot(next, next) <= 1e-20 * scale2) {
       return false;
     }
+    if (is_apart && i > 0 && kp_vec3_dot(next, next) >= vv) {
+      s = last;  // as near as rounding lets it come
+      break;
+    }
+    v = next;
   }
   gap->a = gap->b = kp_vec3_make(0.0, 0.0, 0.0);
   for (int i = 0; i < s.n; ++i) {

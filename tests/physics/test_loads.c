@@ -313,11 +313,12 @@ static void test_balance(void **state) {
   assert_int_equal(status, KP_CLAIM_CONFIRMED);
 }
 
-// Cloth that lies on a held ball presses with its weight, less what it drags.
+// Cloth that lies on a held ball presses with its weight, less what it drags. It is damped so much
+// that it comes to rest soon; what the default tolerance leaves over of such damping weighs 5 %.
 static void test_cloth_on_held(void **state) {
   (void)state;
   kp_world *world = world_of(
-      "domain { min = {-1, 0, -1}, max = {1, 2, 1} }\n",
+      "domain { min = {-1, 0, -1}, max = {1, 2, 1} } solids { tolerance = 1e-6 }\n",
       "cloth 'sheet' { width = 0.6, height = 0.6, columns = 12, rows = 12,\n"
       "  position = {0, 0.92, 0}, damping = 20, friction = 1 }\n"
       "collider 'ball' { shape = sphere { center = {0, 0.7, 0}, radius = 0.2 }, friction = 1 }\n"

@@ -179,6 +179,64 @@ static void test_parted(void **state) {
   assert_int_equal(n_lost, 0);
 }
 
+// Needles and sheets, two hundred times as wide as thick. Their distance is no more than the gap
+// along the normal that is told (equal, of closest points): what is told too long lets continuous
+// collision pass over a hit.
+static void test_parted_thin(void **state) {
+  (void)state;
+  double worst = 0.0;
+  for (uint64_t seed = 1; seed <= 60000; ++seed) {
+    solid a, b;
+    const double wide = 0.1, thin = 0.0005;
+    kp_vec3 half_a = kp_vec3_make(seed % 2 == 0 ? wide : thin, thin, wide);
+    kp_vec3 half_b = kp_vec3_make(seed % 4 < 2 ? wide : thin, thin, wide);
+    open_solid(&a, box_def(half_a), kp_vec3_make(0, 0, 0), random_turn(seed));
+    open_solid(&b, box_def(half_b), kp_vec3_make(0, 0, 0), random_turn(seed + 60000));
+    kp_vec3 n = kp_vec3_normalize(kp_vec3_make(number(seed, 21, -1, 1), number(seed, 22, -1, 1),
+                                               number(seed, 23, -1, 1) + 1e-3));
+    kp_vec3 aside =
+        kp_vec3_cross(n, kp_vec3_make(number(seed, 24, -0.1, 0.1), number(seed, 25, -0.1, 0.1),
+                                      number(seed, 26, -0.1, 0.1)));
+    a.convex.margin = b.convex.margin = 0.0;
+    double gap = pow(10.0, number(seed, 27, -5, -1));
+    double now = kp_convex_gap_along(&a.convex, &a.at.pose, &b.convex, &b.at.pose, n);
+    b.at.pose.center = kp_vec3_madd(kp_vec3_add(b.at.pose.center, aside), gap - now, n);
+    kp_convex_gap found;
+    assert_true(kp_convex_closest(&a.convex, &a.at.pose, &b.convex, &b.at.pose, HUGE_VAL, &found));
+    assert_true(found.distance >= gap * (1.0 - 1e-9));
+    double along = kp_convex_gap_along(&a.convex, &a.at.pose, &b.convex, &b.at.pose, found.normal);
+    worst = fmax(worst, found.distance - along);
+    close_solid(&a);
+    close_solid(&b);
+  }
+  print_message("distances of thin boxes are too long by %.1e m at most\n", worst);
+  assert_between(worst, -1e-9, 1e-9);
+}
+
+// A needle that comes near to a sheet, where the tetrahedron of the search is too flat for its
+// signs.
+static void test_parted_flat(void **state) {
+  (void)state;
+  solid a, b;
+  open_solid(&a, box_def(kp_vec3_make(0.1, 0.0005, 0.1)),
+             kp_vec3_make(-0x1.417fef4da7cebp-4, 0x1.7b6787404d897p-5, -0x1.ca43c345e266ap-5),
+             kp_quat_make(0x1.fe1c244388011p-2, 0x1.8449e721160e4p-3, 0x1.a3efcbb1fb2e9p-1,
+                          -0x1.a99a654145328p-3));
+  open_solid(&b, box_def(kp_vec3_make(0.0005, 0.0005, 0.1)),
+             kp_vec3_make(0x1.19f23e80d8bc4p-4, -0x1.00002d0d2f48cp-4, -0x1.7f5c3b66d53dfp-6),
+             kp_quat_make(-0x1.3308afc78e9a4p-4, -0x1.19233676154d4p-1, 0x1.57ded48169dfp-1,
+                          0x1.f787e86546c67p-2));
+  a.convex.margin = b.convex.margin = 0.0;
+  kp_convex_gap found;
+  assert_true(kp_convex_closest(&a.convex, &a.at.pose, &b.convex, &b.at.pose, HUGE_VAL, &found));
+  double along = kp_convex_gap_along(&a.convex, &a.at.pose, &b.convex, &b.at.pose, found.normal);
+  print_message("a needle by a sheet: %.9f m, %.9f m along its normal\n", found.distance, along);
+  assert_near(found.distance, along, 1e-9);
+  assert_between(found.distance, 1e-6, 1e-3);
+  close_solid(&a);
+  close_solid(&b);
+}
+
 // Boxes that touch or overlap a little: the deepest point is as deep as the separating axes say.
 static void test_boxes(void **state) {
   (void)state;
@@ -302,6 +360,7 @@ static void test_patch(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_closest),        cmocka_unit_test(test_parted),
+    cmocka_unit_test(test_parted_thin),    cmocka_unit_test(test_parted_flat),
     cmocka_unit_test(test_boxes),          cmocka_unit_test(test_face_on_face),
     cmocka_unit_test(test_shell_distance), cmocka_unit_test(test_patch),
   };

@@ -523,6 +523,23 @@ static void recall_pair(kp_rigid *rigid, kp_rigid_pair *pair, remembered *r) {
   }
 }
 
+void kp_rigid_find_leaning(kp_rigid *rigid) {
+  for (size_t p = 0; p < rigid->parts.count; ++p) {
+    rigid->parts.data[p].is_leaning = false;
+  }
+  int64_t n = rigid->memory != NULL ? rigid->memory->n : 0;
+  remembered r;
+  if (n == 0 || recall(rigid, &r) != KP_OK) {
+    return;
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    if (r.force[0][k] > 0.0) {
+      rigid->parts.data[r.key_a[k]].is_leaning = true;
+      rigid->parts.data[r.key_b[k]].is_leaning = true;
+    }
+  }
+}
+
 kp_result kp_rigid_store_contacts(kp_rigid *rigid) {
   // what was struck within the step is found anew
   const kp_rigid_pair *last = rigid->n_found > 0 ? &rigid->pairs.data[rigid->n_found - 1] : NULL;

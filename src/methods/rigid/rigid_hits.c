@@ -5,9 +5,10 @@
 // through stiff ones (sequential collisions: Guendelman, Bridson and Fedkiw 2003, section 5). One
 // pass over all contacts would share it out among them.
 //
-// Contacts are solved afterwards and see no approach where bodies have bounced. Swift bodies are
-// brought nowhere unwatched (rigid_guard.c): they strike once they touch, when all have moved. Two
-// hits of one body at the very same moment are taken in the order of the pairs.
+// Contacts are solved afterwards and see no approach where bodies have bounced. Swift bodies and
+// those in whose way they are go nowhere unwatched (rigid_guard.c): they strike once they touch,
+// when all have moved. Two hits of one body at the very same moment are taken in the order of the
+// pairs.
 #include <math.h>
 
 #include "methods/rigid/rigid_state.h"
@@ -32,6 +33,11 @@ static double approach_at(const kp_rigid_pair *pair, const kp_rigid_point *p, kp
   return -kp_vec3_dot(kp_vec3_add(kp_vec3_sub(v, gained), pair->slide), p->normal);
 }
 
+// Swift bodies, and those that they may meet, are brought nowhere ahead of the others.
+static bool is_watched(const kp_rigid_mover *m) {
+  return m->is_swift || m->is_near_swift;
+}
+
 // When a point closes, of bodies that have come as far as their clocks say; now, where it has.
 static double time_of(const hits *s, const kp_rigid_pair *pair, kp_rigid_point *p,
                       kp_rigid_mover *a, kp_rigid_mover *b) {
@@ -44,7 +50,7 @@ static double time_of(const hits *s, const kp_rigid_pair *pair, kp_rigid_point *
   if (va - vb <= 0.0) {
     return NEVER;
   }
-  if (gap > 0.0 && (a->is_swift || b->is_swift)) {
+  if (gap > 0.0 && (is_watched(a) || is_watched(b))) {
     return NEVER;
   }
   double time = now + fmax(0.0, gap) / (va - vb);
@@ -109,13 +115,20 @@ static kp_index sort_points(const hits *s, const kp_rigid_pair *pair) {
   return n;
 }
 
+// What does not move freely is only looked at where it will be: brought there for one, it would be
+// past what continuous collision has to watch for the others.
 static void strike(const hits *s, kp_rigid_pair *pair) {
   double time = pair->hit_time;
+  kp_rigid_mover *movers = s->rigid->movers.data;
+  const kp_rigid_mover a = movers[pair->body_a];
+  const kp_rigid_mover b = movers[pair->body_b];
   bring_to(s, pair->body_a, time);
   bring_to(s, pair->body_b, time);
   kp_rigid_strike(s->rigid, pair, sort_points(s, pair));
   go_on(s, pair->body_a, time);
   go_on(s, pair->body_b, time);
+  movers[pair->body_a] = a.is_free ? movers[pair->body_a] : a;
+  movers[pair->body_b] = b.is_free ? movers[pair->body_b] : b;
 }
 
 // The earliest of the pairs that are listed; those that hit no more leave the list.
@@ -161,11 +174,27 @@ static kp_result look_again(const hits *s, kp_index body) {
   return KP_OK;
 }
 
-kp_result kp_rigid_bounce(kp_rigid *rigid, const kp_bodies *bodies, double h) {
-  hits s = { rigid, bodies, h };
+static kp_rigid_mover *mover_of(kp_rigid *rigid, kp_index part) {
+  kp_index body = rigid->parts.data[part].body;
+  return &rigid->movers.data[body == KP_RIGID_DOMAIN ? (kp_index)rigid->movers.count - 1 : body];
+}
+
+static void begin(kp_rigid *rigid) {
   for (size_t b = 0; b < rigid->movers.count; ++b) {
     rigid->movers.data[b].n_hits = 0;
+    rigid->movers.data[b].is_near_swift = false;
   }
+  for (size_t k = 0; k < rigid->candidates.count; ++k) {
+    kp_rigid_mover *a = mover_of(rigid, rigid->candidates.data[k].a);
+    kp_rigid_mover *b = mover_of(rigid, rigid->candidates.data[k].b);
+    a->is_near_swift = a->is_near_swift || (a->is_free && b->is_swift);
+    b->is_near_swift = b->is_near_swift || (b->is_free && a->is_swift);
+  }
+}
+
+kp_result kp_rigid_bounce(kp_rigid *rigid, const kp_bodies *bodies, double h) {
+  hits s = { rigid, bodies, h };
+  begin(rigid);
   rigid->hits.count = 0;
   for (size_t k = 0; k < rigid->pairs.count; ++k) {
     kp_rigid_pair *pair = &rigid->pairs.data[k];

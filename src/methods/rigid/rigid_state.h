@@ -36,7 +36,8 @@ typedef struct kp_rigid_part {
   kp_convex_at convex_at;
   kp_aabb box;  // grown by what the step may bring
   double grow;
-  bool is_swift;  // may cross its own thickness within the step
+  bool is_swift;    // may cross its own thickness within the step
+  bool is_leaning;  // a contact bore some of it at the end of the last step
 } kp_rigid_part;
 
 #define KP_RIGID_DOMAIN (-1)
@@ -95,7 +96,8 @@ typedef struct kp_rigid_mover {
   int n_strikes;     // in the sub-step
   int n_hits;        // rigid_hits.c: in the sub-step
   bool is_swift;
-  bool is_held;  // stays where it is for the rest of the sub-step
+  bool is_near_swift;  // rigid_hits.c: a swift one may meet it within the step
+  bool is_held;        // stays where it is for the rest of the sub-step
 } kp_rigid_mover;
 
 // Free bodies that touch each other; of each the figures are kept at its first body.
@@ -169,6 +171,8 @@ KP_NODISCARD kp_result kp_rigid_find_contacts(kp_rigid *rigid, kp_env *env);
 // Impulses from the forces of the last step, for sub-steps of sub_dt; and what the next will find.
 KP_NODISCARD kp_result kp_rigid_recall_contacts(kp_rigid *rigid);
 KP_NODISCARD kp_result kp_rigid_store_contacts(kp_rigid *rigid);
+// Who is held by a contact that is remembered: of the state, so that a resumed run knows as well.
+void kp_rigid_find_leaning(kp_rigid *rigid);
 // Where two parts touch, or are nearer than `reach`, as they are placed.
 KP_NODISCARD kp_result kp_rigid_meet(kp_rigid *rigid, const kp_rigid_part *a,
                                      const kp_rigid_part *b, double reach, kp_manifold *m);
