@@ -11,7 +11,7 @@
 extern const kp_kernel deform_move_kernel, deform_strain_rate_kernel, deform_energy_kernel,
     deform_sums_kernel;
 
-#define HAIR_SHARE 4.0      // of the longest step in which rounding leaves masses, for hair
+#define HAIR_SHARE 4.0  // of the longest step in which rounding leaves masses, for hair
 #define FREE_SHARE                                                                                 \
   4.0  // of the longest stable step, for implicit springs that may carry free bodies
 #define FREE_STEPS 2.0  // of a turn, then
@@ -391,8 +391,8 @@ static kp_result elastic_energy(kp_deform *d, const kp_env *env, const kp_deform
 }
 
 // The velocities that some schemes keep are those of half a step before the positions. Beside them
-// they would count energy of fast springs that is not there: a spring of frequency omega swings with
-// 1/(1 - (omega dt/2)^2) times its kinetic energy so. Half a step is added for the sum.
+// they would count energy of fast springs that is not there: a spring of frequency omega swings
+// with 1/(1 - (omega dt/2)^2) times its kinetic energy so. Half a step is added for the sum.
 static kp_result kinetic_energy(kp_deform *d, kp_env *env, const kp_deform_part *part,
                                 double *energy) {
   if (!kp_schemes[part->scheme].lags || !(d->dt > 0.0)) {
@@ -403,8 +403,8 @@ static kp_result kinetic_energy(kp_deform *d, kp_env *env, const kp_deform_part 
     const kp_deform_group *group = &d->groups.data[g];
     if (group->scheme == part->scheme) {
       KP_TRY(kp_deform_evaluate(d, group, d->set->position->buffers, 0.0));
-      KP_TRY(kp_deform_explicit(d, env, group, d->set->velocity->buffers, 0.5 * d->dt,
-                                d->moving.c));
+      KP_TRY(
+          kp_deform_explicit(d, env, group, d->set->velocity->buffers, 0.5 * d->dt, d->moving.c));
     }
   }
   KP_TRY(sums(d, env, part->nodes, d->moving.c, v));

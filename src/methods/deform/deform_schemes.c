@@ -134,9 +134,9 @@ static kp_result keep_moving(kp_deform *d, kp_env *env, const kp_deform_group *g
 // ---- explicit -----------------------------------------------------------------------------------
 
 // Velocities that move positions over a step are those of its middle, so a kick reaches from the
-// middle of the last step to that of this one: v += (dt_last + dt)/2 a. With dt instead every change
-// of the step would leave (dt - dt_last)/2 a too much or too little in v, which adds up to energy
-// without bound. Where stiffness has just grown a kick is no longer than a step may be.
+// middle of the last step to that of this one: v += (dt_last + dt)/2 a. With dt instead every
+// change of the step would leave (dt - dt_last)/2 a too much or too little in v, which adds up to
+// energy without bound. Where stiffness has just grown a kick is no longer than a step may be.
 double kp_deform_kick_time(const kp_deform *d) {
   double last = d->dt_last > 0.0 ? d->dt_last : d->dt;
   return fmin(0.5 * (last + d->dt), fmax(d->dt, d->bears));

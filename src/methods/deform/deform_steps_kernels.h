@@ -83,8 +83,8 @@ KP_FN void deform_membrane_row(int64_t e, const deform_membrane_row_args *g) {
 
 typedef struct deform_node_rate_args {
   int64_t first;
-  const double *stiff, *damp;            // of nodes: what does not change
-  const double *row_stiff, *row_damp;    // of corners
+  const double *stiff, *damp;          // of nodes: what does not change
+  const double *row_stiff, *row_damp;  // of corners
   const int32_t *tet_start, *tet_refs;
   const kp_real *mass;
 } deform_node_rate_args;

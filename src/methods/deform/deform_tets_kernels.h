@@ -118,8 +118,8 @@ KP_FN double deform_axis_whole(uint8_t kind, const kp_real *rest, int64_t n, int
   kp_vec3 e = kp_vec3_sub(x[3], x[2]);
   double whole = 1.0, start = (double)rest[m];
   double sines = sin(0.5 * angle) - sin(0.5 * start);
-  double ratio = fabs(angle - start) > 1e-4 ? deform_bend_energy(angle, start) / sines
-                                            : 0.5 * (angle - start);
+  double ratio =
+      fabs(angle - start) > 1e-4 ? deform_bend_energy(angle, start) / sines : 0.5 * (angle - start);
   for (int k = 0; k < 2; ++k) {
     kp_vec3 f = kp_vec3_sub(x[k], x[2]), normal = kp_vec3_cross(e, f);
     double s = kp_vec3_dot(normal, normal) / (DEFORM_SLIVER * (double)rest[(k + 1) * n + m]);
