@@ -256,6 +256,7 @@ static kp_result inner_steps(kp_deform *d, kp_env *env, int64_t first, int64_t n
   for (int64_t k = first; k < first + n; ++k) {
     d->time = env->time + (double)k * d->dt;
     KP_TRY(inner_step(d, env));
+    d->lead += kp_deform_kick_time(d) - d->dt;
     d->dt_last = d->dt;
     ++d->inner_steps;
   }
@@ -303,6 +304,22 @@ static kp_result turn_back(kp_deform *d, kp_env *env, int64_t n) {
   return KP_OK;
 }
 
+// Times of schemes that lag, from the state or to it.
+static kp_result move_clock(kp_deform *d, kp_access access) {
+  double *numbers[2] = { &d->dt_last, &d->lead };
+  for (int c = 0; c < 2 && d->clock != NULL; ++c) {
+    double *kept;
+    KP_TRY(kp_buffer_get(&kp_space_find(d->clock, "times")->buffers[c], KP_SIDE_HOST, access,
+                         (void **)&kept));
+    if (access == KP_ACCESS_READ) {
+      *numbers[c] = *kept;
+    } else {
+      *kept = *numbers[c];
+    }
+  }
+  return KP_OK;
+}
+
 static kp_result deform_solve(void *self, kp_env *env) {
   kp_deform *d = self;
   double most;  // is the world's affair
@@ -319,17 +336,9 @@ static kp_result deform_solve(void *self, kp_env *env) {
   double clock = kp_time_now();
   KP_TRY(kp_hair_relink(d, env));
   spend(env, "solids_links", &clock);
-  double *dt_last = NULL;
-  if (d->clock != NULL) {
-    KP_TRY(kp_buffer_get(&kp_space_find(d->clock, "dt_last")->buffers[0], KP_SIDE_HOST,
-                         KP_ACCESS_WRITE, (void **)&dt_last));
-    d->dt_last = *dt_last;
-  }
+  KP_TRY(move_clock(d, KP_ACCESS_READ));
   KP_TRY(d->def.rewind && d->meet.contact != NULL ? turn_back(d, env, n) : turn(d, env, n));
-  if (dt_last != NULL) {
-    *dt_last = d->dt_last;
-  }
-  return KP_OK;
+  return move_clock(d, KP_ACCESS_WRITE);
 }
 
 // Rigid bodies have moved.
@@ -390,25 +399,35 @@ static kp_result elastic_energy(kp_deform *d, const kp_env *env, const kp_deform
   return KP_OK;
 }
 
-// The velocities that some schemes keep are those of half a step before the positions. Beside them
-// they would count energy of fast springs that is not there: a spring of frequency omega swings
-// with 1/(1 - (omega dt/2)^2) times its kinetic energy so. Half a step is added for the sum.
-static kp_result kinetic_energy(kp_deform *d, kp_env *env, const kp_deform_part *part,
-                                double *energy) {
-  if (!kp_schemes[part->scheme].lags || !(d->dt > 0.0)) {
-    return KP_OK;
-  }
-  double v[DEFORM_SUMS];
+// Sums with velocities of a part that its forces have changed for a time h.
+static kp_result sums_after(kp_deform *d, kp_env *env, const kp_deform_part *part, double h,
+                            double out[DEFORM_SUMS]) {
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
     if (group->scheme == part->scheme) {
       KP_TRY(kp_deform_evaluate(d, group, d->set->position->buffers, 0.0));
-      KP_TRY(
-          kp_deform_explicit(d, env, group, d->set->velocity->buffers, 0.5 * d->dt, d->moving.c));
+      KP_TRY(kp_deform_explicit(d, env, group, d->set->velocity->buffers, h, d->moving.c));
     }
   }
-  KP_TRY(sums(d, env, part->nodes, d->moving.c, v));
-  *energy = v[4];
+  return sums(d, env, part->nodes, d->moving.c, out);
+}
+
+// The velocities that some schemes keep are those of half a step before the positions. Beside them
+// they would count energy of fast springs that is not there: a spring of frequency omega swings
+// with 1/(1 - (omega dt/2)^2) times its kinetic energy so. Half a step is added for that sum. The
+// momentum is what forces have given in the time that has gone.
+static kp_result at_positions(kp_deform *d, kp_env *env, const kp_deform_part *part,
+                              double v[DEFORM_SUMS]) {
+  if (!kp_schemes[part->scheme].lags || !(d->dt > 0.0)) {
+    return KP_OK;
+  }
+  double other[DEFORM_SUMS];
+  KP_TRY(sums_after(d, env, part, 0.5 * d->dt_last, other));
+  v[4] = other[4];
+  if (d->lead != 0.0) {
+    KP_TRY(sums_after(d, env, part, -d->lead, other));
+    memcpy(v + 1, other + 1, 3 * sizeof *v);
+  }
   return KP_OK;
 }
 
@@ -417,7 +436,7 @@ static kp_result deform_stats(void *self, kp_env *env, int population, kp_popula
   const kp_deform_part *part = &d->parts.data[population];
   double v[DEFORM_SUMS];
   KP_TRY(sums(d, env, part->nodes, d->set->velocity->buffers, v));
-  KP_TRY(kinetic_energy(d, env, part, &v[4]));
+  KP_TRY(at_positions(d, env, part, v));
   *out = (kp_population_stats){ .count = part->nodes.n,
                                 .mass = v[0],
                                 .momentum = { v[1], v[2], v[3] },

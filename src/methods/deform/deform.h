@@ -232,7 +232,7 @@ struct kp_deform {
   KP_ARRAY(kp_triangle) triangles;          // the same on the host
   KP_ARRAY(kp_index) segments;              // two nodes each
 
-  kp_space *clock;  // "solids": dt_last, of schemes that lag; NULL without
+  kp_space *clock;  // "solids": dt_last and lead, of schemes that lag; NULL without
 
   kp_deform_hair hair;
 
@@ -246,6 +246,7 @@ struct kp_deform {
   // scratch of an inner step
   double time, dt;                   // of its start; its length
   double dt_last;                    // s, of the one before; 0 at the start
+  double lead;                       // s: how much longer forces acted than time has gone (lags)
   double bears;                      // s: what explicit parts bear in this turn, where it was asked
   double turn_time;                  // s: of all inner steps of the sub-step
   kp_vector3 old;                    // POS: positions before the move

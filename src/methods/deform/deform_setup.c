@@ -507,7 +507,7 @@ static kp_result add_answers(kp_deform *d, kp_part *const *parts, size_t n_parts
 
 // Schemes that lag kick from the middle of the last step.
 static kp_result add_clock(kp_deform *d, kp_env *env, kp_part *const *parts, size_t n_parts) {
-  static const kp_field_desc desc = { "dt_last", KP_TYPE_F64, 1, "s", KP_FIELD_SAVE, 0.0 };
+  static const kp_field_desc desc = { "times", KP_TYPE_F64, 2, "s", KP_FIELD_SAVE, 0.0 };
   bool lags = false;
   for (size_t p = 0; p < n_parts; ++p) {
     lags = lags || kp_schemes[parts[p]->scheme].lags;
