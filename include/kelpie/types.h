@@ -945,6 +945,8 @@ typedef struct kp_hair_def {
   double stiction_damping;                   // share of the critical one
   int64_t stiction_links;                    // per segment at most
   double viscosity;                          // 1/s: share of the momentum lost
+  kp_vec3 velocity;                          // m/s at the start, of nodes that are not led
+  kp_vec_lattice velocity_at;                // instead, where it depends on place
   int scheme;                                // kp_solid_scheme
   double radius;                             // m, in pictures
   kp_vec3 color;

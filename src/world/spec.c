@@ -378,7 +378,9 @@ kp_result kp_spec_add_soft(kp_spec *spec, const kp_soft_def *def) {
 
 kp_result kp_spec_add_hair(kp_spec *spec, const kp_hair_def *def) {
   KP_TRY(check_entity(spec, &kp_hair_params, def, def->cookie, def->name));
-  INSERT(hair, hairs, def);
+  kp_hair_def copy = *def;
+  KP_TRY(own_lattice(spec, &copy.velocity_at));
+  INSERT(hair, hairs, &copy);
   return KP_OK;
 }
 

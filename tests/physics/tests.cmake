@@ -98,6 +98,7 @@ kp_test(test_fabric_pece SOURCES test_fabric_pece.c ${cloth_support} LABELS fast
 kp_test(test_fabric_immersion SOURCES test_fabric_immersion.c ${cloth_support} LABELS fast)
 kp_test(test_fabric_water SOURCES test_fabric_water.c fabric_water_short.c ${cloth_support} LABELS full)
 kp_test(test_fabric_water_long SOURCES test_fabric_water.c fabric_water_long.c ${cloth_support} LABELS long TIMEOUT 3600)
+kp_test(test_cloth_energy SOURCES test_cloth_energy.c ${media_support} LABELS full)
 kp_test(test_cloth_material SOURCES test_cloth_material.c cloth_material_short.c ${media_support} LABELS full)
 kp_test(test_cloth_material_long SOURCES test_cloth_material.c cloth_material_long.c ${media_support} LABELS long TIMEOUT 3600)
 kp_test(test_deform SOURCES test_deform.c ${media_support} LABELS full)

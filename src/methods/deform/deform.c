@@ -11,8 +11,7 @@
 extern const kp_kernel deform_move_kernel, deform_strain_rate_kernel, deform_energy_kernel,
     deform_sums_kernel;
 
-#define EXPLICIT_SHARE 0.9  // of the longest stable step
-#define HAIR_SHARE 4.0      // of the longest step in which rounding leaves masses, for hair
+#define HAIR_SHARE 4.0  // of the longest step in which rounding leaves masses, for hair
 #define FREE_SHARE                                                                                 \
   4.0  // of the longest stable step, for implicit springs that may carry free bodies
 #define FREE_STEPS 2.0  // of a turn, then
@@ -141,22 +140,24 @@ double kp_deform_rounding_step(const kp_deform *d, const kp_deform_part *part) {
 
 // Of an inner step: what explicit springs bear, and how much springs may change in it (S76).
 static double inner_limit(kp_deform *d, kp_env *env) {
+  d->bears = HUGE_VAL;
   if (!isnan(d->def.dt)) {
     return d->def.dt;
   }
   double limit = kp_hair_max_dt(d, env);
   for (size_t g = 0; g < d->groups.count; ++g) {
     const kp_deform_group *group = &d->groups.data[g];
-    bool is_implicit = kp_schemes[group->scheme].is_implicit && d->def.implicit;
-    // the limit of a single spring is 2/omega
-    double share = d->def.cfl > 0.0 ? d->def.cfl : EXPLICIT_SHARE;
-    limit = is_implicit && !(d->def.cfl > 0.0) ? limit : fmin(limit, share * group->limit);
+    bool counts = !kp_deform_is_explicit(d, group->scheme) && d->def.cfl > 0.0;
+    limit = counts ? fmin(limit, d->def.cfl * group->limit) : limit;
   }
+  double advised;
+  kp_result result = kp_deform_explicit_step(d, env, &d->bears, &advised);
+  limit = fmin(limit, d->def.cfl > 0.0 ? d->def.cfl * d->bears : advised);
   for (size_t p = 0; p < d->parts.count; ++p) {
     limit = fmin(limit, kp_deform_rounding_step(d, &d->parts.data[p]));
   }
   double rate = 0.0;
-  kp_result result = strain_rate(d, &rate);
+  result = result == KP_OK ? strain_rate(d, &rate) : result;
   if (result != KP_OK) {
     d->limit_result = result;
   } else if (rate > 0.0) {
@@ -255,6 +256,8 @@ static kp_result inner_steps(kp_deform *d, kp_env *env, int64_t first, int64_t n
   for (int64_t k = first; k < first + n; ++k) {
     d->time = env->time + (double)k * d->dt;
     KP_TRY(inner_step(d, env));
+    d->lead += kp_deform_kick_time(d) - d->dt;
+    d->dt_last = d->dt;
     ++d->inner_steps;
   }
   return KP_OK;
@@ -301,6 +304,22 @@ static kp_result turn_back(kp_deform *d, kp_env *env, int64_t n) {
   return KP_OK;
 }
 
+// Times of schemes that lag, from the state or to it.
+static kp_result move_clock(kp_deform *d, kp_access access) {
+  double *numbers[2] = { &d->dt_last, &d->lead };
+  for (int c = 0; c < 2 && d->clock != NULL; ++c) {
+    double *kept;
+    KP_TRY(kp_buffer_get(&kp_space_find(d->clock, "times")->buffers[c], KP_SIDE_HOST, access,
+                         (void **)&kept));
+    if (access == KP_ACCESS_READ) {
+      *numbers[c] = *kept;
+    } else {
+      *kept = *numbers[c];
+    }
+  }
+  return KP_OK;
+}
+
 static kp_result deform_solve(void *self, kp_env *env) {
   kp_deform *d = self;
   double most;  // is the world's affair
@@ -317,7 +336,9 @@ static kp_result deform_solve(void *self, kp_env *env) {
   double clock = kp_time_now();
   KP_TRY(kp_hair_relink(d, env));
   spend(env, "solids_links", &clock);
-  return d->def.rewind && d->meet.contact != NULL ? turn_back(d, env, n) : turn(d, env, n);
+  KP_TRY(move_clock(d, KP_ACCESS_READ));
+  KP_TRY(d->def.rewind && d->meet.contact != NULL ? turn_back(d, env, n) : turn(d, env, n));
+  return move_clock(d, KP_ACCESS_WRITE);
 }
 
 // Rigid bodies have moved.
@@ -328,21 +349,24 @@ static kp_result deform_correct(void *self, kp_env *env) {
 
 // ---- what it tells ------------------------------------------------------------------------------
 
-static kp_result sums(kp_deform *d, const kp_env *env, kp_range nodes, double out[DEFORM_SUMS]) {
+static kp_result sums(kp_deform *d, const kp_env *env, kp_range nodes, kp_buffer velocity[3],
+                      double out[DEFORM_SUMS]) {
   kp_vec3 g = env->simulation.gravity;
   deform_sums_args a = { .first = nodes.first, .gx = g.x, .gy = g.y, .gz = g.z };
   kp_call call;
   kp_call_init(&call, &deform_sums_kernel, &a);
   KP_BIND(&call, &a, mass, &d->mass, KP_ACCESS_READ);
   KP_BIND3(&call, &a, , d->set->position, KP_ACCESS_READ);
-  KP_BIND3(&call, &a, v, d->set->velocity, KP_ACCESS_READ);
+  KP_BIND(&call, &a, vx, &velocity[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vy, &velocity[1], KP_ACCESS_READ);
+  KP_BIND(&call, &a, vz, &velocity[2], KP_ACCESS_READ);
   return kp_call_reduce(env->backend, &call, nodes.n, out);
 }
 
 static kp_result deform_check(void *self, kp_env *env) {
   kp_deform *d = self;
   double v[DEFORM_SUMS];
-  KP_TRY(sums(d, env, (kp_range){ 0, d->set->space->n }, v));
+  KP_TRY(sums(d, env, (kp_range){ 0, d->set->space->n }, d->set->velocity->buffers, v));
   env->report.n_particles += d->set->space->n;
   env->report.n_bad += (int64_t)v[13];
   env->report.max_speed = fmax(env->report.max_speed, v[6]);
@@ -375,11 +399,44 @@ static kp_result elastic_energy(kp_deform *d, const kp_env *env, const kp_deform
   return KP_OK;
 }
 
+// Sums with velocities of a part that its forces have changed for a time h.
+static kp_result sums_after(kp_deform *d, kp_env *env, const kp_deform_part *part, double h,
+                            double out[DEFORM_SUMS]) {
+  for (size_t g = 0; g < d->groups.count; ++g) {
+    const kp_deform_group *group = &d->groups.data[g];
+    if (group->scheme == part->scheme) {
+      KP_TRY(kp_deform_evaluate(d, group, d->set->position->buffers, 0.0));
+      KP_TRY(kp_deform_explicit(d, env, group, d->set->velocity->buffers, h, d->moving.c));
+    }
+  }
+  return sums(d, env, part->nodes, d->moving.c, out);
+}
+
+// The velocities that some schemes keep are those of half a step before the positions. Beside them
+// they would count energy of fast springs that is not there: a spring of frequency omega swings
+// with 1/(1 - (omega dt/2)^2) times its kinetic energy so. Half a step is added for that sum. The
+// momentum is what forces have given in the time that has gone.
+static kp_result at_positions(kp_deform *d, kp_env *env, const kp_deform_part *part,
+                              double v[DEFORM_SUMS]) {
+  if (!kp_schemes[part->scheme].lags || !(d->dt > 0.0)) {
+    return KP_OK;
+  }
+  double other[DEFORM_SUMS];
+  KP_TRY(sums_after(d, env, part, 0.5 * d->dt_last, other));
+  v[4] = other[4];
+  if (d->lead != 0.0) {
+    KP_TRY(sums_after(d, env, part, -d->lead, other));
+    memcpy(v + 1, other + 1, 3 * sizeof *v);
+  }
+  return KP_OK;
+}
+
 static kp_result deform_stats(void *self, kp_env *env, int population, kp_population_stats *out) {
   kp_deform *d = self;
   const kp_deform_part *part = &d->parts.data[population];
   double v[DEFORM_SUMS];
-  KP_TRY(sums(d, env, part->nodes, v));
+  KP_TRY(sums(d, env, part->nodes, d->set->velocity->buffers, v));
+  KP_TRY(at_positions(d, env, part, v));
   *out = (kp_population_stats){ .count = part->nodes.n,
                                 .mass = v[0],
                                 .momentum = { v[1], v[2], v[3] },

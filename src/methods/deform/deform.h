@@ -47,7 +47,9 @@ typedef struct kp_deform_part {
   kp_part_surface surface;
   double particle_radius;  // m; 0: nodes are no spheres
   double period;           // s, over 2 pi: of the node that swings slowest on its elements
-  double limit;            // s: of an explicit step
+  double limit;            // s: of an explicit step, at rest
+  bool is_damped;          // its elements, or all of its motion
+  bool changes;            // that limit depends on where the nodes are (deform_steps.c)
 } kp_deform_part;
 
 // All parts of one scheme.
@@ -56,7 +58,7 @@ typedef struct kp_deform_group {
   kp_range nodes, springs, tets, axes, solids, membranes;
   kp_range entries;  // of the rows of the matrix
   int64_t n_segments;
-  double limit;  // s: of an explicit step
+  double limit;  // s: of an explicit step, at rest
 } kp_deform_group;
 
 // A scheme advances a group by one inner step of deform->dt, in two halves: `predict` fills
@@ -68,6 +70,7 @@ typedef struct kp_scheme {
   kp_result (*predict)(kp_deform *deform, kp_env *env, const kp_deform_group *group);
   kp_result (*finish)(kp_deform *deform, kp_env *env, const kp_deform_group *group);
   bool is_implicit;
+  bool lags;  // `velocity` is that of half a step before the positions
 } kp_scheme;
 
 extern const kp_scheme kp_schemes[KP_SCHEME_COUNT];
@@ -190,6 +193,13 @@ typedef struct kp_deform_meet {
 
 typedef struct kp_sweep kp_sweep;  // deform_sweep.h
 
+// For the stable step of parts that change (deform_steps.c); F64. Halves of sums of rows: of nodes
+// what stays as at rest, and of corners where they were last.
+typedef struct kp_deform_steps {
+  kp_buffer stiff, damp;
+  kp_buffer row_stiff, row_damp;  // 4 tet + corner
+} kp_deform_steps;
+
 struct kp_deform {
   kp_solids_def def;
   kp_result limit_result;  // a failure of asking for the length of a step, which the step tells
@@ -214,12 +224,15 @@ struct kp_deform {
   kp_deform_bodies bodies;
   kp_deform_springs springs;
   kp_deform_tets tets;
+  kp_deform_steps steps;
 
   int64_t n_triangles, n_segments;
   kp_buffer triangle[3];                    // I32: nodes
   kp_buffer triangle_start, triangle_refs;  // triangles of a node
   KP_ARRAY(kp_triangle) triangles;          // the same on the host
   KP_ARRAY(kp_index) segments;              // two nodes each
+
+  kp_space *clock;  // "solids": dt_last and lead, of schemes that lag; NULL without
 
   kp_deform_hair hair;
 
@@ -232,6 +245,9 @@ struct kp_deform {
 
   // scratch of an inner step
   double time, dt;                   // of its start; its length
+  double dt_last;                    // s, of the one before; 0 at the start
+  double lead;                       // s: how much longer forces acted than time has gone (lags)
+  double bears;                      // s: what explicit parts bear in this turn, where it was asked
   double turn_time;                  // s: of all inner steps of the sub-step
   kp_vector3 old;                    // POS: positions before the move
   kp_vector3 middle;                 // POS: half way
@@ -263,6 +279,19 @@ void kp_vector3_free(kp_vector3 *v);
    KP_BIND(call, args, prefix##y, &(vector)->c[1], access),                                        \
    KP_BIND(call, args, prefix##z, &(vector)->c[2], access))
 
+// Adds to what find_limits knows of the nodes of a part.
+void kp_deform_spring_limits(const kp_part *part, double *stiff, double *damp);
+
+// ---- deform_steps.c
+
+KP_NODISCARD kp_result kp_deform_fill_steps(kp_deform *deform, const kp_part *const *order);
+// Whether springs of a scheme are explicit.
+bool kp_deform_is_explicit(const kp_deform *deform, kp_solid_scheme scheme);
+// The longest stable step of all explicit parts where their nodes are now, and the longest one that
+// is advised [s]; infinite without explicit parts.
+KP_NODISCARD kp_result kp_deform_explicit_step(kp_deform *deform, const kp_env *env, double *stable,
+                                               double *advised);
+
 // ---- deform_forces.c
 
 // Directions, elastic forces and coefficients of the elements of a group at positions x, for
@@ -291,6 +320,9 @@ KP_NODISCARD kp_result kp_deform_solve(kp_deform *deform, kp_env *env, const kp_
 // The longest step whose implicit solve still sees the masses of a part beside rounding [s]. A few
 // nodes that are stiffer than the others, as at edges that are almost flat, do not count.
 double kp_deform_rounding_step(const kp_deform *deform, const kp_deform_part *part);
+
+// How long the forces of a step of a scheme that lags act [s].
+double kp_deform_kick_time(const kp_deform *deform);
 
 // How far ahead implicit springs of a group look in this step [s].
 double kp_deform_look_ahead(const kp_deform *deform, const kp_deform_group *group);
@@ -324,8 +356,10 @@ KP_NODISCARD kp_result kp_deform_weather(kp_deform *deform, kp_env *env);
 KP_NODISCARD kp_result kp_deform_fill_tets(kp_deform *deform, const kp_part *const *order);
 // Room for them as blocks.
 KP_NODISCARD kp_result kp_deform_make_blocks(kp_deform *deform);
-// Adds to what find_limits knows of the nodes of a part.
-void kp_deform_tet_limits(const kp_part *part, double *stiff, double *damp);
+// Adds to what find_limits knows of the nodes of a part; not `all`: what stays as at rest.
+void kp_deform_tet_limits(const kp_part *part, bool all, double *stiff, double *damp);
+// Whether the stable step of an element depends on where its nodes are.
+bool kp_deform_tet_changes(const kp_tet *tet);
 // As kp_deform_evaluate, for the tetrahedra of a part.
 // Elastic tetrahedra by the edges they share (deform_edges.c): the lists, the stress around every
 // edge at positions x, and the energy at those of the set.

@@ -1,5 +1,7 @@
 // Schemes: how an inner step of deform->dt turns velocities and positions into the next ones. See
 // kp_scheme in deform.h for what happens between predict and finish.
+#include <math.h>
+
 #include "methods/deform/fabric.h"
 
 extern const kp_kernel deform_middle_kernel, deform_extrapolate_kernel, deform_copy_kernel;
@@ -131,9 +133,18 @@ static kp_result keep_moving(kp_deform *d, kp_env *env, const kp_deform_group *g
 
 // ---- explicit -----------------------------------------------------------------------------------
 
+// Velocities that move positions over a step are those of its middle, so a kick reaches from the
+// middle of the last step to that of this one: v += (dt_last + dt)/2 a. With dt instead every
+// change of the step would leave (dt - dt_last)/2 a too much or too little in v, which adds up to
+// energy without bound. Where stiffness has just grown a kick is no longer than a step may be.
+double kp_deform_kick_time(const kp_deform *d) {
+  double last = d->dt_last > 0.0 ? d->dt_last : d->dt;
+  return fmin(0.5 * (last + d->dt), fmax(d->dt, d->bears));
+}
+
 static kp_result symplectic_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
   KP_TRY(kp_deform_evaluate(d, group, position(d), 0.0));
-  return kp_deform_explicit(d, env, group, velocity(d), d->dt, d->moving.c);
+  return kp_deform_explicit(d, env, group, velocity(d), kp_deform_kick_time(d), d->moving.c);
 }
 
 // The position moves with the old velocity, and forces are those of the old position.
@@ -159,14 +170,14 @@ static kp_result verlet_finish(kp_deform *d, kp_env *env, const kp_deform_group 
 }
 
 const kp_scheme kp_schemes[KP_SCHEME_COUNT] = {
-  [KP_SCHEME_NEWMARK] = { "newmark", newmark_predict, newmark_finish, true },
-  [KP_SCHEME_BACKWARD_EULER] = { "backward_euler", backward_predict, backward_finish, true },
-  [KP_SCHEME_EULER] = { "euler", euler_predict, euler_finish, false },
-  [KP_SCHEME_SYMPLECTIC] = { "symplectic", symplectic_predict, keep_moving, false },
-  [KP_SCHEME_VELOCITY_VERLET] = { "velocity_verlet", verlet_predict, verlet_finish, false },
+  [KP_SCHEME_NEWMARK] = { "newmark", newmark_predict, newmark_finish, true, false },
+  [KP_SCHEME_BACKWARD_EULER] = { "backward_euler", backward_predict, backward_finish, true, false },
+  [KP_SCHEME_EULER] = { "euler", euler_predict, euler_finish, false, false },
+  [KP_SCHEME_SYMPLECTIC] = { "symplectic", symplectic_predict, keep_moving, false, true },
+  [KP_SCHEME_VELOCITY_VERLET] = { "velocity_verlet", verlet_predict, verlet_finish, false, false },
   [KP_SCHEME_POSITION_VERLET] = { "position_verlet", kp_position_verlet_predict,
-                                  kp_position_verlet_finish, false },
-  [KP_SCHEME_KANG] = { "kang", kp_kang_predict, keep_moving, true },
-  [KP_SCHEME_DESBRUN] = { "desbrun", kp_desbrun_predict, keep_moving, true },
-  [KP_SCHEME_PECE] = { "predictor_corrector", kp_pece_predict, kp_pece_finish, false },
+                                  kp_position_verlet_finish, false, true },
+  [KP_SCHEME_KANG] = { "kang", kp_kang_predict, keep_moving, true, false },
+  [KP_SCHEME_DESBRUN] = { "desbrun", kp_desbrun_predict, keep_moving, true, false },
+  [KP_SCHEME_PECE] = { "predictor_corrector", kp_pece_predict, kp_pece_finish, false, false },
 };

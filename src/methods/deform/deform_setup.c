@@ -97,7 +97,11 @@ static void each_buffer(kp_deform *d, void (*each)(kp_buffer *buffer, kp_backend
                            &d->meet.give,
                            &d->right,
                            &d->change,
-                           &d->inverse };
+                           &d->inverse,
+                           &d->steps.stiff,
+                           &d->steps.damp,
+                           &d->steps.row_stiff,
+                           &d->steps.row_damp };
   for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; ++v) {
     for (int c = 0; c < 3; ++c) {
       each(&vectors[v]->c[c], backend);
@@ -426,9 +430,7 @@ static kp_result fill_surface(kp_deform *d, const kp_part **order) {
   return KP_OK;
 }
 
-// Longest stable step of explicit springs: omega^2 <= 2 sum k/(l0 m) at any node (Gershgorin), and
-// damping b: dt <= m / sum b. `stiff` and `damp` are a number per node, zero.
-static void find_limit(kp_deform *d, size_t p, const kp_part *part, double *stiff, double *damp) {
+void kp_deform_spring_limits(const kp_part *part, double *stiff, double *damp) {
   for (size_t s = 0; s < part->springs.count; ++s) {
     const kp_spring *e = &part->springs.data[s];
     double k = fmax(e->stiffness, e->compression) / e->rest;
@@ -437,9 +439,16 @@ static void find_limit(kp_deform *d, size_t p, const kp_part *part, double *stif
     damp[e->a] += e->damping;
     damp[e->b] += e->damping;
   }
-  kp_deform_tet_limits(part, stiff, damp);
-  double limit = HUGE_VAL, period = 0.0;
+}
+
+// Longest stable step of explicit springs at rest: omega^2 <= 2 sum k/(l0 m) at any node
+// (Gershgorin), and damping b: dt <= m / sum b. `stiff` and `damp` are a number per node, zero.
+static void find_limit(kp_deform *d, size_t p, const kp_part *part, double *stiff, double *damp) {
+  kp_deform_spring_limits(part, stiff, damp);
+  kp_deform_tet_limits(part, true, stiff, damp);
+  double limit = HUGE_VAL, period = 0.0, most = part->viscosity;
   for (size_t i = 0; i < part->x.count; ++i) {
+    most = fmax(most, damp[i]);
     double m = part->mass.data[i];
     double omega = sqrt(2.0 * stiff[i] / m);
     period = fmax(period, omega > 0.0 ? 1.0 / omega : HUGE_VAL);
@@ -449,6 +458,7 @@ static void find_limit(kp_deform *d, size_t p, const kp_part *part, double *stif
   }
   d->parts.data[p].period = period;
   d->parts.data[p].limit = limit;
+  d->parts.data[p].is_damped = most > 0.0;
   for (size_t g = 0; g < d->groups.count; ++g) {
     kp_deform_group *group = &d->groups.data[g];
     group->limit = group->scheme == part->scheme ? fmin(group->limit, limit) : group->limit;
@@ -465,7 +475,7 @@ static kp_result find_limits(kp_deform *d, const kp_part **order) {
     find_limit(d, p, order[p], sums, sums + n);
     kp_free(sums);
   }
-  return KP_OK;
+  return kp_deform_fill_steps(d, order);
 }
 
 static kp_result fill(kp_deform *d, const kp_part **order) {
@@ -495,6 +505,21 @@ static kp_result add_answers(kp_deform *d, kp_part *const *parts, size_t n_parts
   return KP_OK;
 }
 
+// Schemes that lag kick from the middle of the last step.
+static kp_result add_clock(kp_deform *d, kp_env *env, kp_part *const *parts, size_t n_parts) {
+  static const kp_field_desc desc = { "times", KP_TYPE_F64, 2, "s", KP_FIELD_SAVE, 0.0 };
+  bool lags = false;
+  for (size_t p = 0; p < n_parts; ++p) {
+    lags = lags || kp_schemes[parts[p]->scheme].lags;
+  }
+  if (!lags) {
+    return KP_OK;
+  }
+  KP_TRY(kp_registry_add_space(env->registry, "solids", KP_SPACE_GLOBAL, &d->clock));
+  KP_TRY(kp_space_add_fields(d->clock, &desc, 1));
+  return kp_space_append(d->clock, 1, NULL, 0);
+}
+
 kp_result kp_deform_join(kp_deform *d, kp_env *env, kp_part *const *parts, size_t n_parts) {
   each_buffer(d, kp_buffer_init, env->backend);
   kp_pcg_init(&d->pcg, env->backend);
@@ -502,6 +527,7 @@ kp_result kp_deform_join(kp_deform *d, kp_env *env, kp_part *const *parts, size_
   kp_field_desc extra = { "acceleration", KP_TYPE_REAL, 3, "m/s^2", 0, 0.0 };
   KP_TRY(kp_space_add_field(d->set->space, &extra, &d->extra));
   KP_TRY(add_answers(d, parts, n_parts));
+  KP_TRY(add_clock(d, env, parts, n_parts));
   KP_ARRAY(const kp_part *) order = { 0 };
   KP_TRY(kp_array_reserve(&order, n_parts));
   kp_result result = place_parts(d, parts, n_parts, order.data);

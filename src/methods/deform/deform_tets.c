@@ -40,6 +40,11 @@ static void axis_rest(const kp_tet *tet, const kp_vec3 x[4], double out[DEFORM_A
     kp_vec3 unused[4];
     memset(out, 0, DEFORM_AXIS_REST * sizeof *out);
     out[0] = kp_hinge_angle(x, unused);
+    for (int k = 0; k < 2; ++k) {  // squares of twice the areas of its triangles
+      kp_vec3 e = kp_vec3_sub(x[3], x[2]), f = kp_vec3_sub(x[k], x[2]);
+      kp_vec3 normal = kp_vec3_cross(e, f);
+      out[k + 1] = kp_vec3_dot(normal, normal);
+    }
     return;
   }
   for (int a = 0; a < KP_ALTITUDES; ++a) {
@@ -233,10 +238,17 @@ kp_result kp_deform_fill_tets(kp_deform *d, const kp_part *const *order) {
 
 // ---- stability of explicit steps ----------------------------------------------------------------
 
+bool kp_deform_tet_changes(const kp_tet *tet) {
+  return is_hinge(tet) || tet->kind == KP_TET_MEMBRANE;
+}
+
 // Half the sum of a row of the stiffness, as springs give it (deform_setup.c).
-void kp_deform_tet_limits(const kp_part *part, double *stiff, double *damp) {
+void kp_deform_tet_limits(const kp_part *part, bool all, double *stiff, double *damp) {
   for (size_t t = 0; t < part->tets.count; ++t) {
     const kp_tet *tet = &part->tets.data[t];
+    if (!all && kp_deform_tet_changes(tet)) {
+      continue;
+    }
     kp_vec3 x[4];
     if (tet->kind == KP_TET_MEMBRANE) {
       kp_deform_membrane_limit(part, tet, stiff, damp);

@@ -94,6 +94,53 @@ KP_FN double deform_bend_share(uint8_t kind, const int32_t *corner, const uint8_
   return (hold[corner[m]] == 7) != (hold[corner[n + m]] == 7) ? 2.0 : 1.0;
 }
 
+// Integral of sin(t/2) - sin(rest/2) from rest to the angle.
+KP_FN double deform_bend_energy(double angle, double rest) {
+  return 2.0 * cos(0.5 * rest) - 2.0 * cos(0.5 * angle) - (angle - rest) * sin(0.5 * rest);
+}
+
+// The slopes of an angle are 1/height of its triangles, without bound where a cell folds onto
+// itself and one of them collapses to a line. An angle there means nothing: below DEFORM_SLIVER of
+// its square at rest the area r of a triangle takes its share phi of the energy away, smoothly,
+//
+//   W = k psi(t) phi(r_m) phi(r_n),    phi(r) = s^2 (3 - 2 s),  s = r/DEFORM_SLIVER
+//
+// Returns the product of both phi; slopes become those of the whole of W, over psi' phi, so that
+// the force stays one number times one direction.
+#define DEFORM_SLIVER 0.04
+
+KP_FN double deform_axis_whole(uint8_t kind, const kp_real *rest, int64_t n, int64_t m,
+                               const kp_vec3 x[4], double angle, kp_vec3 slope[4]) {
+  if (kind != DEFORM_AXIS_BEND) {
+    return 1.0;
+  }
+  // triangles (c, d, a) and (c, d, b) of the corners a, b, c, d
+  kp_vec3 e = kp_vec3_sub(x[3], x[2]);
+  double whole = 1.0, start = (double)rest[m];
+  double sines = sin(0.5 * angle) - sin(0.5 * start);
+  double ratio =
+      fabs(angle - start) > 1e-4 ? deform_bend_energy(angle, start) / sines : 0.5 * (angle - start);
+  for (int k = 0; k < 2; ++k) {
+    kp_vec3 f = kp_vec3_sub(x[k], x[2]), normal = kp_vec3_cross(e, f);
+    double s = kp_vec3_dot(normal, normal) / (DEFORM_SLIVER * (double)rest[(k + 1) * n + m]);
+    if (!(s < 1.0)) {
+      continue;
+    }
+    whole *= s * s * (3.0 - 2.0 * s);
+    if (!(s > 0.0)) {
+      continue;
+    }
+    // d phi/phi = 6 (1 - s)/(3 - 2 s) ds/s, and ds/s = 2 normal . d normal/normal^2
+    double turn = 12.0 * (1.0 - s) / (3.0 - 2.0 * s) / kp_vec3_dot(normal, normal) * ratio;
+    kp_vec3 at_far = kp_vec3_scale(kp_vec3_cross(normal, e), turn);
+    kp_vec3 at_end = kp_vec3_scale(kp_vec3_cross(f, normal), turn);
+    slope[k] = kp_vec3_add(slope[k], at_far);
+    slope[3] = kp_vec3_add(slope[3], at_end);
+    slope[2] = kp_vec3_sub(slope[2], kp_vec3_add(at_far, at_end));
+  }
+  return whole;
+}
+
 KP_FN void deform_axis(int64_t e, const deform_axis_args *g) {
   int64_t m = g->first + e, n = g->n;
   const kp_pos *const p[3] = { g->x, g->y, g->z };
@@ -101,9 +148,13 @@ KP_FN void deform_axis(int64_t e, const deform_axis_args *g) {
   deform_corners(g->corner, n, m, p, x);
   double k = (double)g->stiffness[m] * (double)g->strength;
   double force = 0.0, rate = 0.0;
+  double damping = (double)g->damping[m] * sqrt((double)g->strength);
   if (g->kind[m] >= DEFORM_AXIS_HINGE) {
     double angle = kp_hinge_angle(x, slope), rest = (double)g->rest[m];
     k *= deform_bend_share(g->kind[m], g->corner, g->hold, n, m);
+    double whole = deform_axis_whole(g->kind[m], g->rest, n, m, x, angle, slope);
+    k *= whole;
+    damping *= whole;
     force = k * (sin(0.5 * angle) - sin(0.5 * rest));
     rate = 0.5 * k * cos(0.5 * angle);
   } else {
@@ -121,8 +172,7 @@ KP_FN void deform_axis(int64_t e, const deform_axis_args *g) {
     g->slope[(3 * c + 2) * n + m] = (kp_real)slope[c].z;
   }
   g->force[m] = (kp_real)force;
-  g->rate[m] =
-      (kp_real)((double)g->damping[m] * sqrt((double)g->strength) + (double)g->implicit * rate);
+  g->rate[m] = (kp_real)(damping + (double)g->implicit * rate);
 }
 
 typedef struct deform_axis_pull_args {
@@ -193,8 +243,8 @@ KP_FN void deform_axis_energy(int64_t e, const deform_axis_energy_args *g, doubl
   if (g->kind[m] >= DEFORM_AXIS_HINGE) {
     double angle = kp_hinge_angle(x, slope), rest = (double)g->rest[m];
     k *= deform_bend_share(g->kind[m], g->corner, g->hold, n, m);
-    value[0] =
-        k * (2.0 * cos(0.5 * rest) - 2.0 * cos(0.5 * angle) - (angle - rest) * sin(0.5 * rest));
+    k *= deform_axis_whole(g->kind[m], g->rest, n, m, x, angle, slope);
+    value[0] = k * deform_bend_energy(angle, rest);
     return;
   }
   kp_altitude a = deform_axis_altitude(g->kind[m], x, g->rest, n, m);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "data/curve.h"
 #include "geom/curve_file.h"
 #include "geom/scalp.h"
 #include "geom/strand.h"
@@ -461,6 +462,16 @@ static kp_result make(const kp_hair_def *def, const kp_env *env, hair_site *site
   return result;
 }
 
+// Roots move with what they grow on.
+static void throw_nodes(const kp_hair_def *def, kp_part *part) {
+  for (size_t i = 0; i < part->x.count; ++i) {
+    part->v.data[i] = kp_vec_lattice_at(&def->velocity_at, def->velocity, part->x.data[i]);
+  }
+  for (size_t r = 0; r < part->roots.count; ++r) {
+    part->v.data[part->roots.data[r]] = kp_vec3_make(0.0, 0.0, 0.0);
+  }
+}
+
 kp_result kp_hair_make(const kp_hair_def *def, const kp_env *env, kp_part *part) {
   kp_text_copy(part->name, sizeof part->name, def->name);
   part->scheme = (kp_solid_scheme)def->scheme;
@@ -486,6 +497,7 @@ kp_result kp_hair_make(const kp_hair_def *def, const kp_env *env, kp_part *part)
   part->hair.body = site.solid != NULL ? site.solid->body : -1;
   if (result == KP_OK) {
     result = begin_hair(part);
+    throw_nodes(def, part);
   }
   kp_shape_destroy(&site.scalp);
   kp_curves_free(&guides);

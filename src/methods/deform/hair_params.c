@@ -75,6 +75,9 @@ static const kp_param rows[] = {
   ROW(stiction_damping, REAL, "", 0, 1e4, "Of them, as a share of the critical damping."),
   ROW(stiction_links, INT, "", 1, 1000, "Springs per segment at most; the nearest are made."),
   ROW(viscosity, REAL, "1/s", 0, 1e6, "Share of its momentum against the air lost per second."),
+  KP_PARAM_OF_PLACE(kp_hair_def, velocity, "m/s", -1e4, 1e4,
+                    "At the start, of all but the roots: a vector or a function of x, y and z, "
+                    "which is sampled when the scene is read."),
   WORDS(scheme, scheme_words, "How it is advanced in time."),
   ROW(radius, REAL, "m", 0, 1.0, "Of a hair in pictures."),
   ROW(color, VEC3, "", 0, 10, "Linear RGB in pictures."),

@@ -14,6 +14,7 @@ kp_sources(
   deform_schemes.c
   deform_setup.c
   deform_skins.c
+  deform_steps.c
   deform_levels.c
   deform_poly.c
   deform_sweep.c

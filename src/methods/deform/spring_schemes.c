@@ -116,7 +116,7 @@ kp_result kp_desbrun_predict(kp_deform *d, kp_env *env, const kp_deform_group *g
 
 kp_result kp_position_verlet_predict(kp_deform *d, kp_env *env, const kp_deform_group *group) {
   KP_TRY(kp_deform_evaluate(d, group, d->set->position->buffers, 0.0));
-  KP_TRY(kp_deform_explicit(d, env, group, velocity(d), d->dt, d->moving.c));
+  KP_TRY(kp_deform_explicit(d, env, group, velocity(d), kp_deform_kick_time(d), d->moving.c));
   return kp_fabric_limit(d, env, group);
 }
 
