@@ -54,7 +54,7 @@ typedef struct kp_simulation_def {
   uint32_t cookie;
   kp_vec3 gravity;      // m/s^2
   double dt;            // s: fixed step; KP_AUTO: adaptive
-  double dt_max;        // s: never longer than this
+  double dt_max;        // s: never longer than this; KP_AUTO: what each method bears
   double dt_min;        // s: a limit below this is trouble
   int policy;           // what trouble (NaN, escape, CFL) does
   int64_t retries;      // with policy retry: halvings before giving up

@@ -285,6 +285,7 @@ static kp_result exchange(void *self, kp_env *env) {
 }
 
 const kp_method kp_fluid_grains_method = {
+  .longest_step = KP_ANY_STEP,
   .name = "fluid-grains",
   .text = "Drag and lift of liquids on grains, and back.",
   .stages = { [KP_STAGE_FORCES] = exchange },

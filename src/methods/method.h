@@ -163,6 +163,11 @@ typedef struct kp_population_stats {
 
 typedef kp_result (*kp_stage_fn)(void *self, kp_env *env);
 
+// s: where the scene does not say dt_max, no sub-step of a method is longer than its longest_step,
+// or this; KP_ANY_STEP is for what goes along with others.
+#define KP_LONGEST_STEP 0.01
+#define KP_ANY_STEP 1.0
+
 typedef struct kp_method {
   const char *name;
   const char *text;
@@ -173,6 +178,7 @@ typedef struct kp_method {
   // Before space of each evaluation: bring positions to where the forces are wanted.
   kp_stage_fn begin;
   double (*max_dt)(void *self, kp_env *env);  // s
+  double longest_step;  // s, where the scene does not say dt_max; 0: KP_LONGEST_STEP
   int (*n_populations)(const void *self);
   kp_result (*stats)(void *self, kp_env *env, int population, kp_population_stats *out);
   // Before somebody looks: fields that no step needs and frames, probes and programs are shown.

@@ -732,6 +732,13 @@ static kp_result build_clock(kp_world *world) {
   return kp_space_append(world->clock, 1, NULL, 0);
 }
 
+// With numbers for methods that ask how long a step may be at most.
+static kp_simulation_def simulation_of(const kp_spec *spec) {
+  kp_simulation_def def = spec->simulation;
+  def.dt_max = isnan(def.dt_max) ? KP_LONGEST_STEP : def.dt_max;
+  return def;
+}
+
 kp_result kp_world_build_all(kp_world *world) {
   const kp_spec *spec = &world->spec;
   int dimension = (int)spec->domain.dimension;
@@ -750,7 +757,7 @@ kp_result kp_world_build_all(kp_world *world) {
                          .registry = world->registry,
                          .profile = &world->profile,
                          .domain = spec->domain,
-                         .simulation = spec->simulation,
+                         .simulation = simulation_of(spec),
                          .scenery = { .emitters = spec->emitters.data,
                                       .n_emitters = spec->emitters.count,
                                       .sinks = spec->sinks.data,

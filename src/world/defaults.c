@@ -33,7 +33,7 @@ kp_simulation_def kp_default_simulation_def(void) {
     .cookie = KP_DEF_COOKIE,
     .gravity = { 0.0, -9.81, 0.0 },
     .dt = KP_AUTO,
-    .dt_max = 0.01,
+    .dt_max = KP_AUTO,
     .dt_min = 1e-8,
     .policy = KP_POLICY_RETRY,
     .retries = 6,

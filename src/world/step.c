@@ -48,15 +48,23 @@ static int evaluations(const kp_world *world, int group) {
   return most;
 }
 
+static double longest_step(const kp_method *method) {
+  return method->longest_step > 0.0 ? method->longest_step : KP_LONGEST_STEP;
+}
+
 // The smallest limit any method of the group asks for.
 static double step_limit(kp_world *world, int group) {
   const kp_simulation_def *def = &world->spec.simulation;
   if (!isnan(def->dt)) {
     return def->dt * world->dt_scale;
   }
-  double dt = def->dt_max;
+  bool is_told = !isnan(def->dt_max);
+  double dt = is_told ? def->dt_max : 1.0;
   for (size_t s = 0; s < world->systems.count; ++s) {
     kp_system *system = &world->systems.data[s];
+    if (system->group == group && !is_told) {
+      dt = fmin(dt, longest_step(system->method));
+    }
     if (system->group == group && system->method->max_dt != NULL) {
       dt = fmin(dt, system->method->max_dt(system->self, &world->env));
     }

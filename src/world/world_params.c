@@ -60,7 +60,9 @@ static const kp_param simulation_rows[] = {
   ROW(gravity, VEC3, "m/s^2", -1e4, 1e4, "Acceleration of everything that has mass."),
   ROW(dt, REAL, "s", 1e-9, 1.0,
       "Length of every sub-step; auto follows the limits of the methods."),
-  ROW(dt_max, REAL, "s", 1e-9, 1.0, "No sub-step is longer."),
+  ROW(dt_max, REAL, "s", 1e-9, 1.0,
+      "No sub-step is longer; auto is 1/24 s for gases, whose steps follow their speed, "
+      "and 0.01 s for everything else."),
   ROW(dt_min, REAL, "s", 0.0, 1.0, "A limit below this counts as trouble."),
   WORDS(
       policy, policy_words,

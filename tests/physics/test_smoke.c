@@ -377,6 +377,27 @@ static void test_cold_fuel_stays(void **state) {
   kp_world_destroy(&world);
 }
 
+// A gas whose step its speed bounds takes a frame in one, unless the scene names a longest step.
+static void test_longest_step(void **state) {
+  (void)state;
+  static const struct {
+    double most;
+    int64_t steps;
+  } cases[] = { { KP_AUTO, 1 }, { 0.01, 5 } };
+  for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k) {
+    kp_test_settings s = kp_test_settings_make(2, kp_vec3_make(0, 0, 0), kp_vec3_make(1, 1, 0));
+    s.simulation.dt_max = cases[k].most;
+    kp_world *world = kp_test_world(&s);
+    kp_smoke_def def = gas_def();
+    assert_ok(kp_world_add_smoke(world, &def));
+    assert_ok(kp_world_build(world));
+    kp_step_report report;
+    assert_ok(kp_world_advance(world, 1.0 / 24.0, &report));
+    assert_int_equal(report.steps, cases[k].steps);
+    kp_world_destroy(&world);
+  }
+}
+
 static void test_flame_bits(void **state) {
   (void)state;
   kp_test_same_bits(make_open_flame, 5);
@@ -394,6 +415,7 @@ int main(void) {
     cmocka_unit_test(test_fuel_balances),
     cmocka_unit_test(test_fuel_burns_at_its_rate),
     cmocka_unit_test(test_cold_fuel_stays),
+    cmocka_unit_test(test_longest_step),
     cmocka_unit_test(test_flame_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

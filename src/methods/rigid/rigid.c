@@ -132,7 +132,8 @@ static double rigid_max_dt(void *self, kp_env *env) {
       fastest = fmax(fastest, kp_rigid_tilting(part, f.orientation, f.angular_velocity));
     }
   }
-  double dt = rigid->free.count > 0 ? rigid->def.step : HUGE_VAL;
+  double most = fmin(rigid->def.step, env->simulation.dt_max);
+  double dt = rigid->free.count > 0 ? most : HUGE_VAL;
   return fastest * dt > MOST_TURN ? MOST_TURN / fastest : dt;
 }
 
@@ -218,6 +219,7 @@ const kp_method kp_rigid_method = {
               [KP_STAGE_CORRECT] = rigid_correct,
               [KP_STAGE_CHECK] = rigid_check },
   .max_dt = rigid_max_dt,
+  .longest_step = KP_ANY_STEP,  // without free bodies; with them max_dt tells
   .n_populations = rigid_n_populations,
   .stats = rigid_stats,
   .destroy = rigid_destroy,

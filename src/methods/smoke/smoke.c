@@ -448,6 +448,7 @@ const kp_method kp_smoke_method = {
               [KP_STAGE_CORRECT] = smoke_correct,
               [KP_STAGE_CHECK] = smoke_check },
   .max_dt = smoke_max_dt,
+  .longest_step = 1.0 / 24.0,
   .n_populations = smoke_n_populations,
   .stats = smoke_stats,
   .loaded = smoke_loaded,
