@@ -590,6 +590,7 @@ typedef struct kp_smoke_def {
   double heat;         // K gained per unit of fuel burnt
   double soot;         // smoke made per unit of fuel burnt
   double expansion;    // volume of the burnt over that of the fuel
+  bool conserve;       // transport keeps the sums of smoke, heat and fuel
 } kp_smoke_def;
 
 // A region that feeds a gas. What is held is set to its value every step; rates add.

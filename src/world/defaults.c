@@ -646,6 +646,7 @@ kp_smoke_def kp_default_smoke_def(void) {
     .heat = 2500.0,
     .soot = 0.5,
     .expansion = 1.0,
+    .conserve = true,
   };
 }
 

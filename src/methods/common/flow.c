@@ -513,7 +513,8 @@ static kp_result mark_known(kp_flow *flow, int axis, bool has_walls) {
   return kp_mac_fill_periodic(flow->mac, &flow->known[0]);
 }
 
-static kp_result spread(kp_flow *flow, kp_buffer *velocity, int axis, int n_layers) {
+// `kind`: that of the places, an axis for the faces across it.
+static kp_result spread(kp_flow *flow, kp_buffer *velocity, int kind, int n_layers) {
   for (int layer = 0; layer < n_layers; ++layer) {
     flow_spread_args a = { .grid = flow->mac->view };
     kp_call call;
@@ -521,7 +522,7 @@ static kp_result spread(kp_flow *flow, kp_buffer *velocity, int axis, int n_laye
     KP_BIND(&call, &a, known, &flow->known[layer % 2], KP_ACCESS_READ);
     KP_BIND(&call, &a, known_next, &flow->known[1 - layer % 2], KP_ACCESS_WRITE);
     KP_BIND(&call, &a, velocity, velocity, KP_ACCESS_WRITE);
-    KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
+    KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)kind, &call));
     KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->known[1 - layer % 2]));
     KP_TRY(kp_mac_fill_periodic(flow->mac, velocity));
   }
@@ -575,6 +576,18 @@ kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers) {
     KP_TRY(constrain(flow));
   }
   return kp_mac_fill_velocity(flow->mac, flow->velocity);
+}
+
+kp_result kp_flow_extrapolate_cells(kp_flow *flow, kp_buffer *values, int n_layers) {
+  flow_wet_args a = { .grid = flow->mac->view };
+  KP_TRY(clear_known(flow));
+  kp_call call;
+  kp_call_init(&call, &flow_wet_kernel, &a);
+  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, known, &flow->known[0], KP_ACCESS_WRITE);
+  KP_TRY(kp_mac_rows(flow->mac, KP_MAC_CELL, &call));
+  KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->known[0]));
+  return spread(flow, values, KP_MAC_CELL, n_layers);
 }
 
 kp_result kp_flow_push_ahead(kp_flow *flow, kp_buffer *pressure, double time, int n_layers) {

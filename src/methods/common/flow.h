@@ -124,6 +124,10 @@ KP_NODISCARD kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow
 // Velocity of known faces (those of fluid cells) into the cells around, n_layers wide.
 KP_NODISCARD kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers);
 
+// Values at the centres of fluid cells into what lies beside them, n_layers wide: traces beside
+// solids read there, and a solid that moves on leaves them behind.
+KP_NODISCARD kp_result kp_flow_extrapolate_cells(kp_flow *flow, kp_buffer *values, int n_layers);
+
 // What a pressure, the answer of the solver's last solve, does to a velocity in `time` [s], for
 // particles to take along into the next step, whose projection has that much less to do: at the
 // surface, where it is 0, as the projection sees it, and spread n_layers into the air, solids and
