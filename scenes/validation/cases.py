@@ -122,6 +122,18 @@ def taylor_green(name, title, scene, population, limit, size, settings=()):
                 settings=settings)
 
 
+# ---- smoke in a closed box
+
+def box_of_smoke(amount):
+    def read(run):
+        points = run.column("stats", "gas." + amount)
+        return [(t, value / points[0][1]) for t, value in points]
+    return Case(name="smoke_box_" + amount, title="Smoke in a closed box, " + amount, scene="smoke_box.lua",
+                claim="smoke in a closed box stays, and so does its heat", size="24 x 24 x 24 cells, 5 s",
+                source="conservation", x="time [s]", y="%s over that of the start" % amount, measured=read,
+                reference=lambda t: 1.0, limit=0.01)
+
+
 # ---- bodies
 
 def speeds_of_balls(run):
@@ -331,6 +343,12 @@ CASES = [
                  ("water.method=flip", "water.spacing=0.0078125", "grid.cell=0.015625")),
     cavity("cavity_gas", "cavity_grid.lua", 1000, "u", 0.006, "2D, 128 x 128 cells, 40 s"),
     cavity("cavity_gas", "cavity_grid.lua", 1000, "v", 0.006, "2D, 128 x 128 cells, 40 s"),
+    cavity("cavity_gas_re3200", "cavity_grid.lua", 3200, "u", 0.02, "2D, 128 x 128 cells, 140 s",
+           ("gas.viscosity=0.0003125", "output.frames=140")),
+    cavity("cavity_gas_re3200", "cavity_grid.lua", 3200, "v", 0.02, "2D, 128 x 128 cells, 140 s",
+           ("gas.viscosity=0.0003125", "output.frames=140")),
+    box_of_smoke("smoke"),
+    box_of_smoke("heat"),
     cavity("cavity_sph", "cavity_re100.lua", 100, "u", 0.05, "2D, 40 x 40 particles, 20 s"),
     Case(name="silo", title="A silo empties", scene="silo.lua",
          claim="beads leave a silo through a slot at the rate of Beverloo's law",

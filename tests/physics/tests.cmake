@@ -125,6 +125,8 @@ kp_test(test_smoke_claims SOURCES test_smoke_claims.c wake_short.c ${gas_support
 kp_test(test_smoke_claims_long SOURCES test_smoke_claims.c wake_long.c ${gas_support} LABELS long)
 kp_test(test_smoke SOURCES test_smoke.c ${gas_support} LABELS full)
 kp_test(test_smoke_amounts SOURCES test_smoke_amounts.c ${gas_support} LABELS full)
+kp_test(test_gas_time SOURCES test_gas_time.c gas_time_short.c ${gas_support} LABELS full)
+kp_test(test_gas_time_long SOURCES test_gas_time.c gas_time_long.c ${gas_support} LABELS long TIMEOUT 3600)
 kp_test(test_fire SOURCES test_fire.c ${media_support} LABELS full)
 kp_test(test_vortex_fire SOURCES test_vortex_fire.c ${media_support} LABELS full)
 kp_test(test_vortex_in_cell SOURCES test_vortex_in_cell.c ${media_support} LABELS full)

@@ -178,11 +178,21 @@ static kp_result set_velocity(kp_flow *flow, const kp_flow_def *def) {
   return store(flow);
 }
 
+// Cubics smear a velocity less: half the error in a cavity of 64 x 64 cells. In a layer they cost a
+// tenth of a step, in three dimensions half of one, so there a scene must ask for them.
+static int interpolation_of(const kp_env *env, const kp_flow_def *def) {
+  const kp_grid_def *grid = def->grid;
+  bool is_auto = grid->interpolation == KP_ADVECT_AUTO;
+  bool is_cubic = def->is_gas && grid->advection == KP_ADVECT_MACCORMACK && env->dimension == 2;
+  return is_auto ? (is_cubic ? KP_ADVECT_CUBIC : KP_ADVECT_LINEAR) : grid->interpolation;
+}
+
 kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   *flow = (kp_flow){ .grid = *def->grid, .density = def->density, .late = 1.0 };
   if (isnan(def->grid->centering)) {
     flow->grid.centering = def->centering > 0.0 ? def->centering : 1.0;
   }
+  flow->grid.interpolation = interpolation_of(env, def);
   kp_text_copy(flow->word, sizeof flow->word, def->word);
   kp_text_copy(flow->name, sizeof flow->name, def->name);
   kp_text_copy(flow->set, sizeof flow->set, def->medium != NULL ? def->medium : def->name);
@@ -194,6 +204,7 @@ kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   KP_TRY(kp_advect_init(&flow->advect, flow->mac));
   double reach = fmin(def->grid->cfl, 4.0) * flow->mac->view.cell;
   KP_TRY(kp_grid_solids_create(&flow->solids, env, flow->mac, reach));
+  flow->solids.passes_walls = def->is_gas;
   kp_poisson_def poisson = kp_default_poisson_def();
   poisson.name = flow->name;
   poisson.solver = def->grid->solver;

@@ -24,10 +24,11 @@ typedef struct kp_flow_def {
   kp_vec_lattice velocity_at;  // instead, where it depends on place
   const kp_grid_def *grid;     // settings of all grids of the world
   double centering;            // where grid { } says none; 0: 1
-  bool lets_go;                // projections will release: what is loose may leave walls
-  bool shows_pressure;         // in frames
-  bool pushes_bodies;          // free ones feel the pressure
-  const char *medium;          // what loads and forces call it; NULL: its name
+  bool is_gas;   // fills the domain: advection keeps its order beside walls, and is cubic by itself
+  bool lets_go;  // projections will release: what is loose may leave walls
+  bool shows_pressure;  // in frames
+  bool pushes_bodies;   // free ones feel the pressure
+  const char *medium;   // what loads and forces call it; NULL: its name
 } kp_flow_def;
 
 typedef struct kp_flow {
