@@ -69,6 +69,22 @@ static void test_steady_flow_knows_no_step(void **state) {
   assert_near_relative(cavity_energy("0.04"), fine, 0.01);
 }
 
+// Ghosts say what lies beyond the walls of the domain: no cell of a gas is held to first order
+// there.
+static void test_walls_are_not_solids(void **state) {
+  (void)state;
+  const char *sets[] = { "grid.cell=0.125" };
+  kp_world *world = load("cavity_grid.lua", sets, 1);
+  kp_test_steps(world, 1);
+  kp_flow *flow = &kp_test_gas(world)->flow;
+  const kp_mac_view *g = &flow->mac->view;
+  const uint8_t *flags = kp_buffer_host(&flow->flags->buffers[0], KP_ACCESS_READ);
+  for (int64_t n = 0; n < kp_mac_n_all(flow->mac); ++n) {
+    assert_int_equal(flags[kp_mac_at(g, n % g->n[0], n / g->n[0], 0)], KP_CELL_FLUID);
+  }
+  kp_world_destroy(&world);
+}
+
 // Root of the mean square of what a centre line is off the table, of the lid's speed.
 static double off_the_table(kp_world *world, const char *table, int reynolds) {
   kp_flow *flow = &kp_test_gas(world)->flow;
@@ -120,6 +136,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_eddies_live_as_long_as_viscosity_lets_them),
     cmocka_unit_test(test_steady_flow_knows_no_step),
+    cmocka_unit_test(test_walls_are_not_solids),
     cmocka_unit_test(test_centre_lines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
