@@ -259,6 +259,7 @@ typedef enum kp_advect_trace {
 typedef enum kp_advect_interpolation {
   KP_ADVECT_LINEAR,
   KP_ADVECT_CUBIC,  // monotone
+  KP_ADVECT_AUTO,  // cubic of the velocity of flat gases with maccormack, else linear
   KP_ADVECT_INTERPOLATION_COUNT
 } kp_advect_interpolation;
 
@@ -283,8 +284,8 @@ typedef struct kp_grid_def {
   double tolerance;    // of the pressure, relative to the right side
   int64_t iterations;  // of the solver at most
   double relaxation;   // of solver sor, 1..2
-  double centering;    // share of the pressure taken at the end of a step, 0.5..1; KP_AUTO: 1 of
-                       // gases, 0.5 of FLIP
+  double centering;    // share of the pressure taken at the end of a step, 0.5..1; KP_AUTO:
+                       // 0.55 of gases, 0.5 of FLIP
   double cfl;          // cells the fastest point may cross in a step
   kp_vec3 stream;      // m/s: flows in and out through the open sides of the domain
   bool no_slip;        // fluid sticks to closed sides and solids
@@ -590,6 +591,7 @@ typedef struct kp_smoke_def {
   double heat;         // K gained per unit of fuel burnt
   double soot;         // smoke made per unit of fuel burnt
   double expansion;    // volume of the burnt over that of the fuel
+  bool conserve;       // transport keeps the sums of smoke, heat and fuel
 } kp_smoke_def;
 
 // A region that feeds a gas. What is held is set to its value every step; rates add.

@@ -145,11 +145,19 @@ static inline double kp_interface_spacing(const kp_real *area, int64_t count, in
   return dimension == 2 ? mean : sqrt(mean);
 }
 
+#define KP_STATS_AMOUNTS 4
+
+// A sum that only some populations have, in a column of its own.
+typedef struct kp_amount {
+  const char *name;  // static
+  double value;
+} kp_amount;
+
 // One population in a report: liquids, grains, ... one row each in stats.csv.
 typedef struct kp_population_stats {
   char name[KP_NAME_SIZE];
   int64_t count;
-  double mass;               // kg
+  double mass;               // kg; NaN where a method has none
   kp_vec3 momentum;          // kg m/s
   double kinetic_energy;     // J
   double potential_energy;   // J, of gravity
@@ -159,6 +167,8 @@ typedef struct kp_population_stats {
   kp_aabb bounds;            // m
   double max_speed;          // m/s
   double max_density_error;  // share of the rest density, where the method has one
+  int n_amounts;             // the same from frame to frame
+  kp_amount amounts[KP_STATS_AMOUNTS];
 } kp_population_stats;
 
 typedef kp_result (*kp_stage_fn)(void *self, kp_env *env);

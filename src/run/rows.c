@@ -75,6 +75,9 @@ kp_result kp_stats_columns(kp_world *world, kp_columns *out) {
     if (result == KP_OK) {
       result = add_columns(out, stats.name, population_names, COUNT(population_names));
     }
+    for (int a = 0; result == KP_OK && a < stats.n_amounts; ++a) {
+      result = add_columns(out, stats.name, &stats.amounts[a].name, 1);
+    }
   }
   if (result != KP_OK) {
     kp_columns_free(out);
@@ -114,6 +117,9 @@ kp_result kp_stats_row(kp_world *world, const kp_frame_facts *facts, double *out
     *out++ = stats.max_density_error;
     *out++ = stats.memory_gain;
     *out++ = stats.memory_share;
+    for (int a = 0; a < stats.n_amounts; ++a) {
+      *out++ = stats.amounts[a].value;
+    }
   }
   return KP_OK;
 }

@@ -147,7 +147,7 @@ kp_grid_def kp_default_grid_def(void) {
     .advection = KP_ADVECT_MACCORMACK,
     .limiter = KP_ADVECT_REVERT,
     .trace = KP_ADVECT_RK2,
-    .interpolation = KP_ADVECT_LINEAR,
+    .interpolation = KP_ADVECT_AUTO,
     .solver = KP_POISSON_MULTIGRID,
     .tolerance = 1e-4,
     .iterations = 200,
@@ -646,6 +646,7 @@ kp_smoke_def kp_default_smoke_def(void) {
     .heat = 2500.0,
     .soot = 0.5,
     .expansion = 1.0,
+    .conserve = true,
   };
 }
 

@@ -198,11 +198,21 @@ static kp_result set_velocity(kp_flow *flow, const kp_flow_def *def) {
   return store(flow);
 }
 
+// Cubics smear a velocity less: half the error in a cavity of 64 x 64 cells. In a layer they cost a
+// tenth of a step, in three dimensions half of one, so there a scene must ask for them.
+static int interpolation_of(const kp_env *env, const kp_flow_def *def) {
+  const kp_grid_def *grid = def->grid;
+  bool is_auto = grid->interpolation == KP_ADVECT_AUTO;
+  bool is_cubic = def->is_gas && grid->advection == KP_ADVECT_MACCORMACK && env->dimension == 2;
+  return is_auto ? (is_cubic ? KP_ADVECT_CUBIC : KP_ADVECT_LINEAR) : grid->interpolation;
+}
+
 kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   *flow = (kp_flow){ .grid = *def->grid, .density = def->density, .late = 1.0 };
   if (isnan(def->grid->centering)) {
     flow->grid.centering = def->centering > 0.0 ? def->centering : 1.0;
   }
+  flow->grid.interpolation = interpolation_of(env, def);
   kp_text_copy(flow->word, sizeof flow->word, def->word);
   kp_text_copy(flow->name, sizeof flow->name, def->name);
   kp_text_copy(flow->set, sizeof flow->set, def->medium != NULL ? def->medium : def->name);
@@ -214,6 +224,7 @@ kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   KP_TRY(kp_advect_init(&flow->advect, flow->mac));
   double reach = fmin(def->grid->cfl, 4.0) * flow->mac->view.cell;
   KP_TRY(kp_grid_solids_create(&flow->solids, env, flow->mac, reach));
+  flow->solids.passes_walls = def->is_gas;
   kp_poisson_def poisson = kp_default_poisson_def();
   poisson.name = flow->name;
   poisson.solver = def->grid->solver;
@@ -533,7 +544,8 @@ static kp_result mark_known(kp_flow *flow, int axis, bool has_walls) {
   return kp_mac_fill_periodic(flow->mac, &flow->known[0]);
 }
 
-static kp_result spread(kp_flow *flow, kp_buffer *velocity, int axis, int n_layers) {
+// `kind`: that of the places, an axis for the faces across it.
+static kp_result spread(kp_flow *flow, kp_buffer *velocity, int kind, int n_layers) {
   for (int layer = 0; layer < n_layers; ++layer) {
     flow_spread_args a = { .grid = flow->mac->view };
     kp_call call;
@@ -541,7 +553,7 @@ static kp_result spread(kp_flow *flow, kp_buffer *velocity, int axis, int n_laye
     KP_BIND(&call, &a, known, &flow->known[layer % 2], KP_ACCESS_READ);
     KP_BIND(&call, &a, known_next, &flow->known[1 - layer % 2], KP_ACCESS_WRITE);
     KP_BIND(&call, &a, velocity, velocity, KP_ACCESS_WRITE);
-    KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)axis, &call));
+    KP_TRY(kp_mac_rows(flow->mac, (kp_mac_kind)kind, &call));
     KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->known[1 - layer % 2]));
     KP_TRY(kp_mac_fill_periodic(flow->mac, velocity));
   }
@@ -595,6 +607,18 @@ kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers) {
     KP_TRY(constrain(flow));
   }
   return kp_mac_fill_velocity(flow->mac, flow->velocity);
+}
+
+kp_result kp_flow_extrapolate_cells(kp_flow *flow, kp_buffer *values, int n_layers) {
+  flow_wet_args a = { .grid = flow->mac->view };
+  KP_TRY(clear_known(flow));
+  kp_call call;
+  kp_call_init(&call, &flow_wet_kernel, &a);
+  KP_BIND(&call, &a, flags, &flow->flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, known, &flow->known[0], KP_ACCESS_WRITE);
+  KP_TRY(kp_mac_rows(flow->mac, KP_MAC_CELL, &call));
+  KP_TRY(kp_mac_fill_periodic(flow->mac, &flow->known[0]));
+  return spread(flow, values, KP_MAC_CELL, n_layers);
 }
 
 kp_result kp_flow_push_ahead(kp_flow *flow, kp_buffer *pressure, double time, int n_layers) {

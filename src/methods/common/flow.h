@@ -24,10 +24,11 @@ typedef struct kp_flow_def {
   kp_vec_lattice velocity_at;  // instead, where it depends on place
   const kp_grid_def *grid;     // settings of all grids of the world
   double centering;            // where grid { } says none; 0: 1
-  bool lets_go;                // projections will release: what is loose may leave walls
-  bool shows_pressure;         // in frames
-  bool pushes_bodies;          // free ones feel the pressure
-  const char *medium;          // what loads and forces call it; NULL: its name
+  bool is_gas;   // fills the domain: advection keeps its order beside walls, and is cubic by itself
+  bool lets_go;  // projections will release: what is loose may leave walls
+  bool shows_pressure;  // in frames
+  bool pushes_bodies;   // free ones feel the pressure
+  const char *medium;   // what loads and forces call it; NULL: its name
 } kp_flow_def;
 
 typedef struct kp_flow {
@@ -123,6 +124,10 @@ KP_NODISCARD kp_result kp_flow_project(kp_flow *flow, kp_env *env, const kp_flow
 
 // Velocity of known faces (those of fluid cells) into the cells around, n_layers wide.
 KP_NODISCARD kp_result kp_flow_extrapolate(kp_flow *flow, int n_layers);
+
+// Values at the centres of fluid cells into what lies beside them, n_layers wide: traces beside
+// solids read there, and a solid that moves on leaves them behind.
+KP_NODISCARD kp_result kp_flow_extrapolate_cells(kp_flow *flow, kp_buffer *values, int n_layers);
 
 // What a pressure, the answer of the solver's last solve, does to a velocity in `time` [s], for
 // particles to take along into the next step, whose projection has that much less to do: at the

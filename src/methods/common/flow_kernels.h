@@ -26,6 +26,7 @@
   ROW(flow, right)                                                                                 \
   ROW(flow, correct)                                                                               \
   ROW(flow, known)                                                                                 \
+  ROW(flow, wet)                                                                                   \
   ROW(flow, spread)                                                                                \
   ROW(flow, constrain)                                                                             \
   ROW(flow, force)                                                                                 \
@@ -429,6 +430,23 @@ KP_FN void flow_known(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_k
     if (flow_is_loose(a, i, j, k)) {
       a->known[kp_mac_at(g, i, j, k)] = 0;
     }
+  }
+}
+
+// Cells that hold fluid.
+typedef struct flow_wet_args {
+  kp_mac_view grid;
+  const uint8_t *flags;
+  uint8_t *known;
+} flow_wet_args;
+
+KP_FN void flow_wet(int64_t j, int64_t k, int64_t i0, int64_t i1, const flow_wet_args *a) {
+  int64_t row = kp_mac_at(&a->grid, 0, j, k);
+  const uint8_t *flags = a->flags + row;
+  uint8_t *known = a->known + row;
+  KP_INDEPENDENT
+  for (int64_t i = i0; i < i1; ++i) {
+    known[i] = (uint8_t)((flags[i] & KP_CELL_KIND) == KP_CELL_FLUID);
   }
 }
 

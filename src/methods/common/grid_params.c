@@ -13,7 +13,7 @@ static const char *const advection_words[] = { "upwind",     "semi_lagrangian", 
                                                NULL };
 static const char *const limiter_words[] = { "none", "clamp", "revert", NULL };
 static const char *const trace_words[] = { "euler", "rk2", "rk3", NULL };
-static const char *const interpolation_words[] = { "linear", "cubic", NULL };
+static const char *const interpolation_words[] = { "linear", "cubic", "auto", NULL };
 static const char *const solver_words[] = { "multigrid", "cg", "jacobi", "ic", "sor", NULL };
 
 static const kp_param rows[] = {
@@ -28,7 +28,9 @@ static const kp_param rows[] = {
       "What becomes of second-order values beyond the values they come from: nothing, clamped, or "
       "reverted to first order."),
   WORDS(trace, trace_words, "How the way back along the flow is found."),
-  WORDS(interpolation, interpolation_words, "Between grid points: trilinear or monotone cubic."),
+  WORDS(interpolation, interpolation_words,
+        "Between grid points: trilinear or monotone cubic; auto is cubic for the velocity of a gas "
+        "in two dimensions that is carried by maccormack, linear for all else."),
   WORDS(solver, solver_words,
         "Of pressure and viscosity: conjugate gradients with multigrid, plain, with the diagonal, "
         "with incomplete Cholesky, or relaxation cell by cell."),
@@ -39,7 +41,7 @@ static const kp_param rows[] = {
       "Share of the pressure of a gas, and of that which turns the flow of FLIP and APIC, that "
       "acts "
       "at the end of a step, the rest at its start: 1 loses energy in proportion to the step, 0.5 "
-      "of FLIP and 0.55 of a gas hardly do; when not given 0.5 of FLIP, 1 of gases."),
+      "of FLIP and 0.55 of a gas hardly do; when not given 0.5 of FLIP, 0.55 of gases."),
   ROW(cfl, REAL, "cells", 0.01, 100, "What the fastest point may cross in a step."),
   ROW(stream, VEC3, "m/s", -1e6, 1e6,
       "Flow in and out through the open sides of the domain, and that at the start."),

@@ -295,6 +295,9 @@ kp_result kp_grid_solids_update(kp_grid_solids *s, kp_env *env, kp_field *flags,
                          .sides = s->sides,
                          .near_distance = (kp_real)s->near_distance,
                          .kind = kind };
+  if (s->passes_walls) {
+    memset(a.sides.is_closed, 0, sizeof a.sides.is_closed);
+  }
   kp_call call;
   kp_call_init(&call, &solid_cells_kernel, &a);
   KP_BIND(&call, &a, distance, kp_grid_solids_part(&s->distance), KP_ACCESS_READ);

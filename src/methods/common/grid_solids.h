@@ -17,6 +17,7 @@ typedef struct kp_grid_solids {
   kp_mac *mac;
   flow_sides sides;
   double near_distance;  // m
+  bool passes_walls;     // cells beside closed sides of the domain are not near solids
   KP_ARRAY(kp_grid_solid) solids;
   bool has_solids, has_moving;
   uint64_t revision;                     // of the window whose faces were cut
@@ -27,7 +28,8 @@ typedef struct kp_grid_solids {
   kp_buffer records;                     // F64, SOLID_RECORD numbers of each body
 } kp_grid_solids;
 
-// near_distance: cells this close to a solid or a closed side are marked KP_CELL_NEAR_SOLID.
+// near_distance: cells this close to a solid or, unless passes_walls is set afterwards, to a closed
+// side are marked KP_CELL_NEAR_SOLID.
 KP_NODISCARD kp_result kp_grid_solids_create(kp_grid_solids *solids, kp_env *env, kp_mac *mac,
                                              double near_distance);
 void kp_grid_solids_free(kp_grid_solids *solids);

@@ -1,9 +1,6 @@
-// Burning and its books. Fuel is a share of the volume; what burns leaves the fuel, and transport
-// must neither make nor lose any.
-//
-// Traces back do not conserve sums. The books know what must be there: what was emitted, less what
-// burnt, less the flux through open sides. After each advection the fuel of all cells is multiplied
-// by the one factor that brings its sum to that; how much this changed is in the books too.
+// Burning and its books. Fuel is a share of the volume; what burns leaves the fuel. The books know
+// what must be there, what was emitted less what burnt less what left through open sides, and
+// transport keeps to it (smoke_sums.c); how much that changed is in the books too.
 #include <math.h>
 #include <stdio.h>
 
@@ -13,8 +10,6 @@
 #include "par/kernel_define.h"
 
 SMOKE_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR)
-
-#define MOST_CORRECTION 2.0  // factor of one step: beyond it something else is wrong
 
 static double cell_volume(const kp_gas *gas) {
   return pow(gas->flow.mac->view.cell, gas->flow.mac->view.dimension);
@@ -82,61 +77,12 @@ static kp_result dilute(kp_gas *gas, kp_env *env, kp_field *field) {
   return kp_mac_rows(gas->flow.mac, KP_MAC_CELL, &call);
 }
 
-// Through the open sides, in the coming step.
-static kp_result leak(kp_gas *gas, kp_env *env, double *out) {
-  kp_mac *mac = gas->flow.mac;
-  *out = 0.0;
-  for (int axis = 0; axis < env->dimension; ++axis) {
-    smoke_leak_args a = { .grid = mac->view, .axis = axis };
-    for (int s = 0; s < 2; ++s) {
-      a.is_open[s] = mac->sides[axis][s].kind == KP_MAC_OPEN;
-    }
-    if (!a.is_open[0] && !a.is_open[1]) {
-      continue;
-    }
-    kp_call call;
-    kp_call_init(&call, &smoke_leak_kernel, &a);
-    KP_BIND(&call, &a, speed, &gas->flow.velocity->buffers[axis], KP_ACCESS_READ);
-    KP_BIND(&call, &a, values, &gas->fuel->buffers[0], KP_ACCESS_READ);
-    double sum;
-    KP_TRY(kp_call_reduce(env->backend, &call, kp_mac_n_all(mac) / mac->view.n[axis], &sum));
-    *out += sum * cell_volume(gas) * env->dt;
-  }
-  return KP_OK;
-}
-
 kp_result kp_smoke_fire_dilute(kp_gas *gas, kp_env *env) {
-  if (gas->fuel != NULL) {
-    double gone;
-    KP_TRY(leak(gas, env, &gone));
-    gas->books[KP_SMOKE_GONE] += gone;
-  }
   if (gas->divergence == NULL) {
     return KP_OK;
   }
   KP_TRY(dilute(gas, env, gas->density));
   return gas->fuel != NULL ? dilute(gas, env, gas->fuel) : KP_OK;
-}
-
-kp_result kp_smoke_fire_balance(kp_gas *gas, kp_env *env) {
-  (void)env;
-  double v[3];
-  KP_TRY(sum(gas, v));
-  double wanted =
-      gas->books[KP_SMOKE_EMITTED] - gas->books[KP_SMOKE_BURNT] - gas->books[KP_SMOKE_GONE];
-  if (!(v[0] > 0.0) || !(wanted > 0.0)) {
-    // nothing left to scale: what the flux did not see has left all the same
-    gas->books[KP_SMOKE_GONE] += wanted - v[0];
-    return KP_OK;
-  }
-  double factor = fmin(fmax(wanted / v[0], 1.0 / MOST_CORRECTION), MOST_CORRECTION);
-  gas->books[KP_SMOKE_DRIFT] += v[0] - factor * v[0];
-  gas->books[KP_SMOKE_GONE] += wanted - factor * v[0];
-  smoke_scale_args a = { .grid = gas->flow.mac->view, .factor = (kp_real)factor };
-  kp_call call;
-  kp_call_init(&call, &smoke_scale_kernel, &a);
-  KP_BIND(&call, &a, values, &gas->fuel->buffers[0], KP_ACCESS_WRITE);
-  return kp_mac_rows(gas->flow.mac, KP_MAC_CELL, &call);
 }
 
 // ---- reaction

@@ -13,7 +13,10 @@
   ROW(smoke, dilute)                                                                               \
   ROW(smoke, scale)                                                                                \
   REDUCE(smoke, sums, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM)                                 \
-  REDUCE(smoke, leak, KP_REDUCE_SUM)
+  REDUCE(smoke, leak, KP_REDUCE_SUM)                                                               \
+  REDUCE(smoke, amounts, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM)               \
+  REDUCE(smoke, room, KP_REDUCE_SUM, KP_REDUCE_SUM, KP_REDUCE_SUM)                                 \
+  ROW(smoke, settle)
 
 // u += dt (beta (T - T_ambient) - alpha density) up, on the faces across the up axis
 typedef struct smoke_lift_args {
@@ -117,19 +120,6 @@ KP_FN void smoke_dilute(int64_t j, int64_t k, int64_t i0, int64_t i1, const smok
   }
 }
 
-typedef struct smoke_scale_args {
-  kp_mac_view grid;
-  kp_real factor;
-  kp_real *values;
-} smoke_scale_args;
-
-KP_FN void smoke_scale(int64_t j, int64_t k, int64_t i0, int64_t i1, const smoke_scale_args *a) {
-  int64_t row = kp_mac_at(&a->grid, 0, j, k);
-  for (int64_t i = i0; i < i1; ++i) {
-    a->values[row + i] *= a->factor;
-  }
-}
-
 // Sums over fluid cells: fuel, fuel burnt per second, divergence of the velocity
 typedef struct smoke_sums_args {
   int64_t first;
@@ -148,25 +138,162 @@ KP_FN void smoke_sums(int64_t n, const smoke_sums_args *a, double *v) {
   v[2] = is_fluid ? (double)kp_mac_divergence(&a->grid, f, at) : 0.0;
 }
 
-// What leaves through the two sides across an axis [1/s of cells]: element n is a line of cells
+// ---- sums that transport keeps
+
+// Sums over fluid cells of what lies above a rest value, and of what swelling adds to the heat
+typedef struct smoke_amounts_args {
+  int64_t first;
+  const uint8_t *flags;
+  const kp_real *density, *temperature, *fuel;  // fuel NULL: none
+  const kp_real *divergence;                    // NULL: nothing swells
+  kp_real ambient;
+} smoke_amounts_args;
+
+KP_FN void smoke_amounts(int64_t n, const smoke_amounts_args *a, double *v) {
+  int64_t at = a->first + n;
+  v[0] = v[1] = v[2] = v[3] = 0.0;
+  if ((a->flags[at] & KP_CELL_KIND) == KP_CELL_FLUID) {
+    v[0] = (double)a->density[at];
+    v[1] = (double)a->temperature[at] - (double)a->ambient;
+    v[2] = a->fuel != NULL ? (double)a->fuel[at] : 0.0;
+    v[3] = a->divergence != NULL ? v[1] * (double)a->divergence[at] : 0.0;
+  }
+}
+
+// What leaves through the two sides across an axis in a step [cells]: element n is a line of cells.
+// A cell gives the share of it that its two faces carry across the side.
 typedef struct smoke_leak_args {
   kp_mac_view grid;
   int32_t axis;
   int32_t is_open[2];
-  const kp_real *speed;  // on the faces across the axis
+  double shift;  // dt / h
+  double dt;
+  kp_real rest;
+  const uint8_t *flags;
+  const kp_real *speed;       // on the faces across the axis
+  const kp_real *divergence;  // 1/s; NULL: nothing swells
   const kp_real *values;
 } smoke_leak_args;
+
+// Cell number m from a side whose faces, the outer one first, move out by these many cells.
+KP_FN double smoke_leak_share(int64_t m, double outer, double inner) {
+  double top = outer - (double)m;
+  double bottom = inner - (double)m - 1.0;
+  return bottom >= 0.0 ? 1.0 : top / (top - bottom);
+}
+
+KP_FN double smoke_leak_side(const smoke_leak_args *a, int64_t line, int side) {
+  const kp_mac_view *g = &a->grid;
+  int64_t up = kp_mac_stride(g, a->axis);
+  double sign = side == 0 ? -a->shift : a->shift;
+  double sum = 0.0;
+  for (int64_t m = 0; m < g->n[a->axis]; ++m) {
+    int64_t at = line + (side == 0 ? m : g->n[a->axis] - 1 - m) * up;
+    double outer = sign * (double)a->speed[side == 0 ? at : at + up];
+    double inner = sign * (double)a->speed[side == 0 ? at + up : at];
+    if (outer <= (double)m || (a->flags[at] & KP_CELL_KIND) != KP_CELL_FLUID) {
+      break;
+    }
+    double swells = a->divergence != NULL ? 1.0 + a->dt * (double)a->divergence[at] : 1.0;
+    sum += smoke_leak_share(m, outer, inner) * swells * (double)(a->values[at] - a->rest);
+  }
+  return sum;
+}
 
 KP_FN void smoke_leak(int64_t n, const smoke_leak_args *a, double *v) {
   const kp_mac_view *g = &a->grid;
   int inner = a->axis == 0 ? 1 : 0;
   int outer = a->axis == 2 ? 1 : 2;
-  int64_t first = g->start + n % g->n[inner] * kp_mac_stride(g, inner) +
-                  n / g->n[inner] * kp_mac_stride(g, outer);
-  int64_t up = kp_mac_stride(g, a->axis);
-  int64_t last = first + (g->n[a->axis] - 1) * up;
-  double out_lo = -(double)a->speed[first] * (double)g->inverse_h;
-  double out_hi = (double)a->speed[last + up] * (double)g->inverse_h;
-  v[0] = a->is_open[0] && out_lo > 0.0 ? out_lo * (double)a->values[first] : 0.0;
-  v[0] += a->is_open[1] && out_hi > 0.0 ? out_hi * (double)a->values[last] : 0.0;
+  int64_t line = g->start + n % g->n[inner] * kp_mac_stride(g, inner) +
+                 n / g->n[inner] * kp_mac_stride(g, outer);
+  v[0] = a->is_open[0] ? smoke_leak_side(a, line, 0) : 0.0;
+  v[0] += a->is_open[1] ? smoke_leak_side(a, line, 1) : 0.0;
+}
+
+// Room of the values of a gas: how far up and down a cell may go without leaving the range of the
+// fluid cells beside it, times the share of a cell that the flow crosses in a step, at most 1.
+typedef struct smoke_room_args {
+  int64_t first;
+  kp_mac_view grid;
+  kp_real shift;  // dt / h; 0: everywhere alike
+  kp_real rest;
+  kp_real share;  // of the room that is taken: upwards, or downwards when negative
+  const uint8_t *flags;
+  const kp_real *u, *v, *w;
+  const kp_real *values;
+  kp_real *out;
+} smoke_room_args;
+
+typedef smoke_room_args smoke_settle_args;
+
+KP_FN void smoke_room_of(const smoke_room_args *a, const int64_t cell[3], int64_t at, kp_real *up,
+                         kp_real *down) {
+  const kp_mac_view *g = &a->grid;
+  kp_real value = a->values[at];
+  kp_real least = value;
+  kp_real most = value;
+  for (int axis = 0; axis < g->dimension; ++axis) {
+    const int64_t beside[2] = { kp_mac_before(g, axis, cell[axis], at),
+                                kp_mac_behind(g, axis, cell[axis], at) };
+    for (int s = 0; s < 2; ++s) {
+      if ((a->flags[beside[s]] & KP_CELL_KIND) == KP_CELL_FLUID) {
+        kp_mac_widen(a->values[beside[s]], &least, &most);
+      }
+    }
+  }
+  kp_real weight = 1;
+  if (a->shift > 0) {
+    const kp_mac_velocity f = { a->u, a->v, a->w };
+    kp_real speed[3];
+    kp_mac_velocity_of_cell(g, f, at, speed);
+    kp_real sum = 0;
+    for (int c = 0; c < 3; ++c) {
+      sum += speed[c] < 0 ? -speed[c] : speed[c];
+    }
+    sum *= a->shift;
+    weight = sum < 1 ? sum : (kp_real)1;
+  }
+  *up = weight * (most - value);
+  *down = weight * (value - least);
+}
+
+// Sums over fluid cells: values above rest, room up, room down
+KP_FN void smoke_room(int64_t n, const smoke_room_args *a, double *v) {
+  int64_t at = a->first + n;
+  v[0] = v[1] = v[2] = 0.0;
+  if ((a->flags[at] & KP_CELL_KIND) == KP_CELL_FLUID) {
+    int64_t cell[3];
+    kp_real up;
+    kp_real down;
+    kp_mac_cell_of(&a->grid, at, cell);
+    smoke_room_of(a, cell, at, &up, &down);
+    v[0] = (double)a->values[at] - (double)a->rest;
+    v[1] = (double)up;
+    v[2] = (double)down;
+  }
+}
+
+KP_FN void smoke_settle(int64_t j, int64_t k, int64_t i0, int64_t i1, const smoke_settle_args *a) {
+  for (int64_t i = i0; i < i1; ++i) {
+    const int64_t cell[3] = { i, j, k };
+    int64_t at = kp_mac_at(&a->grid, i, j, k);
+    kp_real room[2] = { 0, 0 };
+    if ((a->flags[at] & KP_CELL_KIND) == KP_CELL_FLUID) {
+      smoke_room_of(a, cell, at, &room[0], &room[1]);
+    }
+    a->out[at] = a->values[at] + kp_product(a->share, a->share > 0 ? room[0] : room[1]);
+  }
+}
+
+typedef struct smoke_scale_args {
+  kp_mac_view grid;
+  kp_real factor, rest;
+  kp_real *values;
+} smoke_scale_args;
+
+KP_FN void smoke_scale(int64_t j, int64_t k, int64_t i0, int64_t i1, const smoke_scale_args *a) {
+  int64_t row = kp_mac_at(&a->grid, 0, j, k);
+  for (int64_t i = i0; i < i1; ++i) {
+    a->values[row + i] = a->rest + kp_product(a->factor, a->values[row + i] - a->rest);
+  }
 }

@@ -41,6 +41,9 @@ static const kp_param smoke_rows[] = {
   ROW(heat, REAL, "K", 0, HOT, "Temperature gained per unit of fuel burnt."),
   ROW(soot, REAL, "", 0, 1e6, "Smoke made per unit of fuel burnt."),
   ROW(expansion, REAL, "", 1e-3, 1e3, "Volume of what has burnt over that of the fuel."),
+  ROW(conserve, BOOL, "", 0, 0,
+      "Keep the sums of smoke, heat and fuel while they are carried along; without, as the "
+      "dissertations have it, only that of fuel."),
 };
 
 #undef ROW
