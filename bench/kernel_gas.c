@@ -62,6 +62,13 @@ kp_result kp_kernel_add_gas(kp_world *world, int64_t particles) {
   gas.radiation = 1000.0;
   gas.burn_rate = 4.0;
   gas.expansion = 3.0;
+  kp_smoke_def plain = gas;  // its fuel is kept by a factor alone
+  snprintf(plain.name, sizeof plain.name, "plain");
+  plain.conserve = false;
+  plain.empty = false;
+  plain.fuel = 1.0;
+  plain.velocity = kp_vec3_make(1.0, 0.5, 0.0);
+  plain.shape = box(kp_vec3_make(0.2, 0.2, 0.2), kp_vec3_make(0.5, 0.5, 0.5));
   kp_collider_def ball = kp_default_collider_def();
   snprintf(ball.name, sizeof ball.name, "ball");
   ball.shape = (kp_shape_def){ .kind = KP_SHAPE_SPHERE,
@@ -70,6 +77,7 @@ kp_result kp_kernel_add_gas(kp_world *world, int64_t particles) {
   KP_TRY(kp_world_set_domain(world, &domain));
   KP_TRY(kp_world_set_grid(world, &grid));
   KP_TRY(kp_world_add_smoke(world, &gas));
+  KP_TRY(kp_world_add_smoke(world, &plain));
   KP_TRY(kp_world_add_collider(world, &ball));
   KP_TRY(add_sources(world));
   return add_swarms(world);

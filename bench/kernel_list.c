@@ -37,6 +37,7 @@
 #include "methods/deform/deform_levels_kernels.h"
 #include "methods/deform/deform_membrane_kernels.h"
 #include "methods/deform/deform_poly_kernels.h"
+#include "methods/deform/deform_steps_kernels.h"
 #include "methods/deform/deform_sweep_kernels.h"
 #include "methods/deform/deform_tets_kernels.h"
 #include "methods/deform/fabric_kernels.h"
@@ -119,6 +120,7 @@
   DEFORM_KERNELS(POINT, REDUCE, ROW, PAIR)                                                         \
   DEFORM_LEVELS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                  \
   DEFORM_MEMBRANE_KERNELS(POINT, REDUCE, ROW, PAIR)                                                \
+  DEFORM_STEPS_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   DEFORM_POLY_KERNELS(POINT, REDUCE, ROW, PAIR)                                                    \
   DEFORM_SWEEP_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   CONTACT_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \

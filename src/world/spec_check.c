@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "data/probe.h"
 #include "geom/shape.h"
+#include "methods/method.h"
 #include "world/cookie.h"
 #include "world/spec_sizes.h"
 
@@ -53,9 +54,10 @@ static kp_result check_settings(const kp_spec *spec) {
   KP_TRY(kp_params_check(&kp_##word##_params, &spec->word, NULL));
   KP_SPEC_BLOCKS(CHECK_BLOCK)
 #undef CHECK_BLOCK
-  if (spec->simulation.dt_min > spec->simulation.dt_max) {
+  double most = isnan(spec->simulation.dt_max) ? KP_LONGEST_STEP : spec->simulation.dt_max;
+  if (spec->simulation.dt_min > most) {
     return kp_fail(KP_ERROR_SCENE, "simulation: dt_min = %g is above dt_max = %g",
-                   spec->simulation.dt_min, spec->simulation.dt_max);
+                   spec->simulation.dt_min, most);
   }
   return KP_OK;
 }

@@ -38,7 +38,9 @@ def look_at_stats(table):
     parts = {key.rsplit(".", 1)[0] for key in last if key.endswith(".count")}
     for row in table:
         for part in sorted(parts):
+            is_gas = part + ".air_mass" in row  # its own mass is that of the smoke, which has none
             for word in MEASURED:
+                word = "air_mass" if is_gas and word == "mass" else word
                 if int(row[part + ".count"]) > 0 and not math.isfinite(float(row["%s.%s" % (part, word)])):
                     return "has %s.%s = %s in frame %s" % (part, word, row["%s.%s" % (part, word)], row["frame"])
     return None

@@ -32,6 +32,7 @@ static kp_world *make_room(const room *r, const char *backend) {
                                              kp_vec3_make(1.0, 1.0, depth));
   s.backend = backend;
   s.simulation = kp_default_simulation_def();
+  s.simulation.dt_max = 0.01;
   s.domain.boundary_x = r->side;
   s.domain.boundary_z = r->side;
   s.domain.open_top = r->open_top;

@@ -126,11 +126,20 @@ static kp_result run_sweep(advect_job *job, advect_sweep sweep, kp_buffer **out)
   return kp_mac_rows(mac, job->kind, &call);
 }
 
+static bool has_window(const kp_mac *mac) {
+  return kp_mac_n_cells(mac) != kp_mac_n_all(mac);
+}
+
+// Sweeps write inside the window, and the next one reads a little beyond it: there nothing changes.
+static kp_result begin_as(const kp_mac *mac, kp_buffer *between, kp_buffer *values) {
+  return has_window(mac) ? kp_buffer_copy(between, values) : KP_OK;
+}
+
 // Answers take the place of what they are made of. Outside a window nothing may change, so there
 // they are copied.
 static kp_result take_answers(advect_job *job) {
   kp_mac *mac = job->advect->mac;
-  bool is_whole = kp_mac_n_cells(mac) == kp_mac_n_all(mac);
+  bool is_whole = !has_window(mac);
   for (int f = 0; f < job->n; ++f) {
     if (is_whole) {
       kp_buffer_swap_device(job->p[f], job->out[f]);
@@ -190,6 +199,10 @@ static kp_result fill_all(advect_job *job, kp_buffer **arrays, const kp_advect_i
 static kp_result advect_items(advect_job *job, const kp_advect_item *items) {
   const kp_advect_def *def = job->def;
   KP_TRY(fill_all(job, job->p, items));
+  for (int f = 0; f < job->n && !is_first_order(def); ++f) {
+    KP_TRY(begin_as(job->advect->mac, job->h1[f], job->p[f]));
+    KP_TRY(is_bfecc(def) ? begin_as(job->advect->mac, job->q[f], job->p[f]) : KP_OK);
+  }
   if (is_first_order(def)) {
     KP_TRY(run_sweep(job, ADVECT_SWEEP_FIRST, job->out));
   } else {
@@ -267,6 +280,11 @@ kp_result kp_advect_velocity(kp_advect *advect, const kp_advect_def *def, kp_fie
   advect_job job = { .advect = advect, .def = def, .velocity = velocity, .flags = flags, .dt = dt };
   KP_TRY(need_all(advect, def, mac->view.dimension));
   KP_TRY(kp_mac_fill_velocity(mac, velocity));
+  for (int c = 0; c < mac->view.dimension && !is_first_order(def); ++c) {
+    kp_buffer *v = &velocity->buffers[c];
+    KP_TRY(begin_as(mac, &advect->first.buffers[c], v));
+    KP_TRY(is_bfecc(def) ? begin_as(mac, &advect->second.buffers[c], v) : KP_OK);
+  }
   if (is_first_order(def)) {
     KP_TRY(sweep_components(advect, &job, ADVECT_SWEEP_FIRST, &advect->answer));
   } else {

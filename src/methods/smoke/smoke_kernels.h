@@ -169,6 +169,7 @@ typedef struct smoke_leak_args {
   double shift;  // dt / h
   double dt;
   kp_real rest;
+  int32_t lo[3], hi[3];  // the window
   const uint8_t *flags;
   const kp_real *speed;       // on the faces across the axis
   const kp_real *divergence;  // 1/s; NULL: nothing swells
@@ -204,10 +205,12 @@ KP_FN void smoke_leak(int64_t n, const smoke_leak_args *a, double *v) {
   const kp_mac_view *g = &a->grid;
   int inner = a->axis == 0 ? 1 : 0;
   int outer = a->axis == 2 ? 1 : 2;
-  int64_t line = g->start + n % g->n[inner] * kp_mac_stride(g, inner) +
-                 n / g->n[inner] * kp_mac_stride(g, outer);
-  v[0] = a->is_open[0] ? smoke_leak_side(a, line, 0) : 0.0;
-  v[0] += a->is_open[1] ? smoke_leak_side(a, line, 1) : 0.0;
+  int64_t p = n % g->n[inner];
+  int64_t q = n / g->n[inner];
+  int64_t line = g->start + p * kp_mac_stride(g, inner) + q * kp_mac_stride(g, outer);
+  bool is_inside = p >= a->lo[inner] && p < a->hi[inner] && q >= a->lo[outer] && q < a->hi[outer];
+  v[0] = is_inside && a->is_open[0] ? smoke_leak_side(a, line, 0) : 0.0;
+  v[0] += is_inside && a->is_open[1] ? smoke_leak_side(a, line, 1) : 0.0;
 }
 
 // Room of the values of a gas: how far up and down a cell may go without leaving the range of the
@@ -218,6 +221,7 @@ typedef struct smoke_room_args {
   kp_real shift;  // dt / h; 0: everywhere alike
   kp_real rest;
   kp_real share;  // of the room that is taken: upwards, or downwards when negative
+  int32_t lo[3], hi[3];  // the window: beyond it flags are those of some earlier one
   const uint8_t *flags;
   const kp_real *u, *v, *w;
   const kp_real *values;
@@ -235,8 +239,10 @@ KP_FN void smoke_room_of(const smoke_room_args *a, const int64_t cell[3], int64_
   for (int axis = 0; axis < g->dimension; ++axis) {
     const int64_t beside[2] = { kp_mac_before(g, axis, cell[axis], at),
                                 kp_mac_behind(g, axis, cell[axis], at) };
+    const bool is_edge[2] = { cell[axis] == a->lo[axis] && a->lo[axis] > 0,
+                              cell[axis] == a->hi[axis] - 1 && a->hi[axis] < g->n[axis] };
     for (int s = 0; s < 2; ++s) {
-      if ((a->flags[beside[s]] & KP_CELL_KIND) == KP_CELL_FLUID) {
+      if (!is_edge[s] && (a->flags[beside[s]] & KP_CELL_KIND) == KP_CELL_FLUID) {
         kp_mac_widen(a->values[beside[s]], &least, &most);
       }
     }

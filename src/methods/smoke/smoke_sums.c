@@ -7,6 +7,7 @@
 // grows beyond its neighbours, and what is still stays as it is. Where that is not room enough all
 // edges take part, and at last all values are multiplied by one factor.
 #include <math.h>
+#include <string.h>
 
 #include "data/call.h"
 #include "methods/smoke/smoke.h"
@@ -89,9 +90,13 @@ static kp_result leak(kp_gas *gas, kp_env *env, int amount, double *out) {
                           .shift = env->dt / mac->view.cell,
                           .dt = env->dt,
                           .rest = (kp_real)rest };
+    bool has_reached[2] = { mac->window_lo[axis] == 0,
+                            mac->window_hi[axis] == mac->view.n[axis] };
     for (int s = 0; s < 2; ++s) {
-      a.is_open[s] = mac->sides[axis][s].kind == KP_MAC_OPEN;
+      a.is_open[s] = has_reached[s] && mac->sides[axis][s].kind == KP_MAC_OPEN;
     }
+    memcpy(a.lo, mac->window_lo, sizeof a.lo);
+    memcpy(a.hi, mac->window_hi, sizeof a.hi);
     if (!a.is_open[0] && !a.is_open[1]) {
       continue;
     }
@@ -141,6 +146,8 @@ static kp_result settle(kp_gas *gas, int amount, double dt, double *missing) {
   kp_buffer *values = kp_smoke_values(gas, amount, &rest);
   kp_buffer *out = &gas->flow.advect.answer.buffers[0];
   smoke_room_args a = { .grid = mac->view, .shift = (kp_real)(dt / mac->view.cell) };
+  memcpy(a.lo, mac->window_lo, sizeof a.lo);
+  memcpy(a.hi, mac->window_hi, sizeof a.hi);
   kp_call call;
   kp_call_init(&call, &smoke_room_kernel, &a);
   bind_room(&call, &a, gas, values);
