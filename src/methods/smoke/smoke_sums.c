@@ -90,8 +90,7 @@ static kp_result leak(kp_gas *gas, kp_env *env, int amount, double *out) {
                           .shift = env->dt / mac->view.cell,
                           .dt = env->dt,
                           .rest = (kp_real)rest };
-    bool has_reached[2] = { mac->window_lo[axis] == 0,
-                            mac->window_hi[axis] == mac->view.n[axis] };
+    bool has_reached[2] = { mac->window_lo[axis] == 0, mac->window_hi[axis] == mac->view.n[axis] };
     for (int s = 0; s < 2; ++s) {
       a.is_open[s] = has_reached[s] && mac->sides[axis][s].kind == KP_MAC_OPEN;
     }
