@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "methods/deform/deform.h"
-#include "scene/scene.h"
 
 #include "support/media.h"
+#include "support/scenes.h"
 
 #define FREE "domain { min = {-2, -2, -2}, max = {2, 2, 2} }\n"
 #define UNDAMPED "damping = 0, bend_damping = 0, "
@@ -24,14 +24,7 @@ static kp_world *hang(const char *head, int cells, double width, const char *key
            "for k = -1, 1, 2 do pin('pin' .. k) {\n"
            "shape = sphere { center = {0.5 + %g * k, 0.8, 0.5 - %g}, radius = 0.002 } } end\n",
            head, width, width, cells, cells, keys, half, half);
-  kp_scene *scene = NULL;
-  kp_world *world = NULL;
-  assert_ok(kp_scene_load_text("scene.lua", ".", text, strlen(text), NULL, &scene));
-  assert_ok(kp_world_create("cpu", &world));
-  assert_ok(kp_world_set_spec(world, kp_scene_spec(scene)));
-  kp_scene_free(&scene);
-  assert_ok(kp_world_build(world));
-  return world;
+  return kp_test_world_of_scene(text);
 }
 
 static double energy_of(kp_world *world) {

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scene/scene.h"
-
+#include "support/scenes.h"
 #include "support/worlds.h"
 
 #define PI 3.14159265358979323846
@@ -28,15 +27,8 @@ static const char *const flat = "domain { dimension = 2, max = {1, 1} }\n"
 
 static kp_world *world_of(const char *head, const char *body) {
   char text[2048];
-  kp_scene *scene = NULL;
-  kp_world *world = NULL;
   snprintf(text, sizeof text, "%s%s", head, body);
-  assert_ok(kp_scene_load_text("scene.lua", ".", text, strlen(text), NULL, &scene));
-  assert_ok(kp_world_create("cpu", &world));
-  assert_ok(kp_world_set_spec(world, kp_scene_spec(scene)));
-  kp_scene_free(&scene);
-  assert_ok(kp_world_build(world));
-  return world;
+  return kp_test_world_of_scene(text);
 }
 
 // The largest difference to the function, of all particles.
