@@ -67,6 +67,8 @@ kp_sph_def kp_default_sph_def(void) {
     .density_iterations = 100,
     .divergence_iterations = 100,
     .warm_start = true,
+    .viscosity_error = 1e-4,
+    .viscosity_iterations = 1000,
     .fractional_order = 0.5,
     .fractional_mode = KP_SPH_FRACTIONAL_CALIBRATED,
     .fractional_steps = 10,

@@ -30,6 +30,7 @@ kp_test(test_sph_tension SOURCES test_sph_tension.c ${physics_support} LABELS fu
 kp_test(test_sph_mix SOURCES test_sph_mix.c ${physics_support} LABELS full)
 kp_test(test_sph_adhesion SOURCES test_sph_adhesion.c ${physics_support} LABELS full)
 kp_test(test_sph_lava SOURCES test_sph_lava.c ${physics_support} LABELS full)
+kp_test(test_sph_central SOURCES test_sph_central.c ${physics_support} LABELS full)
 kp_test(test_sph_channel SOURCES test_sph_channel.c ${physics_support} LABELS full)
 kp_test(test_grains SOURCES test_grains.c ${physics_support} LABELS full)
 kp_test(test_grains_bits SOURCES test_grains_bits.c ${media_support} LABELS full)
