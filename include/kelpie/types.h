@@ -284,7 +284,8 @@ typedef struct kp_grid_def {
   int trace;           // kp_advect_trace
   int interpolation;   // kp_advect_interpolation
   int solver;          // kp_poisson_solver, of pressure and viscosity
-  double tolerance;    // of the pressure, relative to the right side
+  double tolerance;    // of the pressure, relative to the right side; KP_AUTO: 1e-6 of FLIP, else
+                       // 1e-4
   int64_t iterations;  // of the solver at most
   double relaxation;   // of solver sor, 1..2
   double centering;    // share of the pressure taken at the end of a step, 0.5..1; KP_AUTO:

@@ -151,7 +151,7 @@ kp_grid_def kp_default_grid_def(void) {
     .trace = KP_ADVECT_RK2,
     .interpolation = KP_ADVECT_AUTO,
     .solver = KP_POISSON_MULTIGRID,
-    .tolerance = 1e-4,
+    .tolerance = KP_AUTO,
     .iterations = 200,
     .relaxation = 1.7,
     .centering = KP_AUTO,
@@ -188,7 +188,7 @@ kp_flip_def kp_default_flip_def(void) {
     .transfer = KP_FLIP_BLEND,
     .ratio = 0.97,
     .volume = 1.0,
-    .volume_tolerance = 5e-4,
+    .volume_tolerance = 5e-6,
     .lets_go = true,
     .suction = 0.0,
   };
