@@ -156,6 +156,11 @@ static double cube_length(const kp_gauge *gauge, kp_vec3 x, double edge, kp_vec3
     if (axis == gauge->up) {
       continue;
     }
+    // an image in a wall is never nearer than what it is the image of
+    double away = fabs(along(x, axis) - along(column, axis));
+    if (away >= gauge->radius + 0.5 * edge && !gauge->periodic[axis]) {
+      return 0.0;
+    }
     double d[3];
     int n = images(gauge, axis, along(x, axis), along(column, axis), d);
     double width = along(gauge->box.max, axis) - along(gauge->box.min, axis);
