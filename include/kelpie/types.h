@@ -1125,6 +1125,7 @@ typedef struct kp_probe_def {
                           // 4 patch of a wall
   kp_vec3 min, max;       // centres of the first and the last region
   kp_vec3 counts;         // regions along x, y, z
+  int reading;            // of a gauge: 0 wetted length of the column, 1 highest surface in it
   double radius;          // m, of a region; KP_AUTO: neighbours touch
   int64_t particle;       // track: id of a particle; -1: the mean of all
   int64_t every;          // steps between two looks

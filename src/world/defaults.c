@@ -709,6 +709,7 @@ kp_probe_def kp_default_probe_def(void) {
     .min = { 0.0, 0.0, 0.0 },
     .max = { 0.0, 0.0, 0.0 },
     .counts = { 1.0, 1.0, 1.0 },
+    .reading = 0,
     .radius = KP_AUTO,
     .particle = -1,
     .every = 1,
