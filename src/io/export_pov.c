@@ -143,7 +143,7 @@ static void add_looks(kp_file *file, double size) {
       "}\n"
       "#end #end\n"
       "#ifndef (kelpie_spray) #macro kelpie_spray(Name)\n"
-      "  texture { pigment { rgbt <0.95,0.97,1,0.3> } finish { ambient 0 diffuse 0.8 } }\n"
+      "  texture { pigment { rgb <0.95,0.97,1> } finish { emission 0.35 diffuse 0.6 } }\n"
       "  no_shadow\n"
       "#end #end\n"
       "#ifndef (kelpie_curves) #macro kelpie_curves(Name)\n"

@@ -12,7 +12,7 @@ fire "flame" {
 vortex_fire { cell = 0.05, limit = 120, shedding = 40, rise_rate = 6, lightness = 0.02, reach = 2.6, bright = 20 }
 
 output { frames = 120, fps = 60 }
-look "flame" { glow = 0.016, texture = "gauss", radius_scale = 3.6 }
+look "flame" { glow = 0.013, texture = "gauss", radius_scale = 3.6 }
 render {
   background = "dark", ground = "none", box = false,
   camera_position = {0, 0.7, 3.4}, camera_target = {0, 0.62, 0},
