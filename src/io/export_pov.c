@@ -3,7 +3,6 @@
 // camera that sees all of it, a light and a floor (Bayraktar 2010, sections 4.4 and 7). POV-Ray's
 // axes are left handed; the camera's `right` is negative, so that nothing is mirrored.
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "io/export.h"
