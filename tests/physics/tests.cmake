@@ -7,7 +7,7 @@ kp_test(test_zalesak_long SOURCES test_zalesak.c zalesak_long.c LABELS long TIME
 kp_test(test_sph_sums SOURCES test_sph_sums.c ${physics_support} LABELS full)
 kp_test(test_sph_fractional SOURCES test_sph_fractional.c ${physics_support} LABELS full)
 kp_test(test_sph_fractional_steps SOURCES test_sph_fractional_steps.c ${physics_support} LABELS full)
-kp_test(test_sph_fractional_steps_long SOURCES test_sph_fractional_steps_long.c ${physics_support} LABELS long TIMEOUT 3600)
+kp_test(test_sph_fractional_steps_long SOURCES test_sph_fractional_steps_long.c ${physics_support} LABELS long claims TIMEOUT 3600)
 kp_test(test_sph_flow SOURCES test_sph_flow.c ${physics_support} LABELS full)
 kp_test(test_force_fields SOURCES test_force_fields.c ${physics_support} LABELS fast)
 kp_test(test_starts SOURCES test_starts.c ${physics_support} LABELS fast)
