@@ -36,7 +36,7 @@ help:
 	@echo "make nightly  everything: both precisions whole, long tests, claims, sanitizers, interop, mutation"
 	@echo "make bench    measure speed"
 	@echo "make claims   run the claims at full size: ids=\"test_integrators\" for some of them"
-	@echo "make validation  scenes beside theory and experiments, and the page docs/validation.md: cases=\"couette cradle\""
+	@echo "make validation  scenes beside theory and experiments, and the page docs/validation.md: cases=\"couette cradle\", cases=--long"
 	@echo "make interop  files for other programs, read by those programs"
 	@echo "make asan | tsan | cuda | install (PREFIX=$(PREFIX)) | format | clean"
 
@@ -75,7 +75,7 @@ nightly:
 	$(MAKE) interop
 	tools/mutate --count 40 --seed $$(date +%Y%j)
 	$(MAKE) claims
-	$(MAKE) validation
+	$(MAKE) validation cases=--long
 	tools/coverage --compare HEAD
 
 bench: build

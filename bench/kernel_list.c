@@ -60,6 +60,7 @@
 #include "methods/sph/sph_mix_kernels.h"
 #include "methods/sph/sph_shift_kernels.h"
 #include "methods/sph/sph_tension_kernels.h"
+#include "methods/sph/sph_viscous_kernels.h"
 #include "methods/springs/springs_kernels.h"
 #include "methods/stf/stf_kernels.h"
 #include "methods/vortex_fire/vortex_fire_kernels.h"
@@ -130,6 +131,7 @@
   SPH_POINT_KERNELS(POINT, REDUCE)                                                                 \
   SPH_PAIR_KERNELS(PAIR)                                                                           \
   SPH_IMPLICIT_KERNELS(POINT, REDUCE)                                                              \
+  SPH_VISCOUS_KERNELS(POINT)                                                                       \
   SPH_CONFINED_KERNELS(POINT, REDUCE)                                                              \
   SPH_ADHESION_KERNELS(POINT, REDUCE, ROW, PAIR)                                                   \
   SPH_MIX_KERNELS(POINT, REDUCE, ROW, PAIR)                                                        \

@@ -16,6 +16,9 @@ static const struct {
   { 1, 0, true, 0 },
   { 1, 0, false, KP_SPH_SOLVER_DFSPH },
   { 1, KP_SPH_VISCOSITY_FRACTIONAL, false, 0 },
+  { 0, KP_SPH_VISCOSITY_CENTRAL, false, 0 },
+  { 1, KP_SPH_VISCOSITY_CENTRAL, false, 0 },
+  { 1, KP_SPH_VISCOSITY_CENTRAL, false, KP_SPH_SOLVER_DFSPH },
 };
 
 #define N_FORMS (sizeof forms / sizeof forms[0])
@@ -53,6 +56,14 @@ static void set_continuity_wendland(kp_dam_break_def *def) {
 
 static void set_continuity_wendland_artificial(kp_dam_break_def *def) {
   set_continuity(def, KP_SPH_WENDLAND, 1);
+}
+
+static void set_continuity_cubic_central(kp_dam_break_def *def) {
+  set_continuity(def, KP_SPH_CUBIC, KP_SPH_VISCOSITY_CENTRAL);
+}
+
+static void set_continuity_wendland_central(kp_dam_break_def *def) {
+  set_continuity(def, KP_SPH_WENDLAND, KP_SPH_VISCOSITY_CENTRAL);
 }
 
 // with an emitter, so that the fields of a scheme also get their first values
@@ -204,6 +215,8 @@ static void (*const others[])(kp_dam_break_def *def) = {
   set_continuity_cubic_artificial,
   set_continuity_wendland,
   set_continuity_wendland_artificial,
+  set_continuity_cubic_central,
+  set_continuity_wendland_central,
   set_euler,
   set_leapfrog,
   set_velocity_verlet,

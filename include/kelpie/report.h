@@ -10,14 +10,14 @@ extern "C" {
 
 // What a region of a probe holds now.
 typedef struct kp_probe_value {
-  kp_vec3 position;    // m: centre of the region; what is tracked; the surface below a gauge
+  kp_vec3 position;    // m: centre of the region; what is tracked; at the height that a gauge reads
   kp_vec3 velocity;    // m/s, mean or fitted; 0 where nothing is
   double speed;        // m/s, mean of |v|
   double count;        // particles, or cells, that were seen
   double pressure;     // Pa, mean or fitted; NaN where nothing is, or nothing is known of it
   double density;      // kg/m^3 of particles, share of smoke; NaN likewise
   double temperature;  // K; NaN likewise
-  double height;       // m: of the free surface, along the axis against gravity; NaN but for gauges
+  double height;       // m: what a gauge reads, along the axis against gravity; NaN elsewhere
   // of bodies, else 0
   kp_quat orientation;
   kp_vec3 angular_velocity;  // 1/s

@@ -96,6 +96,7 @@ typedef enum kp_sph_viscosity_model {
   KP_SPH_VISCOSITY_ARTIFICIAL,
   KP_SPH_VISCOSITY_FRACTIONAL,
   KP_SPH_VISCOSITY_LITERAL,  // as printed: half, and without 1/rho (Bayraktar 2010, Eq. 3.22)
+  KP_SPH_VISCOSITY_CENTRAL   // along the line of centres: keeps angular momentum
 } kp_sph_viscosity_model;
 
 typedef enum kp_sph_fractional_mode {
@@ -146,6 +147,8 @@ typedef struct kp_sph_def {
   double density_error, divergence_error;             // the divergence: change over one step
   int64_t density_iterations, divergence_iterations;  // 0 divergence_iterations: no such solve
   bool warm_start;                                    // start from the pressures of the last step
+  double viscosity_error;        // dfsph, central: residual of the solve over the forces
+  int64_t viscosity_iterations;  // and most iterations of it
   // fractional viscosity (Ozgen 2013): the past velocities of a particle instead of its present one
   double fractional_order;      // q, 0 < q < 1
   int fractional_mode;          // kp_sph_fractional_mode
@@ -259,7 +262,7 @@ typedef enum kp_advect_trace {
 typedef enum kp_advect_interpolation {
   KP_ADVECT_LINEAR,
   KP_ADVECT_CUBIC,  // monotone
-  KP_ADVECT_AUTO,  // cubic of the velocity of flat gases with maccormack, else linear
+  KP_ADVECT_AUTO,   // cubic of the velocity of flat gases with maccormack, else linear
   KP_ADVECT_INTERPOLATION_COUNT
 } kp_advect_interpolation;
 
@@ -281,7 +284,8 @@ typedef struct kp_grid_def {
   int trace;           // kp_advect_trace
   int interpolation;   // kp_advect_interpolation
   int solver;          // kp_poisson_solver, of pressure and viscosity
-  double tolerance;    // of the pressure, relative to the right side
+  double tolerance;    // of the pressure, relative to the right side; KP_AUTO: 1e-6 of FLIP, else
+                       // 1e-4
   int64_t iterations;  // of the solver at most
   double relaxation;   // of solver sor, 1..2
   double centering;    // share of the pressure taken at the end of a step, 0.5..1; KP_AUTO:
@@ -1072,9 +1076,9 @@ typedef struct kp_body_def {
 } kp_body_def;
 
 typedef enum kp_emitter_from {  // where the particles of an emitter come from
-  KP_EMITTER_OPENING,  // a disc or rectangle across the direction
-  KP_EMITTER_SURFACE,  // of the shape, along its normals
-  KP_EMITTER_INSIDE    // of the shape, wherever it has room
+  KP_EMITTER_OPENING,           // a disc or rectangle across the direction
+  KP_EMITTER_SURFACE,           // of the shape, along its normals
+  KP_EMITTER_INSIDE             // of the shape, wherever it has room
 } kp_emitter_from;
 
 typedef struct kp_emitter_def {
@@ -1121,6 +1125,7 @@ typedef struct kp_probe_def {
                           // 4 patch of a wall
   kp_vec3 min, max;       // centres of the first and the last region
   kp_vec3 counts;         // regions along x, y, z
+  int reading;            // of a gauge: 0 wetted length of the column, 1 highest surface in it
   double radius;          // m, of a region; KP_AUTO: neighbours touch
   int64_t particle;       // track: id of a particle; -1: the mean of all
   int64_t every;          // steps between two looks

@@ -23,6 +23,6 @@ collider "pillar" {
   color = {0.55, 0.42, 0.30},
 }
 
-output { frames = 60, fps = 30, surface = { field = "zhu-bridson" } }  -- smoother than ellipsoids for particles of FLIP
+output { frames = 60, fps = 30 }
 
-render { camera_azimuth_deg = 32, camera_elevation_deg = 20, background = "sky", samples = 4 }
+render { camera_azimuth_deg = 32, camera_elevation_deg = 18, camera_zoom = 1.12, background = "sky", samples = 4 }

@@ -35,5 +35,5 @@ collider "ramp" {
 output { frames = 90, fps = 30 }
 
 render {
-  camera_position = {3.4, 1.15, 3.5}, camera_target = {1.7, 0.2, 0.2}, box = false, background = "sky", samples = 4,
+  camera_position = {3.1, 1.0, 2.75}, camera_target = {1.45, 0.22, 0.2}, box = false, background = "sky", samples = 4,
 }

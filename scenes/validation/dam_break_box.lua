@@ -2,7 +2,7 @@
 -- probes_P1.csv holds the pressure low on the front of the box. It looks in every step: impacts of particles are
 -- short, and looks every 5 ms, at steps that are cut to end there, tell of DFSPH a mean that is a third too low.
 -- probes_gauges.csv holds the height of the water behind the box, in front of it, and between it and the dam,
--- probes_dam.csv that behind the dam.
+-- probes_dam.csv that behind the dam: wetted lengths, as the wires of the experiment tell them.
 -- Try --set water.method=flip, level_set, sph, or --set sph.solver=dfsph; the box is 8 spacings across;
 -- of level sets grid.cell says how fine they are.
 domain { min = {0, 0, 0}, max = {3.22, 1, 1} }

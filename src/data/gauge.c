@@ -9,6 +9,7 @@
 #define PI 3.14159265358979323846
 #define STEPS 32  // per radius, on the way down
 #define HALVINGS 30
+#define PARTS 8  // of a cell, where solids cut it
 
 // What lies in a column: its square distance from the axis, and its height.
 typedef struct gauge_item {
@@ -113,21 +114,13 @@ static void put(const kp_gauge *gauge, double height, double count, kp_probe_val
   kp_probe_put((const double[]){ NAN, NAN, NAN }, out);
 }
 
-kp_result kp_gauge_particles(const kp_gauge *gauge, kp_space *space, kp_probe_value *values,
-                             int64_t n) {
-  const kp_pos *x[3];
-  const kp_field *position = kp_space_find(space, "position");
-  for (int c = 0; c < 3; ++c) {
-    x[c] = kp_buffer_host((kp_buffer *)(uintptr_t)&position->buffers[c], KP_ACCESS_READ);
-    if (x[c] == NULL && space->n > 0) {
-      return KP_ERROR_MEMORY;
-    }
-  }
+static kp_result surface_of_particles(const kp_gauge *gauge, const kp_pos *const x[3],
+                                      int64_t n_particles, kp_probe_value *values, int64_t n) {
   gauge_items items = { 0 };
   kp_result result = KP_OK;
   for (int64_t r = 0; r < n && result == KP_OK; ++r) {
     items.count = 0;
-    for (int64_t i = 0; i < space->n && result == KP_OK; ++i) {
+    for (int64_t i = 0; i < n_particles && result == KP_OK; ++i) {
       kp_vec3 p = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
       kp_vec3 d = with(kp_vec3_sub(p, values[r].position), gauge->up, 0.0);
       // an image is never nearer than what it is the image of
@@ -143,7 +136,205 @@ kp_result kp_gauge_particles(const kp_gauge *gauge, kp_space *space, kp_probe_va
   return result;
 }
 
+// ---- wetted length of particles
+
+// Integral of a tent of height 1 / R from its middle on.
+static double tent_integral(double x, double r) {
+  double q = fmin(fabs(x) / r, 1.0);
+  return copysign(q - 0.5 * q * q, x);
+}
+
+// Mean of the tent over an edge of a cube whose middle is at the distance d [1/m].
+static double edge_weight(double d, double edge, double r) {
+  return (tent_integral(d + 0.5 * edge, r) - tent_integral(d - 0.5 * edge, r)) / edge;
+}
+
+// What a cube adds to the wetted length.
+static double cube_length(const kp_gauge *gauge, kp_vec3 x, double edge, kp_vec3 column) {
+  double length = edge;
+  for (int axis = 0; axis < gauge->dimension && length > 0.0; ++axis) {
+    if (axis == gauge->up) {
+      continue;
+    }
+    // an image in a wall is never nearer than what it is the image of
+    double away = fabs(along(x, axis) - along(column, axis));
+    if (away >= gauge->radius + 0.5 * edge && !gauge->periodic[axis]) {
+      return 0.0;
+    }
+    double d[3];
+    int n = images(gauge, axis, along(x, axis), along(column, axis), d);
+    double width = along(gauge->box.max, axis) - along(gauge->box.min, axis);
+    for (int side = -1; side <= 1 && gauge->periodic[axis]; side += 2) {
+      d[n++] = d[0] + side * width;
+    }
+    double weight = 0.0;
+    for (int k = 0; k < n; ++k) {
+      weight += edge_weight(d[k], edge, gauge->radius);
+    }
+    length *= edge * weight;
+  }
+  return length;
+}
+
+// Whether the cell around a point is full whatever particles it holds.
+static bool is_full(const kp_gauge *gauge, const kp_mac_view *g, const kp_real *depth, kp_vec3 x) {
+  int64_t cell[3] = { 0, 0, 0 };
+  for (int c = 0; c < gauge->dimension; ++c) {
+    cell[c] = (int64_t)floor((along(x, c) - g->lo[c]) / g->cell);
+    if (cell[c] < 0 || cell[c] >= g->n[c]) {
+      return false;
+    }
+  }
+  return (double)depth[kp_mac_at(g, cell[0], cell[1], cell[2])] >= gauge->full;
+}
+
+static void add_full_cells(const kp_gauge *gauge, const kp_mac_view *g, const kp_real *depth,
+                           kp_vec3 column, double *length, double *count) {
+  for (int64_t k = 0; k < g->n[2]; ++k) {
+    for (int64_t j = 0; j < g->n[1]; ++j) {
+      for (int64_t i = 0; i < g->n[0]; ++i) {
+        double x[3];
+        kp_mac_place(g, KP_MAC_CELL, i, j, k, x);
+        double l = (double)depth[kp_mac_at(g, i, j, k)] >= gauge->full
+                       ? cube_length(gauge, kp_vec3_make(x[0], x[1], x[2]), g->cell, column)
+                       : 0.0;
+        *length += l;
+        *count += l > 0.0;
+      }
+    }
+  }
+}
+
+static void wetted_by_particles(const kp_gauge *gauge, const kp_pos *const x[3],
+                                int64_t n_particles, const kp_mac_view *g, const kp_real *depth,
+                                kp_probe_value *value) {
+  double edge = pow(gauge->volume, 1.0 / gauge->dimension);
+  double length = 0.0;
+  double count = 0.0;
+  for (int64_t i = 0; i < n_particles; ++i) {
+    kp_vec3 p = kp_vec3_make(x[0][i], x[1][i], x[2][i]);
+    double l = cube_length(gauge, p, edge, value->position);
+    if (l > 0.0 && !(depth != NULL && is_full(gauge, g, depth, p))) {
+      length += l;
+      count += 1.0;
+    }
+  }
+  if (depth != NULL) {
+    add_full_cells(gauge, g, depth, value->position, &length, &count);
+  }
+  put(gauge, along(gauge->box.min, gauge->up) + length, count, value);
+}
+
+kp_result kp_gauge_particles(const kp_gauge *gauge, kp_space *space, const kp_probe_grid *band,
+                             kp_probe_value *values, int64_t n) {
+  const kp_pos *x[3];
+  const kp_field *position = kp_space_find(space, "position");
+  for (int c = 0; c < 3; ++c) {
+    x[c] = kp_buffer_host((kp_buffer *)(uintptr_t)&position->buffers[c], KP_ACCESS_READ);
+    if (x[c] == NULL && space->n > 0) {
+      return KP_ERROR_MEMORY;
+    }
+  }
+  if (gauge->reading == KP_GAUGE_SURFACE) {
+    return surface_of_particles(gauge, x, space->n, values, n);
+  }
+  const kp_real *depth = NULL;
+  if (gauge->full > 0.0 && band->depth != NULL) {
+    depth = kp_buffer_host(&band->depth->buffers[0], KP_ACCESS_READ);
+    if (depth == NULL) {
+      return KP_ERROR_MEMORY;
+    }
+  }
+  for (int64_t r = 0; r < n; ++r) {
+    wetted_by_particles(gauge, x, space->n, depth != NULL ? &band->mac->view : NULL, depth,
+                        &values[r]);
+  }
+  return KP_OK;
+}
+
 // ---- grids
+
+static double height_of(const kp_gauge *gauge, const kp_mac_view *g, int64_t cell) {
+  return g->lo[gauge->up] + g->cell * ((double)cell + 0.5);
+}
+
+// In the middle of a cell of the column.
+static double distance_at(const kp_gauge *gauge, const kp_mac_view *g, const kp_real *phi,
+                          kp_vec3 column, int64_t cell) {
+  kp_vec3 p = with(column, gauge->up, height_of(gauge, g, cell));
+  return (double)kp_mac_linear(g, phi, kp_mac_point_at(g, KP_MAC_CELL, p.x, p.y, p.z));
+}
+
+static void surface_on_grid(const kp_gauge *gauge, const kp_mac_view *g, const kp_real *phi,
+                            kp_probe_value *value) {
+  double floor = along(gauge->box.min, gauge->up);
+  double height = floor;
+  double count = 0.0;
+  double above = 0.0;
+  for (int64_t cell = g->n[gauge->up] - 1; cell >= 0 && count == 0.0; --cell) {
+    double at = height_of(gauge, g, cell);
+    double here = distance_at(gauge, g, phi, value->position, cell);
+    if (here < 0.0) {
+      // the topmost cell is full up to the lid
+      height = at + (above > 0.0 ? g->cell * here / (here - above) : 0.5 * g->cell);
+      count = 1.0;
+    }
+    above = here;
+  }
+  put(gauge, height, count, value);
+}
+
+// Share of a stretch that is negative, of what is linear between its ends.
+static double negative_share(double a, double b) {
+  if ((a < 0.0) == (b < 0.0)) {
+    return a < 0.0 ? 1.0 : 0.0;
+  }
+  return fmin(a, b) / (fmin(a, b) - fmax(a, b));
+}
+
+// The distance, of liquid that ends where a solid begins.
+static double in_the_open(const kp_gauge *gauge, kp_vec3 column, double at, double phi) {
+  return gauge->solid == NULL
+             ? phi
+             : fmax(phi, -gauge->solid(gauge->solids, with(column, gauge->up, at)));
+}
+
+// Wetted length from `lo` to `hi`, between which the distance is linear.
+static double wetted_part(const kp_gauge *gauge, kp_vec3 column, const double lo[2],
+                          const double hi[2]) {
+  double length = 0.0;
+  double before = in_the_open(gauge, column, lo[0], lo[1]);
+  int n = gauge->solid == NULL ? 1 : PARTS;
+  for (int k = 1; k <= n; ++k) {
+    double share = (double)k / n;
+    double at = lo[0] + share * (hi[0] - lo[0]);
+    double here = in_the_open(gauge, column, at, lo[1] + share * (hi[1] - lo[1]));
+    length += negative_share(before, here) * (hi[0] - lo[0]) / n;
+    before = here;
+  }
+  return length;
+}
+
+static void wetted_on_grid(const kp_gauge *gauge, const kp_mac_view *g, const kp_real *phi,
+                           kp_probe_value *value) {
+  double floor = along(gauge->box.min, gauge->up);
+  double lid = along(gauge->box.max, gauge->up);
+  int64_t n = g->n[gauge->up];
+  // a film may be thinner than half a cell: the distance goes on to the floor as it came
+  double first = distance_at(gauge, g, phi, value->position, 0);
+  double slope = (distance_at(gauge, g, phi, value->position, n > 1) - first) / g->cell;
+  double from[2] = { floor, first + slope * (floor - height_of(gauge, g, 0)) };
+  double length = 0.0;
+  for (int64_t cell = 0; cell < n; ++cell) {
+    double to[2] = { height_of(gauge, g, cell), distance_at(gauge, g, phi, value->position, cell) };
+    length += wetted_part(gauge, value->position, from, to);
+    slope = (to[1] - from[1]) / (to[0] - from[0]);
+    memcpy(from, to, sizeof from);
+  }
+  const double top[2] = { lid, from[1] + slope * (lid - from[0]) };
+  length += wetted_part(gauge, value->position, from, top);
+  put(gauge, floor + length, length > 0.0 ? 1.0 : 0.0, value);
+}
 
 kp_result kp_gauge_grid(const kp_gauge *gauge, const kp_probe_grid *grid, kp_probe_value *values,
                         int64_t n) {
@@ -152,23 +343,12 @@ kp_result kp_gauge_grid(const kp_gauge *gauge, const kp_probe_grid *grid, kp_pro
   if (phi == NULL) {
     return KP_ERROR_MEMORY;
   }
-  double floor = along(gauge->box.min, gauge->up);
   for (int64_t r = 0; r < n; ++r) {
-    double height = floor;
-    double count = 0.0;
-    double above = 0.0;
-    for (int64_t cell = g->n[gauge->up] - 1; cell >= 0 && count == 0.0; --cell) {
-      double at = floor + g->cell * ((double)cell + 0.5);
-      kp_vec3 p = with(values[r].position, gauge->up, at);
-      double here = (double)kp_mac_linear(g, phi, kp_mac_point_at(g, KP_MAC_CELL, p.x, p.y, p.z));
-      if (here < 0.0) {
-        // the topmost cell is full up to the lid
-        height = at + (above > 0.0 ? g->cell * here / (here - above) : 0.5 * g->cell);
-        count = 1.0;
-      }
-      above = here;
+    if (gauge->reading == KP_GAUGE_SURFACE) {
+      surface_on_grid(gauge, g, phi, &values[r]);
+    } else {
+      wetted_on_grid(gauge, g, phi, &values[r]);
     }
-    put(gauge, height, count, &values[r]);
   }
   return KP_OK;
 }

@@ -9,7 +9,8 @@ kp_probe_grid kp_probe_grid_of(kp_mac *mac) {
   kp_probe_grid grid = { .mac = mac,
                          .velocity = kp_space_find(mac->space, "velocity"),
                          .flags = kp_space_find(mac->space, "flags"),
-                         .distance = kp_space_find(mac->space, "distance") };
+                         .distance = kp_space_find(mac->space, "distance"),
+                         .depth = kp_space_find(mac->space, "depth") };
   for (int w = 0; w < KP_PROBE_WATCHED; ++w) {
     grid.watched[w] = kp_space_find(mac->space, kp_probe_watched[w]);
   }

@@ -12,6 +12,7 @@ typedef struct kp_probe_grid {
   kp_field *flags;
   kp_field *watched[KP_PROBE_WATCHED];
   kp_field *distance;  // of a liquid's surface
+  kp_field *depth;     // cells to the air, of a narrow band
 } kp_probe_grid;
 
 // Finds the fields by their names.

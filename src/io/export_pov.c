@@ -3,16 +3,29 @@
 // camera that sees all of it, a light and a floor (Bayraktar 2010, sections 4.4 and 7). POV-Ray's
 // axes are left handed; the camera's `right` is negative, so that nothing is mirrored.
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "io/export.h"
 #include "io/mesh_normals.h"
 
 #define CREASE_DEG 40.0
-#define SURFACE_OF "surface_of_"  // and the liquid's name, as files have it
 
-static kp_aabb grow(kp_aabb box, const kp_export_object *object) {
+// Bodies are there as meshes, and so are liquids that have a surface, alone or with others.
+static bool has_mesh(const kp_frame *frame, const kp_frame_set *set) {
+  bool has = strcmp(set->name, "bodies") == 0;
+  for (size_t i = 0; i < frame->n_meshes && !has; ++i) {
+    const kp_frame_mesh *mesh = &frame->meshes[i];
+    has = mesh->n_triangles > 0 && kp_frame_is_surface_of(mesh, set->name);
+  }
+  return has;
+}
+
+// What the camera sees all of: drops that fly off are left out.
+static kp_aabb grow(const kp_frame *frame, kp_aabb box, const kp_export_object *object) {
+  const kp_frame_set *set = object->set;
+  if (set != NULL && (kp_frame_is_spray(set) || has_mesh(frame, set))) {
+    return box;
+  }
   const kp_export_field *x = &object->fields[0];
   for (uint64_t i = 0; i < object->n_points; ++i) {
     box = kp_aabb_grow(box, kp_vec3_make(kp_export_value(x, 0, i), kp_export_value(x, 1, i),
@@ -54,11 +67,7 @@ static kp_result add_normals(kp_file *file, const kp_export_object *object,
   return KP_OK;
 }
 
-static bool is_liquid(const kp_export_object *object) {
-  return strncmp(object->name, SURFACE_OF, strlen(SURFACE_OF)) == 0;
-}
-
-static kp_result add_mesh(kp_file *file, const kp_export_object *object) {
+static kp_result add_mesh(kp_file *file, const kp_export_object *object, const char *look) {
   const kp_export_field *normal = kp_export_find(object, "normal", 3);
   kp_mesh_normals made = { 0 };
   kp_result result = KP_OK;
@@ -73,8 +82,7 @@ static kp_result add_mesh(kp_file *file, const kp_export_object *object) {
   if (result == KP_OK && normal == NULL) {
     add_faces(file, "normal_indices", made.indices, object->n_triangles);
   }
-  kp_file_print(file, "  %s(\"%s\")\n}\n", is_liquid(object) ? "kelpie_liquid" : "kelpie_mesh",
-                object->name);
+  kp_file_print(file, "  %s(\"%s\")\n}\n", look, object->name);
   kp_mesh_normals_free(&made);
   return result;
 }
@@ -88,7 +96,8 @@ static void add_spheres(kp_file *file, const kp_export_object *object) {
                   kp_export_value(x, 1, i), kp_export_value(x, 2, i),
                   radius != NULL ? kp_export_value(radius, 0, i) : usual);
   }
-  kp_file_print(file, "  kelpie_points(\"%s\")\n}\n", object->name);
+  kp_file_print(file, "  %s(\"%s\")\n}\n",
+                kp_frame_is_spray(object->set) ? "kelpie_spray" : "kelpie_points", object->name);
 }
 
 // Strands without a radius get that of thick hair times five, to be seen at all.
@@ -125,12 +134,16 @@ static void add_looks(kp_file *file, double size) {
       "  texture { pigment { rgbt <0.9,0.97,1,0.98> }\n"
       "    finish { ambient 0 diffuse 0.05 specular 0.8 roughness 0.002\n"
       "      reflection { 0, 1 fresnel on } conserve_energy } }\n"
-      "  interior { ior 1.33 fade_power 1001 fade_distance kelpie_size fade_color "
-      "<0.3,0.65,0.8> }\n"
+      "  interior { ior 1.33 fade_power 1001 fade_distance 0.2*kelpie_size fade_color "
+      "<0.2,0.55,0.7> }\n"
       "#end #end\n"
       "#ifndef (kelpie_points) #macro kelpie_points(Name)\n"
       "  texture { pigment { rgb <0.25,0.5,0.85> } finish { ambient 0 diffuse 0.8 specular 0.4 } "
       "}\n"
+      "#end #end\n"
+      "#ifndef (kelpie_spray) #macro kelpie_spray(Name)\n"
+      "  texture { pigment { rgb <0.95,0.97,1> } finish { emission 0.35 diffuse 0.6 } }\n"
+      "  no_shadow\n"
       "#end #end\n"
       "#ifndef (kelpie_curves) #macro kelpie_curves(Name)\n"
       "  texture { pigment { rgb <0.35,0.2,0.1> } finish { ambient 0 diffuse 0.7 specular 0.5 } }\n"
@@ -163,27 +176,22 @@ static void add_stage(kp_file *file, const kp_frame *frame, kp_aabb box) {
                 up[2]);
   kp_file_print(file, " [0 rgb <0.9,0.93,0.96>] [0.4 rgb <0.5,0.66,0.85>] [1 rgb <0.2,0.36,0.62>]"
                       " } } }\n");
-  kp_file_print(file, "plane { <%g,%g,%g>, %.9g pigment { checker rgb 0.62 rgb 0.7 scale %.6g }",
+  kp_file_print(file, "plane { <%g,%g,%g>, %.9g pigment { checker rgb 0.3 rgb 0.38 scale %.6g }",
                 up[0], up[1], up[2], floor - 1e-3 * reach, 0.25 * reach);
   kp_file_print(file, " finish { ambient 0.05 diffuse 0.8 } }\n");
 }
 
-// Bodies are there as meshes, and so are liquids that have a surface.
-static bool has_mesh(const kp_export_objects *objects, const kp_export_object *set) {
-  char name[sizeof set->name + 32];
-  (void)snprintf(name, sizeof name, SURFACE_OF "%s_mesh", set->name);
-  bool has = strcmp(set->set->name, "bodies") == 0;
-  for (size_t i = 0; i < objects->count && !has; ++i) {
-    has = objects->items[i].n_triangles > 0 && strcmp(objects->items[i].name, name) == 0;
-  }
-  return has;
+// Sets come first among the objects of a frame, then meshes.
+static const char *find_mesh_look(const kp_frame *frame, size_t index) {
+  return kp_frame_is_surface(&frame->meshes[index - frame->n_sets]) ? "kelpie_liquid"
+                                                                    : "kelpie_mesh";
 }
 
 static kp_result write_frame(const kp_frame *frame, const kp_export_objects *objects,
                              const char *path) {
   kp_aabb box = kp_aabb_empty();
   for (size_t i = 0; i < objects->count; ++i) {
-    box = grow(box, &objects->items[i]);
+    box = grow(frame, box, &objects->items[i]);
   }
   if (!(box.min.x <= box.max.x)) {
     box = frame->domain;
@@ -202,10 +210,10 @@ static kp_result write_frame(const kp_frame *frame, const kp_export_objects *obj
       continue;
     }
     if (object->triangles != NULL && object->n_triangles > 0) {
-      result = add_mesh(&file, object);
+      result = add_mesh(&file, object, find_mesh_look(frame, i));
     } else if (object->offsets != NULL) {
       add_strands(&file, object);
-    } else if (object->set != NULL && !has_mesh(objects, object)) {
+    } else if (object->set != NULL && !has_mesh(frame, object->set)) {
       add_spheres(&file, object);
     }
   }

@@ -252,6 +252,32 @@ const kp_frame_field *kp_frame_find_field(const kp_frame_fields *fields, const c
   return NULL;
 }
 
+bool kp_frame_is_surface(const kp_frame_mesh *mesh) {
+  return strncmp(mesh->name, KP_SURFACE_OF, strlen(KP_SURFACE_OF)) == 0;
+}
+
+// Whether a liquid is one of "a and b and c".
+static bool is_among(const char *names, const char *name) {
+  size_t length = strlen(name);
+  for (const char *at = names; at != NULL;) {
+    const char *end = strstr(at, KP_SURFACE_AND);
+    size_t n = end != NULL ? (size_t)(end - at) : strlen(at);
+    if (n == length && memcmp(at, name, n) == 0) {
+      return true;
+    }
+    at = end != NULL ? end + strlen(KP_SURFACE_AND) : NULL;
+  }
+  return false;
+}
+
+bool kp_frame_is_surface_of(const kp_frame_mesh *mesh, const char *liquid) {
+  return kp_frame_is_surface(mesh) && is_among(mesh->name + strlen(KP_SURFACE_OF), liquid);
+}
+
+bool kp_frame_is_spray(const kp_frame_set *set) {
+  return strncmp(set->name, KP_SPRAY_OF, strlen(KP_SPRAY_OF)) == 0;
+}
+
 bool kp_frame_is_yarn(const kp_frame *frame, const kp_frame_mesh *mesh) {
   return kp_frame_find_curves(frame, mesh->name) != NULL;
 }

@@ -116,6 +116,15 @@ const kp_frame_curves *kp_frame_find_curves(const kp_frame *frame, const char *n
 const kp_frame_volume *kp_frame_find_volume(const kp_frame *frame, const char *name);
 const kp_frame_field *kp_frame_find_field(const kp_frame_fields *fields, const char *name);
 
+// Liquids in frames by names: the mesh around one, or around several that are joined
+// ("surface of a and b"), and the drops of what has come loose.
+#define KP_SURFACE_OF "surface of "
+#define KP_SURFACE_AND " and "
+#define KP_SPRAY_OF "spray of "
+bool kp_frame_is_surface(const kp_frame_mesh *mesh);
+bool kp_frame_is_surface_of(const kp_frame_mesh *mesh, const char *liquid);
+bool kp_frame_is_spray(const kp_frame_set *set);
+
 // Knitwear that is drawn as yarn: its mesh is for programs that want a surface, not for pictures.
 bool kp_frame_is_yarn(const kp_frame *frame, const kp_frame_mesh *mesh);
 

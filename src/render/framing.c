@@ -106,7 +106,7 @@ static kp_result add_mesh(kp_framing *f, const kp_frame_mesh *mesh, const kp_ren
   if (!drawn->look.visible || mesh->n_vertices == 0) {
     return KP_OK;
   }
-  double strays = kp_scene_is_surface(mesh) ? STRAYS : 0.0;
+  double strays = kp_frame_is_surface(mesh) ? STRAYS : 0.0;
   kp_aabb box = box_of(&drawn->positions, drawn->n_vertices, 0.0, strays);
   uint64_t hash = kp_hash_bytes(mesh->vertices, mesh->n_vertices * sizeof *mesh->vertices, 0);
   for (size_t i = 0; i < f->meshes.count; ++i) {
@@ -117,7 +117,7 @@ static kp_result add_mesh(kp_framing *f, const kp_frame_mesh *mesh, const kp_ren
       return KP_OK;
     }
   }
-  kp_framed_mesh fresh = { .hash = hash, .box = box, .moves = kp_scene_is_surface(mesh) };
+  kp_framed_mesh fresh = { .hash = hash, .box = box, .moves = kp_frame_is_surface(mesh) };
   kp_text_copy(fresh.name, sizeof fresh.name, mesh->name);
   return kp_array_push(&f->meshes, fresh);
 }
@@ -126,7 +126,7 @@ kp_result kp_framing_add(kp_framing *f, const kp_frame *frame, const kp_render_s
   for (int k = 0; k < scene->n_points; ++k) {
     const kp_render_points *p = &scene->points[k];
     double radius = p->radii != NULL && p->n > 0 ? (double)p->radii[0] : p->radius;
-    if (p->look.visible && !kp_scene_is_spray(&frame->sets[k])) {
+    if (p->look.visible && !kp_frame_is_spray(&frame->sets[k])) {
       grow(f, box_of(&p->positions, p->n, radius * p->look.radius_scale, STRAYS));
     }
   }

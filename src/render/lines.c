@@ -9,6 +9,7 @@
 
 #define CHUNK 4096
 #define DEEP 3.0f  // radius in pixels of the sun's view up to which it is in the deep map
+#define LEAN 4.0f  // radii that a cap follows its piece in depth at most
 
 // A piece on the picture. Inverse depth is linear along it.
 typedef struct stroke {
@@ -80,11 +81,20 @@ static void stroke_bounds(const kp_view *view, const stroke *s, float *bounds) {
   bounds[3] = kp_maxf(s->y0, s->y1) + rim;
 }
 
+// How much farther than its end the middle line is beside it: a cap goes on along its piece, so
+// that the next piece of a stroke that leans towards the eye is not hidden by caps like beads.
+static float lean(const kp_view *view, const stroke *s, float beyond, float radius) {
+  float first = view->parallel ? s->w0 : 1.0f / s->w0;
+  float last = view->parallel ? s->w1 : 1.0f / s->w1;
+  return kp_clampf(beyond * (last - first), -LEAN * radius, LEAN * radius);
+}
+
 static stroke_hit meet_pixel(const kp_view *view, const stroke *s, int x, int y) {
   float px = (float)x + 0.5f - s->x0, py = (float)y + 0.5f - s->y0;
   float dx = s->x1 - s->x0, dy = s->y1 - s->y0;
   float square = dx * dx + dy * dy;
-  float t = square > 0.0f ? kp_clampf((px * dx + py * dy) / square, 0.0f, 1.0f) : 0.0f;
+  float place = square > 0.0f ? (px * dx + py * dy) / square : 0.0f;
+  float t = kp_clampf(place, 0.0f, 1.0f);
   float w = s->w0 + t * (s->w1 - s->w0);
   float ox = px - t * dx, oy = py - t * dy;
   stroke_hit hit;
@@ -93,6 +103,7 @@ static stroke_hit meet_pixel(const kp_view *view, const stroke *s, int x, int y)
   // the place along the piece in space, not on the picture
   hit.along = view->parallel || w == 0.0f ? t : t * s->w1 / w;
   hit.radius = s->r0 + hit.along * (s->r1 - s->r0);
+  hit.depth += lean(view, s, place - t, hit.radius);
   hit.radius_pixels = end_pixels(view, hit.radius, w);
   hit.across_x = hit.radius_pixels > 0.0f ? ox / hit.radius_pixels : 0.0f;
   hit.across_y = hit.radius_pixels > 0.0f ? oy / hit.radius_pixels : 0.0f;

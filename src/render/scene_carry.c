@@ -109,7 +109,7 @@ static void carry(int64_t begin, int64_t end, void *context) {
 
 static const kp_frame_field *find_of_set(const kp_frame_set *set, const kp_frame_mesh *mesh,
                                          const char *name) {
-  return kp_scene_is_surface_of(mesh, set->name) ? kp_frame_find_field(&set->fields, name) : NULL;
+  return kp_frame_is_surface_of(mesh, set->name) ? kp_frame_find_field(&set->fields, name) : NULL;
 }
 
 // The particles of all liquids inside the surface that have the field; none: b->n is 0.
@@ -199,7 +199,7 @@ static const kp_frame_volume *find_volume(const kp_frame *frame, const kp_frame_
                                           const char *name) {
   for (size_t i = 0; i < frame->n_volumes; ++i) {
     const kp_frame_volume *volume = &frame->volumes[i];
-    if (kp_scene_is_surface_of(mesh, volume->name) && volume->dims[0] > 0 &&
+    if (kp_frame_is_surface_of(mesh, volume->name) && volume->dims[0] > 0 &&
         kp_frame_find_field(&volume->fields, name) != NULL) {
       return volume;
     }

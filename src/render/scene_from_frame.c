@@ -7,9 +7,6 @@
 #include "base/text.h"
 #include "render/scene_parts.h"
 
-#define AND " and "           // between the names of joined liquids
-#define SPRAY_OF "spray of "  // and the liquid's name: what run/surfaces.c calls its drops
-
 // Spray: how white it is, of clear water and of what has a colour, and how much a drop covers.
 #define SPRAY_WHITE 0.94
 #define SPRAY_TINGED 0.25
@@ -32,34 +29,12 @@ static const kp_look_def *find_look(const look_list *list, const char *name) {
   return all;
 }
 
-bool kp_scene_is_spray(const kp_frame_set *set) {
-  return strncmp(set->name, SPRAY_OF, strlen(SPRAY_OF)) == 0;
-}
-
-// Whether a liquid is one of "a and b and c".
-static bool is_among(const char *names, const char *name) {
-  size_t length = strlen(name);
-  for (const char *at = names; at != NULL;) {
-    const char *end = strstr(at, AND);
-    size_t n = end != NULL ? (size_t)(end - at) : strlen(at);
-    if (n == length && memcmp(at, name, n) == 0) {
-      return true;
-    }
-    at = end != NULL ? end + strlen(AND) : NULL;
-  }
-  return false;
-}
-
-bool kp_scene_is_surface_of(const kp_frame_mesh *mesh, const char *liquid) {
-  return kp_scene_is_surface(mesh) && is_among(mesh->name + strlen(KP_SURFACE_OF), liquid);
-}
-
 // The look of the first of them.
 static const kp_look_def *find_liquid_look(const look_list *looks, const kp_frame_mesh *mesh) {
   char first[KP_SECTION_NAME_SIZE] = "";
-  if (kp_scene_is_surface(mesh)) {
+  if (kp_frame_is_surface(mesh)) {
     kp_text_copy(first, sizeof first, mesh->name + strlen(KP_SURFACE_OF));
-    char *end = strstr(first, AND);
+    char *end = strstr(first, KP_SURFACE_AND);
     if (end != NULL) {
       *end = '\0';
     }
@@ -71,7 +46,7 @@ static const kp_look_def *find_liquid_look(const look_list *looks, const kp_fram
 static bool has_spray(const kp_frame *frame, const char *names) {
   for (size_t i = 0; i < frame->n_sets; ++i) {
     const kp_frame_set *set = &frame->sets[i];
-    if (kp_scene_is_spray(set) && strcmp(set->name + strlen(SPRAY_OF), names) == 0) {
+    if (kp_frame_is_spray(set) && strcmp(set->name + strlen(KP_SPRAY_OF), names) == 0) {
       return set->count > 0;
     }
   }
@@ -82,7 +57,7 @@ static bool has_spray(const kp_frame *frame, const char *names) {
 static bool has_surface(const kp_frame_scene *s, const kp_frame *frame, const char *name) {
   for (size_t i = 0; i < frame->n_meshes; ++i) {
     const kp_frame_mesh *mesh = &frame->meshes[i];
-    if (kp_scene_is_surface_of(mesh, name)) {
+    if (kp_frame_is_surface_of(mesh, name)) {
       bool is_there = mesh->n_triangles > 0 || has_spray(frame, mesh->name + strlen(KP_SURFACE_OF));
       return s->meshes[i].look.visible && is_there;
     }
@@ -107,10 +82,10 @@ static kp_look_def find_spray_look(const kp_look_def *surface) {
 // The surface that a set is the spray of; NULL: it is no spray.
 static const kp_look_def *find_sprayed(const kp_frame_scene *s, const kp_frame *frame,
                                        const kp_frame_set *set) {
-  for (size_t i = 0; i < frame->n_meshes && kp_scene_is_spray(set); ++i) {
+  for (size_t i = 0; i < frame->n_meshes && kp_frame_is_spray(set); ++i) {
     const kp_frame_mesh *mesh = &frame->meshes[i];
-    if (kp_scene_is_surface(mesh) &&
-        strcmp(mesh->name + strlen(KP_SURFACE_OF), set->name + strlen(SPRAY_OF)) == 0) {
+    if (kp_frame_is_surface(mesh) &&
+        strcmp(mesh->name + strlen(KP_SURFACE_OF), set->name + strlen(KP_SPRAY_OF)) == 0) {
       return &s->meshes[i].look;
     }
   }

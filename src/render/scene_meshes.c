@@ -6,10 +6,6 @@
 
 #define BOX_TRIANGLES 12  // a box shows its faces, not one round body
 
-bool kp_scene_is_surface(const kp_frame_mesh *mesh) {
-  return strncmp(mesh->name, KP_SURFACE_OF, strlen(KP_SURFACE_OF)) == 0;
-}
-
 // Normals that a mesh brings along, those of the field it is a surface of.
 static kp_result find_normals(kp_frame_scene *s, const kp_frame_mesh *mesh, kp_render_mesh *out) {
   const kp_frame_field *field = kp_frame_find_field(&mesh->fields, "normal");
@@ -51,7 +47,7 @@ static kp_result find_scalar(kp_frame_scene *s, const kp_frame *frame, const kp_
   const char *name = out->look.color_by;
   bool is_own = kp_frame_find_field(&mesh->fields, name) != NULL || strcmp(name, "speed") == 0 ||
                 strcmp(name, "velocity") == 0;
-  if (name[0] != '\0' && kp_scene_is_surface(mesh) && !is_own) {
+  if (name[0] != '\0' && kp_frame_is_surface(mesh) && !is_own) {
     KP_TRY(kp_scene_carry(s, frame, mesh, name, &out->scalar));
   }
   if (out->scalar != NULL) {
@@ -109,7 +105,7 @@ static kp_result use_creases(kp_frame_scene *s, const kp_creases *c, const kp_fr
 
 // Sharp edges of bodies stay sharp.
 static kp_result split_creases(kp_frame_scene *s, const kp_frame_mesh *mesh, kp_render_mesh *out) {
-  if (out->normals != NULL || !out->smooth_shading || kp_scene_is_surface(mesh)) {
+  if (out->normals != NULL || !out->smooth_shading || kp_frame_is_surface(mesh)) {
     return KP_OK;
   }
   for (uint64_t i = 0; i < 3 * mesh->n_triangles; ++i) {
@@ -148,7 +144,7 @@ kp_result kp_scene_add_mesh(kp_frame_scene *s, const kp_frame *frame, const kp_f
     out->look = kp_default_look_def();
     out->look.color = kp_vec3_make(0.72, 0.76, 0.80);
     out->look.gloss = 0.4;
-    if (kp_scene_is_surface(mesh)) {
+    if (kp_frame_is_surface(mesh)) {
       out->look.water = true;
       out->look.color = kp_vec3_make(0.16, 0.50, 0.66);
       if (liquid != NULL) {

@@ -13,8 +13,6 @@
 #include "base/array.h"
 #include "render/scene_from_frame.h"
 
-#define KP_SURFACE_OF "surface of "  // and the liquid's name: what run/surfaces.c calls its meshes
-
 struct kp_frame_scene {
   kp_render_scene scene;
   KP_ARRAY(void *) blocks;  // copies made here
@@ -47,11 +45,6 @@ KP_NODISCARD kp_result kp_scene_find_scalar(kp_frame_scene *scene, const kp_scen
 // Three components of a field as arrays; left alone where there is no such field.
 KP_NODISCARD kp_result kp_scene_find_vectors(kp_frame_scene *scene, const kp_frame_fields *fields,
                                              const char *name, uint64_t count, const float **out);
-
-bool kp_scene_is_surface(const kp_frame_mesh *mesh);
-// Whether it is the surface of this liquid, alone or with others.
-bool kp_scene_is_surface_of(const kp_frame_mesh *mesh, const char *liquid);
-bool kp_scene_is_spray(const kp_frame_set *set);
 
 // look: NULL, one that suits its kind.
 KP_NODISCARD kp_result kp_scene_add_set(kp_frame_scene *scene, const kp_frame_set *set,

@@ -66,6 +66,7 @@ static const method_rate method_rates[] = {
 
 // The implicit solver takes as long as this many steps of the explicit one.
 #define IMPLICIT_STEPS 1.6
+#define VISCOUS_STEPS 6.0  // with viscosity that is solved for as well
 
 static method_rate rate_of(const kp_spec *spec, const kp_method *method) {
   const method_rate unknown = { method->name, 1.0, 0.0 };
@@ -73,7 +74,9 @@ static method_rate rate_of(const kp_spec *spec, const kp_method *method) {
     method_rate rate = method_rates[k];
     if (strcmp(rate.method, method->name) == 0) {
       bool is_implicit = method == &kp_sph_method && spec->sph.solver == KP_SPH_SOLVER_DFSPH;
-      rate.particles /= is_implicit ? IMPLICIT_STEPS : 1.0;
+      bool is_viscous = spec->sph.viscosity_model == KP_SPH_VISCOSITY_CENTRAL;
+      double steps = is_viscous ? VISCOUS_STEPS : IMPLICIT_STEPS;
+      rate.particles /= is_implicit ? steps : 1.0;
       return rate;
     }
   }

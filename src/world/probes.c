@@ -109,19 +109,42 @@ static double spacing_of(const kp_world *world, const char *name) {
 #define GAUGE_RADIUS 2.5
 #define WALL_RADIUS 4.0
 
+// Of the solids where they are now.
+static double distance_to_solids(const void *user, kp_vec3 at) {
+  const kp_world *world = user;
+  double least = HUGE_VAL;
+  for (size_t s = 0; s < world->solids.count; ++s) {
+    const kp_solid *solid = &world->solids.data[s];
+    kp_frame3 frame = kp_bodies_frame(world->bodies, solid->body);
+    kp_vec3 d =
+        kp_quat_rotate(kp_quat_conjugate(frame.orientation), kp_vec3_sub(at, frame.position));
+    kp_vec3 local = kp_vec3_add(d, world->bodies->models.data[solid->body].center);
+    least = fmin(least, kp_shape_distance(solid->shape, local));
+  }
+  return least;
+}
+
 static void build_gauge(const kp_world *world, kp_world_probe *out) {
   double spacing = spacing_of(world, out->def.of);
   int dimension = world->env.dimension;
+  const kp_liquid_def *liquid = liquid_of(&world->spec, out->def.of);
+  bool is_flip = liquid != NULL && liquid->method == KP_LIQUID_FLIP;
   out->gauge =
-      (kp_gauge){ .dimension = dimension,
+      (kp_gauge){ .reading = (kp_gauge_reading)out->def.reading,
+                  .dimension = dimension,
                   .up = kp_env_up_axis(&world->env),
                   .radius = isnan(out->def.radius) ? GAUGE_RADIUS * spacing : out->def.radius,
                   .volume = pow(spacing, dimension),
-                  .box = { world->env.domain.min, world->env.domain.max } };
+                  .box = { world->env.domain.min, world->env.domain.max },
+                  .full =
+                      is_flip && world->spec.flip.band > 0.0 ? world->spec.flip.band - 0.5 : 0.0,
+                  .solid = world->solids.count > 0 ? distance_to_solids : NULL,
+                  .solids = world };
   for (int axis = 0; axis < dimension; ++axis) {
     kp_faces faces = kp_env_faces(&world->env, axis);
     out->gauge.closed[axis][0] = faces.closed_lo;
     out->gauge.closed[axis][1] = faces.closed_hi;
+    out->gauge.periodic[axis] = faces.periodic;
   }
 }
 
@@ -294,8 +317,9 @@ static kp_result look_at_spots(kp_world *world, kp_world_probe *probe) {
   kp_probe_value *values = probe->seen.data;
   int64_t n = (int64_t)probe->seen.count;
   if (probe->def.kind == KP_PROBE_GAUGE) {
-    return probe->space != NULL ? kp_gauge_particles(&probe->gauge, probe->space, values, n)
-                                : kp_gauge_grid(&probe->gauge, &probe->grid, values, n);
+    return probe->space != NULL
+               ? kp_gauge_particles(&probe->gauge, probe->space, &probe->grid, values, n)
+               : kp_gauge_grid(&probe->gauge, &probe->grid, values, n);
   }
   if (probe->probe != NULL) {
     return look_at_particles(probe);

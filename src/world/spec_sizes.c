@@ -18,6 +18,7 @@
 #define BYTES_PER_GRAIN 900.0
 #define BYTES_PER_CLOUD_PARTICLE 200.0
 #define BYTES_PER_IMPLICIT_PARTICLE 1300.0  // with DFSPH
+#define BYTES_PER_VISCOUS_PARTICLE 1430.0   // with viscosity that is solved for as well
 #define BYTES_PER_SAMPLE 190.0
 #define BYTES_PER_CLOTH_NODE 3000.0
 #define BYTES_PER_HAIR_NODE 1500.0
@@ -115,7 +116,9 @@ static double bytes_of_particle(const kp_spec *spec, const char *name) {
     return find_grains(spec, name) != NULL ? BYTES_PER_GRAIN : BYTES_PER_CLOUD_PARTICLE;
   }
   bool is_implicit = liquid->method == KP_LIQUID_SPH && spec->sph.solver == KP_SPH_SOLVER_DFSPH;
-  return is_implicit ? BYTES_PER_IMPLICIT_PARTICLE : bytes[liquid->method];
+  bool is_viscous = is_implicit && spec->sph.viscosity_model == KP_SPH_VISCOSITY_CENTRAL;
+  double implicit = is_viscous ? BYTES_PER_VISCOUS_PARTICLE : BYTES_PER_IMPLICIT_PARTICLE;
+  return is_implicit ? implicit : bytes[liquid->method];
 }
 
 // How many a volume holds. Grids keep them nowhere, in every cell or near the surface alone.

@@ -353,6 +353,7 @@ const kp_param_table kp_force_params = {
 #define WORDS(member, words, text) KP_PARAM_WORDS(kp_probe_def, member, words, text)
 
 static const char *const probe_words[] = { "mean", "fit", "track", "gauge", "wall", NULL };
+static const char *const reading_words[] = { "wetted", "surface", NULL };
 
 static const kp_param probe_rows[] = {
   ROW(of, TEXT, "", 0, 0, "Name of the population it looks at, or of a body or collider to track."),
@@ -367,6 +368,9 @@ static const kp_param probe_rows[] = {
   ROW(radius, REAL, "m", SMALLEST, FAR,
       "Of a region; auto lets neighbours touch. On grids it is a cell at least, of a fit two; of a "
       "gauge auto is two and a half spacings."),
+  WORDS(reading, reading_words,
+        "Of a gauge: the length of its column that is in liquid, above the floor, as a wire tells "
+        "it; or the highest surface in it, splashes included."),
   ROW(particle, INT, "", -1, 1e15, "Id of the particle to track; -1 takes the mean of all."),
   ROW(every, INT, "steps", 1, MANY, "Steps between two looks."),
   ROW(interval, REAL, "s", 1e-9, 1e9, "Time between two looks; auto counts steps instead."),

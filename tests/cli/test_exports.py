@@ -1115,7 +1115,7 @@ body "red" { shape = sphere { center = {-0.6, 0.5, 0.3}, radius = 0.12 } }
 body "green" { shape = sphere { center = {0.5, 0.6, -0.7}, radius = 0.12 } }
 body "blue" { shape = box { min = {0.1, 1.3, 0.2}, max = {0.3, 1.5, 0.4} } }
 liquid "drop" { spacing = 0.2, shape = box { min = {-0.9, 1.1, -0.9}, max = {-0.5, 1.3, -0.5} } }
-output { frames = 2, fps = 24 }
+output { frames = 2, fps = 24, surface = false }
 """
 # The scene with every surface in a light of its own.
 GLOWING = """#version 3.7;
@@ -1156,6 +1156,34 @@ def unit(v):
 
 def cross(a, b):
     return [a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3] for k in range(3)]
+
+
+# Two liquids with one surface around both, and a lone particle far above them, which is spray.
+JOINED = """domain { min = {-1, 0, -1}, max = {1, 3, 1} }
+liquid "a" { spacing = 0.1, shape = box { min = {-0.5, 0, -0.3}, max = {0, 0.4, 0.3} } }
+liquid "b" { spacing = 0.1, shape = box { min = {0, 0, -0.3}, max = {0.5, 0.4, 0.3} } }
+emitter "drip" { into = "a", position = {0, 2.8, 0}, radius = 0.05, speed = 6, limit = 1 }
+output { frames = 2, fps = 48, surface = { join = true } }
+"""
+
+
+class PovLiquids(Case):
+    """Liquids with a joined surface are drawn by it alone, drops of spray as drops."""
+
+    def test_looks(self):
+        write(JOINED, self.folder, "scene.lua")
+        self.call("run", "scene.lua", "-o", "out")
+        self.call("export", "out", "--to", "csv,pov", "--frames", "2")
+        with open(self.path("out/export/pov/scene_000002.pov"), encoding="utf-8") as file:
+            text = file.read()
+        drawn = re.findall(r'^  (kelpie_\w+)\("([^"]+)"\)$', text, re.M)
+        self.assertEqual(set(drawn), {("kelpie_liquid", "surface_of_a_and_b_mesh"), ("kelpie_spray", "spray_of_a_and_b")})
+        self.assertEqual(set(read_pov(text)), {"surface_of_a_and_b_mesh"})
+        # the camera looks at the liquid: drops that fly off do not move it
+        at = [float(x) for x in re.search(r"look_at <([^>]*)>", text).group(1).split(",")]
+        self.assertLess(at[1], 0.3)
+        drops = numbers(self.path("out/export/csv/spray_of_a_and_b_000002.csv"))
+        self.assertGreater(min(drops["y"]), 1)
 
 
 class Pov(Case):

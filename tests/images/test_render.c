@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -353,6 +354,51 @@ static void joints_are_counted_once(void **state) {
     assert_near(alpha_at(&picture, i, j), 0.5, k == 0 ? 0.25 : 1e-6);  // it begins in a pixel
   }
   kp_picture_free(&picture);
+}
+
+// A straight stroke that leans towards the eye looks the same cut into any number of pieces: caps
+// between them are not seen as beads.
+static void pieces_of_a_leaning_stroke_are_one(void **state) {
+  (void)state;
+  enum { PIECES = 120, SIZE = 160 };
+  static double x[PIECES + 1], y[PIECES + 1], z[PIECES + 1];
+  kp_render_lines lines = { .n_lines = 1, .positions = { x, y, z, 1 }, .radius = 0.12 };
+  lines.look = kp_default_look_def();
+  kp_render_scene scene = plain_scene();
+  scene.lines = &lines;
+  scene.n_lines = 1;
+  kp_render_def def = plain_def(SIZE);
+  def.sun = kp_vec3_make(-0.4, 1.0, 0.5);
+  def.sky_strength = 0.5;
+  kp_picture pictures[2] = { { 0 }, { 0 } };
+  for (int k = 0; k < 2; ++k) {
+    int n = k == 0 ? 1 : PIECES;
+    uint64_t first[2] = { 0, (uint64_t)n + 1 };
+    for (int i = 0; i <= n; ++i) {
+      x[i] = 2.0 * i / n - 1.0;
+      y[i] = 0.4 * i / n - 0.2;
+      z[i] = 2.4 * i / n - 1.2;
+    }
+    lines.first = first;
+    assert_ok(kp_render_frame(&scene, &def, &pictures[k]));
+  }
+  double off = 0.0;
+  int inside = 0;
+  for (int i = 0; i < SIZE * SIZE; ++i) {
+    const float *whole = &pictures[0].rgba[4 * i], *cut = &pictures[1].rgba[4 * i];
+    if (whole[3] < 1.0f || cut[3] < 1.0f || abs(i % SIZE - SIZE / 2) > 28) {
+      continue;  // the rim and the ends
+    }
+    inside += 1;
+    for (int c = 0; c < 3; ++c) {
+      off = kp_test_most(off, fabs((double)whole[c] - (double)cut[c]));
+    }
+  }
+  print_message("  largest difference %.4f in %d pixels\n", off, inside);
+  assert_true(inside > 500);
+  assert_true(off < 0.02);
+  kp_picture_free(&pictures[0]);
+  kp_picture_free(&pictures[1]);
 }
 
 enum { N = 20 };
@@ -1000,6 +1046,7 @@ int main(void) {
     cmocka_unit_test(near_plane_cuts_triangles),
     cmocka_unit_test(strokes_cover_their_width),
     cmocka_unit_test(joints_are_counted_once),
+    cmocka_unit_test(pieces_of_a_leaning_stroke_are_one),
     cmocka_unit_test(volumes_follow_beer_and_lambert),
     cmocka_unit_test(volumes_throw_shadows),
     cmocka_unit_test(water_lets_through_what_its_color_says),

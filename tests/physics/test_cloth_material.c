@@ -7,10 +7,10 @@
 #include "base/memory.h"
 #include "base/result.h"
 
-#include "cloth_material.h"
 #include "support/claims.h"
 #include "support/deform.h"
 #include "support/elastica.h"
+#include "support/test.h"
 
 #define GRAVITY 9.81
 
@@ -85,10 +85,13 @@ static double sag_exact(double modulus) {
   return kp_default_cloth_def().density * GRAVITY / (2.0 * modulus);
 }
 
-void kp_test_square_sags(const int *columns, size_t n) {
+static const int sizes[3] = { 22, 44, 88 };
+
+static void test_square_sags(void **state) {
+  (void)state;
   double worst = 0.0, least = HUGE_VAL, most = 0.0, exact = sag_exact(100.0);
-  for (size_t k = 0; k < n; ++k) {
-    double sag = sag_of(columns[k], 100.0, KP_CLOTH_HERRING_BONE, KP_SCHEME_BACKWARD_EULER, 0.02);
+  for (size_t k = 0; k < 3; ++k) {
+    double sag = sag_of(sizes[k], 100.0, KP_CLOTH_HERRING_BONE, KP_SCHEME_BACKWARD_EULER, 0.02);
     worst = kp_test_most(worst, fabs(sag / exact - 1.0));
     least = kp_test_least(least, sag);
     most = kp_test_most(most, sag);
@@ -105,7 +108,7 @@ void kp_test_square_sags(const int *columns, size_t n) {
 }
 
 // Both ways to cut cells into triangles, and every scheme that takes a material.
-void kp_test_patterns_and_schemes(void **state) {
+static void test_patterns_and_schemes(void **state) {
   (void)state;
   static const int schemes[] = {
     KP_SCHEME_NEWMARK,         KP_SCHEME_BACKWARD_EULER,  KP_SCHEME_EULER, KP_SCHEME_SYMPLECTIC,
@@ -131,7 +134,7 @@ void kp_test_patterns_and_schemes(void **state) {
 // A strip along x whose nodes at x <= 0 are held: the last two rows of them.
 static double droop_of(int64_t columns, const char *folder) {
   double cell = FREE / (double)columns;
-  hung h = { .cloth = cloth_of(columns + 1, 5, FREE + cell, WIDE), .dt = 0.02, .until = 1.5 };
+  hung h = { .cloth = cloth_of(columns + 1, 5, FREE + cell, WIDE), .dt = KP_AUTO, .until = 1.5 };
   h.cloth.position = kp_vec3_make(0.5 * (FREE - cell), 0, 0);
   h.cloth.bending = BENDING;
   h.cloth.viscosity = 10.0;
@@ -148,10 +151,11 @@ static double droop_exact(void) {
   return -kp_elastica_height(GRAVITY * kp_default_cloth_def().density, FREE, BENDING, 0.0);
 }
 
-void kp_test_strip_droops(const int *columns, size_t n) {
+static void test_strip_droops(void **state) {
+  (void)state;
   double worst = 0.0, least = HUGE_VAL, most = 0.0, exact = droop_exact();
-  for (size_t k = 0; k < n; ++k) {
-    double droop = droop_of(columns[k], NULL);
+  for (size_t k = 0; k < 3; ++k) {
+    double droop = droop_of(sizes[k], NULL);
     worst = kp_test_most(worst, fabs(droop / exact - 1.0));
     least = kp_test_least(least, droop);
     most = kp_test_most(most, droop);
@@ -202,7 +206,7 @@ static void write_mesh(const char *path, mesh_kind kind, int columns) {
 }
 
 // Angles at the edges of any triangles are no plate in every direction: what is left is told.
-void kp_test_mesh_droops(void **state) {
+static void test_mesh_droops(void **state) {
   static const char *const names[] = { "herring-bone", "equilateral", "irregular" };
   const char *path = kp_test_path(*state, "strip.obj");
   for (int kind = HERRING_BONE; kind <= IRREGULAR; ++kind) {
@@ -236,7 +240,7 @@ static void expect(const kp_cloth_def *def, double modulus, double bending) {
   kp_part_free(&part);
 }
 
-void kp_test_constants(void **state) {
+static void test_constants(void **state) {
   (void)state;
   kp_cloth_def def = cloth_of(1, 1, 1.0, 1.0);
   expect(&def, 1.2e6 * 8.4e-4, 1.2e6 * pow(8.4e-4, 3.0) / (12.0 * 0.99));
@@ -259,7 +263,7 @@ static void refuse(const kp_cloth_def *def, const char *words) {
 }
 
 // Constants of springs, and what needs springs, are refused by name.
-void kp_test_refused_keys(void **state) {
+static void test_refused_keys(void **state) {
   (void)state;
   kp_cloth_def def = cloth_of(4, 4, 1.0, 1.0), other = def;
   other.bend_stiffness = 1.0;
@@ -282,4 +286,16 @@ void kp_test_refused_keys(void **state) {
   other = def;
   other.scheme = KP_SCHEME_KANG;
   refuse(&other, "model = \"edges\"");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_square_sags),
+    cmocka_unit_test(test_strip_droops),
+    cmocka_unit_test_setup_teardown(test_mesh_droops, kp_test_folder_make, kp_test_folder_remove),
+    cmocka_unit_test(test_patterns_and_schemes),
+    cmocka_unit_test(test_constants),
+    cmocka_unit_test(test_refused_keys),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // Symmetric scenes of FLIP: a box afloat in the middle of a square tank. What starts it to drift is
 // rounding, and what solvers leave behind where multigrid cannot halve the cells; water that moves
-// makes it grow a hundredfold in a second, with no side that it likes better.
+// makes it grow a hundredfold in a second, with no side that it likes better. With the pressure
+// solved to 1e-4 and room made to 5e-4 the box was 1.5 cm off in 11 cells and 1.6 mm off in 10.
 #include <math.h>
 #include <stdio.h>
 
@@ -45,8 +46,9 @@ static void drift_of(const tank *t, double seconds, double out[2]) {
 
 static void boxes_stay_in_the_middle(void **state) {
   (void)state;
-  const tank tanks[] = { { 0.48, 0.13 }, { 0.64, 0.16 }, { 0.50, 0.13 }, { 0.40, 0.13 } };
-  double worst[4];
+  const tank tanks[] = { { 0.48, 0.13 }, { 0.64, 0.16 }, { 0.50, 0.13 },
+                         { 0.40, 0.13 }, { 0.44, 0.13 }, { 0.52, 0.13 } };
+  double worst[6];
   for (size_t t = 0; t < sizeof tanks / sizeof tanks[0]; ++t) {
     double d[2];
     drift_of(&tanks[t], 4.0, d);
@@ -55,16 +57,15 @@ static void boxes_stay_in_the_middle(void **state) {
   }
   kp_claim claim = { .id = "kelpie-flip-symmetry",
                      .text = "a box afloat in the middle of a tank stays there: drift in 4 s [m]",
-                     .size = "3D, tanks of 12, 16, 12.5 and 10 cells across" };
-  (void)kp_claim_all(
-      &claim, { "12 cells across", worst[0], KP_AT_MOST, 1e-3 },
-      { "16 cells across", worst[1], KP_AT_MOST, 1e-3 },
-      { "12.5 cells across", worst[2], KP_AT_MOST, 1e-3 },
-      { "10 cells across, which multigrid halves once", worst[3], KP_AT_MOST, 1e-3 });
-  assert_between(worst[0], 0.0, 1e-3);
-  assert_between(worst[1], 0.0, 1e-3);
-  assert_between(worst[2], 0.0, 1e-3);
-  assert_between(worst[3], 0.0, 0.03);
+                     .size = "3D, tanks of 10, 11, 12, 12.5, 13 and 16 cells across" };
+  kp_claim_status status =
+      kp_claim_all(&claim, { "12 cells across", worst[0], KP_AT_MOST, 1e-3 },
+                   { "16 cells across", worst[1], KP_AT_MOST, 1e-3 },
+                   { "12.5 cells across", worst[2], KP_AT_MOST, 1e-3 },
+                   { "10 cells across, which multigrid halves once", worst[3], KP_AT_MOST, 1e-3 },
+                   { "11 cells across", worst[4], KP_AT_MOST, 1e-3 },
+                   { "13 cells across", worst[5], KP_AT_MOST, 1e-3 });
+  assert_int_equal(status, KP_CLAIM_CONFIRMED);
 }
 
 // Dropped boxes splash, so single ones go astray; all of them together have no side. While making

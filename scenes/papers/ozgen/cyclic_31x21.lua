@@ -18,5 +18,9 @@ immersion "pool" {
   drag = 0.625, memory_drag = 6.25, memory = 1, samples = 128,
 }
 output { frames = 270, fps = 30 }
-look "towel" { color = {0.93, 0.58, 0.16}, two_sided = true, color_back = {0.20, 0.45, 0.62}, gloss = 0.1 }
-render { camera_position = {1.5, 0.05, 1.5}, camera_target = {0, -0.42, 0.02}, box = false, ground_height = 0.8 }
+look "towel" { color = {0.93, 0.58, 0.16}, two_sided = true, color_back = {0.20, 0.45, 0.62}, gloss = 0.3 }
+-- light from above grazes the cloth and shows its bends
+render {
+  camera_position = {2.35, 0.12, 0.95}, camera_target = {0, -0.44, 0}, camera_fov_deg = 28, box = false,
+  ground_height = 1.05, sun = {0.15, 1, 0.45}, sky_strength = 0.8,
+}

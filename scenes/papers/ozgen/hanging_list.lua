@@ -11,3 +11,5 @@ cloth "sheet" {
 pin "top" { of = "sheet", shape = box { min = {-1, -0.001, -1}, max = {1, 0.001, 1} } }
 limit "list" { of = "sheet", tolerance = 0.02 }
 output { frames = 120, fps = 30 }
+look "sheet" { color = {0.30, 0.52, 0.80}, two_sided = true, color_back = {0.95, 0.80, 0.55}, gloss = 0.3 }
+render { camera_position = {2.1, 0.15, 1.35}, camera_target = {0, -0.45, -0.12}, ground_height = 0.7, sun = {0.2, 1, 0.5}, sky_strength = 0.8 }

@@ -29,3 +29,12 @@ for k, m in ipairs(models) do
   }
 end
 output { frames = 240, fps = 30 }
+look "a_viscous_normal" { color = {0.85, 0.36, 0.25}, gloss = 0.3 }
+look "b_viscous" { color = {0.93, 0.66, 0.25}, gloss = 0.3 }
+look "c_normal" { color = {0.40, 0.66, 0.42}, gloss = 0.3 }
+look "d_fractional" { color = {0.27, 0.53, 0.78}, gloss = 0.3 }
+-- seen along the row, so that the bend of each shows; light from above grazes them
+render {
+  camera_position = {7.2, 0.7, 5.0}, camera_target = {-0.05, -0.62, 0}, camera_fov_deg = 15, box = false,
+  ground_height = 0.65, sun = {0.15, 1, 0.4}, sky_strength = 0.8,
+}

@@ -14,3 +14,5 @@ immersion "sea" {
   current = function(t) return {0.15 * math.sin(0.8 * t), 0, 0.05} end,
 }
 output { frames = 240, fps = 30 }
+look "towel" { color = {0.85, 0.30, 0.26}, two_sided = true, color_back = {0.95, 0.80, 0.62}, gloss = 0.3 }
+render { camera_azimuth_deg = 25, camera_elevation_deg = 14, camera_zoom = 1.35, sun = {-0.6, 0.6, 0.3}, sky_strength = 0.8 }

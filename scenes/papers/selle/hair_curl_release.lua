@@ -11,5 +11,10 @@ hair "curl" {
 }
 pin "tip" { of = "curl", shape = box { min = {-0.1, -0.6, -0.1}, max = {0.1, -0.525, 0.1} },
   position = function(t) return {0, t < 2 and 0 or t > 4 and -0.3 or -0.15 * (t - 2), 0} end, stop = 4 }
-render { camera_position = {0, -0.4, 1.8}, camera_target = {0, -0.4, 0}, box = false }
+-- a tall picture: one turn of the curl is as wide as two hundredths of its length
+look "curl" { color = {0.72, 0.42, 0.18}, radius_scale = 1.6, gloss = 0.6 }
+render {
+  width = 540, height = 960, camera_position = {0.55, -0.2, 1.95}, camera_target = {0.02, -0.36, 0}, box = false,
+  ground_height = 0.28, sun = {-0.7, 0.8, 0.6}, sky_strength = 0.8,
+}
 output { frames = 192, fps = 24 }

@@ -10,5 +10,9 @@ for k = 0, 3 do
     bend_stiffness = stiff, torsion_stiffness = stiff, altitude_stiffness = stiff, damping = 0.3, radius = 0.002,
   }
 end
-render { camera_position = {0, -0.4, 1.8}, camera_target = {0, -0.4, 0}, box = false }
+for k = 0, 3 do look ("curl" .. k) { color = {0.72, 0.42 - 0.06 * k, 0.18}, radius_scale = 1.4, gloss = 0.6 } end
+render {
+  camera_position = {0.25, -0.25, 1.2}, camera_target = {0, -0.31, 0}, box = false,
+  ground_height = 0.5, sun = {-0.7, 0.8, 0.6}, sky_strength = 0.8,
+}
 output { frames = 72, fps = 24 }

@@ -18,5 +18,11 @@ pin "front" { of = "drawn", shape = sphere { center = {0, 0.002, -0.5}, radius =
   position = function(t) return {away(t), 0, 0} end }
 pin "back" { of = "drawn", shape = sphere { center = {0, 0.002, 0.5}, radius = 0.02 },
   position = function(t) return {away(t), 0, 0} end }
-render { camera_position = {0.6, 0.9, 2.2}, camera_target = {0.3, -0.1, 0}, box = false }
+-- drawn three times as thick as they are, to be seen
+look "still" { color = {0.88, 0.60, 0.30}, radius_scale = 3, gloss = 0.5 }
+look "drawn" { color = {0.16, 0.34, 0.66}, radius_scale = 3, gloss = 0.5 }
+render {
+  camera_position = {0.95, 0.5, 1.1}, camera_target = {0.24, -0.06, 0}, box = false,
+  ground_height = 0.62, sun = {-0.5, 1, 0.35}, sky_strength = 0.8,
+}
 output { frames = 168, fps = 24 }

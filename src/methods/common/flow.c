@@ -18,6 +18,7 @@ FLOW_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 #define GRID_SUFFIX ".grid"
 #define STATE_SUFFIX ".flow"
 #define CELLS_ACROSS 64  // of the longest side, where nobody said an edge
+#define TOLERANCE 1e-4   // of the pressure, where nobody said one
 
 static const kp_field_desc flow_fields[] = {
   { "velocity", KP_TYPE_REAL, 3, "m/s", KP_FIELD_SAVE | KP_FIELD_EXPORT, 0.0 },
@@ -212,6 +213,9 @@ kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   if (isnan(def->grid->centering)) {
     flow->grid.centering = def->centering > 0.0 ? def->centering : 1.0;
   }
+  if (isnan(def->grid->tolerance)) {
+    flow->grid.tolerance = def->tolerance > 0.0 ? def->tolerance : TOLERANCE;
+  }
   flow->grid.interpolation = interpolation_of(env, def);
   kp_text_copy(flow->word, sizeof flow->word, def->word);
   kp_text_copy(flow->name, sizeof flow->name, def->name);
@@ -228,7 +232,7 @@ kp_result kp_flow_create(kp_flow *flow, kp_env *env, const kp_flow_def *def) {
   kp_poisson_def poisson = kp_default_poisson_def();
   poisson.name = flow->name;
   poisson.solver = def->grid->solver;
-  poisson.tolerance = def->grid->tolerance;
+  poisson.tolerance = flow->grid.tolerance;
   poisson.max_iterations = (int)def->grid->iterations;
   poisson.relaxation = def->grid->relaxation;
   KP_TRY(kp_poisson_create(flow->mac, &poisson, &flow->poisson));

@@ -24,6 +24,7 @@ typedef struct kp_flow_def {
   kp_vec_lattice velocity_at;  // instead, where it depends on place
   const kp_grid_def *grid;     // settings of all grids of the world
   double centering;            // where grid { } says none; 0: 1
+  double tolerance;            // of the pressure, where grid { } says none; 0: 1e-4
   bool is_gas;   // fills the domain: advection keeps its order beside walls, and is cubic by itself
   bool lets_go;  // projections will release: what is loose may leave walls
   bool shows_pressure;  // in frames

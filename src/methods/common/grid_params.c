@@ -34,7 +34,9 @@ static const kp_param rows[] = {
   WORDS(solver, solver_words,
         "Of pressure and viscosity: conjugate gradients with multigrid, plain, with the diagonal, "
         "with incomplete Cholesky, or relaxation cell by cell."),
-  ROW(tolerance, REAL, "", 1e-14, 0.5, "Of the pressure, relative to its right side."),
+  ROW(tolerance, REAL, "", 1e-14, 0.5,
+      "Of the pressure, relative to its right side; when not given 1e-6 of FLIP and APIC, whose "
+      "particles make what is left over grow, 1e-4 of all else."),
   ROW(iterations, INT, "", 1, 1e6, "Of the solver at most."),
   ROW(relaxation, REAL, "", 0.1, 1.999, "Over-relaxation of solver sor."),
   ROW(centering, REAL, "", 0.5, 1,

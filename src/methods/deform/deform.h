@@ -46,7 +46,7 @@ typedef struct kp_deform_part {
   bool is_beyond_rounding;  // this inner step is longer than kp_deform_rounding_step
   kp_part_surface surface;
   double particle_radius;  // m; 0: nodes are no spheres
-  double period;           // s, over 2 pi: of the node that swings slowest on its elements
+  double period;           // s, over 2 pi: of its slowest node; of a sheet see find_limit
   double limit;            // s: of an explicit step, at rest
   bool is_damped;          // its elements, or all of its motion
   bool changes;            // that limit depends on where the nodes are (deform_steps.c)

@@ -17,6 +17,7 @@ FLIP_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE, KP_DEFINE_ROW, KP_DEFINE_PAIR)
 #define CELL_SPACINGS 2.0  // edge of a cell: four particles in 2D, eight in 3D
 #define MARGIN 0.05        // cells that particles keep from walls and solids
 #define CENTERING 0.5      // where grid { } says none
+#define TOLERANCE 1e-6     // the same
 
 #define EACH(liquid, flip)                                                                         \
   for (kp_flip_liquid *liquid = (flip)->liquids.data;                                              \
@@ -152,6 +153,7 @@ static kp_result setup_grid(kp_flip *flip, kp_env *env, const kp_flip_setup *set
                        .density = first->rest_density,
                        .grid = setup->grid,
                        .centering = CENTERING,
+                       .tolerance = TOLERANCE,
                        .lets_go = setup->def->lets_go,
                        .shows_pressure = true,
                        .pushes_bodies = true,

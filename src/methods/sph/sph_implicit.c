@@ -1,7 +1,7 @@
 // One sub-step of divergence-free SPH:
 //
 //   prepare   neighbour lists, terms, densities, diagonals; velocities made free of divergence
-//   forces    gravity, viscosity, drag at walls, force fields
+//   forces    gravity, viscosity, drag at walls, force fields; central viscosity is solved for
 //   predict   velocities alone
 //   solve     pressures that keep the density at the end of the step; velocities, then positions
 //
@@ -18,6 +18,7 @@
 #include "linalg/vector.h"
 #include "methods/sph/sph_confined.h"
 #include "methods/sph/sph_implicit_kernels.h"
+#include "methods/sph/sph_viscous.h"
 #include "par/kernel_define.h"
 
 SPH_IMPLICIT_KERNELS(KP_DEFINE_POINT, KP_DEFINE_REDUCE)
@@ -44,8 +45,9 @@ kp_result kp_sph_implicit_check(const kp_sph_def *def) {
     wanted = "integrator 'symplectic'";
   } else if (def->density != 0) {
     wanted = "density 'summation'";
-  } else if (def->viscosity_model != KP_SPH_VISCOSITY_LAPLACIAN) {
-    wanted = "viscosity_model 'laplacian'";
+  } else if (def->viscosity_model != KP_SPH_VISCOSITY_LAPLACIAN &&
+             def->viscosity_model != KP_SPH_VISCOSITY_CENTRAL) {
+    wanted = "viscosity_model 'laplacian' or 'central'";
   } else if (def->wall != KP_SPH_WALL_SPH && def->wall != KP_SPH_WALL_MIRROR) {
     wanted = "wall 'sph' or 'mirror'";
   } else if (def->fused) {
@@ -85,6 +87,7 @@ void kp_sph_implicit_destroy(kp_sph_implicit **implicit) {
     kp_array_free(&side->links);
   }
   kp_array_free(&(*implicit)->sides);
+  kp_sph_viscous_destroy(&(*implicit)->viscous);
   kp_free(*implicit);
   *implicit = NULL;
 }
@@ -226,6 +229,9 @@ kp_result kp_sph_implicit_create(kp_sph *sph, kp_env *env) {
     return KP_ERROR_MEMORY;
   }
   choose_step(sph, env);
+  if (sph->def.viscosity_model == KP_SPH_VISCOSITY_CENTRAL) {
+    KP_TRY(kp_sph_viscous_create(env, &sph->implicit->viscous));
+  }
   KP_TRY(kp_sph_confined_create(sph, env->registry));
   for (size_t f = 0; f < sph->fluids.count; ++f) {
     kp_sph_fluid *fluid = &sph->fluids.data[f];
@@ -677,14 +683,9 @@ kp_result kp_sph_implicit_prepare(kp_sph *sph, kp_env *env) {
   return sph->def.divergence_iterations > 0 ? solve(sph, env, KP_SPH_DIVERGENCE) : KP_OK;
 }
 
-// Viscosity of a pair of sides; walls stand for the mirrored velocity (Morris et al. 1997).
-static double viscosity_between(kp_sph *sph, const kp_sph_side *a, const kp_sph_side *b) {
-  const kp_sph_fluid *fa = fluid_of(sph, a);
-  const kp_sph_fluid *fb = fluid_of(sph, b);
-  if (fa != NULL && fb != NULL) {
-    return 0.5 * (fa->def.viscosity + fb->def.viscosity);
-  }
-  return 2.0 * (1.0 - sph->def.slip) * (fa != NULL ? fa : fb)->def.viscosity;
+// Along the line of centres, and solved for.
+static bool is_viscous(const kp_sph *sph) {
+  return sph->implicit->viscous != NULL;
 }
 
 static kp_result viscosity_pass(kp_sph *sph, kp_env *env, kp_sph_side *side) {
@@ -692,13 +693,18 @@ static kp_result viscosity_pass(kp_sph *sph, kp_env *env, kp_sph_side *side) {
   for (size_t k = 0; k < side->links.count; ++k) {
     kp_sph_link *link = &side->links.data[k];
     kp_sph_side *other = &sph->implicit->sides.data[link->other];
+    bool is_central = is_viscous(sph) && side->fluid >= 0 && other->fluid >= 0;
     sph_implicit_viscosity_args a = {
-      .scale = (kp_real)(scale * viscosity_between(sph, side, other)),
+      .scale = (kp_real)(scale * kp_sph_viscosity_of(sph, env, side, other)),
       .add = k > 0,
     };
     kp_call call;
-    kp_call_init(&call, &sph_implicit_viscosity_kernel, &a);
+    kp_call_init(&call, is_central ? &sph_implicit_central_kernel : &sph_implicit_viscosity_kernel,
+                 &a);
     BIND_LISTS(&call, &a, link);
+    if (is_central) {
+      KP_BIND(&call, &a, term, &link->terms, KP_ACCESS_READ);
+    }
     KP_BIND(&call, &a, lap, &link->laps, KP_ACCESS_READ);
     KP_BIND(&call, &a, u, &side->velocity, KP_ACCESS_READ);
     KP_BIND(&call, &a, j_u, &other->velocity, KP_ACCESS_READ);
@@ -731,12 +737,17 @@ static kp_result accelerate(kp_sph *sph, kp_env *env, kp_sph_side *side) {
 }
 
 kp_result kp_sph_implicit_forces(kp_sph *sph, kp_env *env) {
-  for (size_t s = 0; s < sph->implicit->sides.count; ++s) {
+  for (size_t f = 0; f < sph->fluids.count; ++f) {
+    kp_sph_side *side = &sph->implicit->sides.data[f];
+    KP_TRY(viscosity_pass(sph, env, side));
+    KP_TRY(accelerate(sph, env, side));
+  }
+  if (is_viscous(sph)) {
+    KP_TRY(kp_sph_viscous_solve(sph, env));
+  }
+  for (size_t s = sph->fluids.count; s < sph->implicit->sides.count; ++s) {
     kp_sph_side *side = &sph->implicit->sides.data[s];
-    if (side->fluid >= 0) {
-      KP_TRY(viscosity_pass(sph, env, side));
-      KP_TRY(accelerate(sph, env, side));
-    } else if (kp_sph_wall_feels(&sph->walls[side->wall])) {
+    if (kp_sph_wall_feels(&sph->walls[side->wall])) {
       KP_TRY(viscosity_pass(sph, env, side));
       KP_TRY(react(sph, env, side));
     }

@@ -44,6 +44,7 @@ typedef struct kp_sph_implicit {
   kp_field *confined;                                // GLOBAL: was it, in the last sub-step
   bool is_confined;                                  // in this sub-step: no free surface
   KP_ARRAY(kp_sph_side) sides;                       // liquids, then walls
+  struct kp_sph_viscous *viscous;                    // NULL: viscosity is explicit (sph_viscous.h)
   kp_sph_solve_report reports[KP_SPH_SYSTEM_COUNT];  // of the last sub-step
 } kp_sph_implicit;
 

@@ -289,13 +289,15 @@ SPH_INLINE void sph_implicit_rate(int64_t i, const sph_implicit_rate_args *a) {
   a->rate[i] = a->add ? a->rate[i] + rate : rate;
 }
 
+#define SPH_NO_TERM 1e-30  // |t_ij|^2 [1/m^2] of who stands at the rim
+
 // push_i = scale sum_j V_j Lap W (v_j - v_i). With scale mu/rho_0i that is an acceleration; with
 // mu, on a sample of a body, its force per volume.
 typedef struct sph_implicit_viscosity_args {
   kp_real scale;
   int32_t add;
   const uint32_t *start, *index;
-  const kp_real *lap;
+  const kp_real *term, *lap;
   const sph_four *u, *j_u;
   sph_four *push;
 } sph_implicit_viscosity_args;
@@ -312,6 +314,41 @@ SPH_INLINE void sph_implicit_viscosity(int64_t i, const sph_implicit_viscosity_a
     sum = sum + a->lap[k] * (a->j_u[a->index[k]] - u);
   }
   sum = a->scale * sum;
+  a->push[i] = a->add ? a->push[i] + sum : sum;
+}
+
+// Pairs `first` to `end` of a list, and the rows that they read.
+typedef struct sph_listed {
+  uint32_t first, end;
+  const uint32_t *index;
+  const kp_real *term, *lap;
+} sph_listed;
+
+// sum_j V_j Lap W e (e.(u_j - u)), e = t_ij/|t_ij| the line of centres
+SPH_INLINE sph_four sph_central_sum(const sph_listed *l, sph_four u, const sph_four *j_u) {
+  sph_four sum;
+  sph_four_set(&sum, 0, 0, 0, 0);
+  for (uint32_t k = l->first; k < l->end; ++k) {
+    sph_four t = sph_term_of(l->term, k);
+    t[3] = (kp_real)0;
+    sph_four along = t * (j_u[l->index[k]] - u);
+    sph_four square = t * t;
+    kp_real length2 = sph_four_sum(&square);
+    kp_real share = length2 > (kp_real)SPH_NO_TERM ? sph_four_sum(&along) / length2 : (kp_real)0;
+    sum = sum + (l->lap[k] * share) * t;
+  }
+  return sum;
+}
+
+// The same along the line of centres alone: scale has D + 2.
+typedef sph_implicit_viscosity_args sph_implicit_central_args;
+
+SPH_INLINE void sph_implicit_central(int64_t i, const sph_implicit_central_args *a) {
+  const sph_listed listed = { a->start[i], a->start[i + 1], a->index, a->term, a->lap };
+  if (a->add && listed.first == listed.end) {
+    return;
+  }
+  sph_four sum = a->scale * sph_central_sum(&listed, a->u[i], a->j_u);
   a->push[i] = a->add ? a->push[i] + sum : sum;
 }
 
@@ -501,6 +538,7 @@ SPH_KERNEL_SETS(SPH_IMPLICIT_VARIANTS)
   POINT(sph, implicit_push)                                                                        \
   POINT(sph, implicit_rate)                                                                        \
   POINT(sph, implicit_viscosity)                                                                   \
+  POINT(sph, implicit_central)                                                                     \
   POINT(sph, implicit_owner)                                                                       \
   POINT(sph, implicit_factor)                                                                      \
   POINT(sph, implicit_kick)                                                                        \

@@ -162,7 +162,7 @@ typedef struct sph_force_args {
   kp_real mass;          // of the acceleration sums
   kp_real density_mass;  // of the density sum
   kp_real p_scale;       // on p_i; with `mass` it makes the squared form one of volumes, see below
-  kp_real viscosity;     // mean dynamic viscosity of the two sets [Pa s]
+  kp_real viscosity;     // mean dynamic viscosity of the two sets [Pa s]; central: D + 2 of it
   kp_real artificial;    // alpha c H/2
   kp_real eta2;          // 0.01 (H/2)^2
   int32_t add;
@@ -209,7 +209,16 @@ SPH_INLINE void sph_force_store(int64_t i, const sph_force_acc *acc, const sph_f
 }
 
 typedef enum sph_form { SPH_FORM_MEAN, SPH_FORM_SQUARED } sph_form;
-typedef enum sph_viscosity { SPH_VISCOSITY_LAPLACIAN, SPH_VISCOSITY_ARTIFICIAL } sph_viscosity;
+typedef enum sph_viscosity {
+  SPH_VISCOSITY_LAPLACIAN,
+  SPH_VISCOSITY_ARTIFICIAL,
+  SPH_VISCOSITY_CENTRAL
+} sph_viscosity;
+
+// (u.d)/d^2, where a particle meets itself too.
+SPH_INLINE kp_w sph_along(kp_w ud, kp_w r2, kp_real least) {
+  return ud / kp_w_max(r2, kp_w_splat(least));
+}
 
 // a_i = -sum_j m_j f_ij grad W with, antisymmetric in the pair,
 //   mean     f = (p_i + p_j) / (rho_i rho_j)   (B 3.21 with the missing 1/rho_i, without the 1/2)
@@ -219,6 +228,8 @@ typedef enum sph_viscosity { SPH_VISCOSITY_LAPLACIAN, SPH_VISCOSITY_ARTIFICIAL }
 //   laplacian   a_i = sum_j m_j mu (v_j - v_i) Lap W / (rho_i rho_j)    (B 3.22 corrected, L 4.13)
 //   artificial  f += Pi, Pi = -alpha c (H/2) min(v.d, 0) / ((r^2 + eta^2) rho_ij)
 //               (Monaghan 1992)
+//   central     the laplacian's part along d, times D + 2 (Monaghan 2005; Weiler et al. 2018): no
+//               pair resists a rotation, and in the mean it is mu (lap v + 2 grad div v)
 // Between liquids of particle masses m_i, m_j the squared form is that of volumes, V_i^2 p_i +
 // V_j^2 p_j (Hu & Adams 2006; Solenthaler & Pajarola 2008): with q = m_j/m_i it is
 // m_j q (p_i/(q rho_i)^2 + p_j/rho_j^2), which p_scale = 1/q^2 and mass = m_j q give at no cost;
@@ -236,6 +247,12 @@ SPH_INLINE void sph_force_body(sph_choice c, sph_force_acc *acc, const sph_force
     kp_w mean = (kp_real)0.5 * (self->inverse + j->inverse);
     f -= a->artificial * approach * mean / (d->r2 + a->eta2);
     kp_w s = f * g;
+    acc->x -= s * d->x;
+    acc->y -= s * d->y;
+    acc->z -= s * d->z;
+  } else if (c.viscosity == SPH_VISCOSITY_CENTRAL) {
+    kp_w v = (a->viscosity * self->inverse) * j->inverse * kp_smooth_lap(c.g, d->r2, g, &a->g);
+    kp_w s = f * g + v * sph_along(ux * d->x + uy * d->y + uz * d->z, d->r2, a->eta2);
     acc->x -= s * d->x;
     acc->y -= s * d->y;
     acc->z -= s * d->z;
@@ -325,6 +342,12 @@ SPH_INLINE void sph_rates_body(sph_choice c, sph_rates_acc *acc, const sph_rates
     kp_w mean = (kp_real)0.5 * (self->inverse + inverse);
     f -= a->artificial * kp_w_min(ud, kp_w_splat((kp_real)0)) * mean / (d->r2 + a->eta2);
     kp_w s = f * g;
+    acc->x -= s * d->x;
+    acc->y -= s * d->y;
+    acc->z -= s * d->z;
+  } else if (c.viscosity == SPH_VISCOSITY_CENTRAL) {
+    kp_w v = (a->viscosity * self->inverse) * inverse * kp_smooth_lap(c.g, d->r2, g, &a->g);
+    kp_w s = f * g + v * sph_along(ud, d->r2, a->eta2);
     acc->x -= s * d->x;
     acc->y -= s * d->y;
     acc->z -= s * d->z;
@@ -707,6 +730,9 @@ KP_FN void sph_energy(int64_t i, const sph_energy_args *a, double *v) {
   SPH_FORCE_VARIANT(force_##set##_mean_av, wk, gk, SPH_FORM_MEAN, SPH_VISCOSITY_ARTIFICIAL, 0)     \
   SPH_FORCE_VARIANT(force_##set##_squared_av, wk, gk, SPH_FORM_SQUARED, SPH_VISCOSITY_ARTIFICIAL,  \
                     0)                                                                             \
+  SPH_FORCE_VARIANT(force_##set##_mean_central, wk, gk, SPH_FORM_MEAN, SPH_VISCOSITY_CENTRAL, 0)   \
+  SPH_FORCE_VARIANT(force_##set##_squared_central, wk, gk, SPH_FORM_SQUARED,                       \
+                    SPH_VISCOSITY_CENTRAL, 0)                                                      \
   SPH_FORCE_VARIANT(fused_##set##_mean, wk, gk, SPH_FORM_MEAN, SPH_VISCOSITY_LAPLACIAN, 1)         \
   SPH_FORCE_VARIANT(fused_##set##_squared, wk, gk, SPH_FORM_SQUARED, SPH_VISCOSITY_LAPLACIAN, 1)   \
   SPH_WALL_VARIANT(set, SPH_WALL_PRESSURE, gk)
@@ -740,8 +766,10 @@ SPH_WALL_RATE_VARIANT(wendland, KP_SMOOTH_WENDLAND)
 
 SPH_RATES_VARIANT(cubic, KP_SMOOTH_CUBIC, SPH_VISCOSITY_LAPLACIAN)
 SPH_RATES_VARIANT(cubic_av, KP_SMOOTH_CUBIC, SPH_VISCOSITY_ARTIFICIAL)
+SPH_RATES_VARIANT(cubic_central, KP_SMOOTH_CUBIC, SPH_VISCOSITY_CENTRAL)
 SPH_RATES_VARIANT(wendland, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_LAPLACIAN)
 SPH_RATES_VARIANT(wendland_av, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_ARTIFICIAL)
+SPH_RATES_VARIANT(wendland_central, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_CENTRAL)
 
 // ---- the list -----------------------------------------------------------------------------------
 
@@ -758,6 +786,8 @@ SPH_RATES_VARIANT(wendland_av, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_ARTIFICIAL)
   PAIR(sph, force_##set##_squared, sph_force_args, SPH_FORCE_J)                                    \
   PAIR(sph, force_##set##_mean_av, sph_force_args, SPH_FORCE_J)                                    \
   PAIR(sph, force_##set##_squared_av, sph_force_args, SPH_FORCE_J)                                 \
+  PAIR(sph, force_##set##_mean_central, sph_force_args, SPH_FORCE_J)                               \
+  PAIR(sph, force_##set##_squared_central, sph_force_args, SPH_FORCE_J)                            \
   PAIR(sph, fused_##set##_mean, sph_force_args, SPH_FORCE_J)                                       \
   PAIR(sph, fused_##set##_squared, sph_force_args, SPH_FORCE_J)                                    \
   PAIR(sph, wall_force_##set, sph_wall_force_args, SPH_WALL_FORCE_J)                               \
@@ -777,5 +807,7 @@ SPH_RATES_VARIANT(wendland_av, KP_SMOOTH_WENDLAND, SPH_VISCOSITY_ARTIFICIAL)
   PAIR(sph, wall_rate_wendland, sph_wall_rate_args, SPH_WALL_RATE_J)                               \
   PAIR(sph, rates_cubic, sph_rates_args, SPH_RATES_J)                                              \
   PAIR(sph, rates_cubic_av, sph_rates_args, SPH_RATES_J)                                           \
+  PAIR(sph, rates_cubic_central, sph_rates_args, SPH_RATES_J)                                      \
   PAIR(sph, rates_wendland, sph_rates_args, SPH_RATES_J)                                           \
-  PAIR(sph, rates_wendland_av, sph_rates_args, SPH_RATES_J)
+  PAIR(sph, rates_wendland_av, sph_rates_args, SPH_RATES_J)                                        \
+  PAIR(sph, rates_wendland_central, sph_rates_args, SPH_RATES_J)

@@ -15,8 +15,8 @@ static const char *const integrator_words[] = {
   "euler", "symplectic", "leapfrog", "velocity_verlet", "position_verlet", "rk2", "rk4", NULL,
 };
 static const char *const pressure_words[] = { "mean", "squared", NULL };
-static const char *const viscosity_words[] = { "laplacian", "artificial", "fractional", "literal",
-                                               NULL };
+static const char *const viscosity_words[] = { "laplacian", "artificial", "fractional",
+                                               "literal",   "central",    NULL };
 static const char *const fractional_mode_words[] = { "calibrated", "raw", NULL };
 static const char *const fractional_end_words[] = { "window", "interior", NULL };
 static const char *const density_words[] = { "summation", "continuity", NULL };
@@ -40,10 +40,12 @@ static const kp_param rows[] = {
   WORDS(integrator, integrator_words, "Advances positions and velocities in time."),
   WORDS(pressure, pressure_words,
         "Pair form: mean (p_i + p_j) / (rho_i rho_j), or squared p_i/rho_i^2 + p_j/rho_j^2."),
-  WORDS(viscosity_model, viscosity_words,
-        "laplacian uses the liquid's viscosity, artificial (Monaghan) its artificial_viscosity, "
-        "fractional its viscosity with the past velocities of the particles (Ozgen); literal reads "
-        "it as printed by Bayraktar, in units of rho/2."),
+  WORDS(
+      viscosity_model, viscosity_words,
+      "laplacian uses the liquid's viscosity, artificial (Monaghan) its artificial_viscosity, "
+      "fractional its viscosity with the past velocities of the particles (Ozgen); literal reads "
+      "it as printed by Bayraktar, in units of rho/2; central is the liquid's viscosity along the "
+      "line between two particles, which leaves rotations alone: for ropes and sheets of honey."),
   WORDS(density, density_words, "Summed over neighbours, or advanced by the continuity equation."),
   ROW(density_diffusion, REAL, "", 0, 1, "Delta of the continuity form; smooths density noise."),
   ROW(fused, BOOL, "", 0, 0, "One pass over neighbours with the density of the last step."),
@@ -71,6 +73,11 @@ static const kp_param rows[] = {
   ROW(divergence_iterations, INT, "", 0, 100000,
       "dfsph: most iterations for the divergence; 0 leaves that solve out."),
   ROW(warm_start, BOOL, "", 0, 0, "dfsph: start from the pressures of the last step."),
+  ROW(viscosity_error, REAL, "", 1e-7, 0.1,
+      "dfsph with central viscosity, which is solved for: residual, as a share of the forces, that "
+      "ends the iteration."),
+  ROW(viscosity_iterations, INT, "", 1, 100000,
+      "dfsph with central viscosity: most iterations of that solve."),
   ROW(fractional_order, REAL, "", 0.01, 0.99,
       "Order q of the derivative: towards 1 only the present counts, towards 0 all of the memory."),
   WORDS(fractional_mode, fractional_mode_words,

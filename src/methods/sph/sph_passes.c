@@ -33,8 +33,9 @@ static const kp_kernel *const wall_density_kernels[KP_SPH_KERNEL_COUNT] = {
   {                                                                                                \
     { &sph_force_##set##_mean_kernel, &sph_force_##set##_squared_kernel },                         \
         { &sph_force_##set##_mean_av_kernel, &sph_force_##set##_squared_av_kernel },               \
+        { &sph_force_##set##_mean_central_kernel, &sph_force_##set##_squared_central_kernel },     \
   }
-static const kp_kernel *const force_kernels[KP_SPH_KERNEL_COUNT][2][2] = {
+static const kp_kernel *const force_kernels[KP_SPH_KERNEL_COUNT][3][2] = {
   FORCE_ROW(mueller), FORCE_ROW(cubic), FORCE_ROW(wendland), FORCE_ROW(desbrun), FORCE_ROW(poly6)
 };
 
@@ -44,9 +45,11 @@ static const kp_kernel *const fused_kernels[KP_SPH_KERNEL_COUNT][2] = {
   FUSED_ROW(mueller), FUSED_ROW(cubic), FUSED_ROW(wendland), FUSED_ROW(desbrun), FUSED_ROW(poly6)
 };
 
-static const kp_kernel *const rates_kernels[KP_SPH_KERNEL_COUNT][2] = {
-  [KP_SPH_CUBIC] = { &sph_rates_cubic_kernel, &sph_rates_cubic_av_kernel },
-  [KP_SPH_WENDLAND] = { &sph_rates_wendland_kernel, &sph_rates_wendland_av_kernel },
+static const kp_kernel *const rates_kernels[KP_SPH_KERNEL_COUNT][3] = {
+  [KP_SPH_CUBIC] = { &sph_rates_cubic_kernel, &sph_rates_cubic_av_kernel,
+                     &sph_rates_cubic_central_kernel },
+  [KP_SPH_WENDLAND] = { &sph_rates_wendland_kernel, &sph_rates_wendland_av_kernel,
+                        &sph_rates_wendland_central_kernel },
 };
 
 static const kp_kernel *const wall_rate_kernels[KP_SPH_KERNEL_COUNT] = {
@@ -268,8 +271,22 @@ kp_result kp_sph_prepare(void *self, kp_env *env) {
 
 // The fractional model is a laplacian of other velocities.
 static int pair_viscosity(const kp_sph *sph) {
-  return sph->def.viscosity_model == KP_SPH_VISCOSITY_ARTIFICIAL ? SPH_VISCOSITY_ARTIFICIAL
-                                                                 : SPH_VISCOSITY_LAPLACIAN;
+  switch (sph->def.viscosity_model) {
+  case KP_SPH_VISCOSITY_ARTIFICIAL:
+    return SPH_VISCOSITY_ARTIFICIAL;
+  case KP_SPH_VISCOSITY_CENTRAL:
+    return SPH_VISCOSITY_CENTRAL;
+  default:
+    return SPH_VISCOSITY_LAPLACIAN;
+  }
+}
+
+// Pa s that the sums over a pair of liquids take. Along the line of centres they find of the
+// laplacian one part in D + 2.
+static double viscosity_between(const kp_sph *sph, const kp_env *env, const kp_sph_fluid *fluid,
+                                const kp_sph_fluid *other) {
+  bool is_central = sph->def.viscosity_model == KP_SPH_VISCOSITY_CENTRAL;
+  return kp_sph_pair_viscosity(sph, fluid, other) * (is_central ? env->dimension + 2.0 : 1.0);
 }
 
 static double artificial_of(const kp_sph *sph, const kp_sph_fluid *a, const kp_sph_fluid *b) {
@@ -289,7 +306,7 @@ static kp_result force_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
     .density_mass =
         (kp_real)(other->medium.mass * fluid->def.rest_density / other->def.rest_density),
     .p_scale = (kp_real)(1.0 / (q * q)),
-    .viscosity = (kp_real)(kp_sph_pair_viscosity(sph, fluid, other) / q),
+    .viscosity = (kp_real)(viscosity_between(sph, env, fluid, other) / q),
     .artificial = (kp_real)(artificial_of(sph, fluid, other) / q),
     .eta2 = (kp_real)(0.01 * h * h),
     .add = add,
@@ -326,7 +343,7 @@ static kp_result rates_from(kp_sph *sph, const kp_env *env, kp_sph_fluid *fluid,
     .mass = (kp_real)(other->medium.mass * q),
     .p_scale = (kp_real)(1.0 / (q * q)),
     .rate_mass = (kp_real)(other->medium.mass * fluid->def.rest_density / other->def.rest_density),
-    .viscosity = (kp_real)(kp_sph_pair_viscosity(sph, fluid, other) / q),
+    .viscosity = (kp_real)(viscosity_between(sph, env, fluid, other) / q),
     .artificial = (kp_real)(artificial_of(sph, fluid, other) / q),
     .eta2 = (kp_real)(0.01 * h * h),
     .diffusion =

@@ -8,5 +8,6 @@ probe "eye" { of = "water", min = {0.05, 0.05, 0.1}, max = {0.15, 0.15, 0.1}, co
 probe "slope" { of = "water", kind = "fit", min = {0.05, 0.05, 0.1}, max = {0.15, 0.15, 0.1}, counts = {2, 2, 1}, radius = 0.08 }
 probe "path" { of = "ball", kind = "track" }
 probe "tide" { of = "water", kind = "gauge", min = {0.1, 0, 0.1}, max = {0.1, 0, 0.1} }
+probe "splash" { of = "water", kind = "gauge", reading = "surface", min = {0.1, 0, 0.1}, max = {0.1, 0, 0.1} }
 probe "plate" { of = "water", kind = "wall", radius = 0.03, min = {0.1, 0, 0.1}, max = {0.1, 0, 0.1} }
 output { frames = 1 }
