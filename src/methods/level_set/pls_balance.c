@@ -198,6 +198,7 @@ static kp_result spread(kp_pls *pls, kp_buffer *in, kp_buffer *out) {
   kp_call_init(&call, &pls_spread_kernel, &a);
   KP_BIND(&call, &a, flags, flags_of(pls), KP_ACCESS_READ);
   KP_BIND(&call, &a, phi, phi_of(pls), KP_ACCESS_READ);
+  KP_BIND(&call, &a, solid, kp_grid_solids_part(&pls->flow.solids.distance), KP_ACCESS_READ);
   for (int axis = 0; axis < 3; ++axis) {
     kp_buffer *open = axis < mac->view.dimension ? open_of(pls, axis) : NULL;
     KP_BIND(&call, &a, open[axis], open, KP_ACCESS_READ);

@@ -663,13 +663,15 @@ KP_FN void pls_pass(int64_t t, const pls_pass_args *a, double *out) {
   }
 }
 
-// The divergence that brings the volume back: of every cell what it lacks, and one for all.
+// The divergence that brings the volume back: of every cell what it lacks, and one for all. The
+// line where a surface meets a solid creeps through cut cells; those answer as far as they are open.
 typedef struct pls_swell_args {
   kp_mac_view grid;
   kp_real rate;   // 1/s: for all
   kp_real share;  // 1/s: of what a cell lacks
   kp_real most;   // 1/s: for one cell
   const uint8_t *flags;
+  const kp_real *solid;  // distance at corners; NULL: none
   const kp_real *deficit;
   kp_real *source;
 } pls_swell_args;
@@ -678,7 +680,8 @@ KP_FN void pls_swell(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_swe
   int64_t at = kp_mac_at(&a->grid, 0, j, k);
   for (int64_t i = at + i0; i < at + i1; ++i) {
     int is_water = (a->flags[i] & KP_CELL_KIND) == KP_CELL_FLUID;
-    kp_real own = a->share * a->deficit[i];
+    kp_real open = (kp_real)pls_open_share(&a->grid, a->solid, i);
+    kp_real own = open * a->share * a->deficit[i];
     own = own < -a->most ? -a->most : (own > a->most ? a->most : own);
     a->source[i] = is_water ? own + a->rate : (kp_real)0;
   }
@@ -835,6 +838,7 @@ typedef struct pls_spread_args {
   int32_t lo[3], hi[3];  // cells of the window
   const uint8_t *flags;
   const kp_real *phi;
+  const kp_real *solid;    // distance at corners; NULL: none
   const kp_real *open[3];  // shares of faces; NULL: all open
   const kp_real *in;
   kp_real *out;
@@ -842,13 +846,18 @@ typedef struct pls_spread_args {
 } pls_spread_args;
 
 // What cell `from` gives of its deficit to its neighbour `to` in a pass. Water shares with water;
-// what lies in the air goes to where the distance is smaller, what lies in a solid out of it.
+// what lies in the air goes to where the distance is smaller, what lies in a solid out of it. A cut
+// cell takes as much as it is open, so that cells come to lack the same of what they may hold.
 KP_FN kp_real pls_gives(const pls_spread_args *a, int64_t from, int64_t to) {
   int is_dry = !(a->phi[from] < 0) || (a->flags[from] & KP_CELL_KIND) == KP_CELL_SOLID;
   int is_solid = (a->flags[to] & KP_CELL_KIND) == KP_CELL_SOLID;
   int is_down = a->phi[to] < 0 || (is_dry && a->phi[to] < a->phi[from]);
   kp_real share = is_dry && a->phi[to] < 0 ? (kp_real)0.75 : (kp_real)0.5;
-  return is_down && !is_solid ? share / (kp_real)a->grid.dimension : (kp_real)0;
+  if (!is_down || is_solid) {
+    return 0;
+  }
+  share *= (kp_real)pls_open_share(&a->grid, a->solid, to);
+  return share / (kp_real)a->grid.dimension;
 }
 
 KP_FN kp_real pls_gain(const pls_spread_args *a, const int64_t cell[3], int64_t at) {

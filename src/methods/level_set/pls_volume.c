@@ -108,6 +108,7 @@ kp_result kp_pls_volume_source(kp_pls *pls, kp_env *env, double time, kp_buffer 
   kp_call call;
   kp_call_init(&call, &pls_swell_kernel, &a);
   KP_BIND(&call, &a, flags, &pls->flow.flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, solid, kp_grid_solids_part(&pls->flow.solids.distance), KP_ACCESS_READ);
   KP_BIND(&call, &a, deficit, &pls->deficit, KP_ACCESS_READ);
   KP_BIND(&call, &a, source, &pls->source, KP_ACCESS_WRITE);
   *out = &pls->source;
