@@ -161,8 +161,8 @@ static course one_dam(double width, double cell, bool lets_go, bool drifts) {
 
 #define DAMS 4
 
-// Splashes are chaotic: the gain of one dam is between 0.3 and 2 times the mean of those whose width
-// differs by a tenth of a millimetre.
+// Splashes are chaotic: the gain of one dam is between 0.3 and 2 times the mean of those whose
+// width differs by a tenth of a millimetre.
 static course dam(double cell, bool lets_go, bool drifts) {
   course mean = { 0 };
   for (int d = 0; d < DAMS; ++d) {
@@ -173,7 +173,7 @@ static course dam(double cell, bool lets_go, bool drifts) {
   return mean;
 }
 
-// Held by suction a sheet below the ceiling gains volume, and energy with it. Where every cell gives
+// Held by suction a sheet below the ceiling gains volume, and energy with it. Where each cell gives
 // back what it has gained little is left of that, so the control has no correction.
 static void dams_keep_volume_and_energy(void **state) {
   (void)state;

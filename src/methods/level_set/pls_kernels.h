@@ -664,7 +664,8 @@ KP_FN void pls_pass(int64_t t, const pls_pass_args *a, double *out) {
 }
 
 // The divergence that brings the volume back: of every cell what it lacks, and one for all. The
-// line where a surface meets a solid creeps through cut cells; those answer as far as they are open.
+// line where a surface meets a solid creeps through cut cells, which answer as far as they are
+// open.
 typedef struct pls_swell_args {
   kp_mac_view grid;
   kp_real rate;   // 1/s: for all
@@ -718,6 +719,10 @@ KP_FN void pls_balance(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_b
   const kp_mac_view *g = &a->grid;
   int64_t first = kp_mac_at(g, 0, j, k);
   for (int64_t at = first + i0; at < first + i1; ++at) {
+    if (a->wet.phi[at] >= 2 * g->h && a->fraction[at] == 0) {
+      a->deficit[at] = 0;
+      continue;
+    }
     double open = pls_open_share(g, a->wet.solid, at);
     double share = pls_wet_share(g, a->wet.phi, at);
     kp_real held = (kp_real)(share * open);
@@ -768,7 +773,14 @@ KP_FN kp_real pls_upstream(const pls_flux_args *a, int64_t i, int64_t j, int64_t
   }
   // a sample for each half of a cell
   int n = longest < PLS_LONGEST_WAY ? 1 + (int)(2 * longest) : 1 + (int)(2 * PLS_LONGEST_WAY);
-  kp_real sum = 0;
+  // so far from the surface all of the way is wet, or dry
+  int64_t at = kp_mac_at(g, i, j, k);
+  kp_real one = a->phi[at];
+  kp_real other = a->phi[at - kp_mac_stride(g, a->axis)];
+  kp_real clear = (2 * longest + (kp_real)1.5) * g->h;
+  int is_deep = one < -clear && other < -clear;
+  int is_sure = is_deep || (one > clear && other > clear);
+  kp_real sum = is_deep ? (kp_real)n : (kp_real)0;
   for (int s = 0; s < n; ++s) {
     kp_real t = ((kp_real)s + (kp_real)0.5) / (kp_real)n;
     kp_real x[3];
@@ -777,9 +789,11 @@ KP_FN kp_real pls_upstream(const pls_flux_args *a, int64_t i, int64_t j, int64_t
     }
     kp_mac_point p =
         kp_mac_move(g, KP_MAC_CELL, (int32_t)i, (int32_t)j, (int32_t)k, x[0], x[1], x[2]);
-    // the surface is smeared over half a cell
-    kp_real wet = (kp_real)0.5 - 2 * g->inverse_h * kp_mac_linear(g, a->phi, p);
-    sum += wet < 0 ? (kp_real)0 : (wet > 1 ? (kp_real)1 : wet);
+    if (!is_sure) {
+      // the surface is smeared over half a cell
+      kp_real wet = (kp_real)0.5 - 2 * g->inverse_h * kp_mac_linear(g, a->phi, p);
+      sum += wet < 0 ? (kp_real)0 : (wet > 1 ? (kp_real)1 : wet);
+    }
     sum += a->deficit[pls_cell_around(g, p)];
   }
   return sum / (kp_real)n;
@@ -853,7 +867,7 @@ KP_FN kp_real pls_gives(const pls_spread_args *a, int64_t from, int64_t to) {
   int is_solid = (a->flags[to] & KP_CELL_KIND) == KP_CELL_SOLID;
   int is_down = a->phi[to] < 0 || (is_dry && a->phi[to] < a->phi[from]);
   kp_real share = is_dry && a->phi[to] < 0 ? (kp_real)0.75 : (kp_real)0.5;
-  if (!is_down || is_solid) {
+  if (!is_down || is_solid || a->in[from] == 0) {
     return 0;
   }
   share *= (kp_real)pls_open_share(&a->grid, a->solid, to);
@@ -869,6 +883,8 @@ KP_FN kp_real pls_gain(const pls_spread_args *a, const int64_t cell[3], int64_t 
     int64_t before = kp_mac_before(g, c, cell[c], at);
     int has_behind = g->is_periodic[c] || cell[c] + 1 < a->hi[c];
     int has_before = g->is_periodic[c] || cell[c] > a->lo[c];
+    has_behind = has_behind && (in[at] != 0 || in[behind] != 0);
+    has_before = has_before && (in[at] != 0 || in[before] != 0);
     if (has_behind && (a->open[c] == NULL || a->open[c][behind] > 0)) {
       gain += pls_gives(a, behind, at) * in[behind] - pls_gives(a, at, behind) * in[at];
     }
