@@ -185,8 +185,8 @@ static void dams_keep_volume_and_energy(void **state) {
     course held_left = dam(cell, false, true);
     print_message("dam, cell %g: volume %.4f, energy gained %.4f; held %.4f, %.4f\n", cell,
                   free.drift, free.gain, held.drift, held.gain);
-    print_message("  without the correction of the volume %.4f, %.4f; held %.4f, %.4f\n", left.drift,
-                  left.gain, held_left.drift, held_left.gain);
+    print_message("  without the correction of the volume %.4f, %.4f; held %.4f, %.4f\n",
+                  left.drift, left.gain, held_left.drift, held_left.gain);
     assert_true(free.drift < 0.03);
     assert_true(free.gain < 0.05);
     assert_true(held.gain < 0.1);
