@@ -178,7 +178,7 @@ kp_level_set_def kp_default_level_set_def(void) {
     .extrapolation = KP_LEVEL_SET_ALONG_DISTANCE,
     .lets_go = true,
     .suction = 0.0,
-    .volume = 0.1,
+    .volume = 0.5,
   };
 }
 

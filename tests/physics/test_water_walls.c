@@ -18,6 +18,7 @@ typedef struct room_def {
   kp_vec3 lo, hi;    // of the water
   kp_vec3 velocity;  // m/s
   bool lets_go;
+  bool drifts;  // nothing gives its volume back
 } room_def;
 
 // Water in a box of 1 x 1 m.
@@ -32,6 +33,7 @@ static kp_world *make(const room_def *d) {
   grid.cfl = 1.0;
   kp_level_set_def level = kp_default_level_set_def();
   level.lets_go = d->lets_go;
+  level.volume = d->drifts ? 0.0 : level.volume;
   kp_flip_def flip = kp_default_flip_def();
   flip.lets_go = d->lets_go;
   kp_liquid_def water = kp_test_liquid("water", d->lo, d->hi, 0.5 * d->cell);
@@ -132,13 +134,14 @@ typedef struct course {
   double gain;   // of the energy, over its lowest before
 } course;
 
-static course dam(double cell, bool lets_go) {
+static course one_dam(double width, double cell, bool lets_go, bool drifts) {
   room_def d = { .backend = "cpu",
                  .method = KP_LIQUID_LEVEL_SET,
                  .cell = cell,
                  .lo = { -1.0, -1.0, -1.0 },
-                 .hi = { 0.35, 0.6, 1.0 },
-                 .lets_go = lets_go };
+                 .hi = { width, 0.6, 1.0 },
+                 .lets_go = lets_go,
+                 .drifts = drifts };
   kp_world *world = make(&d);
   kp_population_stats first = kp_test_stats(world, "water");
   double whole = first.kinetic_energy + first.potential_energy;
@@ -156,17 +159,38 @@ static course dam(double cell, bool lets_go) {
   return out;
 }
 
+#define DAMS 4
+
+// Splashes are chaotic: the gain of one dam is between 0.3 and 2 times the mean of those whose
+// width differs by a tenth of a millimetre.
+static course dam(double cell, bool lets_go, bool drifts) {
+  course mean = { 0 };
+  for (int d = 0; d < DAMS; ++d) {
+    course one = one_dam(0.35 + 1e-4 * d, cell, lets_go, drifts);
+    mean.drift += one.drift / DAMS;
+    mean.gain += one.gain / DAMS;
+  }
+  return mean;
+}
+
+// Held by suction a sheet below the ceiling gains volume, and energy with it. Where each cell gives
+// back what it has gained little is left of that, so the control has no correction.
 static void dams_keep_volume_and_energy(void **state) {
   (void)state;
   for (int r = 0; r < 2; ++r) {
     double cell = r == 0 ? 1.0 / 64 : 1.0 / 32;
-    course free = dam(cell, true);
-    course held = dam(cell, false);
+    course free = dam(cell, true, false);
+    course held = dam(cell, false, false);
+    course left = dam(cell, true, true);
+    course held_left = dam(cell, false, true);
     print_message("dam, cell %g: volume %.4f, energy gained %.4f; held %.4f, %.4f\n", cell,
                   free.drift, free.gain, held.drift, held.gain);
+    print_message("  without the correction of the volume %.4f, %.4f; held %.4f, %.4f\n",
+                  left.drift, left.gain, held_left.drift, held_left.gain);
     assert_true(free.drift < 0.03);
     assert_true(free.gain < 0.05);
-    assert_true(held.gain > 2.0 * free.gain);
+    assert_true(held.gain < 0.1);
+    assert_true(held_left.gain > 2.0 * left.gain);
   }
 }
 

@@ -19,8 +19,8 @@ static void pls_destroy(void **self) {
   if (pls == NULL) {
     return;
   }
-  kp_buffer *all[] = { &pls->shape_phi, &pls->jump,   &pls->marks,  &pls->first,
-                       &pls->list,      &pls->counts, &pls->places, &pls->source };
+  kp_buffer *all[] = { &pls->shape_phi, &pls->jump,   &pls->marks,  &pls->first,  &pls->list,
+                       &pls->counts,    &pls->places, &pls->source, &pls->deficit };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     kp_buffer_free(all[k]);
   }
@@ -40,8 +40,8 @@ kp_result kp_pls_create(kp_env *env, const kp_pls_setup *setup, kp_pls **out) {
   if (pls == NULL) {
     return KP_ERROR_MEMORY;
   }
-  kp_buffer *all[] = { &pls->shape_phi, &pls->jump,   &pls->marks,  &pls->first,
-                       &pls->list,      &pls->counts, &pls->places, &pls->source };
+  kp_buffer *all[] = { &pls->shape_phi, &pls->jump,   &pls->marks,  &pls->first,  &pls->list,
+                       &pls->counts,    &pls->places, &pls->source, &pls->deficit };
   for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
     kp_buffer_init(all[k], env->backend);
   }
@@ -116,6 +116,7 @@ static kp_result pls_population(void *self, kp_env *env) {
   kp_pls *pls = self;
   kp_pls_inlet_boxes(pls, env);
   KP_TRY(follow(pls));
+  KP_TRY(kp_pls_balance_follow(pls));
   KP_TRY(kp_pls_pour(pls, env));
   return kp_vortex_particles_emit(&pls->vortices, env);
 }
@@ -177,9 +178,11 @@ static kp_result pls_predict(void *self, kp_env *env) {
   const kp_grid_def *grid = &pls->flow.grid;
   kp_advect_def how = { grid->advection, grid->limiter, grid->trace, grid->interpolation };
   KP_TRY(kp_pls_volume_pass(pls, env->dt));
+  KP_TRY(kp_pls_balance_carry(pls, env->dt));
   KP_TRY(move_surface(pls, env));
   KP_TRY(kp_advect_velocity(&pls->flow.advect, &how, pls->flow.velocity, flags_of(pls), env->dt));
   KP_TRY(mend_surface(pls));
+  KP_TRY(kp_pls_balance_settle(pls, env));
   if (kp_vortex_particles_any(&pls->vortices)) {
     KP_TRY(kp_vorticity_begin(&pls->vorticity));
     KP_TRY(kp_vortex_particles_force(&pls->vortices, &pls->vorticity));

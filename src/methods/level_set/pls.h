@@ -40,6 +40,10 @@ typedef struct kp_pls {
   kp_buffer shape_phi;  // of one shape, at the start
   kp_buffer jump;       // Pa at the surface; with tension
   kp_buffer source;     // 1/s: what the volume lacks; made when first needed
+  // what every cell should hold; NULL where the volume may drift
+  kp_field *fraction;    // cells of liquid, by what passed its faces
+  kp_buffer deficit;     // of it, what phi does not show
+  uint64_t balanced_in;  // revision of the window that it was cleared for
   // particles of both signs; NULL without
   kp_set *set;
   kp_cells *cells;
@@ -101,5 +105,17 @@ KP_NODISCARD kp_result kp_pls_volume_pass(kp_pls *pls, double dt);
 // The divergence that corrects a share of what is missing or too much within a time [s]; *out is
 // NULL where nothing is.
 KP_NODISCARD kp_result kp_pls_volume_source(kp_pls *pls, kp_env *env, double time, kp_buffer **out);
+// What every cell should hold (pls_balance.c): is what phi says; is carried by the velocity as it
+// is over dt [s], through the faces, so that what one cell loses another gains; what phi does not
+// show of it after the surface has moved is spread over some cells of liquid. `pour` says that phi
+// changes on purpose in between.
+KP_NODISCARD kp_result kp_pls_balance_create(kp_pls *pls);
+KP_NODISCARD kp_result kp_pls_balance_begin(kp_pls *pls);
+KP_NODISCARD kp_result kp_pls_balance_follow(kp_pls *pls);  // the window
+KP_NODISCARD kp_result kp_pls_balance_carry(kp_pls *pls, double dt);
+KP_NODISCARD kp_result kp_pls_balance_settle(kp_pls *pls, kp_env *env);
+KP_NODISCARD kp_result kp_pls_balance_before_pour(kp_pls *pls);
+KP_NODISCARD kp_result kp_pls_balance_after_pour(kp_pls *pls);
+KP_NODISCARD kp_result kp_pls_balance_total(kp_pls *pls, double *cells);
 // Volume, area and centre of the liquid outside solids.
 KP_NODISCARD kp_result kp_pls_measure(kp_pls *pls, kp_level_set_sums *out);

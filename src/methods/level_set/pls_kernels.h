@@ -31,6 +31,13 @@
   ROW(pls, count)                                                                                  \
   ROW(pls, seed)                                                                                   \
   ROW(pls, swell)                                                                                  \
+  ROW(pls, balance)                                                                                \
+  ROW(pls, flux)                                                                                   \
+  ROW(pls, carry)                                                                                  \
+  POINT(pls, fall)                                                                                 \
+  ROW(pls, spread)                                                                                 \
+  POINT(pls, forget)                                                                               \
+  REDUCE(pls, total, KP_REDUCE_SUM)                                                                \
   REDUCE(pls, pass, KP_REDUCE_SUM, KP_REDUCE_SUM)                                                  \
   REDUCE(pls, volume, KP_REDUCE_SUM)                                                               \
   REDUCE(pls, sums, PLS_SUMS)
@@ -574,12 +581,38 @@ KP_FN void pls_seed(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_seed
 // ---- volume
 
 #define PLS_SHARES 1048576.0  // parts of a cell that its volume is counted in
+#define PLS_LONGEST_WAY 8  // cells in a step that are sampled by halves; beyond that more coarsely
+
+// What the shares of cells are counted from.
+typedef struct pls_wet {
+  const uint8_t *flags;
+  const kp_real *phi;
+  const kp_real *solid;  // distance at corners; NULL: none
+} pls_wet;
+
+// Share of a cell that is not solid, from the depth of its centre: exact for faces along the axes.
+KP_FN double pls_open_share(const kp_mac_view *g, const kp_real *solid, int64_t at) {
+  if (solid == NULL) {
+    return 1.0;
+  }
+  double share = 0.5 - (double)pls_depth(g, solid, at) / g->cell;
+  return share < 0.0 ? 0.0 : (share > 1.0 ? 1.0 : share);
+}
+
+// Share of a cell that the distance says is liquid.
+KP_FN double pls_wet_share(const kp_mac_view *g, const kp_real *phi, int64_t at) {
+  // beyond them no plane through the cell cuts it, whatever its slope within reason
+  const kp_real most = 2 * g->h;
+  if (phi[at] >= most || phi[at] <= -most) {
+    return phi[at] < 0 ? 1.0 : 0.0;
+  }
+  return level_set_share_at(g, phi, at);
+}
 
 typedef struct pls_volume_args {
   int64_t first;
   kp_mac_view grid;
-  const uint8_t *flags;
-  const kp_real *phi;
+  pls_wet wet;
 } pls_volume_args;
 
 // Liquid of a cell in whole parts: their sum is exact, so any order of summing gives the same bits.
@@ -588,9 +621,9 @@ KP_FN void pls_volume(int64_t t, const pls_volume_args *a, double *out) {
   int64_t at = a->first + t;
   int64_t cell[3];
   out[0] = 0.0;
-  int is_in = level_set_cell(g, at, cell);
-  if (is_in && (a->flags[at] & KP_CELL_KIND) != KP_CELL_SOLID && a->phi[at] < g->h) {
-    out[0] = floor(PLS_SHARES * level_set_share_at(g, a->phi, at) + 0.5);
+  if (level_set_cell(g, at, cell) && a->wet.phi[at] < 2 * g->h) {
+    double share = pls_wet_share(g, a->wet.phi, at) * pls_open_share(g, a->wet.solid, at);
+    out[0] = floor(PLS_SHARES * share + 0.5);
   }
 }
 
@@ -630,11 +663,17 @@ KP_FN void pls_pass(int64_t t, const pls_pass_args *a, double *out) {
   }
 }
 
-// The divergence that brings the volume back, in all of the water.
+// The divergence that brings the volume back: of every cell what it lacks, and one for all. The
+// line where a surface meets a solid creeps through cut cells, which answer as far as they are
+// open.
 typedef struct pls_swell_args {
   kp_mac_view grid;
-  kp_real rate;  // 1/s
+  kp_real rate;   // 1/s: for all
+  kp_real share;  // 1/s: of what a cell lacks
+  kp_real most;   // 1/s: for one cell
   const uint8_t *flags;
+  const kp_real *solid;  // distance at corners; NULL: none
+  const kp_real *deficit;
   kp_real *source;
 } pls_swell_args;
 
@@ -642,8 +681,305 @@ KP_FN void pls_swell(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_swe
   int64_t at = kp_mac_at(&a->grid, 0, j, k);
   for (int64_t i = at + i0; i < at + i1; ++i) {
     int is_water = (a->flags[i] & KP_CELL_KIND) == KP_CELL_FLUID;
-    a->source[i] = is_water ? a->rate : (kp_real)0;
+    kp_real open = (kp_real)pls_open_share(&a->grid, a->solid, i);
+    kp_real own = open * a->share * a->deficit[i];
+    own = own < -a->most ? -a->most : (own > a->most ? a->most : own);
+    a->source[i] = is_water ? own + a->rate : (kp_real)0;
   }
+}
+
+// ---- the balance of every cell
+
+typedef enum pls_balance_mode {
+  PLS_BALANCE_BEGIN,    // fraction = what phi says
+  PLS_BALANCE_MEASURE,  // deficit = fraction - what phi says
+  PLS_BALANCE_KEEP      // fraction = what phi says + deficit
+} pls_balance_mode;
+
+typedef struct pls_balance_args {
+  kp_mac_view grid;
+  int32_t mode;
+  kp_real reach;  // m: beside solids that move phi is believed
+  pls_wet wet;
+  const kp_real *still;  // distance of the solids that stay, at corners; NULL: none moves
+  kp_real *fraction;
+  kp_real *deficit;
+} pls_balance_args;
+
+// Beside a solid that moves fluxes through open faces do not add up to what it covers in a step.
+KP_FN int pls_is_swept(const pls_balance_args *a, int64_t at) {
+  if (a->still == NULL) {
+    return 0;
+  }
+  kp_real nearest = -pls_depth(&a->grid, a->wet.solid, at);
+  return nearest < a->reach && nearest < -pls_depth(&a->grid, a->still, at);
+}
+
+KP_FN void pls_balance(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_balance_args *a) {
+  const kp_mac_view *g = &a->grid;
+  int64_t first = kp_mac_at(g, 0, j, k);
+  for (int64_t at = first + i0; at < first + i1; ++at) {
+    if (a->wet.phi[at] >= 2 * g->h && a->fraction[at] == 0) {
+      a->deficit[at] = 0;
+      continue;
+    }
+    double open = pls_open_share(g, a->wet.solid, at);
+    double share = pls_wet_share(g, a->wet.phi, at);
+    kp_real held = (kp_real)(share * open);
+    kp_real off = a->mode == PLS_BALANCE_MEASURE ? a->fraction[at] - held : (kp_real)0;
+    if (a->mode == PLS_BALANCE_KEEP) {
+      // what is drained takes its part along
+      kp_real before = a->fraction[at] - a->deficit[at];
+      off = held < before ? a->deficit[at] * (held / before) : a->deficit[at];
+    }
+    int is_solid = (a->wet.flags[at] & KP_CELL_KIND) == KP_CELL_SOLID;
+    int is_lost = is_solid || pls_is_swept(a, at);
+    off = is_lost ? (kp_real)0 : off;
+    if (is_lost || a->mode != PLS_BALANCE_MEASURE) {
+      a->fraction[at] = held + off;
+    }
+    a->deficit[at] = off;
+  }
+}
+
+typedef struct pls_flux_args {
+  kp_mac_view grid;
+  int32_t axis;
+  int32_t is_wall[2], is_open[2];  // the sides across the axis
+  kp_real shift;                   // dt / h
+  kp_real reach;                   // m: beyond it is air
+  const kp_real *phi;
+  const kp_real *deficit;
+  const kp_real *fraction;  // open shares of faces; NULL: all open
+  const kp_real *u, *v, *w;
+  kp_real *flux;  // cells in a step
+} pls_flux_args;
+
+// The cell around a point.
+KP_FN int64_t pls_cell_around(const kp_mac_view *g, kp_mac_point p) {
+  int64_t at = kp_mac_item(g, p);
+  at += p.x < (kp_real)0.5 ? 0 : 1;
+  at += p.y < (kp_real)0.5 ? 0 : g->row;
+  return at + (g->dimension == 2 || p.z < (kp_real)0.5 ? 0 : g->slab);
+}
+
+// What lies on the way that ends at a face, as a mean: that much passes it in a step.
+KP_FN kp_real pls_upstream(const pls_flux_args *a, int64_t i, int64_t j, int64_t k,
+                           const kp_real d[3]) {
+  const kp_mac_view *g = &a->grid;
+  kp_real longest = 0;
+  for (int c = 0; c < 3; ++c) {
+    longest = level_set_max(longest, d[c] < 0 ? -d[c] : d[c]);
+  }
+  // a sample for each half of a cell
+  int n = longest < PLS_LONGEST_WAY ? 1 + (int)(2 * longest) : 1 + (int)(2 * PLS_LONGEST_WAY);
+  // so far from the surface all of the way is wet, or dry
+  int64_t at = kp_mac_at(g, i, j, k);
+  kp_real one = a->phi[at];
+  kp_real other = a->phi[at - kp_mac_stride(g, a->axis)];
+  kp_real clear = (2 * longest + (kp_real)1.5) * g->h;
+  int is_deep = one < -clear && other < -clear;
+  int is_sure = is_deep || (one > clear && other > clear);
+  kp_real sum = is_deep ? (kp_real)n : (kp_real)0;
+  for (int s = 0; s < n; ++s) {
+    kp_real t = ((kp_real)s + (kp_real)0.5) / (kp_real)n;
+    kp_real x[3];
+    for (int c = 0; c < 3; ++c) {
+      x[c] = -t * d[c] - (c == a->axis ? (kp_real)0.5 : (kp_real)0);
+    }
+    kp_mac_point p =
+        kp_mac_move(g, KP_MAC_CELL, (int32_t)i, (int32_t)j, (int32_t)k, x[0], x[1], x[2]);
+    if (!is_sure) {
+      // the surface is smeared over half a cell
+      kp_real wet = (kp_real)0.5 - 2 * g->inverse_h * kp_mac_linear(g, a->phi, p);
+      sum += wet < 0 ? (kp_real)0 : (wet > 1 ? (kp_real)1 : wet);
+    }
+    sum += a->deficit[pls_cell_around(g, p)];
+  }
+  return sum / (kp_real)n;
+}
+
+KP_FN kp_real pls_flux_of(const pls_flux_args *a, int64_t i, int64_t j, int64_t k, int64_t at) {
+  const kp_mac_view *g = &a->grid;
+  int64_t along = a->axis == 0 ? i : (a->axis == 1 ? j : k);
+  int64_t before = at - kp_mac_stride(g, a->axis);
+  if (a->phi[at] > a->reach && a->phi[before] > a->reach) {
+    return 0;
+  }
+  const kp_mac_velocity f = { a->u, a->v, a->w };
+  kp_real d[3];
+  kp_mac_velocity_of_face(g, f, a->axis, at, d);
+  for (int c = 0; c < 3; ++c) {
+    d[c] = c < g->dimension ? d[c] * a->shift : (kp_real)0;
+  }
+  kp_real own = d[a->axis];
+  int is_end = !g->is_periodic[a->axis] && (along == 0 || along == g->n[a->axis]);
+  kp_real open = a->fraction != NULL && !is_end ? a->fraction[at] : (kp_real)1;
+  if (is_end) {
+    int side = along == 0 ? 0 : 1;
+    int is_inwards = side == 0 ? own > 0 : own < 0;
+    open = a->is_wall[side] || (a->is_open[side] && is_inwards) ? (kp_real)0 : open;
+  }
+  return open * own != 0 ? open * own * pls_upstream(a, i, j, k, d) : (kp_real)0;
+}
+
+KP_FN void pls_flux(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_flux_args *a) {
+  for (int64_t i = i0; i < i1; ++i) {
+    int64_t at = kp_mac_at(&a->grid, i, j, k);
+    a->flux[at] = pls_flux_of(a, i, j, k, at);
+  }
+}
+
+typedef struct pls_carry_args {
+  kp_mac_view grid;
+  const kp_real *x, *y, *z;  // fluxes; z is NULL in 2D
+  kp_real *fraction;
+} pls_carry_args;
+
+KP_FN void pls_carry(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_carry_args *a) {
+  const kp_mac_view *g = &a->grid;
+  for (int64_t i = i0; i < i1; ++i) {
+    int64_t at = kp_mac_at(g, i, j, k);
+    kp_real out = a->x[kp_mac_behind(g, 0, i, at)] - a->x[at];
+    out += a->y[kp_mac_behind(g, 1, j, at)] - a->y[at];
+    out += a->z != NULL ? a->z[kp_mac_behind(g, 2, k, at)] - a->z[at] : (kp_real)0;
+    a->fraction[at] -= out;
+  }
+}
+
+typedef struct pls_spread_args {
+  kp_mac_view grid;
+  int32_t lo[3], hi[3];  // cells of the window
+  const uint8_t *flags;
+  const kp_real *phi;
+  const kp_real *solid;    // distance at corners; NULL: none
+  const kp_real *open[3];  // shares of faces; NULL: all open
+  const kp_real *in;
+  kp_real *out;
+  kp_real *fraction;
+} pls_spread_args;
+
+// What cell `from` gives of its deficit to its neighbour `to` in a pass. Water shares with water;
+// what lies in the air goes to where the distance is smaller, what lies in a solid out of it. A cut
+// cell takes as much as it is open, so that cells come to lack the same of what they may hold.
+KP_FN kp_real pls_gives(const pls_spread_args *a, int64_t from, int64_t to) {
+  int is_dry = !(a->phi[from] < 0) || (a->flags[from] & KP_CELL_KIND) == KP_CELL_SOLID;
+  int is_solid = (a->flags[to] & KP_CELL_KIND) == KP_CELL_SOLID;
+  int is_down = a->phi[to] < 0 || (is_dry && a->phi[to] < a->phi[from]);
+  kp_real share = is_dry && a->phi[to] < 0 ? (kp_real)0.75 : (kp_real)0.5;
+  if (!is_down || is_solid || a->in[from] == 0) {
+    return 0;
+  }
+  share *= (kp_real)pls_open_share(&a->grid, a->solid, to);
+  return share / (kp_real)a->grid.dimension;
+}
+
+KP_FN kp_real pls_gain(const pls_spread_args *a, const int64_t cell[3], int64_t at) {
+  const kp_mac_view *g = &a->grid;
+  const kp_real *in = a->in;
+  kp_real gain = 0;
+  for (int c = 0; c < g->dimension; ++c) {
+    int64_t behind = kp_mac_behind(g, c, cell[c], at);
+    int64_t before = kp_mac_before(g, c, cell[c], at);
+    int has_behind = g->is_periodic[c] || cell[c] + 1 < a->hi[c];
+    int has_before = g->is_periodic[c] || cell[c] > a->lo[c];
+    has_behind = has_behind && (in[at] != 0 || in[behind] != 0);
+    has_before = has_before && (in[at] != 0 || in[before] != 0);
+    if (has_behind && (a->open[c] == NULL || a->open[c][behind] > 0)) {
+      gain += pls_gives(a, behind, at) * in[behind] - pls_gives(a, at, behind) * in[at];
+    }
+    if (has_before && (a->open[c] == NULL || a->open[c][at] > 0)) {
+      gain += pls_gives(a, before, at) * in[before] - pls_gives(a, at, before) * in[at];
+    }
+  }
+  return gain;
+}
+
+KP_FN void pls_spread(int64_t j, int64_t k, int64_t i0, int64_t i1, const pls_spread_args *a) {
+  for (int64_t i = i0; i < i1; ++i) {
+    const int64_t cell[3] = { i, j, k };
+    int64_t at = kp_mac_at(&a->grid, i, j, k);
+    kp_real gain = pls_gain(a, cell, at);
+    a->out[at] = a->in[at] + gain;
+    a->fraction[at] += gain;
+  }
+}
+
+typedef struct pls_fall_args {
+  kp_mac_view grid;
+  int32_t lo[3], hi[3];  // cells of the window
+  int32_t axis, way;     // of gravity: along it or against it
+  kp_real far;           // m
+  const uint8_t *flags;
+  const kp_real *phi;
+  kp_real *deficit;
+  kp_real *fraction;
+} pls_fall_args;
+
+KP_FN void pls_give(const pls_fall_args *a, int64_t at, kp_real amount) {
+  a->deficit[at] += amount;
+  a->fraction[at] += amount;
+}
+
+// A column: what lies far from any liquid, spray finer than the grid, falls to where some is near,
+// or onto a solid, at once.
+KP_FN void pls_fall(int64_t t, const pls_fall_args *a) {
+  int b = a->axis == 0 ? 1 : 0;
+  int c = a->axis == 2 ? 1 : 2;
+  int64_t width = a->hi[b] - a->lo[b];
+  int64_t cell[3];
+  cell[b] = a->lo[b] + t % width;
+  cell[c] = a->lo[c] + t / width;
+  cell[a->axis] = a->way > 0 ? a->lo[a->axis] : a->hi[a->axis] - 1;
+  int64_t at = kp_mac_at(&a->grid, cell[0], cell[1], cell[2]);
+  int64_t step = a->way * kp_mac_stride(&a->grid, a->axis);
+  int64_t n = a->hi[a->axis] - a->lo[a->axis];
+  int64_t last = at;
+  kp_real falling = 0;
+  for (int64_t i = 0; i < n; ++i, at += step) {
+    int is_solid = (a->flags[at] & KP_CELL_KIND) == KP_CELL_SOLID;
+    if (!is_solid && a->phi[at] >= a->far) {
+      kp_real own = a->deficit[at];
+      falling += own;
+      pls_give(a, at, -own);
+      last = at;
+    } else if (falling != 0) {
+      pls_give(a, is_solid ? last : at, falling);
+      falling = 0;
+    }
+  }
+  if (falling != 0) {
+    pls_give(a, last, falling);
+  }
+}
+
+// Cells that the window has left hold nothing.
+typedef struct pls_forget_args {
+  kp_mac_view grid;
+  int32_t lo[3], hi[3];
+  kp_real *fraction;
+} pls_forget_args;
+
+KP_FN void pls_forget(int64_t at, const pls_forget_args *a) {
+  int64_t cell[3];
+  int is_in = 1;
+  kp_mac_cell_of(&a->grid, at, cell);
+  for (int c = 0; c < 3; ++c) {
+    is_in = is_in && cell[c] >= a->lo[c] && cell[c] < a->hi[c];
+  }
+  a->fraction[at] = is_in ? a->fraction[at] : (kp_real)0;
+}
+
+typedef struct pls_total_args {
+  int64_t first;
+  kp_mac_view grid;
+  const kp_real *fraction;
+} pls_total_args;
+
+KP_FN void pls_total(int64_t t, const pls_total_args *a, double *out) {
+  int64_t cell[3];
+  int is_in = level_set_cell(&a->grid, a->first + t, cell);
+  out[0] = is_in ? floor(PLS_SHARES * (double)a->fraction[a->first + t] + 0.5) : 0.0;
 }
 
 // ---- sums

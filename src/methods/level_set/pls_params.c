@@ -41,8 +41,8 @@ static const kp_param rows[] = {
       "it "
       "around."),
   ROW(volume, REAL, "", 0, 1,
-      "Share of what the water has gained or lost that a step of full length takes back, all over "
-      "it; 0 lets the volume drift. What open sides let out is not asked back."),
+      "Share of what the water has gained or lost that a step of full length gives back, where it "
+      "was gained or lost; 0 lets the volume drift. What open sides let out is not asked back."),
   ROW(suction, REAL, "Pa", 0, 1e12, "What a solid may pull with before water leaves it."),
 };
 

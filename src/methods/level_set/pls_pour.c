@@ -161,10 +161,14 @@ static kp_result drain_one(kp_pls *pls, kp_env *env, kp_region *sink) {
   return pls->set != NULL ? kp_pls_particles_strike(pls, env, sink) : KP_OK;
 }
 
+static bool is_on(const kp_pls_inlet *inlet, double time) {
+  return time >= inlet->def.start && time < inlet->def.stop;
+}
+
 static kp_result pour_and_drain(kp_pls *pls, kp_env *env) {
   for (size_t e = 0; e < pls->inlets.count; ++e) {
     kp_pls_inlet *inlet = &pls->inlets.data[e];
-    if (env->time >= inlet->def.start && env->time < inlet->def.stop) {
+    if (is_on(inlet, env->time)) {
       KP_TRY(pour_one(pls, env, inlet));
     }
   }
@@ -174,18 +178,28 @@ static kp_result pour_and_drain(kp_pls *pls, kp_env *env) {
   return kp_mac_fill_cells(pls->flow.mac, phi_of(pls), KP_MAC_DISTANCE);
 }
 
+// What the water should be, so far as anybody counts it.
+static kp_result held(kp_pls *pls, double *cells) {
+  return pls->fraction != NULL ? kp_pls_balance_total(pls, cells) : kp_pls_volume(pls, cells);
+}
+
 kp_result kp_pls_pour(kp_pls *pls, kp_env *env) {
-  bool is_counted = pls->inlets.count + pls->sinks.count > 0;
+  bool is_counted = pls->sinks.count > 0;
+  for (size_t e = 0; e < pls->inlets.count; ++e) {
+    is_counted = is_counted || is_on(&pls->inlets.data[e], env->time);
+  }
   double before = 0.0;
   double after = 0.0;
   if (is_counted) {
     // what has let go of walls since is not the nozzles' doing
     KP_TRY(kp_mac_fill_cells(pls->flow.mac, phi_of(pls), KP_MAC_DISTANCE));
-    KP_TRY(kp_pls_volume(pls, &before));
+    KP_TRY(kp_pls_balance_before_pour(pls));
+    KP_TRY(held(pls, &before));
   }
   KP_TRY(pour_and_drain(pls, env));
   if (is_counted) {
-    KP_TRY(kp_pls_volume(pls, &after));
+    KP_TRY(kp_pls_balance_after_pour(pls));
+    KP_TRY(held(pls, &after));
     pls->volume = fmax(pls->volume + after - before, 0.0);
   }
   return KP_OK;

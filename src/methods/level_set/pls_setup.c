@@ -111,6 +111,7 @@ static kp_result make_flow(kp_pls *pls, kp_env *env, const kp_pls_setup *setup) 
     "distance", KP_TYPE_REAL, 1, "m", KP_FIELD_SAVE | KP_FIELD_EXPORT, pls->band * mac->view.cell
   };
   KP_TRY(kp_mac_add_field(mac, &phi, &pls->phi));
+  KP_TRY(kp_pls_balance_create(pls));
   KP_TRY(kp_level_set_init(&pls->level, mac));
   pls->level.start =
       pls->def.start == KP_LEVEL_SET_BY_CROSSINGS ? KP_LEVEL_SET_CROSSINGS : KP_LEVEL_SET_SLOPE;

@@ -1,6 +1,7 @@
-// Keeps the volume of the water: what tracking the surface has added or lost in all is given back
-// by a small divergence in all of the water (after Kim et al. 2007, for the whole in place of
-// regions).
+// Keeps the volume of the water: what tracking the surface has added or lost is given back by a
+// small divergence: where it was lost as far as the balance of the cells tells (pls_balance.c), and
+// in all of the water what nobody knows the place of (after Kim et al. 2007, for the whole in place
+// of regions).
 #include <math.h>
 
 #include "base/log.h"
@@ -12,6 +13,7 @@ PLS_KERNELS(KP_DECLARE_POINT, KP_DECLARE_REDUCE, KP_DECLARE_ROW, KP_DECLARE_PAIR
 
 // At most this share of the volume in a step: water a hundred cells deep then rises by half a cell.
 #define PLS_SWELL_MOST 0.005
+#define PLS_SWELL_CELL 0.5  // at most this share of a cell: spray that comes back arrives at once
 
 #define PLS_WARN_DRIFT 0.03  // of the volume
 #define PLS_WARN_LEAST 64.0  // cells: less is spray
@@ -20,19 +22,22 @@ kp_result kp_pls_volume(kp_pls *pls, double *cells) {
   pls_volume_args a = { .grid = pls->flow.mac->view };
   kp_call call;
   kp_call_init(&call, &pls_volume_kernel, &a);
-  KP_BIND(&call, &a, flags, &pls->flow.flags->buffers[0], KP_ACCESS_READ);
-  KP_BIND(&call, &a, phi, &pls->phi->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, wet.flags, &pls->flow.flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, wet.phi, &pls->phi->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, wet.solid, kp_grid_solids_part(&pls->flow.solids.distance), KP_ACCESS_READ);
   KP_TRY(KP_MAC_REDUCE(pls->flow.mac, &call, &a, cells));
   *cells /= PLS_SHARES;
   return KP_OK;
 }
 
 kp_result kp_pls_volume_begin(kp_pls *pls) {
+  KP_TRY(kp_pls_balance_begin(pls));
   return kp_pls_volume(pls, &pls->volume);
 }
 
 kp_result kp_pls_volume_pass(kp_pls *pls, double dt) {
-  if (pls->is_closed) {
+  // the balance knows what passes better
+  if (pls->is_closed || pls->fraction != NULL) {
     return KP_OK;
   }
   kp_mac *mac = pls->flow.mac;
@@ -76,24 +81,35 @@ static void warn_of_drift(kp_pls *pls, double cells, double time) {
          pls->flow.name, time, 100.0 * fabs(off), off > 0.0 ? "more" : "less", pls->def.volume);
 }
 
+// A share of what the whole lacks, in a step [1].
+static double swell(const kp_pls *pls, double lacking, double cells) {
+  double share = pls->def.volume * lacking / cells;
+  return fmin(fmax(share, -PLS_SWELL_MOST), PLS_SWELL_MOST);
+}
+
 kp_result kp_pls_volume_source(kp_pls *pls, kp_env *env, double time, kp_buffer **out) {
   double cells = 0.0;
+  double held = 0.0;
   *out = NULL;
   KP_TRY(kp_pls_volume(pls, &cells));
   warn_of_drift(pls, cells, env->time);
   // drops below a cell are not worth the while
-  if (pls->def.volume == 0.0 || cells < 1.0 || cells == pls->volume) {
+  if (pls->fraction == NULL || cells < 1.0) {
     return KP_OK;
   }
-  double share = pls->def.volume * (pls->volume / cells - 1.0);
-  double rate = fmin(fmax(share, -PLS_SWELL_MOST), PLS_SWELL_MOST) / time;
+  KP_TRY(kp_pls_balance_total(pls, &held));
   if (pls->source.used == 0) {
     KP_TRY(kp_mac_scratch(pls->flow.mac, KP_TYPE_REAL, &pls->source));
   }
-  pls_swell_args a = { .grid = pls->flow.mac->view, .rate = (kp_real)rate };
+  pls_swell_args a = { .grid = pls->flow.mac->view,
+                       .rate = (kp_real)(swell(pls, pls->volume - held, cells) / time),
+                       .share = (kp_real)(pls->def.volume / time),
+                       .most = (kp_real)(PLS_SWELL_CELL / time) };
   kp_call call;
   kp_call_init(&call, &pls_swell_kernel, &a);
   KP_BIND(&call, &a, flags, &pls->flow.flags->buffers[0], KP_ACCESS_READ);
+  KP_BIND(&call, &a, solid, kp_grid_solids_part(&pls->flow.solids.distance), KP_ACCESS_READ);
+  KP_BIND(&call, &a, deficit, &pls->deficit, KP_ACCESS_READ);
   KP_BIND(&call, &a, source, &pls->source, KP_ACCESS_WRITE);
   *out = &pls->source;
   return kp_mac_rows(pls->flow.mac, KP_MAC_CELL, &call);
