@@ -287,8 +287,8 @@ static void test_sheets_fold(void **state) {
       central.folds, 1e3 * central.sway, central.frequency, law, 1e3 * thick, central.speed);
   print_message("  laplacian: %d folds, sway %.2f mm\n", laplacian.folds, 1e3 * laplacian.sway);
   kp_claim claim = { .id = "kelpie-honey-folds",
-                     .text = "a sheet of honey falls on a floor and folds, within a factor of four as "
-                             "often as scaling says; with the laplacian it leans once",
+                     .text = "a sheet of honey falls on a floor and folds, within a factor of four "
+                             "as often as scaling says; with the laplacian it leans once",
                      .size = "2D, 10 Pa s, a slot of 8 spacings, fall of 10 slots, 1 s" };
   kp_claim_status status = kp_claim_all(
       &claim, { "folds in 1 s", central.folds, KP_AT_LEAST, 8 },
