@@ -341,6 +341,31 @@ static kp_result add_level_set_sweep(kp_world *world, int64_t particles) {
   return level_set_world(world, particles, &def);
 }
 
+// Open, and nothing keeps its volume: what passes its sides is counted alone.
+static kp_result add_level_set_loose(kp_world *world, int64_t particles) {
+  kp_level_set_def def = kp_default_level_set_def();
+  def.volume = 0.0;
+  def.air_particles = true;
+  return level_set_world(world, particles, &def);
+}
+
+// A drop that flies out of the window it began in, which is made of blocks of 16 cells.
+static kp_result add_level_set_window(kp_world *world, int64_t particles) {
+  (void)particles;
+  kp_grid_def grid = kp_default_grid_def();
+  grid.cell = 1.0 / 48.0;
+  grid.follow = true;
+  kp_liquid_def drop = kp_default_liquid_def();
+  drop.method = KP_LIQUID_LEVEL_SET;
+  drop.shape.kind = KP_SHAPE_SPHERE;
+  drop.shape.center = kp_vec3_make(0.2, 0.2, 0.2);
+  drop.shape.radius = 0.08;
+  drop.velocity = kp_vec3_make(40, 0, 0);
+  snprintf(drop.name, sizeof drop.name, "drop");
+  KP_TRY(kp_world_set_grid(world, &grid));
+  return kp_world_add_liquid(world, &drop);
+}
+
 // Two blocks of FLIP water that fly into each other and into walls by steps of many cells: crowds.
 static kp_result add_crowds(kp_world *world, int64_t particles) {
   kp_domain_def domain = kp_default_domain_def();
@@ -380,6 +405,8 @@ const kp_kernel_medium kp_kernel_media[] = {
   { "marker cells", add_marker, NULL },
   { "level set", add_level_set, NULL },
   { "level set, sweeping", add_level_set_sweep, NULL },
+  { "level set, volume left alone", add_level_set_loose, NULL },
+  { "level set, flying", add_level_set_window, NULL },
   { "grains", add_grains, stir_grains },
   { "grains of many sizes", add_grains_sizes, stir_grains },
   { "grains, hertz", add_grains_hertz, stir_grains },
