@@ -195,6 +195,28 @@ typedef struct folding {
   double sway;       // m, most
 } folding;
 
+// Honey of this spacing out of an opening that looks down.
+static kp_world *pour_honey(const kp_test_settings *s, double dx, double radius, double height) {
+  kp_world *world = kp_test_world(s);
+  kp_liquid_def honey = kp_default_liquid_def();
+  snprintf(honey.name, sizeof honey.name, "honey");
+  honey.spacing = dx;
+  honey.rest_density = HEAVY;
+  honey.viscosity = HONEY;
+  honey.empty = true;
+  assert_ok(kp_world_add_liquid(world, &honey));
+  kp_emitter_def spout = kp_default_emitter_def();
+  snprintf(spout.name, sizeof spout.name, "spout");
+  snprintf(spout.into, sizeof spout.into, "honey");
+  spout.position = kp_curve_constant3(kp_vec3_make(0, height, 0));
+  spout.direction = kp_vec3_make(0, -1, 0);
+  spout.radius = radius;
+  spout.speed = kp_curve_constant(POUR);
+  assert_ok(kp_world_add_emitter(world, &spout));
+  assert_ok(kp_world_build(world));
+  return world;
+}
+
 static kp_world *pour(int model) {
   const double dx = SLOT / 8;
   kp_test_settings s =
@@ -203,24 +225,7 @@ static kp_world *pour(int model) {
   s.domain.open_top = true;
   s.sph.solver = KP_SPH_SOLVER_DFSPH;
   s.sph.viscosity_model = model;
-  kp_world *world = kp_test_world(&s);
-  kp_liquid_def honey = kp_default_liquid_def();
-  snprintf(honey.name, sizeof honey.name, "honey");
-  honey.spacing = dx;
-  honey.rest_density = HEAVY;
-  honey.viscosity = HONEY;
-  honey.empty = true;
-  assert_ok(kp_world_add_liquid(world, &honey));
-  kp_emitter_def slot = kp_default_emitter_def();
-  snprintf(slot.name, sizeof slot.name, "slot");
-  snprintf(slot.into, sizeof slot.into, "honey");
-  slot.position = kp_curve_constant3(kp_vec3_make(0, FALL, 0));
-  slot.direction = kp_vec3_make(0, -1, 0);
-  slot.radius = 0.5 * SLOT;
-  slot.speed = kp_curve_constant(POUR);
-  assert_ok(kp_world_add_emitter(world, &slot));
-  assert_ok(kp_world_build(world));
-  return world;
+  return pour_honey(&s, dx, 0.5 * SLOT, FALL);
 }
 
 // Mean place across, and mean speed down, of what is at these heights.
@@ -315,24 +320,7 @@ static kp_world *drop_rope(void) {
   s.sph.solver = KP_SPH_SOLVER_DFSPH;
   s.sph.support = 2.0;
   s.sph.viscosity_model = KP_SPH_VISCOSITY_CENTRAL;
-  kp_world *world = kp_test_world(&s);
-  kp_liquid_def honey = kp_default_liquid_def();
-  snprintf(honey.name, sizeof honey.name, "honey");
-  honey.spacing = dx;
-  honey.rest_density = HEAVY;
-  honey.viscosity = HONEY;
-  honey.empty = true;
-  assert_ok(kp_world_add_liquid(world, &honey));
-  kp_emitter_def spoon = kp_default_emitter_def();
-  snprintf(spoon.name, sizeof spoon.name, "spoon");
-  snprintf(spoon.into, sizeof spoon.into, "honey");
-  spoon.position = kp_curve_constant3(kp_vec3_make(0, DROP, 0));
-  spoon.direction = kp_vec3_make(0, -1, 0);
-  spoon.radius = ROPE;
-  spoon.speed = kp_curve_constant(POUR);
-  assert_ok(kp_world_add_emitter(world, &spoon));
-  assert_ok(kp_world_build(world));
-  return world;
+  return pour_honey(&s, dx, ROPE, DROP);
 }
 
 // Where the middle of the rope is around its axis.
